@@ -1,0 +1,174 @@
+"""What the clusterers share: rows without the empty ones, labels in order, similarities by blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from segapsith.arrays import Compare, Labels, Matrix, Rows
+from segapsith_plugins._jit import kernel
+
+__all__ = [
+    "DISTANCES",
+    "blocks",
+    "canonical",
+    "check_choice",
+    "check_whole",
+    "cosine",
+    "filled_rows",
+    "in_order",
+    "joined",
+    "similarity_blocks",
+    "spread",
+    "unit_rows",
+]
+
+BLOCK = 2**23
+"""Similarities held at once while a matrix is filled: 64 MB."""
+
+
+def check_whole(name: str, value: int, least: int) -> None:
+    """Refuses a setting that is not a whole number from `least` on."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool):
+        raise ValueError(f"{name}={value!r} should be a whole number")
+    if value < least:
+        raise ValueError(f"{name}={value} should be >= {least}")
+
+
+def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+    """Refuses a setting that is none of the choices."""
+    if value not in choices:
+        raise ValueError(f"{name}={value!r} should be one of {', '.join(choices)}")
+
+
+def canonical(rows: Rows) -> Rows:
+    """The rows as double-precision CSR, sorted, without explicit zeros: always a copy."""
+    copy = csr_array(rows, dtype=np.float64, copy=True)
+    copy.sum_duplicates()
+    copy.eliminate_zeros()
+    if not np.isfinite(copy.data).all():
+        raise ValueError("rows should hold finite numbers only")
+    return copy
+
+
+def filled_rows(rows: Rows) -> tuple[Rows, NDArray[np.int64]]:
+    """The rows that hold anything, in canonical form, and where they stood."""
+    clean = canonical(rows)
+    where = np.flatnonzero(np.diff(clean.indptr)).astype(np.int64)
+    return (clean if len(where) == clean.shape[0] else clean[where]), where
+
+
+def in_order(labels: NDArray[np.integer]) -> Labels:
+    """The labels renumbered by first appearance, without gaps; negative ones stay -1.
+
+    >>> in_order(np.array([7, -1, 2, 7, 0])).tolist()
+    [0, -1, 1, 0, 2]
+    """
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    known = np.asarray(labels)[first] >= 0
+    rank = np.full(len(first), -1, dtype=np.int64)
+    rank[known] = np.argsort(np.argsort(first[known], kind="stable"), kind="stable")
+    ordered: Labels = rank[inverse]
+    return ordered
+
+
+def spread(labels: NDArray[np.integer], where: NDArray[np.int64], n_rows: int) -> Labels:
+    """The labels of the filled rows, put back among all rows; -1 for the empty ones."""
+    full = np.full(n_rows, -1, dtype=np.int64)
+    full[where] = labels
+    return in_order(full)
+
+
+def unit_rows(rows: Rows) -> Rows:
+    """Each row divided by its Euclidean length; an empty row stays empty."""
+    clean = canonical(rows)
+    peaks = np.ones(clean.shape[0])
+    counts = np.diff(clean.indptr)
+    full = np.flatnonzero(counts)
+    if len(full):
+        # the largest entry goes first, so that squares neither vanish nor overflow
+        peaks[full] = np.maximum.reduceat(np.abs(clean.data), clean.indptr[full])
+    clean.data /= np.repeat(peaks, counts)
+    lengths = np.sqrt(np.asarray(clean.multiply(clean).sum(axis=1)).ravel())
+    clean.data /= np.repeat(np.where(lengths > 0, lengths, 1.0), counts)
+    return clean
+
+
+def cosine(left: Rows, right: Rows) -> Matrix:
+    """Cosines of rows; an empty row has none with anything."""
+    product: Matrix = (unit_rows(left) @ unit_rows(right).T).toarray()
+    return np.clip(product, -1.0, 1.0)
+
+
+def blocks(n_rows: int, width: int, budget: int = BLOCK) -> Iterator[slice]:
+    """Slices of rows such that a block of that width stays within the budget.
+
+    >>> list(blocks(5, 10, budget=25))
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    step = max(1, budget // max(width, 1))
+    for start in range(0, n_rows, step):
+        yield slice(start, min(start + step, n_rows))
+
+
+def similarity_blocks(
+    rows: Rows, where: NDArray[np.int64], compare: Compare | None, *, budget: int = BLOCK
+) -> Iterator[tuple[int, Matrix]]:
+    """Each block's first row, and its similarities with the rows from there on.
+
+    The half below the diagonal is never asked for: a measure promises symmetry. Where
+    nothing is left out, the measure is given `rows` itself. No measure means cosine.
+    """
+    if compare is None:
+        compare = cosine
+        rows = unit_rows(rows)
+    kept = rows if len(where) == rows.shape[0] else csr_array(rows)[where]
+    for block in blocks(len(where), len(where), budget):
+        whole = block == slice(0, len(where))
+        left = kept if whole else kept[block.start : block.stop]
+        right = kept if block.start == 0 else kept[block.start :]
+        found = np.asarray(compare(left, right), dtype=np.float64)
+        if found.shape != (left.shape[0], right.shape[0]):
+            raise ValueError(
+                f"compare gave shape {found.shape}; {(left.shape[0], right.shape[0])} is wanted"
+            )
+        if not np.isfinite(found).all():
+            raise ValueError("compare gave a similarity that is not finite")
+        yield block.start, found
+
+
+def _one_minus(similarities: Matrix) -> Matrix:
+    return np.maximum(1.0 - similarities, 0.0)
+
+
+def _euclidean(similarities: Matrix) -> Matrix:
+    return np.sqrt(2.0 * _one_minus(similarities))
+
+
+DISTANCES: dict[str, Callable[[Matrix], Matrix]] = {
+    "one-minus": _one_minus,
+    "euclidean": _euclidean,
+}
+"""From similarities to distances: 1 - s, or sqrt(2 (1 - s)), which is the Euclidean distance
+of unit vectors when the similarities are their products. Above 1, s counts as 1."""
+
+
+@kernel
+def joined(left: NDArray[np.int64], right: NDArray[np.int64], n_items: int) -> NDArray[np.int64]:
+    """The groups that are left when item left[m] is joined with item right[m] for all m."""
+    parent = np.arange(n_items)
+    for m in range(len(left)):
+        a, b = left[m], right[m]
+        while parent[a] != a:
+            parent[a] = parent[parent[a]]
+            a = parent[a]
+        while parent[b] != b:
+            parent[b] = parent[parent[b]]
+            b = parent[b]
+        parent[max(a, b)] = min(a, b)
+    for i in range(n_items):  # parents come before their children, so one pass is enough
+        parent[i] = parent[parent[i]]
+    return parent

@@ -1,0 +1,315 @@
+"""What annotators share: word lists, lemmas by dictionary, multi-word terms.
+
+Word lists lie in `data/`, one file a language: `stopwords.*.txt` and `lemmas.*.tsv`.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segapsith.model import Lexicon
+
+__all__ = [
+    "LANGUAGES",
+    "Lemmas",
+    "Merge",
+    "StopList",
+    "Terms",
+    "checked_language",
+    "is_content",
+    "language",
+    "merged",
+    "normal",
+    "stop_list",
+]
+
+LANGUAGES = ("en", "fr")
+"""Languages with a stop list and a lemma file of their own."""
+
+_CODES = {"en": "en", "eng": "en", "fr": "fr", "fra": "fr", "fre": "fr"}
+
+
+def language(code: str | None, default: str) -> str:
+    """The language of a document, or the default where it is unknown or not ours.
+
+    >>> language("fr-CA", "en"), language(None, "en"), language("de", "fr")
+    ('fr', 'en', 'fr')
+    """
+    return _CODES.get(code.lower().replace("_", "-").split("-")[0], default) if code else default
+
+
+def checked_language(lang: str) -> str:
+    """The language, if it is one of ours."""
+    if lang not in LANGUAGES:
+        raise ValueError(f"lang={lang!r} should be one of {', '.join(LANGUAGES)}")
+    return lang
+
+
+# --- forms -------------------------------------------------------------------------------
+
+_SAME = str.maketrans(
+    {
+        "\u00ad": None,  # soft hyphen
+        "\u200b": None,
+        "\u200c": None,
+        "\u200d": None,
+        "\u2060": None,
+        "\ufeff": None,
+        "’": "'",
+        "‘": "'",
+        "ʼ": "'",
+        "´": "'",
+        "`": "'",
+        "‐": "-",
+        "‑": "-",
+    }
+)
+
+
+def normal(form: str) -> str:
+    """A form as dictionaries know it: lower case, composed, plain apostrophes and hyphens.
+
+    >>> normal("L’OEIL"), normal("gouver\\u00adnement"), normal("ﬁnance")
+    ("l'oeil", 'gouvernement', 'finance')
+    """
+    if form.isascii():
+        return form.lower().replace("`", "'")
+    return unicodedata.normalize("NFKC", form.translate(_SAME).lower()).translate(_SAME)
+
+
+# --- word lists --------------------------------------------------------------------------
+
+
+def _lines(name: str) -> Iterator[str]:
+    text = (files("segapsith_plugins") / "data" / name).read_text(encoding="utf-8")
+    for line in text.splitlines():
+        if line and not line.startswith("#"):
+            yield line
+
+
+@dataclass(frozen=True, slots=True)
+class StopList:
+    """Words that never carry a subject, and forms that do although their lemma does not."""
+
+    words: frozenset[str]
+    kept: frozenset[str]
+
+    def stops(self, form: str, lemma: str) -> bool:
+        """Whether the form, or the lemma of a form that is not kept, is on the list.
+
+        >>> stop_list("en").stops("said", "say"), stop_list("en").stops("wells", "well")
+        (True, False)
+        """
+        return form in self.words or (lemma in self.words and form not in self.kept)
+
+
+@lru_cache(maxsize=len(LANGUAGES))
+def stop_list(lang: str) -> StopList:
+    """The list of `data/stopwords.<lang>.txt`: words parted by blanks, `+` before a kept form."""
+    words = [word for line in _lines(f"stopwords.{lang}.txt") for word in line.split()]
+    kept = frozenset(word[1:] for word in words if word.startswith("+"))
+    return StopList(frozenset(word for word in words if not word.startswith("+")), kept)
+
+
+@lru_cache(maxsize=len(LANGUAGES))
+def exceptions(lang: str) -> dict[str, str]:
+    """Form to lemma, of `data/lemmas.<lang>.tsv`."""
+    return dict(line.split("\t") for line in _lines(f"lemmas.{lang}.tsv"))
+
+
+def is_content(form: str) -> bool:
+    """Whether a form could carry a subject by its letters alone: two of them, no digit first.
+
+    >>> [is_content(form) for form in ("g20", "x", "60", "tax", "covid-19", "4th")]
+    [False, False, False, True, True, False]
+    """
+    return not form[:1].isdigit() and sum(map(str.isalpha, form)) >= 2
+
+
+class Lemmas:
+    """Lemmas by the project's exceptions first, simplemma's dictionary and rules after.
+
+    >>> lemmas = Lemmas("en")
+    >>> lemmas.of("taxes"), lemmas.of("gone"), lemmas.knows("vice-president")
+    ('tax', 'go', True)
+    """
+
+    def __init__(self, lang: str) -> None:
+        import simplemma  # 0.1 s, and only when a text is read
+
+        self.lang = checked_language(lang)
+        self._exceptions = exceptions(lang)
+        self._simplemma: Callable[..., str] = simplemma.lemmatize
+        self._is_known: Callable[..., bool] = simplemma.is_known
+        self._mended = self._french if lang == "fr" else self._dictionary
+
+    def knows(self, form: str) -> bool:
+        """Whether a lower-case form is in the dictionary."""
+        return form in self._exceptions or self._is_known(form, lang=self.lang)
+
+    def of(self, form: str) -> str:
+        """The lemma of a lower-case form, in lower case."""
+        found = self._exceptions.get(form)
+        return self._mended(form) if found is None else found
+
+    def _dictionary(self, form: str) -> str:
+        return self._simplemma(form, lang=self.lang).lower() or form
+
+    def _french(self, form: str) -> str:
+        """Two readings that newswire prefers and the dictionary does not.
+
+        Nobody is called *tu* there, so -es is a plural: taxes → taxe, not taxer. A participle
+        goes to its verb, whatever adjective it also is: fermés → fermer, répartis → répartir;
+        the nouns among them (député, marché, parti) are exceptions.
+        """
+        lemma = self._dictionary(form)
+        if form.endswith("es") and lemma == f"{form[:-1]}r":
+            singular = self.of(form[:-1])
+            lemma = form[:-1] if singular == lemma else singular
+        if lemma in self._exceptions:
+            return self._exceptions[lemma]
+        if lemma.endswith(("é", "ée", "i")) and len(lemma) > 3:
+            verb = f"{lemma}r" if lemma[-1] == "i" else f"{lemma.removesuffix('e')[:-1]}er"
+            if self._stands(verb):
+                return verb
+        return lemma
+
+    def _stands(self, lemma: str) -> bool:
+        """Whether the dictionary has the word, and as a lemma."""
+        return self._is_known(lemma, lang=self.lang) and self._dictionary(lemma) == lemma
+
+
+# --- multi-word terms --------------------------------------------------------------------
+
+_FULL = {
+    "d": "de",
+    "d'": "de",
+    "l": "le",
+    "l'": "le",
+    "la": "le",
+    "les": "le",
+    "qu": "que",
+    "qu'": "que",
+    "s": "se",
+    "s'": "se",
+    "n": "ne",
+    "n'": "ne",
+}
+"""French function words as they stand in a term, however the term was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """Tokens `first` … `last` (half open) that make one term, and the term's lemma."""
+
+    first: int
+    last: int
+    lemma: str
+
+
+class Terms:
+    """The accepted terms of one language, ready to be found in a sequence of lemmas.
+
+    A term is a sequence of lemmas. In French an elided word is written as it stands
+    (`d'`), bare (`d`) or in full (`de`): the three find the same text, and the joined
+    lemma reads as the text does.
+
+    >>> terms = Terms({("juge", "d", "instruction")}, "fr")
+    >>> [merge.lemma for merge in terms.find(["un", "juge", "d'", "instruction"])]
+    ["juge d'instruction"]
+    """
+
+    def __init__(self, terms: Iterable[Sequence[str]], lang: str) -> None:
+        full = _FULL if lang == "fr" else {}
+        self._full = full
+        self._terms = {
+            tuple(full.get(word, word) for word in term) for term in terms if len(term) > 1
+        }
+        self._firsts: dict[str, set[int]] = {}
+        for term in self._terms:
+            self._firsts.setdefault(term[0], set()).add(len(term))
+        self._lengths = {
+            first: sorted(lengths, reverse=True) for first, lengths in self._firsts.items()
+        }
+        variants: dict[str, list[str]] = {}
+        for short, word in full.items():
+            variants.setdefault(word, []).append(short)
+        firsts = {term[0] for term in self._terms}
+        seconds = {term[1] for term in self._terms}
+        self._may_open = firsts.union(*(variants.get(word, ()) for word in firsts))
+        self._may_follow = seconds.union(*(variants.get(word, ()) for word in seconds))
+
+    def __bool__(self) -> bool:
+        return bool(self._terms)
+
+    @classmethod
+    def of(cls, lexicon: Lexicon, lang: str) -> Terms:
+        """The terms that a lexicon has for a language."""
+        return cls(lexicon.terms.get(lang, ()), lang)
+
+    def find(
+        self, lemmas: Sequence[str], joined: NDArray[np.bool_] | None = None
+    ) -> Iterator[Merge]:
+        """The terms in a text from left to right, the longest first, none overlapping.
+
+        `joined[i]` says that nothing but a blank or a hyphen parts token i from the next.
+        """
+        n = len(lemmas)
+        if n < 2:
+            return
+        opens = np.fromiter(map(self._may_open.__contains__, lemmas), np.bool_, n)
+        follows = np.fromiter(map(self._may_follow.__contains__, lemmas), np.bool_, n)
+        candidates = opens[:-1] & follows[1:]
+        if joined is not None:
+            candidates &= joined
+        free = 0
+        full = self._full
+        for first in np.flatnonzero(candidates).tolist():
+            if first < free:
+                continue
+            opening = full.get(lemmas[first], lemmas[first])
+            for length in self._lengths.get(opening, ()):
+                last = first + length
+                if last > n or (joined is not None and not joined[first : last - 1].all()):
+                    continue
+                words = lemmas[first:last]
+                if tuple(full.get(word, word) for word in words) in self._terms:
+                    yield Merge(first, last, joined_lemma(words))
+                    free = last
+                    break
+
+
+def joined_lemma(lemmas: Sequence[str]) -> str:
+    """Lemmas as one: a blank between them, none after an elision.
+
+    >>> joined_lemma(["prime", "minister"]), joined_lemma(["juge", "d'", "instruction"])
+    ('prime minister', "juge d'instruction")
+    """
+    return "".join(word if word.endswith("'") else f"{word} " for word in lemmas).rstrip()
+
+
+def merged(
+    lemmas: list[str],
+    spans: NDArray[np.int32],
+    content: NDArray[np.bool_],
+    merges: Sequence[Merge],
+) -> tuple[list[str], NDArray[np.int32], NDArray[np.bool_]]:
+    """Tokens after merging: a term spans its words and is a content word if one of them is."""
+    if not merges:
+        return lemmas, spans, content
+    spans, content = spans.copy(), content.copy()
+    keep = np.ones(len(lemmas), np.bool_)
+    lemmas = list(lemmas)
+    for merge in merges:
+        lemmas[merge.first] = merge.lemma
+        spans[merge.first, 1] = spans[merge.last - 1, 1]
+        content[merge.first] = content[merge.first : merge.last].any()
+        keep[merge.first + 1 : merge.last] = False
+    return [lemmas[i] for i in np.flatnonzero(keep).tolist()], spans[keep], content[keep]

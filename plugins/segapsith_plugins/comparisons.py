@@ -1,0 +1,344 @@
+"""The five comparisons of two partitions that Ferret, Grau & Jardino (2001) use.
+
+Units are matched by their ids; only those that both snapshots hold and label (>= 0) count, and
+`details["units"]` says how many they are. The left snapshot stands for the domains, the right one
+for the clusters. A snapshot agrees with itself: 1. Where no unit can be compared the value is 1
+if neither side labels any, else 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from segapsith.arrays import Rows
+from segapsith.compare import (
+    ClassCoverage,
+    Links,
+    Profiles,
+    coverage_of_table,
+    kappa_of_table,
+    link_by_entropy,
+    link_by_similarity,
+    mantel_of_table,
+)
+from segapsith.contingency import Contingency, contingency
+from segapsith.contracts import Comparison
+from segapsith.hookspecs import hookimpl
+from segapsith.model import Agreement, Json, Snapshot
+
+__all__ = [
+    "CoverageComparison",
+    "EntropyLinks",
+    "KappaComparison",
+    "MantelComparison",
+    "SimilarityLinks",
+]
+
+Count = Literal["units", "tokens"]
+
+
+class SimilarityLinks:
+    """Links right groups to left groups by equation 7.
+
+    The value is the mean similarity of the linked pairs over the units of the right groups, an
+    unlinked group counting 0. Weights of words are those of the snapshots where both know them
+    for all groups, else the share of a group's units that hold the word; `count` says whether
+    a word occurs once a unit that holds it or as often as it stands there. The activation
+    filter is not offered: it may hide a group from itself.
+    """
+
+    def __init__(self, *, threshold: float = 0.25, count: Count = "units") -> None:
+        if not 0 <= threshold < 1:
+            raise ValueError(f"threshold={threshold} should be >= 0 and < 1")
+        self.threshold = threshold
+        self.count = _checked_count(count)
+
+    def measure(self, left: Snapshot, right: Snapshot) -> Agreement:
+        """The mean similarity of linked pairs, and the links."""
+        common = _common(left, right)
+        domains, clusters, weighted_by = _both_profiles(left, right, common, self.count)
+        found = link_by_similarity(clusters, domains, threshold=self.threshold)
+        kept = {
+            cluster: found.scores[cluster] if domain is not None else 0.0
+            for cluster, domain in found.links.items()
+        }
+        details = {"threshold": self.threshold, "weights": weighted_by}
+        return _linked(common, found, kept, clusters, details)
+
+
+class EntropyLinks:
+    """Links right groups to left groups by equation 8.
+
+    The value compares how well the left groups foretell the words of the right groups with how
+    well the right groups do it themselves: the mean over units of exp(-(D_left - D_right)), at
+    most 1, with D the least divergence of the unit's right group from a smoothed group of that
+    side. In other words, the ratio of the perplexities. `count` as for `similarity-links`.
+    """
+
+    def __init__(self, *, count: Count = "tokens") -> None:
+        self.count = _checked_count(count)
+
+    def measure(self, left: Snapshot, right: Snapshot) -> Agreement:
+        """The ratio of perplexities, and the links."""
+        common = _common(left, right)
+        domains = _profiles(left, common.left_rows, common.left_labels, self.count)
+        clusters = _profiles(right, common.right_rows, common.right_labels, self.count)
+        vocabulary = len({*domains.words, *clusters.words})
+        found = link_by_entropy(clusters, domains, vocabulary=vocabulary)
+        own = link_by_entropy(clusters, clusters, vocabulary=vocabulary)
+        kept = {
+            cluster: math.exp(min(0.0, own.scores[cluster] - found.scores[cluster]))
+            if domain is not None
+            else 0.0
+            for cluster, domain in found.links.items()
+        }
+        return _linked(common, found, kept, clusters, {"vocabulary": vocabulary})
+
+
+class CoverageComparison:
+    """How much of each group lies in a single group of the other side.
+
+    The value is the share of units that lie in the partner of their group, left or right,
+    whichever is less: a partition that merely lumps the other's groups covers them all one way.
+    """
+
+    def measure(self, left: Snapshot, right: Snapshot) -> Agreement:
+        """The lesser share of covered units, and the coverage of each group."""
+        common = _common(left, right)
+        result = coverage_of_table(common.table)
+        details: dict[str, Json] = {
+            "left_share": result.share,
+            "right_share": result.backward_share,
+            "left_bins": result.bins,
+            "right_bins": result.backward_bins,
+            "left": [_group(one) for one in result.forward],
+            "right": [_group(one) for one in result.backward],
+        }
+        return common.agreement(min(result.share, result.backward_share), details)
+
+
+class KappaComparison:
+    """Kappa under the best one-to-one mapping of groups.
+
+    `mapping` is `greedy`, `hungarian` or `optimal`; under a random one a snapshot would not
+    agree with itself.
+    """
+
+    def __init__(self, *, mapping: Literal["greedy", "hungarian", "optimal"] = "greedy") -> None:
+        if mapping not in ("greedy", "hungarian", "optimal"):
+            raise ValueError(f"mapping={mapping!r} should be greedy, hungarian or optimal")
+        self.mapping: Literal["greedy", "hungarian", "optimal"] = mapping
+
+    def measure(self, left: Snapshot, right: Snapshot) -> Agreement:
+        """Kappa, and which left group went to which right group."""
+        common = _common(left, right)
+        table = common.table
+        found = kappa_of_table(table, mapping=self.mapping)
+        details: dict[str, Json] = {
+            "mapping": self.mapping,
+            "observed": found.th1,
+            "chance": found.th2,
+            "pairs": [
+                [_number(table.left_labels[row]), _number(table.right_labels[column])]
+                for row, column in found.pairs
+            ],
+        }
+        return common.agreement(found.value, details)
+
+
+class MantelComparison:
+    """Mantel's test; the value is (Z - E) / (Z_max - E), 0 by chance and 1 at best.
+
+    It is 1 also where one side only splits the groups of the other; `details["ari"]` is not.
+    """
+
+    def __init__(self, *, permutations: int = 999, seed: int | None = 0) -> None:
+        if permutations < 0:
+            raise ValueError(f"permutations={permutations} should be >= 0")
+        self.permutations = permutations
+        self.seed = seed
+
+    def measure(self, left: Snapshot, right: Snapshot) -> Agreement:
+        """The normalised Z, and the test."""
+        common = _common(left, right)
+        result = mantel_of_table(common.table, self.permutations, self.seed)
+        return common.agreement(result.normalised, asdict(result))
+
+
+@hookimpl
+def register_comparisons() -> Mapping[str, Callable[..., Comparison]]:
+    return {
+        "similarity-links": SimilarityLinks,
+        "entropy-links": EntropyLinks,
+        "coverage": CoverageComparison,
+        "kappa": KappaComparison,
+        "mantel": MantelComparison,
+    }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Common:
+    """The units that both sides label: where they stand on each side, and their labels there."""
+
+    left_rows: NDArray[np.int64]
+    right_rows: NDArray[np.int64]
+    left_labels: NDArray[np.int64]
+    right_labels: NDArray[np.int64]
+    n_left: int
+    n_right: int
+    table: Contingency
+
+    def agreement(self, value: float, details: Mapping[str, Json]) -> Agreement:
+        """The value, or what stands for it where no unit can be compared; with the counts."""
+        n = len(self.left_rows)
+        counts: dict[str, Json] = {
+            "units": n,
+            "left_units": self.n_left,
+            "right_units": self.n_right,
+            "left_groups": self.table.shape[0],
+            "right_groups": self.table.shape[1],
+        }
+        nothing = float(self.n_left == self.n_right == 0)
+        return Agreement(value if n else nothing, {**counts, **details})
+
+
+def _common(left: Snapshot, right: Snapshot) -> _Common:
+    left_places, right_places = (np.flatnonzero(side.labels >= 0) for side in (left, right))
+    for side, places in ((left, left_places), (right, right_places)):
+        if len(np.unique(side.units[places])) < len(places):
+            raise ValueError(f"snapshot {side.name!r}: a unit should stand in it once")
+    _, in_left, in_right = np.intersect1d(
+        left.units[left_places],
+        right.units[right_places],
+        assume_unique=True,
+        return_indices=True,
+    )
+    left_rows, right_rows = left_places[in_left], right_places[in_right]
+    left_labels, right_labels = left.labels[left_rows], right.labels[right_rows]
+    return _Common(
+        left_rows=left_rows,
+        right_rows=right_rows,
+        left_labels=left_labels,
+        right_labels=right_labels,
+        n_left=len(left_places),
+        n_right=len(right_places),
+        table=contingency(left_labels, right_labels),
+    )
+
+
+def _both_profiles(
+    left: Snapshot, right: Snapshot, common: _Common, count: Count
+) -> tuple[Profiles[int], Profiles[int], str]:
+    """The words of left and right groups, and where their weights come from."""
+    domains = _profiles(left, common.left_rows, common.left_labels, count)
+    clusters = _profiles(right, common.right_rows, common.right_labels, count)
+    known_domains, known_clusters = _known(left, domains), _known(right, clusters)
+    if known_domains is None or known_clusters is None:
+        return domains, clusters, "rows"
+    return known_domains, known_clusters, "groups"
+
+
+def _profiles(
+    side: Snapshot, places: NDArray[np.int64], labels: NDArray[np.int64], count: Count
+) -> Profiles[int]:
+    """Occurrences of words in the groups, and their mean a unit as weight."""
+    groups, members = np.unique(labels, return_inverse=True)
+    rows = csr_array(side.rows)[places].astype(np.float64)
+    if count == "units":
+        rows = (rows > 0).astype(np.float64)
+    n = len(places)
+    gather = csr_array((np.ones(n), (members, np.arange(n))), shape=(len(groups), n))
+    occurrences = csr_array(gather @ rows)
+    occurrences.eliminate_zeros()
+    weights = occurrences.copy()
+    weights.data /= np.repeat(np.bincount(members), np.diff(occurrences.indptr))
+    return Profiles(tuple(groups.tolist()), tuple(side.words), weights, occurrences)
+
+
+def _known(side: Snapshot, built: Profiles[int]) -> Profiles[int] | None:
+    """The groups with the weights that the snapshot brings, if it has some for each of them.
+
+    Words without such a weight, or that no compared unit holds, are left out.
+    """
+    number = {word: column for column, word in enumerate(built.words)}
+    rows, columns, values = [], [], []
+    for row, uid in enumerate(built.ids):
+        for word, weight in side.groups.get(uid, {}).items():
+            if word in number and weight > 0:
+                rows.append(row)
+                columns.append(number[word])
+                values.append(weight)
+    shape = built.occurrences.shape
+    known = csr_array((np.array(values, dtype=np.float64), (rows, columns)), shape=shape)
+    seen = (built.occurrences > 0).astype(np.float64)
+    weights: Rows = csr_array(known * seen)
+    occurrences: Rows = csr_array(built.occurrences * (weights > 0).astype(np.float64))
+    with_words, with_weights = np.diff(built.occurrences.indptr) > 0, np.diff(weights.indptr) > 0
+    if not with_weights[with_words].all():
+        return None
+    return Profiles(built.ids, built.words, weights, occurrences)
+
+
+def _linked(
+    common: _Common,
+    found: Links[int, int],
+    kept: Mapping[int, float],
+    clusters: Profiles[int],
+    details: Mapping[str, Json],
+) -> Agreement:
+    """What the links amount to; right groups without words cannot be linked and do not count."""
+    with_words = np.diff(clusters.occurrences.indptr) > 0
+    sizes = common.table.right_sizes * with_words
+    scores = np.array([kept[cluster] for cluster in clusters.ids])
+    total = int(sizes.sum())
+    value = float(sizes @ scores) / total if total else float(common.table.same_partition)
+    partner = np.array([_or_none(found.links[label]) for label in clusters.ids], dtype=np.int64)
+    members = np.searchsorted(np.array(clusters.ids, dtype=np.int64), common.right_labels)
+    in_links = int(np.count_nonzero(partner[members] == common.left_labels)) if total else 0
+    more: dict[str, Json] = {
+        "wordless_groups": int(np.count_nonzero(~with_words)),
+        "unlinked": found.unlinked,
+        "units_in_links": in_links,
+        "links": {str(cluster): domain for cluster, domain in found.links.items()},
+        "scores": {
+            str(cluster): score if math.isfinite(score) else None
+            for cluster, score in found.scores.items()
+        },
+        "table": {str(size): domains for size, domains in found.table.items()},
+    }
+    return common.agreement(value, {**details, **more})
+
+
+def _or_none(label: int | None) -> int:
+    """The label of a group; -1, which no compared unit has, for none."""
+    return -1 if label is None else label
+
+
+def _group(one: ClassCoverage) -> dict[str, Json]:
+    return {
+        "group": _number(one.label),
+        "units": one.size,
+        "partner": _number(one.partner),
+        "shared": one.shared,
+        "coverage": one.coverage,
+        "jaccard": one.jaccard,
+    }
+
+
+def _number(label: object) -> int:
+    if not isinstance(label, int):
+        raise TypeError(f"group {label!r} should be a whole number")
+    return label
+
+
+def _checked_count(count: Count) -> Count:
+    if count not in ("units", "tokens"):
+        raise ValueError(f"count={count!r} should be units or tokens")
+    return count

@@ -1,0 +1,546 @@
+"""Words by a dictionary: tokens, lemmas and sentences for English and French, without a model.
+
+A text is cut once into chunks (a run of letters or digits with the hyphens, apostrophes and
+dots inside it) and the gaps between them. Whatever takes thought is done once for each
+distinct chunk and gap and remembered; the text itself is only looked up, in bulk.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segapsith.hookspecs import hookimpl
+from segapsith.model import Annotation, Document, Lexicon
+from segapsith_plugins._words import (
+    LANGUAGES,
+    Lemmas,
+    Terms,
+    checked_language,
+    is_content,
+    language,
+    merged,
+    normal,
+    stop_list,
+)
+
+__all__ = ["SimplemmaWords"]
+
+# --- from a text to chunks ---------------------------------------------------------------
+
+_INSIDE = r"\w\u0300-\u036f\u00ad\u200b-\u200d\u2060"  # letters, accents of their own, hidden signs
+_CHUNK = re.compile(
+    rf"""(
+      [^\W\d_]\.(?:-?[^\W\d_]\.)+                       # U.S., J.-C., e.g.
+    | [^\W_][{_INSIDE}]*+
+      (?:(?:[-‐‑'’ʼ‘`´&]|(?<=\d)[.,](?=\d))[^\W_][{_INSIDE}]*+)*+   # vice-president, l'homme, 5.93
+    )""",
+    re.VERBOSE,
+)
+
+
+class Word(NamedTuple):
+    """A word within a chunk: where it stands there, its lemma, whether it is content."""
+
+    start: int
+    end: int
+    lemma: str
+    content: bool
+
+
+_APOSTROPHE = re.compile("['’ʼ‘`´]")
+_PART = re.compile("[^-‐‑_]+")
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_CONTRACTIONS = {"s", "d", "ll", "ve", "re", "m"}
+_PREFIXES = _set(
+    "anti co counter cross de e euro ex extra inter intra macro mega micro mid mini mis multi neo "
+    "non over para petro post pre pro pseudo quasi re self semi sub super trans ultra under uni "
+    "vice"
+)
+_ELISIONS = _set("l d j m t s n c qu jusqu lorsqu puisqu quoiqu presqu quelqu")
+_CLITICS = _set(
+    "t il elle on ils elles je tu nous vous le la les lui leur moi toi y en ce ci là même mêmes"
+)
+_UNITED_STATES = frozenset({"US", "USA", "U.S.", "U.S.A.", "É.-U."})
+
+
+class _Reader:
+    """Thinks about one chunk: which words it holds, their lemmas, whether they are content."""
+
+    def __init__(self, lang: str) -> None:
+        self.lang = lang
+        self.lemmas = Lemmas(lang)
+        self.stops = stop_list(lang)
+        self.read = self._english if lang == "en" else self._french
+
+    def __call__(self, chunk: str) -> list[Word]:
+        if chunk.isalpha():
+            if chunk in _UNITED_STATES:
+                return [Word(0, len(chunk), "usa", True)]
+            return [self._word(chunk, 0, len(chunk))]
+        if chunk[-1] == ".":  # the pattern ends a chunk with a dot only for an acronym
+            return [self._acronym(chunk)]
+        return self.read(chunk)
+
+    def _word(self, chunk: str, start: int, end: int) -> Word:
+        form = normal(chunk[start:end])
+        lemma = self.lemmas.of(form) if form and not form[0].isdigit() else form or chunk
+        content = is_content(form) and not self.stops.stops(form, lemma)
+        return Word(start, end, lemma, content)
+
+    def _acronym(self, chunk: str) -> Word:
+        if chunk in _UNITED_STATES:
+            return Word(0, len(chunk), "usa", True)
+        form = normal(chunk)
+        bare = form.replace(".", "").replace("-", "")
+        lemma = self.lemmas.of(form) if self.lemmas.knows(form) else bare
+        stopped = self.stops.stops(form, lemma) or form in self.stops.words
+        return Word(0, len(chunk), lemma, is_content(bare) and not stopped)
+
+    def _english(self, chunk: str) -> list[Word]:
+        end = len(chunk)
+        cuts = [match.start() for match in _APOSTROPHE.finditer(chunk)]
+        if cuts:
+            tail = chunk[cuts[-1] + 1 :].lower()
+            if tail in _CONTRACTIONS:
+                end = cuts[-1]
+            elif tail == "t" and chunk[cuts[-1] - 1] in "nN":
+                return [self._word(chunk, 0, end)]  # don't, isn't: on the stop list as they are
+        if not any(sign in chunk for sign in "-‐‑_"):
+            return [self._word(chunk, 0, end)]
+        return self._hyphenated(chunk, 0, end)
+
+    def _hyphenated(self, chunk: str, start: int, end: int) -> list[Word]:
+        form = normal(chunk[start:end])
+        parts = [match.span() for match in _PART.finditer(chunk, start, end)]
+        if len(parts) < 2 or self.lemmas.knows(form):
+            return [self._word(chunk, start, end)] if parts else []
+        pieces = [chunk[first:last] for first, last in parts]
+        named = all(piece[0].isupper() and not piece.isupper() for piece in pieces)
+        if self.lang == "fr" or normal(pieces[0]) in _PREFIXES or form[0].isdigit():
+            whole = True
+        else:
+            whole = named and not all(self.lemmas.knows(normal(piece)) for piece in pieces)
+        if not whole or "_" in chunk:
+            return [self._word(chunk, first, last) for first, last in parts]
+        # An unknown compound varies at its end only: sous-préfets, non-aligned.
+        last_word = self._word(chunk, *parts[-1])
+        last_form = normal(pieces[-1])
+        plural = not named and last_form.removesuffix("s") == last_word.lemma
+        lemma = form.removesuffix("s") if plural else form
+        content = is_content(form) and not self.stops.stops(form, lemma)
+        return [Word(start, end, lemma, content)]
+
+    def _french(self, chunk: str) -> list[Word]:
+        words: list[Word] = []
+        start = 0
+        if self.lemmas.knows(normal(chunk)):
+            return [self._word(chunk, 0, len(chunk))]
+        for match in _APOSTROPHE.finditer(chunk):
+            head = normal(chunk[start : match.start()])
+            if head in _ELISIONS:
+                words.append(Word(start, match.end(), f"{head}'", False))
+                start = match.end()
+                if self.lemmas.knows(normal(chunk[start:])):
+                    break
+        return words + self._without_clitics(chunk, start, len(chunk))
+
+    def _without_clitics(self, chunk: str, start: int, end: int) -> list[Word]:
+        clitics: list[Word] = []
+        while not self.lemmas.knows(normal(chunk[start:end])):
+            cut = max(chunk.rfind(hyphen, start, end) for hyphen in "-‐‑")
+            if cut <= start or (tail := normal(chunk[cut + 1 : end])) not in _CLITICS:
+                break
+            if tail != "t":  # the t of a-t-il is a sound, not a word
+                clitics.append(self._word(chunk, cut + 1, end)._replace(content=False))
+            end = cut
+        words = self._hyphenated(chunk, start, end) if start < end else []
+        return words + clitics[::-1]
+
+
+class _Forms(dict[str, int]):
+    """Every chunk met so far, numbered, with the table of its words.
+
+    Row i of `chunks` is (first word, number of words, standing before, standing after);
+    row j of `words` is (start, end, content). A lookup that misses reads the chunk.
+    """
+
+    def __init__(self, lang: str) -> None:
+        super().__init__()
+        self._lang = lang
+        self._read = _Reader(lang)
+        self._lock = threading.Lock()
+        self.chunks = np.zeros((4, 1024), np.int32)
+        self.words = np.zeros((3, 1024), np.int32)
+        self.lemmas: list[str] = []
+
+    def __missing__(self, chunk: str) -> int:
+        words = self._read(chunk)
+        with self._lock:  # two threads may miss the same chunk
+            number = self.get(chunk)
+            if number is not None:
+                return number
+            number, first = len(self), len(self.lemmas)
+            self.chunks = _with_room(self.chunks, number + 1)
+            self.words = _with_room(self.words, first + len(words))
+            for offset, word in enumerate(words):
+                self.words[:, first + offset] = (word.start, word.end, word.content)
+                self.lemmas.append(word.lemma)
+            standing = _standing(chunk, self._lang)
+            self.chunks[:, number] = (first, len(words), *standing)
+            self[chunk] = number
+            return number
+
+
+def _with_room(table: NDArray[np.int32], columns: int) -> NDArray[np.int32]:
+    """The table, twice as wide if it is full."""
+    if columns <= table.shape[1]:
+        return table
+    wider = np.zeros((len(table), max(2 * table.shape[1], columns)), np.int32)
+    wider[:, : table.shape[1]] = table
+    return wider
+
+
+# --- gaps and sentences ------------------------------------------------------------------
+
+
+class Gap(IntEnum):
+    """What stands between two chunks."""
+
+    OTHER = 0  # a comma, a bracket, a dash
+    BLANK = 1
+    HYPHEN = 2
+    TIGHT = 3  # a full stop with no blank after it
+    STOP = 4
+    MARK = 5  # ! ? …
+    PARAGRAPH = 6  # an empty line
+    INDENT = 7  # a new line that is indented
+
+
+class Before(IntEnum):
+    """What a chunk is to a full stop that follows it."""
+
+    OTHER = 0  # a number, one capital word
+    WORD = 1  # ends in lower case
+    TITLE = 2  # a name follows: no end
+    ABBREVIATION = 3  # an end only if the next word opens sentences
+    DOTTED = 4  # the same, and the full stop is its own
+    NUMBERED = 5  # no end if a number follows
+
+
+class After(IntEnum):
+    """What a chunk is to a full stop before it."""
+
+    OTHER = 0  # a script without case
+    LOWER = 1
+    CAPITAL = 2
+    OPENER = 3  # a capital word that opens sentences
+    DIGIT = 4
+
+
+def _ends(gap: Gap, before: Before, after: After, cased: bool) -> bool:
+    """Whether a sentence ends in a gap.
+
+    >>> _ends(Gap.STOP, Before.TITLE, After.CAPITAL, True)  # Mr. Smith
+    False
+    >>> _ends(Gap.BLANK, Before.DOTTED, After.OPENER, True)  # in the U.S. The
+    True
+    """
+    if gap is Gap.PARAGRAPH:
+        return True
+    if gap in (Gap.OTHER, Gap.HYPHEN) or (after is After.LOWER and cased):
+        return False
+    capital = after in (After.CAPITAL, After.OPENER)
+    if gap is Gap.BLANK:
+        return before is Before.DOTTED and after is After.OPENER
+    if gap is Gap.MARK:
+        return True
+    if gap is Gap.INDENT:
+        return capital
+    if gap is Gap.TIGHT:
+        return before is Before.WORD and capital
+    if before is Before.TITLE:
+        return False
+    if before is Before.NUMBERED:
+        return after is not After.DIGIT
+    if before in (Before.ABBREVIATION, Before.DOTTED):
+        return after is After.OPENER
+    return True
+
+
+_ENDS = {
+    cased: np.array(
+        [_ends(gap, before, after, cased) for gap in Gap for before in Before for after in After]
+    )
+    for cased in (True, False)
+}
+"""`_ends` for every case, in the order gap, before, after."""
+
+
+_TERMINATOR = re.compile("[.!?…。]")
+_CLOSING = re.compile("[.!?…。\"'”’)\\]}]*+(?:[ \u00a0\u202f]?»)?+")
+_WHITE = re.compile(r"\s*+")
+
+
+class _Gaps(dict[str, int]):
+    """Every gap met so far: what it is, and after how many characters a sentence may begin."""
+
+    def __missing__(self, gap: str) -> int:
+        kind, cut = _gap(gap)
+        value = kind | cut << 3
+        if len(gap) <= 64 and len(self) < _MOST_GAPS:
+            self[gap] = value
+        return value
+
+
+_MOST_GAPS = 1 << 16
+
+
+def _gap(gap: str) -> tuple[Gap, int]:
+    """What a gap is, and where in it the next sentence would begin.
+
+    >>> _gap(', '), _gap('." '), _gap('.\\n\\n« ')
+    ((<Gap.OTHER: 0>, 0), (<Gap.STOP: 4>, 3), (<Gap.PARAGRAPH: 6>, 3))
+    """
+    line = max(gap.rfind("\n"), gap.rfind("\r")) + 1
+    if line:
+        lines = gap.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        if any(not inner.strip() for inner in lines[1:-1]):
+            return Gap.PARAGRAPH, line
+    position = 0
+    while match := _TERMINATOR.search(gap, position):
+        closed = _end(_CLOSING, gap, match.start())
+        position = _end(_WHITE, gap, closed)
+        if position > closed:
+            marks = gap[match.start() : closed]
+            return Gap.MARK if any(sign in marks for sign in "!?…。") else Gap.STOP, position
+        if position == len(gap):
+            return (Gap.TIGHT, closed) if match.start() == 0 else (Gap.OTHER, 0)
+    if gap.isspace():
+        return (Gap.INDENT, line) if line and len(gap) - line > 1 else (Gap.BLANK, len(gap))
+    return Gap.HYPHEN if gap in ("-", "‐", "‑") else Gap.OTHER, 0
+
+
+def _end(pattern: re.Pattern[str], text: str, position: int) -> int:
+    """Where a pattern that always matches ends."""
+    match = pattern.match(text, position)
+    return match.end() if match else position
+
+
+_TITLES = {
+    "en": _set("mr mrs ms messrs dr prof gen sen rep gov lt col sgt capt cmdr adm maj hon pres vs"),
+    "fr": _set("m mm mme mmes mlle mlles mgr dr pr me st ste cf gén col cdt lt"),
+}
+_ABBREVIATIONS = {
+    "en": _set(
+        "inc corp co cos ltd bros st ste ave blvd rd jan feb mar apr jun jul aug sept sep oct nov "
+        "dec mon tue tues wed thu thur thurs fri sat sun etc al approx dept div est govt intl "
+        "mfg natl assn assoc univ calif conn fla ill mass mich minn mo okla ore pa penn tenn tex "
+        "va wash wis ariz ark colo del ga ind kan ky la md miss mont neb nev ala nj ny oz lb "
+        "lbs ft sq cu bbl avg plc jr sr rev"
+    ),
+    "fr": _set(
+        "etc av apr ap env tél bd boul janv févr avr juil sept oct nov déc éd ed vol chap hab "
+        "min sec max dép arr réf cie ets inc ltd corp"
+    ),
+}
+_NUMBERED = _set("no nos n art p pp fig vol chap sec para")
+_OPENERS = {
+    "en": _set(
+        "the a an it its he she they we i you in on at by for from with this that these those "
+        "there but and or so if when while after before since as some many most all no not one "
+        "two his her their our who what how why where under according however meanwhile last "
+        "both each such earlier also now then"
+    ),
+    "fr": _set(
+        "le la les l un une des il elle ils elles on ce c cet cette ces mais et ou donc or si "
+        "quand lorsque après avant depuis dans en au aux à pour par sur sous avec sans selon "
+        "son sa ses leur leurs notre nos je j nous vous qui que qu d de du puis ainsi alors "
+        "aussi cependant toutefois enfin"
+    ),
+}
+
+
+def _standing(chunk: str, lang: str) -> tuple[Before, After]:
+    """What a chunk is to the full stops around it.
+
+    >>> _standing("Mme", "fr") == (Before.TITLE, After.CAPITAL)
+    True
+    """
+    form = normal(chunk)
+    tail = form[max(form.rfind("-"), form.rfind("'")) + 1 :]
+    before = Before.WORD if len(chunk) > 2 and chunk[-1].islower() else Before.OTHER
+    if tail in _NUMBERED:
+        before = Before.NUMBERED
+    if tail in _ABBREVIATIONS[lang] or (len(form) == 1 and form.isalpha()):
+        before = Before.ABBREVIATION
+    if tail in _TITLES[lang]:
+        before = Before.TITLE
+    if chunk[-1] == ".":
+        before = Before.DOTTED
+    head = form.split("'", 1)[0]
+    if chunk[0].isdigit():
+        after = After.DIGIT
+    elif chunk[0].islower():
+        after = After.LOWER
+    elif not chunk[0].isupper():
+        after = After.OTHER
+    else:
+        after = After.OPENER if head in _OPENERS[lang] else After.CAPITAL
+    return before, after
+
+
+def _sentences(
+    text: str,
+    gaps: NDArray[np.int64],
+    chunk_ends: NDArray[np.int32],
+    before: NDArray[np.int32],
+    after: NDArray[np.int32],
+) -> NDArray[np.int32]:
+    """Spans that part the text; `gaps[i]` lies between the chunks i and i + 1."""
+    cases = ((gaps & 7) * len(Before) + before[:-1]) * len(After) + after[1:]
+    last = np.flatnonzero(_ENDS[not text.islower()].take(cases))
+    bounds = np.empty(len(last) + 2, np.int32)
+    bounds[0], bounds[-1] = 0, len(text)
+    bounds[1:-1] = chunk_ends.take(last) + (gaps.take(last) >> 3)
+    return np.stack((bounds[:-1], bounds[1:]), axis=1)
+
+
+# --- boilerplate -------------------------------------------------------------------------
+
+_TICKER = re.compile(
+    r"<[A-Z0-9][A-Z0-9.\-=^]{0,11}>"
+    r"|\((?:NYSE|NASDAQ|Nasdaq|AMEX|LSE|TSX|TSE|EPA|Euronext|OTC|OTCBB|FRA|ASX|HKEX|SIX)"
+    r"\s?:\s?[A-Z0-9.\-]{1,12}\)"
+)
+_ADDRESS = re.compile(r"(?:https?://|www\.)[^\s<>]++|(?<![\w.+-])[\w.+-]{1,64}@[\w.-]++")
+_MONTH = "jan feb mar apr may jun jul aug sep oct nov dec janv fév févr mars avr mai juin juil août déc".replace(
+    " ", "|"
+)
+_DATE = rf"(?:{_MONTH})[a-zé]{{0,7}}\.? \d{{1,2}}|\d{{1,2}}(?:er)? (?:{_MONTH})[a-zé]{{0,7}}\.?"
+_DATELINE = re.compile(
+    r"\s{0,9}(?P<place>[^\W\d_][^\n()]{1,60}?)"
+    rf"(?:,? (?i:{_DATE})(?:,? \d{{4}})?(?: \([^()\n]{{2,30}}\))?"
+    r"|,? \((?:AFP|AP|Reuters?|REUTERS?|UPI|ANSA|DPA|dpa|Xinhua|TASS|Belga|ATS)\))"
+    r" ?(?:--|[-–—])(?=\s)"
+)
+_HEAD = 160
+
+
+def _boilerplate(text: str, body: int) -> Iterator[tuple[int, int]]:
+    """Stretches whose words say nothing: the dateline, tickers, addresses."""
+    dateline = _DATELINE.match(text, body, body + _HEAD)
+    if dateline and dateline["place"][0].isupper():
+        yield dateline.span()
+    if "<" in text or "(" in text:
+        for match in _TICKER.finditer(text):
+            yield match.span()
+    if "://" in text or "www." in text or "@" in text:
+        for match in _ADDRESS.finditer(text):
+            yield match.span()
+
+
+# --- the annotator -----------------------------------------------------------------------
+
+_MOST_FORMS = 1 << 20
+"""Forms remembered for one language before the table is begun anew."""
+
+
+class SimplemmaWords:
+    """Lemmas by simplemma's dictionaries and the project's exceptions.
+
+    The language is the document's if it is English or French, otherwise `lang`.
+    Sentences part the whole text: each begins where the one before it ends.
+    """
+
+    def __init__(self, *, lang: str = "en") -> None:
+        self.lang = checked_language(lang)
+        self._forms: dict[str, _Forms] = {}
+        self._gaps = _Gaps()
+        self._terms: tuple[Lexicon, dict[str, Terms]] | None = None
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _made, (self.lang,)  # what was remembered is found again, and locks do not travel
+
+    def annotate(self, documents: Iterable[Document], lexicon: Lexicon) -> Iterator[Annotation]:
+        """One annotation for each document, in order."""
+        for document in documents:
+            lang = language(document.lang, self.lang)
+            yield self._annotation(document, lang, self._terms_of(lexicon, lang))
+
+    def _terms_of(self, lexicon: Lexicon, lang: str) -> Terms:
+        if self._terms is None or self._terms[0] is not lexicon:
+            self._terms = (lexicon, {name: Terms.of(lexicon, name) for name in LANGUAGES})
+        return self._terms[1][lang]
+
+    def _forms_of(self, lang: str) -> _Forms:
+        forms = self._forms.get(lang)
+        if forms is None or len(forms) > _MOST_FORMS:
+            forms = self._forms[lang] = _Forms(lang)
+        return forms
+
+    def _annotation(self, document: Document, lang: str, terms: Terms) -> Annotation:
+        text = document.text
+        pieces = _CHUNK.split(text)  # gap, chunk, gap, …, gap
+        chunks = pieces[1::2]
+        n_chunks = len(chunks)
+        if not n_chunks:
+            whole = [(0, len(text))] if text else []
+            return Annotation(
+                document,
+                [],
+                np.zeros((0, 2), np.int32),
+                np.zeros(0, np.bool_),
+                np.array(whole, np.int32).reshape(-1, 2),
+            )
+        forms = self._forms_of(lang)
+        ends = np.fromiter(map(len, pieces), np.int32, len(pieces)).cumsum(dtype=np.int32)
+        starts = ends[0:-1:2]
+        numbers = np.fromiter(map(forms.__getitem__, chunks), np.intp, n_chunks)
+        gaps = np.fromiter(map(self._gaps.__getitem__, pieces[2:-1:2]), np.int64, n_chunks - 1)
+
+        words, counts, before, after = forms.chunks.take(numbers, axis=1)
+        parents = None  # one word a chunk
+        if (counts != 1).any():
+            parents = np.repeat(np.arange(n_chunks), counts)
+            words = (words - (counts.cumsum() - counts)).take(parents) + np.arange(len(parents))
+            starts = starts.take(parents)
+        lemmas = list(map(forms.lemmas.__getitem__, words.tolist()))
+        table = forms.words.take(words, axis=1)
+        content = table[2] != 0
+        spans = np.empty((len(lemmas), 2), np.int32)
+        np.add(table[:2].T, starts[:, None], out=spans)
+
+        body = len(document.title) + 2 if document.title and document.body else 0
+        for first, last in _boilerplate(text, body):
+            low, high = spans[:, 0].searchsorted((first, last))
+            content[low:high] = False
+        if terms:
+            joined = (gaps & 7 == Gap.BLANK) | (gaps & 7 == Gap.HYPHEN)
+            if parents is not None:
+                same = parents[1:] == parents[:-1]
+                joined = same | np.append(joined, False).take(parents[:-1])
+            merges = list(terms.find(lemmas, joined))
+            lemmas, spans, content = merged(lemmas, spans, content, merges)
+        sentences = _sentences(text, gaps, ends[1::2], before, after)
+        return Annotation(document, lemmas, spans, content, sentences)
+
+
+def _made(lang: str) -> SimplemmaWords:
+    return SimplemmaWords(lang=lang)
+
+
+@hookimpl
+def register_annotators() -> Mapping[str, type[SimplemmaWords]]:
+    return {"simplemma": SimplemmaWords}

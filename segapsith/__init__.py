@@ -1,0 +1,79 @@
+"""SEGAPSITH: semantic domains learned from newswire, night after night, and proved.
+
+Names are reached lazily, so that importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from segapsith import compare, metrics
+    from segapsith.api import clusterer, open, segment, similarity
+    from segapsith.arrays import Compare, Labels, Matrix, Rows, State
+    from segapsith.errors import SegapsithError
+    from segapsith.hookspecs import hookimpl
+    from segapsith.model import (
+        Agreement,
+        Annotation,
+        Document,
+        Lexicon,
+        Network,
+        Reject,
+        Snapshot,
+        Unit,
+    )
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Agreement",
+    "Annotation",
+    "Compare",
+    "Document",
+    "Labels",
+    "Lexicon",
+    "Matrix",
+    "Network",
+    "Reject",
+    "Rows",
+    "SegapsithError",
+    "Snapshot",
+    "State",
+    "Unit",
+    "__version__",
+    "clusterer",
+    "compare",
+    "hookimpl",
+    "metrics",
+    "open",
+    "segment",
+    "similarity",
+]
+
+_HOMES = {
+    "segapsith.api": ("clusterer", "open", "segment", "similarity"),
+    "segapsith.arrays": ("Compare", "Labels", "Matrix", "Rows", "State"),
+    "segapsith.errors": ("SegapsithError",),
+    "segapsith.hookspecs": ("hookimpl",),
+    "segapsith.model": (
+        "Agreement",
+        "Annotation",
+        "Document",
+        "Lexicon",
+        "Network",
+        "Reject",
+        "Snapshot",
+        "Unit",
+    ),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("compare", "metrics"):
+        return importlib.import_module(f"segapsith.{name}")
+    if name in _HOME_OF:
+        return getattr(importlib.import_module(_HOME_OF[name]), name)
+    raise AttributeError(f"module 'segapsith' has no attribute {name!r}")

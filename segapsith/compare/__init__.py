@@ -1,0 +1,61 @@
+"""Comparing two partitions of the same units: by words, by coverage, by kappa, by Mantel's test.
+
+The word-based linkings take words and their weights; everything else needs only the table in
+which the two partitions meet (`segapsith.contingency`). After Ferret, Grau & Jardino (2001).
+"""
+
+from __future__ import annotations
+
+from segapsith.compare.coverage import (
+    BINS,
+    ClassCoverage,
+    Coverage,
+    coverage,
+    coverage_of_table,
+)
+from segapsith.compare.kappa import Interval, Kappa, kappa, kappa_interval, kappa_of_table
+from segapsith.compare.linking import (
+    Activation,
+    Links,
+    Profiles,
+    link_by_entropy,
+    link_by_similarity,
+    profiles,
+    shared_links,
+    witten_bell,
+)
+from segapsith.compare.mantel import (
+    Mantel,
+    MantelMargins,
+    mantel,
+    mantel_from_margins,
+    mantel_moments,
+    mantel_of_table,
+)
+
+__all__ = [
+    "BINS",
+    "Activation",
+    "ClassCoverage",
+    "Coverage",
+    "Interval",
+    "Kappa",
+    "Links",
+    "Mantel",
+    "MantelMargins",
+    "Profiles",
+    "coverage",
+    "coverage_of_table",
+    "kappa",
+    "kappa_interval",
+    "kappa_of_table",
+    "link_by_entropy",
+    "link_by_similarity",
+    "mantel",
+    "mantel_from_margins",
+    "mantel_moments",
+    "mantel_of_table",
+    "profiles",
+    "shared_links",
+    "witten_bell",
+]

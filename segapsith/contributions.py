@@ -1,0 +1,142 @@
+"""What documents contribute to the knowledge, and how it is taken back: sums, exactly."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segapsith.arrays import Compare
+from segapsith.domains import DomainWords
+from segapsith.knowledge import Counters, Knowledge
+from segapsith.records import Assignment, Batch, DomainRecord, EpochRecord, Event, UnitRecord, VersionRecord
+
+__all__ = ["Contributions"]
+
+TOP_WORDS = 12
+"""Words of a domain that are kept for reading and searching."""
+
+LABEL_WORDS = 3
+
+
+class Contributions:
+    """Changes the knowledge and notes in the batch what the store has to keep."""
+
+    def __init__(
+        self,
+        knowledge: Knowledge,
+        rows: dict[int, DomainRecord],
+        batch: Batch,
+        compare: Compare | None = None,
+    ) -> None:
+        self._knowledge = knowledge
+        self._rows = rows
+        self._batch = batch
+        self._compare = compare
+        self._first_new_word = len(knowledge.vocabulary)
+        self._words: set[int] = set()
+        self._domains: set[int] = set()
+        self.joined = 0
+        self.created = 0
+
+    def learn(self, version: VersionRecord, units: list[UnitRecord]) -> None:
+        """Counts a text and places its units, one after the other."""
+        self.count(version, 1)
+        for unit in units:
+            self.place(version.lang, unit)
+
+    def place(self, lang: str, unit: UnitRecord) -> None:
+        """Puts a unit into the domain that is near enough, or founds one with it."""
+        if not unit.kept:
+            self._batch.units[unit.id] = unit
+            return
+        domains = self._knowledge.domains
+        found = domains.place(unit.bag, self._compare, len(self._knowledge.vocabulary))
+        if found.domain is None:
+            domain = domains.create()
+            self._rows[domain] = _founded(domain, lang, self._batch.run, domains.words(domain))
+            self._batch.events.append(Event("created", domain))
+            self.created += 1
+            assignment = Assignment(domain, 1.0, found.best, found.score, self._batch.run)
+        else:
+            self.joined += 1
+            assignment = Assignment(
+                found.domain, found.score, found.runner_up, found.runner_up_score, self._batch.run
+            )
+        self.enter(unit, assignment)
+
+    def enter(self, unit: UnitRecord, assignment: Assignment) -> None:
+        """Puts a unit into a given domain."""
+        self._knowledge.domains.absorb(assignment.domain, unit.bag)
+        self._domains.add(assignment.domain)
+        self._batch.units[unit.id] = unit.assigned(assignment)
+
+    def leave(self, unit: UnitRecord) -> None:
+        """Takes a unit out of its domain."""
+        if unit.assignment is None:
+            return
+        domain = unit.assignment.domain
+        self._knowledge.domains.absorb(domain, unit.bag, -1)
+        self._domains.add(domain)
+        if domain not in self._knowledge.domains:
+            self._batch.events.append(Event("emptied", domain))
+
+    def count(self, version: VersionRecord, sign: int) -> None:
+        """Adds the words of a text to the running counts, or takes them away."""
+        words, counts = _counted(version.words)
+        self._knowledge.frequencies.grow(len(self._knowledge.vocabulary))
+        self._knowledge.frequencies.add(version.lang, words, counts, sign)
+        self._words.update(words.tolist())
+
+    def tick(self, ordinal: int) -> None:
+        """The clock ticks: what was summed up so far reads the stream from now on."""
+        knowledge = self._knowledge
+        knowledge.tick()
+        self._batch.epochs["frequencies"] = EpochRecord(
+            knowledge.counters.epoch, ordinal, "frequencies", knowledge.frozen.arrays()
+        )
+
+    def close(self) -> None:
+        """Notes every sum that changed, and the counters."""
+        knowledge, batch = self._knowledge, self._batch
+        batch.new_words = knowledge.vocabulary.since(self._first_new_word)
+        frequencies = knowledge.frequencies
+        batch.frequencies = [
+            (int(frequencies.documents[w]), int(frequencies.occurrences[w]), w)
+            for w in sorted(self._words)
+        ]
+        batch.languages = dict(frequencies.totals)
+        for domain in sorted(self._domains):
+            self._rows[domain] = self._present(self._rows[domain])
+            batch.domains.append(self._rows[domain])
+        for name in Counters.__dataclass_fields__:
+            batch.facts[f"counter_{name}"] = getattr(knowledge.counters, name)
+        batch.facts["next_domain"] = knowledge.domains.next_domain
+
+    def _present(self, row: DomainRecord) -> DomainRecord:
+        """The row of a domain as it is now."""
+        words, weights, _ = self._knowledge.domains.weights(row.id)
+        best = [
+            (self._knowledge.vocabulary.word(int(word)), float(weight))
+            for word, weight in zip(words[:TOP_WORDS], weights[:TOP_WORDS], strict=True)
+        ]
+        label = row.label if row.named else ", ".join(word for word, _ in best[:LABEL_WORDS])
+        return DomainRecord(
+            row.id,
+            row.lang,
+            label,
+            row.named,
+            row.status,
+            row.locked,
+            ", ".join(f"{word} {weight:.2f}" for word, weight in best),
+            self._knowledge.domains.words(row.id),
+            row.run,
+        )
+
+
+def _founded(domain: int, lang: str, run: int, sums: DomainWords) -> DomainRecord:
+    return DomainRecord(domain, lang, "", False, "open", False, "", sums, run)
+
+
+def _counted(words: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    distinct, counts = np.unique(words, return_counts=True)
+    return distinct.astype(np.int32), counts.astype(np.int32)

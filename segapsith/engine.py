@@ -1,0 +1,630 @@
+"""The straight line from documents to domains.
+
+The engine receives made objects and never looks up a name. A batch of items becomes one
+transaction; what is not yet committed when something fails is as if it had not been read.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segapsith import clock, identity, limits
+from segapsith.arrays import Compare, Matrix, Rows, State
+from segapsith.contracts import Annotator
+from segapsith.contributions import Contributions
+from segapsith.domains import DomainIndex, PlacementSettings
+from segapsith.errors import MissingInputError, UsageError
+from segapsith.knowledge import Counters, Frozen, Knowledge
+from segapsith.model import Annotation, Document, Lexicon, Network, Reject, Unit
+from segapsith.reception import Arrival, Reception, sound
+from segapsith.records import (
+    Assignment,
+    Batch,
+    DocumentRecord,
+    DomainRecord,
+    EpochRecord,
+    UnitRecord,
+    VersionRecord,
+)
+
+__all__ = ["Engine", "Keeper", "Learning", "Plan", "RunSummary"]
+
+BATCH = 200
+"""Items of one transaction."""
+
+
+class Keeper(Protocol):
+    """What the engine needs of a store."""
+
+    def facts(self) -> dict[str, Any]: ...
+    def words(self) -> Iterator[tuple[int, str, str, int, int]]: ...
+    def languages(self) -> dict[str, tuple[int, int]]: ...
+    def domains(self) -> Iterator[DomainRecord]: ...
+    def frozen_arrays(self, name: str) -> EpochRecord | None: ...
+    def document(self, uid: str) -> DocumentRecord | None: ...
+    def document_by_id(self, number: int) -> DocumentRecord | None: ...
+    def has_text(self, document: int, digest: str) -> bool: ...
+    def original_of(self, digest: str) -> DocumentRecord | None: ...
+    def duplicates_of(self, document: int) -> list[DocumentRecord]: ...
+    def documents_of(self, run: int) -> list[DocumentRecord]: ...
+    def seen(self, document: int, source: str) -> bool: ...
+    def version(self, document: int, number: int) -> VersionRecord: ...
+    def versions(self, where: str, parameters: Any) -> list[VersionRecord]: ...
+    def units(self, version: int) -> list[UnitRecord]: ...
+    def past_assignments(self, ended_by: int) -> dict[int, Assignment]: ...
+    def changes_by(self, run: int) -> list[DocumentRecord]: ...
+    def begin_run(
+        self,
+        command: str,
+        *,
+        settings: Mapping[str, Any],
+        versions: Mapping[str, str],
+        seed: int | None = None,
+        name: str = "",
+        input_key: str = "",
+    ) -> int: ...
+    def unfinished(
+        self, command: str, input_key: str
+    ) -> tuple[int, int, dict[str, Any]] | None: ...
+    def undoable(self) -> tuple[int, str] | None: ...
+    def later_runs(self, run: int) -> list[tuple[int, str]]: ...
+    def run(self, number: int) -> tuple[str, str] | None: ...
+    def resume_run(self, run: int) -> None: ...
+    def finish_run(
+        self, run: int, status: str, counts: Mapping[str, Any] | None = None
+    ) -> None: ...
+    def save(self, batch: Batch) -> None: ...
+    def scrubbing(self) -> None: ...
+    def scrub(self) -> None: ...
+
+
+class Cutter(Protocol):
+    """A segmenter, held to its contract."""
+
+    def segment(self, annotation: Annotation, network: Network) -> list[Unit]: ...
+
+
+class Measure(Protocol):
+    """A similarity as placing needs it: learned on the clock, kept by the store."""
+
+    def learn(self, rows: Rows) -> None: ...
+    def compare_both_ways(self, left: Rows, right: Rows) -> Matrix: ...
+    def state(self) -> State: ...
+    def restore(self, state: State) -> None: ...
+
+
+def _given_or_english(document: Document) -> str:
+    return document.lang or "en"
+
+
+@dataclass(frozen=True, slots=True)
+class Learning:
+    """What is used to learn: made objects, and settings."""
+
+    annotator: Annotator
+    segmenter: Cutter
+    placement: PlacementSettings = field(default_factory=PlacementSettings)
+    importance: str = "rarity"
+    measure: Measure | None = None
+    """Places units in the manner of any similarity; None is eq. 7 over the index."""
+    measure_name: str = "eq7"
+    language: Callable[[Document], str] = _given_or_english
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One ingest as the run log keeps it; equal `input_key`s are the same delivery."""
+
+    command: str = "ingest"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    name: str = ""
+    input_key: str = ""
+    batch: int = BATCH
+
+
+@dataclass(slots=True)
+class RunSummary:
+    """What a run did; the command line prints it as one line or as JSON."""
+
+    run: int = 0
+    read: int = 0
+    new: int = 0
+    duplicate: int = 0
+    corrected: int = 0
+    rejected: int = 0
+    units: int = 0
+    units_kept: int = 0
+    domains_joined: int = 0
+    domains_new: int = 0
+    seconds: float = 0.0
+
+    def as_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+class Engine:
+    """Learns from documents, forgets them, takes runs back; the store remembers."""
+
+    def __init__(self, store: Keeper, learning: Learning) -> None:
+        self._store = store
+        self._learning = learning
+        self._loaded: Knowledge | None = None
+        self._rows: dict[int, DomainRecord] = {}
+
+    # -- knowledge -------------------------------------------------------------------------
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """What is known, loaded from the store when it is first needed."""
+        if self._loaded is None:
+            self._loaded = self._load()
+        return self._loaded
+
+    def _load(self) -> Knowledge:
+        store, learning = self._store, self._learning
+        knowledge = Knowledge(DomainIndex(learning.placement), learning.importance)
+        entries = list(store.words())
+        knowledge.vocabulary.restore((n, lang, word) for n, lang, word, _, _ in entries)
+        knowledge.frequencies.grow(len(knowledge.vocabulary))
+        for number, _, _, documents, occurrences in entries:
+            knowledge.frequencies.documents[number] = documents
+            knowledge.frequencies.occurrences[number] = occurrences
+        knowledge.frequencies.totals = store.languages()
+        facts = store.facts()
+        for name in Counters.__dataclass_fields__:
+            value = facts.get(f"counter_{name}", getattr(knowledge.counters, name))
+            setattr(knowledge.counters, name, int(value))
+        self._rows = {}
+        for row in store.domains():
+            knowledge.domains.restore(row.id, row.sums, row.status == "open")
+            self._rows[row.id] = row
+        knowledge.domains.skip_to(int(facts.get("next_domain", 1)))
+        frozen = store.frozen_arrays("frequencies")
+        if frozen is not None:
+            knowledge.freeze(Frozen.of(dict(frozen.arrays)))
+        if learning.measure is not None:
+            state = store.frozen_arrays(learning.measure_name)
+            if state is not None:
+                learning.measure.restore(state.arrays)
+        return knowledge
+
+    @property
+    def _compare(self) -> Compare | None:
+        measure = self._learning.measure
+        return None if measure is None else measure.compare_both_ways
+
+    def _contributions(self, batch: Batch) -> Contributions:
+        knowledge = self.knowledge  # loads the rows too
+        return Contributions(knowledge, self._rows, batch, self._compare)
+
+    def _keep(self, batch: Batch, contributions: Contributions) -> None:
+        contributions.close()
+        self._store.save(batch)
+
+    # -- ingest ----------------------------------------------------------------------------
+
+    def ingest(
+        self,
+        items: Iterable[Document | Reject],
+        plan: Plan | None = None,
+        watch: Callable[[RunSummary], None] | None = None,
+    ) -> RunSummary:
+        """Reads items to the end, batch by batch; the same input after a kill goes on."""
+        plan = plan or Plan()
+        began = time.monotonic()
+        summary, committed = self._open_run(plan)
+        earlier = summary.seconds
+        consumed = 0
+        try:
+            for chunk in _chunks(items, plan.batch):
+                already = max(0, min(len(chunk), committed - consumed))
+                consumed += len(chunk)
+                batch = Batch(run=summary.run, position=max(consumed, committed))
+                trial = replace(summary)
+                self._learn_chunk(chunk, already, batch, trial)
+                trial.seconds = round(earlier + time.monotonic() - began, 3)
+                batch.counts = trial.as_json()
+                self._store.save(batch)
+                summary = trial
+                if watch is not None:
+                    watch(summary)
+        except BaseException:
+            self._loaded = None  # what was learned since the last batch is not in the store
+            raise
+        summary.seconds = round(earlier + time.monotonic() - began, 3)
+        self._store.finish_run(summary.run, "done", summary.as_json())
+        return summary
+
+    def preview(self, items: Iterable[Document | Reject]) -> RunSummary:
+        """What an ingest would do; the store does not change."""
+        began = time.monotonic()
+        summary = RunSummary()
+        try:
+            self._learn_chunk(list(items), 0, Batch(run=0), summary)
+        finally:
+            self._loaded = None
+        summary.seconds = round(time.monotonic() - began, 3)
+        return summary
+
+    def _open_run(self, plan: Plan) -> tuple[RunSummary, int]:
+        found = self._store.unfinished(plan.command, plan.input_key) if plan.input_key else None
+        if found is not None:
+            run, committed, counts = found
+            self._store.resume_run(run)
+            known = {k: v for k, v in counts.items() if k in RunSummary.__dataclass_fields__}
+            return RunSummary(**{**known, "run": run}), committed
+        run = self._store.begin_run(
+            plan.command,
+            settings=plan.settings,
+            versions=plan.versions,
+            name=plan.name,
+            input_key=plan.input_key,
+        )
+        return RunSummary(run=run), 0
+
+    def _learn_chunk(
+        self, chunk: list[Document | Reject], already: int, batch: Batch, summary: RunSummary
+    ) -> None:
+        """Learns one batch; the first `already` items were counted before a kill."""
+        reception = Reception(self._store, self.knowledge.counters, batch.run)
+        waiting: list[Arrival] = []
+        for position, item in enumerate(chunk):
+            again = position < already
+            document = sound(item)
+            if isinstance(document, Reject):
+                if not again:
+                    summary.read += 1
+                    summary.rejected += 1
+                    batch.rejects.append((document.name, document.reason))
+                continue
+            arrival = reception.receive(document)
+            number, source = arrival.record.id, document.source
+            if source and not (arrival.known and self._store.seen(number, source)):
+                batch.sightings.append((number, source))
+            if not arrival.known:
+                waiting.append(arrival)
+            if arrival.known and again:
+                continue
+            summary.read += 1
+            if arrival.before is not None:
+                summary.corrected += 1
+            elif arrival.known or not arrival.record.counts:
+                summary.duplicate += 1
+            else:
+                summary.new += 1
+        contributions = self._contributions(batch)
+        for group in _epochs(waiting):
+            self._learn_group(group, batch, contributions, summary)
+        contributions.close()
+        summary.domains_joined += contributions.joined
+        summary.domains_new += contributions.created
+
+    def _learn_group(
+        self,
+        group: list[Arrival],
+        batch: Batch,
+        contributions: Contributions,
+        summary: RunSummary,
+    ) -> None:
+        """Learns documents that see the same epoch; the clock may tick after the last."""
+        for arrival, lang, annotation in self._annotated(group):
+            version, units = self._version(arrival, lang, annotation, batch.run)
+            batch.versions.append(version)
+            if arrival.before is not None:
+                batch.changes.append(arrival.before)
+                if arrival.before.counts:
+                    self._withdraw(arrival.before, batch, contributions)
+            batch.documents[arrival.record.id] = arrival.record
+            if arrival.record.counts:
+                contributions.learn(version, units)
+                summary.units += len(units)
+                summary.units_kept += sum(unit.kept for unit in units)
+            else:
+                batch.units.update((unit.id, unit) for unit in units)
+            if arrival.accepted and clock.ticks(arrival.record.ordinal or 0):
+                self._tick(arrival.record.ordinal or 0, batch, contributions)
+
+    def _tick(self, ordinal: int, batch: Batch, contributions: Contributions) -> None:
+        contributions.tick(ordinal)
+        measure, knowledge = self._learning.measure, self.knowledge
+        if measure is not None:
+            measure.learn(knowledge.domains.rows(knowledge.domains, len(knowledge.vocabulary)))
+            name = self._learning.measure_name
+            batch.epochs[name] = EpochRecord(
+                knowledge.counters.epoch, ordinal, name, measure.state()
+            )
+
+    def _annotated(self, group: list[Arrival]) -> Iterator[tuple[Arrival, str, Annotation | None]]:
+        """Each arrival with its language and, if it has a text, its annotation; in order."""
+        langs = [self._learning.language(arrival.document) for arrival in group]
+        texts = [
+            replace(arrival.document, lang=lang)
+            for arrival, lang in zip(group, langs, strict=True)
+            if arrival.document.bag is None
+        ]
+        lexicon = Lexicon(self.knowledge.counters.epoch)
+        annotations = iter(self._learning.annotator.annotate(texts, lexicon))
+        for arrival, lang in zip(group, langs, strict=True):
+            yield arrival, lang, None if arrival.document.bag is not None else next(annotations)
+
+    def _version(
+        self, arrival: Arrival, lang: str, annotation: Annotation | None, run: int
+    ) -> tuple[VersionRecord, list[UnitRecord]]:
+        """The text of an arrival with its words, and its units, not placed yet."""
+        counters, document = self.knowledge.counters, arrival.document
+        if annotation is None:
+            words = self._numbered(lang, _repeated(document.bag or {}))
+            cuts = [(Unit(0, 0, 0, 0), 0, len(words))]
+        else:
+            words, cuts = self._segmented(lang, annotation)
+        version = VersionRecord(
+            counters.version,
+            arrival.record.id,
+            arrival.record.version,
+            arrival.digest,
+            document.title,
+            document.body,
+            identity.utc(document.date),
+            document.date,
+            lang,
+            document.source,
+            json.dumps(dict(document.metadata), ensure_ascii=False, sort_keys=True),
+            words,
+            run,
+        )
+        counters.version += 1
+        units = []
+        for position, (unit, first, last) in enumerate(cuts):
+            units.append(
+                UnitRecord(
+                    counters.unit,
+                    arrival.record.id,
+                    version.id,
+                    position,
+                    unit.start,
+                    unit.end,
+                    first,
+                    last - first,
+                    float(unit.cohesion),
+                    unit.kept and last > first,
+                    counters.epoch,
+                    self.knowledge.bag(lang, words[first:last]),
+                )
+            )
+            counters.unit += 1
+        return version, units
+
+    def _segmented(
+        self, lang: str, annotation: Annotation
+    ) -> tuple[NDArray[np.int32], list[tuple[Unit, int, int]]]:
+        """The content words of a text, and its units with the stretch of words of each."""
+        content = [
+            i
+            for i in np.flatnonzero(annotation.content).tolist()
+            if 0 < len(annotation.lemmas[i]) <= limits.MAX_WORD_CHARS
+        ]
+        words = self._numbered(lang, [annotation.lemmas[i] for i in content])
+        units = self._learning.segmenter.segment(
+            annotation, Network(self.knowledge.counters.epoch)
+        )
+        firsts = np.searchsorted(content, [unit.first for unit in units])
+        lasts = np.searchsorted(content, [unit.last for unit in units])
+        return words, list(zip(units, firsts.tolist(), lasts.tolist(), strict=True))
+
+    def _numbered(self, lang: str, words: list[str]) -> NDArray[np.int32]:
+        if not identity.is_clean("".join(words)):
+            words = [identity.clean(word) for word in words]
+        return np.array(self.knowledge.vocabulary.numbers(lang, words), dtype=np.int32)
+
+    # -- taking back -----------------------------------------------------------------------
+
+    def _present(
+        self, record: DocumentRecord, batch: Batch
+    ) -> tuple[VersionRecord, list[UnitRecord]]:
+        """The present text of a document and its units, from this batch or from the store."""
+        for version in batch.versions:
+            if version.document == record.id and version.number == record.version:
+                units = [u for u in batch.units.values() if u.version == version.id]
+                return version, units
+        version = self._store.version(record.id, record.version)
+        return version, [batch.units.get(u.id, u) for u in self._store.units(version.id)]
+
+    def _withdraw(
+        self, record: DocumentRecord, batch: Batch, contributions: Contributions
+    ) -> list[UnitRecord]:
+        """Takes a document's contribution out; its units stay, without a domain."""
+        version, units = self._present(record, batch)
+        contributions.count(version, -1)
+        for unit in units:
+            contributions.leave(unit)
+            if unit.assignment is not None:
+                batch.ended[unit.id] = unit.assignment
+            batch.units[unit.id] = unit.assigned(None)
+        return units
+
+    def forget(self, uid: str, plan: Plan | None = None) -> dict[str, Any]:
+        """Takes a document out exactly, with its text; its earliest copy takes its place."""
+        record = self._store.document(uid)
+        if record is None:
+            raise MissingInputError(f"no document is called {uid!r}; `segapsith search` finds ids")
+        plan = plan or Plan("forget", settings={"document": uid})
+        run = self._store.begin_run("forget", settings=plan.settings, versions=plan.versions)
+        batch = Batch(run=run, gone_documents=[record.id])
+        heir: DocumentRecord | None = None
+        try:
+            contributions = self._contributions(batch)
+            if record.counts:
+                units = self._withdraw(record, batch, contributions)
+                heir = self._promote(record, units, batch, contributions)
+            batch.ended.clear()
+            gone = {u.id for v in self._store.versions("document = ?", [record.id])
+                    for u in self._store.units(v.id)}  # fmt: skip
+            for number in gone:
+                batch.units.pop(number, None)
+            contributions.close()
+            result = {
+                "run": run,
+                "document": uid,
+                "successor": heir.uid if heir else None,
+                "units": len(gone),
+            }
+            batch.counts = result
+            self._store.scrubbing()
+            self._store.save(batch)
+        except BaseException:
+            self._loaded = None
+            raise
+        self._store.finish_run(run, "done")
+        self._store.scrub()
+        return result
+
+    def _promote(
+        self,
+        gone: DocumentRecord,
+        gone_units: list[UnitRecord],
+        batch: Batch,
+        contributions: Contributions,
+    ) -> DocumentRecord | None:
+        """The earliest copy of a forgotten document counts in its place."""
+        copies = self._store.duplicates_of(gone.id)
+        if not copies:
+            return None
+        heir = replace(copies[0], duplicate_of=None, ordinal=gone.ordinal)
+        batch.documents[heir.id] = heir
+        for copy in copies[1:]:
+            batch.documents[copy.id] = replace(copy, duplicate_of=heir.id)
+        version, units = self._present(heir, batch)
+        contributions.count(version, 1)
+        before = {u.position: u for u in gone_units}
+        for unit in units:
+            place = batch.ended.get(before[unit.position].id) if unit.position in before else None
+            if place is not None and unit.kept and _alike(unit, before[unit.position]):
+                contributions.enter(unit, replace(place, run=batch.run))
+            else:
+                contributions.place(version.lang, unit)
+        return heir
+
+    def undo(self, run: int | None = None, versions: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """Takes the last run back; what was learned later from other runs must go first."""
+        target = self._undo_target(run)
+        number = self._store.begin_run("undo", settings={"run": target}, versions=versions or {})
+        batch = Batch(run=number, undone_run=target)
+        try:
+            contributions = self._contributions(batch)
+            removed = self._store.documents_of(target)
+            for record in removed:
+                if record.counts:
+                    self._withdraw(record, batch, contributions)
+                batch.gone_documents.append(record.id)
+            gone = {record.id for record in removed}
+            restored = [r for r in self._store.changes_by(target) if r.id not in gone]
+            past = self._store.past_assignments(target)
+            for before in restored:
+                self._revert(before, target, past, batch, contributions)
+            batch.ended.clear()
+            for unit in [u for u in batch.units.values() if u.document in gone]:
+                del batch.units[unit.id]
+            contributions.close()
+            batch.counts = {"run": target, "documents": len(removed), "restored": len(restored)}
+            self._store.save(batch)
+        except BaseException:
+            self._loaded = None
+            raise
+        self._store.finish_run(number, "done")
+        return dict(batch.counts)
+
+    def _undo_target(self, run: int | None) -> int:
+        last = self._store.undoable()
+        if last is None:
+            raise UsageError("there is no run to undo")
+        target, command = last
+        if run is not None and run != target:
+            found = self._store.run(run)
+            if found is None:
+                raise UsageError(f"there is no run {run}; `segapsith runs` lists them")
+            later = [(n, c) for n, c in self._store.later_runs(run) if c != "forget"]
+            if found[1] == "undone" or later:
+                raise UsageError(
+                    f"run {run} cannot be undone: "
+                    + ("it is undone already" if not later else f"run {later[-1][0]} comes first")
+                )
+            target, command = run, found[0]
+        if command == "forget":
+            raise UsageError(
+                f"run {target} forgot a document: what is forgotten cannot come back;"
+                " name an earlier run to undo that one"
+            )
+        return target
+
+    def _revert(
+        self,
+        before: DocumentRecord,
+        target: int,
+        past: Mapping[int, Assignment],
+        batch: Batch,
+        contributions: Contributions,
+    ) -> None:
+        """Brings a document back to the text that it had before a run corrected it."""
+        present = self._store.document_by_id(before.id)
+        assert present is not None
+        if present.counts:
+            self._withdraw(present, batch, contributions)
+        for version in self._store.versions(
+            "document = ? AND number > ?", [before.id, before.version]
+        ):
+            batch.gone_versions.append(version.id)
+            for unit in self._store.units(version.id):
+                batch.units.pop(unit.id, None)
+        original = before.duplicate_of
+        if original is not None and self._store.document_by_id(original) is None:
+            before = replace(before, duplicate_of=None, ordinal=present.ordinal)
+        batch.documents[before.id] = before
+        if not before.counts:
+            return
+        version = self._store.version(before.id, before.version)
+        contributions.count(version, 1)
+        for unit in self._store.units(version.id):
+            if unit.id in past:
+                contributions.enter(unit, past[unit.id])
+            elif unit.kept:
+                contributions.place(version.lang, unit)
+
+
+def _chunks(
+    items: Iterable[Document | Reject], size: int
+) -> Iterator[list[Document | Reject]]:
+    """Batches cut by the input: every `size` items, whatever they turn out to be."""
+    iterator = iter(items)
+    while chunk := list(itertools.islice(iterator, size)):
+        yield chunk
+
+
+def _epochs(arrivals: list[Arrival]) -> Iterator[list[Arrival]]:
+    """Stretches of arrivals that see the same epoch: the clock ticks only after the last."""
+    group: list[Arrival] = []
+    for arrival in arrivals:
+        group.append(arrival)
+        if arrival.accepted and clock.ticks(arrival.record.ordinal or 0):
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+def _repeated(bag: Mapping[str, int]) -> list[str]:
+    return [word for word, count in sorted(bag.items()) for _ in range(count)]
+
+
+def _alike(unit: UnitRecord, other: UnitRecord) -> bool:
+    """Whether at least half of the words are shared."""
+    shared = len(np.intersect1d(unit.bag.words, other.bag.words))
+    return 2 * shared >= max(len(unit.bag.words), len(other.bag.words))

@@ -1,0 +1,130 @@
+"""What can go wrong, one class for each thing that a caller may want to tell apart.
+
+Each class carries the exit code that the command line gives for it, so that the
+codes stand in one place.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = [
+    "BusyError",
+    "ConfigurationError",
+    "FeedError",
+    "ForeignStoreError",
+    "InputError",
+    "MissingInputError",
+    "PermissionDeniedError",
+    "PluginError",
+    "PluginLoadError",
+    "SegapsithError",
+    "SettingError",
+    "StorageError",
+    "StoreCreationError",
+    "UnknownNameError",
+    "UsageError",
+    "ValidationBelowError",
+    "did_you_mean",
+]
+
+
+class SegapsithError(Exception):
+    """The root of every error that this program raises on purpose."""
+
+    exit_code = 1
+
+
+class UsageError(SegapsithError):
+    """The command was given in a way that makes no sense."""
+
+    exit_code = 2
+
+
+class InputError(SegapsithError):
+    """A named input could not be read; the others were stored."""
+
+    exit_code = 65
+
+
+class MissingInputError(SegapsithError):
+    """A named input does not exist."""
+
+    exit_code = 66
+
+
+class FeedError(SegapsithError):
+    """A feed could not be reached, or refused."""
+
+    exit_code = 69
+
+
+class PluginError(SegapsithError):
+    """A plugin failed at its work, or returned what its contract forbids."""
+
+    exit_code = 70
+
+
+class PluginLoadError(PluginError):
+    """A plugin that was asked for could not be loaded."""
+
+
+class StoreCreationError(SegapsithError):
+    """The store cannot be created where it was wanted."""
+
+    exit_code = 73
+
+
+class StorageError(SegapsithError):
+    """Reading or writing failed: disk full, a damaged file, an I/O error."""
+
+    exit_code = 74
+
+
+class ForeignStoreError(SegapsithError):
+    """The file is there, but it is not a store of this program; it is left untouched."""
+
+    exit_code = 65
+
+
+class BusyError(SegapsithError):
+    """Another process is writing to the store."""
+
+    exit_code = 75
+
+
+class ValidationBelowError(SegapsithError):
+    """A validation figure lies below the threshold that was asked for."""
+
+    exit_code = 76
+
+
+class PermissionDeniedError(SegapsithError):
+    """The system forbids it."""
+
+    exit_code = 77
+
+
+class ConfigurationError(SegapsithError):
+    """The configuration is wrong."""
+
+    exit_code = 78
+
+
+class SettingError(ConfigurationError):
+    """A setting of a plugin is unknown, or its value is not allowed."""
+
+
+class UnknownNameError(ConfigurationError):
+    """Nothing of that kind has that name."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A closing hint for a name that was not found, or nothing.
+
+    >>> did_you_mean("chisim", ["ahc", "chi-sim"])
+    "; did you mean 'chi-sim'?"
+    """
+    close = difflib.get_close_matches(name, sorted(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""

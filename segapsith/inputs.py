@@ -1,0 +1,157 @@
+"""Named inputs to items: files, directories, compressed files, standard input.
+
+One unreadable input does not stop the others; what went wrong is kept in `failures`.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import hashlib
+import io
+import lzma
+import os
+import sys
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from segapsith import limits
+from segapsith.contracts import Source
+from segapsith.errors import InputError, MissingInputError, PluginError, SegapsithError
+from segapsith.model import Document, Reject
+
+__all__ = ["Inputs"]
+
+HEAD = 8192
+"""Bytes that a source is shown to recognise its own."""
+
+_OPENERS = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
+
+
+class Inputs:
+    """Reads named inputs in the order given; directories are walked in sorted order."""
+
+    def __init__(
+        self, names: Sequence[str], sources: Mapping[str, Source], chosen: str | None = None
+    ) -> None:
+        self._names = list(names)
+        self._sources = sources
+        self._chosen = chosen
+        self.failures: list[SegapsithError] = []
+
+    @property
+    def key(self) -> str:
+        """A hash of what was named: the same names are the same delivery."""
+        named = [n if n == "-" else os.path.abspath(n) for n in self._names]
+        content = "\0".join([*named, self._chosen or ""])
+        return hashlib.sha256(content.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+    def items(self) -> Iterator[Document | Reject]:
+        """Every item of every input."""
+        for name in self._names:
+            try:
+                yield from self._named(name)
+            except PluginError:
+                raise
+            except SegapsithError as failure:
+                self.failures.append(failure)
+
+    def _named(self, name: str) -> Iterator[Document | Reject]:
+        if name == "-":
+            yield from self._stream(sys.stdin.buffer, "stdin")
+            return
+        if "://" in name:
+            raise InputError(f"{name}: addresses are not read yet; save the feed to a file first")
+        try:
+            if not os.path.exists(name):
+                raise MissingInputError(f"{name}: there is no such file or directory")
+        except ValueError as error:
+            raise MissingInputError(f"{name!r}: {error}") from error
+        if not os.path.isdir(name):
+            yield from self._file(name)
+            return
+        for path in _walk(Path(name)):
+            try:
+                yield from self._file(str(path))
+            except PluginError:
+                raise
+            except SegapsithError as failure:
+                yield Reject(str(path), str(failure).removeprefix(f"{path}: "))
+
+    def _file(self, name: str) -> Iterator[Document | Reject]:
+        if not os.path.isfile(name):
+            raise InputError(f"{name}: it is not a regular file")
+        try:
+            with open(name, "rb") as raw:
+                yield from self._stream(raw, name)
+        except OSError as error:
+            raise InputError(f"{name}: {error.strerror or error}") from error
+
+    def _stream(self, raw: BinaryIO, name: str) -> Iterator[Document | Reject]:
+        try:
+            stream = io.BufferedReader(cast(io.RawIOBase, _Counted(_plain(raw), name)), 1 << 16)
+            head = stream.peek(HEAD)[:HEAD]
+            if not head.strip():
+                raise InputError(f"{name}: it is empty")
+            source = self._source(head, name)
+            yield from source.read(stream, name)
+        except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+            raise InputError(f"{name}: the compressed file is damaged: {error}") from error
+        except PluginError as error:
+            cause = error.__cause__
+            if isinstance(cause, EOFError | zlib.error | lzma.LZMAError | OSError):
+                raise InputError(f"{name}: it could not be read to its end: {cause}") from error
+            if isinstance(cause, InputError):
+                raise cause from error
+            raise
+
+    def _source(self, head: bytes, name: str) -> Source:
+        if self._chosen is not None:
+            return self._sources[self._chosen]
+        sure = {n: source.sniff(head) for n, source in sorted(self._sources.items())}
+        best = max(sure, key=lambda n: sure[n], default=None)
+        if best is None or sure[best] <= 0:
+            raise InputError(f"{name}: no source knows this format (--format NAME)")
+        return self._sources[best]
+
+
+def _plain(raw: BinaryIO) -> BinaryIO:
+    """The stream itself, or what it decompresses to."""
+    if not isinstance(raw, io.BufferedReader):
+        raw = cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, raw)))
+    magic = cast(io.BufferedReader, raw).peek(8)
+    for mark, opener in _OPENERS.items():
+        if magic.startswith(mark):
+            return cast(BinaryIO, opener(raw, "rb"))
+    return raw
+
+
+class _Counted(io.RawIOBase):
+    """Counts the bytes that a stream really produces, and stops at the limit."""
+
+    def __init__(self, stream: BinaryIO, name: str) -> None:
+        self._stream, self._name, self._left = stream, name, limits.MAX_DECODED_BYTES
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # any writable buffer
+        read = getattr(self._stream, "read1", self._stream.read)
+        data = read(len(buffer))
+        self._left -= len(data)
+        if self._left < 0:
+            raise InputError(f"{self._name}: more than {limits.MAX_DECODED_BYTES:,} bytes")
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    """Every regular file below a folder, sorted; links that lead outside are left alone."""
+    for parent, folders, files in os.walk(folder):
+        folders.sort()
+        for file in sorted(files):
+            path = Path(parent, file)
+            if not path.is_symlink() and not file.startswith("."):
+                yield path

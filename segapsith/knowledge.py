@@ -1,0 +1,123 @@
+"""What the stream has taught so far, in memory: words, counts, the clock, the domains.
+
+The store keeps it; the engine changes it, one document after the other. Every change is a sum of
+integers, so it can be taken back exactly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segapsith.domains import Bag, DomainIndex
+from segapsith.vocabulary import Vocabulary
+from segapsith.weighting import Frequencies, rarity, significance, unit_weights
+
+__all__ = ["Counters", "Frozen", "Knowledge"]
+
+
+@dataclass(slots=True)
+class Counters:
+    """Numbers that are given once and never go back."""
+
+    document: int = 1
+    version: int = 1
+    unit: int = 1
+    ordinal: int = 0
+    """Documents accepted for the first time so far."""
+    epoch: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """The counts at the last tick of the clock; with these the stream is read."""
+
+    documents: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    occurrences: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    totals: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def arrays(self) -> dict[str, NDArray[np.int64] | NDArray[np.str_]]:
+        langs = sorted(self.totals)
+        return {
+            "documents": self.documents,
+            "occurrences": self.occurrences,
+            "langs": np.array(langs, dtype=np.str_),
+            "totals": np.array([self.totals[lang] for lang in langs], dtype=np.int64),
+        }
+
+    @classmethod
+    def of(cls, arrays: dict[str, NDArray[np.int64]]) -> Frozen:
+        totals = {
+            str(lang): (int(documents), int(tokens))
+            for lang, (documents, tokens) in zip(arrays["langs"], arrays["totals"], strict=True)
+        }
+        return cls(arrays["documents"], arrays["occurrences"], totals)
+
+
+class Knowledge:
+    """Everything that learning reads and changes."""
+
+    def __init__(self, domains: DomainIndex, importance: str = "rarity") -> None:
+        if importance not in ("rarity", "significance"):
+            raise ValueError(f"importance={importance!r} should be 'rarity' or 'significance'")
+        self.vocabulary = Vocabulary()
+        self.frequencies = Frequencies()
+        self.domains = domains
+        self.counters = Counters()
+        self.frozen = Frozen()
+        self._importance = importance
+
+    def importance(self, lang: str, words: NDArray[np.int32]) -> NDArray[np.float64]:
+        """How telling each word is, by the frozen counts."""
+        documents, tokens = self.frozen.totals.get(lang, (0, 0))
+        if self._importance == "rarity":
+            return rarity(documents, _at(self.frozen.documents, words))
+        return significance(tokens, _at(self.frozen.occurrences, words))
+
+    def bag(self, lang: str, words: NDArray[np.int32]) -> Bag:
+        """The words of a unit, in any order and with repetitions, weighted."""
+        distinct, counts = np.unique(words, return_counts=True)
+        numbers = distinct.astype(np.int32)
+        times = counts.astype(np.int32)
+        if self._importance == "significance":
+            # the paper's weight is the word's own; how often it occurs is the other factor of eq. 7
+            return Bag(numbers, times, unit_weights(np.ones_like(times), self.importance(lang, numbers)))
+        return Bag(numbers, times, unit_weights(times, self.importance(lang, numbers)))
+
+    def accept(self) -> int:
+        """The ordinal of one more document."""
+        self.counters.ordinal += 1
+        return self.counters.ordinal
+
+    def tick(self) -> None:
+        """Freezes the counts as they are now; a new epoch begins."""
+        n_words = len(self.vocabulary)
+        self.frequencies.grow(n_words)
+        self.freeze(
+            Frozen(
+                self.frequencies.documents[:n_words].copy(),
+                self.frequencies.occurrences[:n_words].copy(),
+                dict(self.frequencies.totals),
+            )
+        )
+        self.counters.epoch += 1
+
+    def freeze(self, frozen: Frozen) -> None:
+        """Reads the stream with these counts from now on."""
+        self.frozen = frozen
+        values = np.ones(len(frozen.documents))
+        langs = np.array([self.vocabulary.lang(n) for n in range(len(frozen.documents))])
+        for lang, (_, tokens) in frozen.totals.items():
+            of_lang = langs == lang
+            values[of_lang] = significance(tokens, frozen.occurrences[of_lang])
+        self.domains.learn_significance(values)
+
+
+def _at(values: NDArray[np.int64], words: NDArray[np.int32]) -> NDArray[np.int64]:
+    """The value of each word; 0 for words that came later."""
+    result = np.zeros(len(words), dtype=np.int64)
+    known = words < len(values)
+    result[known] = values[words[known]]
+    return result

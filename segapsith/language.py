@@ -1,0 +1,53 @@
+"""The language of a document: what it says, what was asked for, or what its words look like."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from segapsith.model import Document
+
+__all__ = ["language_of"]
+
+_TAG = re.compile(r"[A-Za-z]{2,3}")
+
+
+def language_of(lang: str, known: Sequence[str] = ("en", "fr")) -> Callable[[Document], str]:
+    """A function that gives the language of a document.
+
+    `auto` believes the document and else guesses among the known languages; anything else is
+    taken as it is.
+
+    >>> language_of("auto")(Document(body="...", lang="fr-FR"))
+    'fr'
+    >>> language_of("en")(Document(body="...", lang="fr"))
+    'en'
+    >>> language_of("auto")(Document(body="Le ministre a dit que la grève continue."))
+    'fr'
+    """
+    if lang != "auto":
+        return lambda document: lang
+    guess = _guesser(known)
+
+    def believed_or_guessed(document: Document) -> str:
+        tag = _TAG.match(document.lang) if document.lang else None
+        return tag.group().lower() if tag else guess(document.text[:500])
+
+    return believed_or_guessed
+
+
+def _guesser(known: Sequence[str]) -> Callable[[str], str]:
+    identifier = None
+
+    def guess(text: str) -> str:
+        nonlocal identifier
+        if not any(c.isalpha() for c in text):
+            return known[0]
+        if identifier is None:
+            from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+            identifier = LanguageIdentifier.from_model_file(MODEL_FILE)
+            identifier.set_languages(list(known))
+        return str(identifier.classify(text)[0])
+
+    return guess

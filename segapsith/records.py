@@ -1,0 +1,162 @@
+"""What the engine hands to the store and gets back: rows, not nouns of the field.
+
+A `Batch` is one transaction: everything in it is kept, or nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segapsith.domains import Bag, DomainWords
+
+__all__ = [
+    "Assignment",
+    "Batch",
+    "DocumentRecord",
+    "DomainRecord",
+    "EpochRecord",
+    "Event",
+    "UnitRecord",
+    "VersionRecord",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRecord:
+    """A story under one identity."""
+
+    id: int
+    uid: str
+    ordinal: int | None
+    version: int
+    duplicate_of: int | None
+    run: int
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is learned from: a duplicate is not."""
+        return self.duplicate_of is None
+
+
+@dataclass(frozen=True, slots=True)
+class VersionRecord:
+    """One text of a document; `words` are its content words in text order."""
+
+    id: int
+    document: int
+    number: int
+    hash: str
+    title: str
+    body: str
+    date: str | None
+    date_original: str | None
+    lang: str
+    source: str
+    metadata: str
+    words: NDArray[np.int32]
+    run: int
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """Which domain a unit is in, and how clear that was."""
+
+    domain: int
+    score: float
+    runner_up: int | None
+    runner_up_score: float
+    run: int
+
+
+@dataclass(frozen=True, slots=True)
+class UnitRecord:
+    """A thematic unit with its words, and its domain if it has one."""
+
+    id: int
+    document: int
+    version: int
+    position: int
+    start: int
+    end: int
+    first_word: int
+    n_words: int
+    cohesion: float
+    kept: bool
+    epoch: int
+    bag: Bag
+    assignment: Assignment | None = None
+
+    def assigned(self, assignment: Assignment | None) -> UnitRecord:
+        return replace(self, assignment=assignment)
+
+
+@dataclass(frozen=True, slots=True)
+class DomainRecord:
+    """A domain as it is after a batch."""
+
+    id: int
+    lang: str
+    label: str
+    named: bool
+    status: str
+    locked: bool
+    top_words: str
+    sums: DomainWords
+    run: int
+
+
+@dataclass(frozen=True, slots=True)
+class EpochRecord:
+    """What the clock froze at one tick."""
+
+    epoch: int
+    ordinal: int
+    name: str
+    arrays: Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened to a domain."""
+
+    kind: str
+    domain: int
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Batch:
+    """Everything that one transaction changes."""
+
+    run: int
+    documents: dict[int, DocumentRecord] = field(default_factory=dict)
+    """New documents, and present ones that changed."""
+    changes: list[DocumentRecord] = field(default_factory=list)
+    """What changed documents were before."""
+    versions: list[VersionRecord] = field(default_factory=list)
+    units: dict[int, UnitRecord] = field(default_factory=dict)
+    """New units, and present ones whose domain changed."""
+    ended: dict[int, Assignment] = field(default_factory=dict)
+    """Assignments that ended because their text was corrected."""
+    gone_documents: list[int] = field(default_factory=list)
+    gone_versions: list[int] = field(default_factory=list)
+    undone_run: int | None = None
+    """A run whose sightings, rejects and before-images go as well."""
+    sightings: list[tuple[int, str]] = field(default_factory=list)
+    rejects: list[tuple[str, str]] = field(default_factory=list)
+    new_words: list[tuple[int, str, str]] = field(default_factory=list)
+    frequencies: list[tuple[int, int, int]] = field(default_factory=list)
+    """(documents, occurrences, word) of every word whose counts changed."""
+    languages: dict[str, tuple[int, int]] = field(default_factory=dict)
+    domains: list[DomainRecord] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    epochs: dict[str, EpochRecord] = field(default_factory=dict)
+    """By name, the last tick of the batch."""
+    facts: dict[str, Any] = field(default_factory=dict)
+    position: int = 0
+    counts: dict[str, Any] = field(default_factory=dict)

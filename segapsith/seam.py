@@ -1,0 +1,352 @@
+"""Where plugins meet the program: what they return is checked, what they raise is named.
+
+Each wrapper keeps its kind's contract. A broken promise becomes a `PluginError` that names the
+plugin, its package and the hook; the batch is rolled back and the store is as it was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from types import FrameType
+from typing import Any, BinaryIO, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segapsith.arrays import Compare, Labels, Matrix, Rows, State
+from segapsith.contracts import Annotator, Clusterer, Comparison, Segmenter, Similarity, Source
+from segapsith.errors import PluginError, SegapsithError
+from segapsith.model import (
+    Agreement,
+    Annotation,
+    Document,
+    Lexicon,
+    Network,
+    Reject,
+    Snapshot,
+    Unit,
+)
+
+__all__ = [
+    "CheckedAnnotator",
+    "CheckedClusterer",
+    "CheckedComparison",
+    "CheckedSegmenter",
+    "CheckedSimilarity",
+    "CheckedSource",
+    "Who",
+    "time_limit",
+]
+
+T = TypeVar("T")
+
+TOLERANCE = 1e-6
+"""How far a value may pass its declared bounds by rounding."""
+
+SECONDS = 20.0
+"""Time that one document may take a plugin, plus a second for every 10,000 characters."""
+
+
+class Who:
+    """The plugin that is at work, as messages name it."""
+
+    def __init__(self, kind: str, name: str, package: str = "") -> None:
+        self.kind, self.name, self.package = kind, name, package
+
+    def __str__(self) -> str:
+        origin = f" (package {self.package})" if self.package else ""
+        return f"{self.kind} '{self.name}'{origin}"
+
+    def error(self, hook: str, what: str) -> PluginError:
+        return PluginError(f"{self}: {hook} {what}")
+
+
+@contextlib.contextmanager
+def _named(who: Who, hook: str) -> Iterator[None]:
+    try:
+        yield
+    except SegapsithError:
+        raise
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:
+        raise who.error(hook, f"failed: {type(error).__name__}: {error}") from error
+
+
+class _OutOfTime(BaseException):
+    """Not an Exception, so that a plugin's own `except Exception` does not swallow it."""
+
+
+@contextlib.contextmanager
+def time_limit(who: Who, hook: str, seconds: float) -> Iterator[None]:
+    """Stops a plugin that takes too long, where the system can (main thread of Unix)."""
+    if (
+        seconds <= 0
+        or not hasattr(signal, "setitimer")
+        or threading.current_thread() is not threading.main_thread()
+    ):
+        yield
+        return
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        raise _OutOfTime
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    except _OutOfTime as error:
+        raise who.error(hook, f"took more than {seconds:g} seconds and was stopped") from error
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _advance(who: Who, hook: str, iterator: Iterator[T], seconds: float) -> T | None:
+    """The next value, or None at the end; named and within the time limit."""
+    with time_limit(who, hook, seconds), _named(who, hook):
+        return next(iterator, None)
+
+
+def _iterator(who: Who, hook: str, call: Callable[[], Iterable[T]]) -> Iterator[T]:
+    with _named(who, hook):
+        result = call()
+        if result is None or not hasattr(result, "__iter__"):
+            raise who.error(hook, f"returned {type(result).__name__}, not an iterator")
+        return iter(result)
+
+
+def _allowance(text_length: int) -> float:
+    return SECONDS + text_length / 10_000
+
+
+class _Checked:
+    """Passes everything else through, so that extra methods of a plugin stay reachable."""
+
+    def __init__(self, plugin: Any, who: Who) -> None:
+        self.plugin, self.who = plugin, who
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.plugin, name)
+
+
+class CheckedSource(_Checked):
+    """A source whose items are documents or rejects."""
+
+    plugin: Source
+
+    def sniff(self, head: bytes) -> float:
+        with time_limit(self.who, "sniff", SECONDS), _named(self.who, "sniff"):
+            value = self.plugin.sniff(head)
+        if not isinstance(value, int | float) or not 0 <= value <= 1:
+            raise self.who.error("sniff", f"returned {value!r}, not a number from 0 to 1")
+        return float(value)
+
+    def read(self, stream: BinaryIO, name: str) -> Iterator[Document | Reject]:
+        items = _iterator(self.who, "read", lambda: self.plugin.read(stream, name))
+        while True:
+            with _named(self.who, "read"):
+                item = next(items, None)
+            if item is None:
+                return
+            if not isinstance(item, Document | Reject):
+                raise self.who.error("read", f"gave {type(item).__name__}, not a Document")
+            yield item
+
+
+class CheckedAnnotator(_Checked):
+    """An annotator that gives one sound annotation a document."""
+
+    plugin: Annotator
+
+    def annotate(self, documents: Iterable[Document], lexicon: Lexicon) -> Iterator[Annotation]:
+        waiting = list(documents)
+        results = _iterator(self.who, "annotate", lambda: self.plugin.annotate(waiting, lexicon))
+        for document in waiting:
+            found = _advance(self.who, "annotate", results, _allowance(len(document.text)))
+            self._check(found, document)
+            assert found is not None
+            yield found
+        if _advance(self.who, "annotate", results, SECONDS) is not None:
+            raise self.who.error("annotate", f"gave more than {len(waiting)} annotations")
+
+    def _check(self, found: Annotation | None, document: Document) -> None:
+        def wrong(what: str) -> PluginError:
+            return self.who.error("annotate", f"document {document.uid!r}: {what}")
+
+        if not isinstance(found, Annotation):
+            raise wrong(f"gave {type(found).__name__}, not an Annotation")
+        n_tokens, length = len(found.lemmas), len(document.text)
+        spans = _array(found.spans, (n_tokens, 2))
+        if spans is None:
+            raise wrong(f"spans should be integers of shape ({n_tokens}, 2)")
+        if n_tokens and (
+            spans.min() < 0
+            or spans.max() > length
+            or (spans[:, 0] >= spans[:, 1]).any()
+            or (spans[1:, 0] < spans[:-1, 1]).any()
+        ):
+            raise wrong("spans should follow each other inside the text")
+        flags = np.asarray(found.content)
+        if flags.shape != (n_tokens,) or flags.dtype != np.bool_:
+            raise wrong(f"content should be {n_tokens} booleans")
+        sentences = _array(found.sentences, (len(found.sentences), 2))
+        if sentences is None or (len(sentences) and not 0 <= sentences.min() <= sentences.max() <= length):
+            raise wrong("sentences should be pairs of characters inside the text")
+        if any(type(lemma) is not str for lemma in found.lemmas):
+            raise wrong("lemmas should be strings")
+
+
+class CheckedSegmenter(_Checked):
+    """A segmenter whose units follow the text and lose no token."""
+
+    plugin: Segmenter
+
+    def segment(self, annotation: Annotation, network: Network) -> list[Unit]:
+        limit = _allowance(len(annotation.document.text))
+        units: list[Unit] = []
+        most = max(1, len(annotation.lemmas))
+        with time_limit(self.who, "segment", limit):
+            found = _iterator(
+                self.who, "segment", lambda: self.plugin.segment(annotation, network)
+            )
+            while len(units) <= most:
+                with _named(self.who, "segment"):
+                    unit = next(found, None)
+                if unit is None:
+                    break
+                units.append(unit)
+        self._check(units, annotation, most)
+        return units
+
+    def _check(self, units: list[Unit], annotation: Annotation, most: int) -> None:
+        def wrong(what: str) -> PluginError:
+            return self.who.error("segment", f"document {annotation.document.uid!r}: {what}")
+
+        if len(units) > most:
+            raise wrong(f"gave more units than the text has tokens ({most})")
+        token, character = 0, 0
+        for unit in units:
+            if not isinstance(unit, Unit):
+                raise wrong(f"gave {type(unit).__name__}, not a Unit")
+            if unit.first != token or unit.last < unit.first:
+                raise wrong(f"units should follow each other; one begins at token {unit.first}")
+            if not character <= unit.start <= unit.end <= len(annotation.document.text):
+                raise wrong(f"unit {unit.start}-{unit.end} does not follow the text")
+            if not math.isfinite(unit.cohesion):
+                raise wrong(f"cohesion is {unit.cohesion}")
+            if not all(0 <= w < math.inf for w in unit.inferred.values()):
+                raise wrong("weights of inferred words should be finite and not negative")
+            token, character = unit.last, unit.end
+        if token != len(annotation.lemmas):
+            raise wrong(f"units cover {token} of {len(annotation.lemmas)} tokens")
+
+
+class CheckedSimilarity(_Checked):
+    """A measure that is held to its shape, its bounds and its symmetry."""
+
+    plugin: Similarity
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return self.plugin.bounds
+
+    def learn(self, rows: Rows) -> None:
+        with _named(self.who, "learn"):
+            self.plugin.learn(rows)
+
+    def compare(self, left: Rows, right: Rows) -> Matrix:
+        with _named(self.who, "compare"):
+            values = self.plugin.compare(left, right)
+        return self._sound(values, left, right)
+
+    def _sound(self, values: object, left: Rows, right: Rows) -> Matrix:
+        wanted = (left.shape[0], right.shape[0])
+        if not isinstance(values, np.ndarray):
+            raise self.who.error("compare", f"returned {type(values).__name__}, not an array")
+        if values.shape != wanted:
+            raise self.who.error("compare", f"returned shape {values.shape}, not {wanted}")
+        if not np.issubdtype(values.dtype, np.floating):
+            raise self.who.error("compare", f"returned {values.dtype}, not floating point")
+        if values.size:
+            lowest, highest = float(values.min()), float(values.max())
+            if not (math.isfinite(lowest) and math.isfinite(highest)):
+                raise self.who.error("compare", "returned a value that is not finite")
+            low, high = self.plugin.bounds
+            if lowest < low - TOLERANCE or highest > high + TOLERANCE:
+                raise self.who.error(
+                    "compare", f"returned {lowest:g}…{highest:g}, outside its bounds {low:g}…{high:g}"
+                )
+            if left is right and np.abs(values - values.T).max() > TOLERANCE:
+                raise self.who.error("compare", "is not symmetric")
+        return np.asarray(values, dtype=np.float64)
+
+    def compare_both_ways(self, left: Rows, right: Rows) -> Matrix:
+        """`compare` for placing, with its time limit and its transpose checked."""
+        with time_limit(self.who, "compare", SECONDS):
+            values = self.compare(left, right)
+            turned = self.compare(right, left)
+        if values.size and np.abs(values - turned.T).max() > TOLERANCE:
+            raise self.who.error("compare", "is not symmetric: compare(a, b) differs from b, a")
+        return values
+
+    def state(self) -> State:
+        with _named(self.who, "state"):
+            state = self.plugin.state()
+            plain = {str(name): np.asarray(array) for name, array in state.items()}
+        if any(array.dtype == object for array in plain.values()):
+            raise self.who.error("state", "holds objects; only arrays of numbers can be kept")
+        return plain
+
+    def restore(self, state: State) -> None:
+        with _named(self.who, "restore"):
+            self.plugin.restore(state)
+
+
+class CheckedClusterer(_Checked):
+    """A clusterer whose labels are one a row, without gaps, -1 only for empty rows."""
+
+    plugin: Clusterer
+
+    def cluster(self, rows: Rows, compare: Compare | None) -> Labels:
+        with _named(self.who, "cluster"):
+            labels = self.plugin.cluster(rows, compare)
+        found = _array(labels, (rows.shape[0],))
+        if found is None:
+            raise self.who.error("cluster", f"should return {rows.shape[0]} integers")
+        if len(found):
+            used = np.unique(found[found >= 0])
+            if found.min() < -1 or not np.array_equal(used, np.arange(len(used))):
+                raise self.who.error("cluster", "labels should be 0, 1, … without gaps")
+            empty = np.diff(rows.indptr) == 0
+            if ((found == -1) & ~empty).any():
+                raise self.who.error("cluster", "left out a row that is not empty")
+        return found.astype(np.int64)
+
+
+class CheckedComparison(_Checked):
+    """A comparison that gives a finite number."""
+
+    plugin: Comparison
+
+    def measure(self, left: Snapshot, right: Snapshot) -> Agreement:
+        with _named(self.who, "measure"):
+            agreement = self.plugin.measure(left, right)
+        if not isinstance(agreement, Agreement) or not math.isfinite(agreement.value):
+            raise self.who.error("measure", f"returned {agreement!r}, not a finite Agreement")
+        return agreement
+
+
+def _array(values: object, shape: tuple[int, ...]) -> NDArray[np.integer[Any]] | None:
+    """The values as integers of that shape, or None."""
+    try:
+        found = np.asarray(values)
+    except (TypeError, ValueError):
+        return None
+    if found.shape != shape or not (np.issubdtype(found.dtype, np.integer) or found.size == 0):
+        return None
+    return found.astype(np.int64) if found.size == 0 else found

@@ -1,0 +1,74 @@
+"""Counts to weights. Weights are fixed point, so that sums are exact in any order."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["SCALE", "Frequencies", "rarity", "significance", "unit_weights"]
+
+SCALE = 1 << 16
+"""A weight of 1 as a fixed-point number."""
+
+
+class Frequencies:
+    """Running sums over the stream: of each word its documents and its occurrences."""
+
+    def __init__(self) -> None:
+        self.documents = np.zeros(0, dtype=np.int64)
+        self.occurrences = np.zeros(0, dtype=np.int64)
+        self.totals: dict[str, tuple[int, int]] = {}
+        """Of each language: documents, content words."""
+
+    def grow(self, n_words: int) -> None:
+        """Makes room for `n_words` words."""
+        if n_words > len(self.documents):
+            room = max(n_words, 2 * len(self.documents), 1024)
+            self.documents = np.concatenate(
+                [self.documents, np.zeros(room - len(self.documents), dtype=np.int64)]
+            )
+            self.occurrences = np.concatenate(
+                [self.occurrences, np.zeros(room - len(self.occurrences), dtype=np.int64)]
+            )
+
+    def add(
+        self, lang: str, words: NDArray[np.int32], counts: NDArray[np.int32], sign: int = 1
+    ) -> None:
+        """Adds one document (distinct words with counts), or takes it away with `sign=-1`."""
+        self.documents[words] += sign
+        self.occurrences[words] += sign * counts.astype(np.int64)
+        n_documents, n_tokens = self.totals.get(lang, (0, 0))
+        self.totals[lang] = (n_documents + sign, n_tokens + sign * int(counts.sum()))
+
+
+def rarity(n_documents: int, frequency: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Inverse document frequency that needs no corpus to begin with: ln((N + 2) / (df + 1)).
+
+    Positive always; the same for every word as long as nothing has been seen.
+    """
+    ratio: NDArray[np.float64] = np.log((n_documents + 2.0) / (np.minimum(frequency, n_documents) + 1.0))
+    return ratio
+
+
+def significance(n_tokens: int, frequency: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Kozima's normalised information, 1 - ln f / ln S; 1 for a word not seen (algorithms §1.3)."""
+    if n_tokens < 2:
+        return np.ones(len(frequency))
+    share = np.log(np.maximum(frequency, 1)) / np.log(n_tokens)
+    result: NDArray[np.float64] = np.clip(1.0 - share, 0.0, 1.0)
+    return result
+
+
+def unit_weights(counts: NDArray[np.int32], importance: NDArray[np.float64]) -> NDArray[np.int32]:
+    """(1 + ln count) × importance, scaled so that the best word weighs 1, in fixed point.
+
+    No word weighs less than one part in `SCALE`, so that no word is lost by rounding.
+    """
+    if len(counts) == 0:
+        return np.zeros(0, dtype=np.int32)
+    weights = (1.0 + np.log(counts)) * importance
+    top = float(weights.max())
+    if top <= 0:
+        return np.full(len(counts), SCALE, dtype=np.int32)
+    fixed: NDArray[np.int32] = np.maximum(np.rint(weights / top * SCALE), 1).astype(np.int32)
+    return fixed

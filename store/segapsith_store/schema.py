@@ -1,0 +1,403 @@
+"""The tables and views of a store, with a sentence on every column, and their migrations.
+
+`docs/store.md` is generated from here. A change to the schema is a new migration at the end of the
+list: `PRAGMA user_version` counts how many of them a store has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sqlite_utils import Database
+from sqlite_utils.migrations import Migrations
+
+__all__ = ["APPLICATION_ID", "FTS", "SCHEMA", "TABLES", "VIEWS", "Table", "View", "migrate"]
+
+APPLICATION_ID = 0x53454741
+"""`SEGA`: says that a SQLite file is a store of this program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table: its name, what a row is, its columns (name, type, meaning) and what closes it."""
+
+    name: str
+    about: str
+    columns: tuple[tuple[str, str, str], ...]
+    closing: tuple[str, ...] = ()
+    indexes: tuple[str, ...] = ()
+    without_rowid: bool = False
+
+    @property
+    def sql(self) -> str:
+        body = ",\n  ".join([*(f'"{n}" {t}' for n, t, _ in self.columns), *self.closing])
+        return f'CREATE TABLE "{self.name}" (\n  {body}\n)' + (
+            " WITHOUT ROWID" if self.without_rowid else ""
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A view: a table that reads well, for `datasette` and for people."""
+
+    name: str
+    about: str
+    sql: str
+
+
+TABLES = (
+    Table(
+        "facts",
+        "Single values: counters that never go back, and settings the store was made with.",
+        (("name", "TEXT PRIMARY KEY", "what it is"), ("value", "TEXT NOT NULL", "JSON")),
+        without_rowid=True,
+    ),
+    Table(
+        "runs",
+        "One command that changed the store, or measured it.",
+        (
+            ("id", "INTEGER PRIMARY KEY", "never reused"),
+            ("command", "TEXT NOT NULL", "ingest, forget, validate …"),
+            ("status", "TEXT NOT NULL", "running, done, failed, interrupted or undone"),
+            ("started_at", "TEXT NOT NULL", "UTC"),
+            ("finished_at", "TEXT", "UTC"),
+            ("name", "TEXT NOT NULL DEFAULT ''", "what the user called it (`--batch`)"),
+            ("input", "TEXT NOT NULL DEFAULT ''", "hash of the named inputs: the same goes on"),
+            ("position", "INTEGER NOT NULL DEFAULT 0", "items of the input that are committed"),
+            ("settings", "TEXT NOT NULL DEFAULT '{}'", "JSON"),
+            ("versions", "TEXT NOT NULL DEFAULT '{}'", "JSON: of the program and its plugins"),
+            ("seed", "INTEGER", "of what is random, if anything is"),
+            ("counts", "TEXT NOT NULL DEFAULT '{}'", "JSON: the summary"),
+        ),
+    ),
+    Table(
+        "documents",
+        "One story under one identity; its texts are in `versions`.",
+        (
+            ("id", "INTEGER PRIMARY KEY", "never reused"),
+            ("uid", "TEXT NOT NULL UNIQUE", "the id it came with, or the hash of its text"),
+            ("ordinal", "INTEGER", "its place on the learning clock; none for a duplicate"),
+            ("version", "INTEGER NOT NULL", "the number of its present version"),
+            ("duplicate_of", "INTEGER REFERENCES documents(id)", "the story that it repeats"),
+            ("run", "INTEGER NOT NULL REFERENCES runs(id)", "that first read it"),
+        ),
+        indexes=("duplicate_of", "run"),
+    ),
+    Table(
+        "versions",
+        "One text of a document, as it was read.",
+        (
+            ("id", "INTEGER PRIMARY KEY", "never reused"),
+            ("document", "INTEGER NOT NULL REFERENCES documents(id)", "whose text"),
+            ("number", "INTEGER NOT NULL", "1 for the first, 2 for its correction …"),
+            ("hash", "TEXT NOT NULL", "SHA-256 of the normalised text"),
+            ("title", "TEXT NOT NULL", "headline"),
+            ("body", "TEXT NOT NULL", "the text is title, blank line, body"),
+            ("date", "TEXT", "UTC, ISO 8601"),
+            ("date_original", "TEXT", "as it was given"),
+            ("lang", "TEXT NOT NULL", "language it was read in"),
+            ("source", "TEXT NOT NULL", "agency or feed"),
+            ("metadata", "TEXT NOT NULL", "JSON: every other field; never learned from"),
+            ("words", "BLOB NOT NULL", "the content words in text order, int32 little endian"),
+            ("run", "INTEGER NOT NULL REFERENCES runs(id)", "that read it"),
+        ),
+        closing=("UNIQUE (document, number)",),
+        indexes=("hash", "run", "date"),
+    ),
+    Table(
+        "sightings",
+        "Where a document was seen.",
+        (
+            ("document", "INTEGER NOT NULL REFERENCES documents(id)", "what"),
+            ("source", "TEXT NOT NULL", "feed, file or agency"),
+            ("run", "INTEGER NOT NULL REFERENCES runs(id)", "that saw it first there"),
+        ),
+        closing=("PRIMARY KEY (document, source)",),
+        indexes=("run",),
+        without_rowid=True,
+    ),
+    Table(
+        "words",
+        "A word of a language, with its running counts over the stories.",
+        (
+            ("id", "INTEGER PRIMARY KEY", "never reused"),
+            ("lang", "TEXT NOT NULL", "language"),
+            ("word", "TEXT NOT NULL", "lemma or multi-word term"),
+            ("documents", "INTEGER NOT NULL", "stories that have it"),
+            ("occurrences", "INTEGER NOT NULL", "times it occurs in them"),
+        ),
+        closing=("UNIQUE (lang, word)",),
+    ),
+    Table(
+        "languages",
+        "The size of the stream in each language.",
+        (
+            ("lang", "TEXT PRIMARY KEY", "language"),
+            ("documents", "INTEGER NOT NULL", "stories"),
+            ("words", "INTEGER NOT NULL", "content words in them"),
+        ),
+        without_rowid=True,
+    ),
+    Table(
+        "epochs",
+        "What the learning clock froze at its last tick: with this the stream is read now.",
+        (
+            ("name", "TEXT PRIMARY KEY", "what is frozen: frequencies, or a measure's name"),
+            ("epoch", "INTEGER NOT NULL", "number of the epoch that began then"),
+            ("ordinal", "INTEGER NOT NULL", "documents accepted when it began"),
+            ("arrays", "BLOB NOT NULL", "named arrays in NumPy's npz format, without objects"),
+        ),
+    ),
+    Table(
+        "units",
+        "A thematic unit: a stretch of a text about one thing.",
+        (
+            ("id", "INTEGER PRIMARY KEY", "never reused"),
+            ("document", "INTEGER NOT NULL REFERENCES documents(id)", "whose"),
+            ("version", "INTEGER NOT NULL REFERENCES versions(id)", "of which text"),
+            ("position", "INTEGER NOT NULL", "0 for the first of its text"),
+            ("start", "INTEGER NOT NULL", "first character"),
+            ("end", "INTEGER NOT NULL", "character after the last"),
+            ("first_word", "INTEGER NOT NULL", "first of the text's content words"),
+            ("n_words", "INTEGER NOT NULL", "content words"),
+            ("cohesion", "REAL NOT NULL", "how well its words hold together"),
+            ("kept", "INTEGER NOT NULL", "1 if it may be learned from"),
+            ("epoch", "INTEGER NOT NULL", "of the clock when it was weighted"),
+            ("words", "BLOB NOT NULL", "int32 little endian: ids, then counts, then weights"),
+        ),
+        indexes=("document", "version"),
+    ),
+    Table(
+        "domains",
+        "A semantic domain: weighted words that keep company.",
+        (
+            ("id", "INTEGER PRIMARY KEY", "never reused"),
+            ("lang", "TEXT NOT NULL", "language of its words"),
+            ("label", "TEXT NOT NULL", "its best words, or the name it was given"),
+            ("named", "INTEGER NOT NULL DEFAULT 0", "1 if a person named it"),
+            ("status", "TEXT NOT NULL DEFAULT 'open'", "open, retired or merged"),
+            ("locked", "INTEGER NOT NULL DEFAULT 0", "1 if it may not be grouped or retired"),
+            ("units", "INTEGER NOT NULL", "units in it"),
+            ("top_words", "TEXT NOT NULL", "for reading: words with weights"),
+            ("words", "BLOB NOT NULL", "int64 little endian: ids, occurrences, weight sums"),
+            ("run", "INTEGER NOT NULL REFERENCES runs(id)", "that made it"),
+        ),
+        indexes=("run",),
+    ),
+    Table(
+        "assignments",
+        "Which domain a unit is in.",
+        (
+            ("unit", "INTEGER PRIMARY KEY REFERENCES units(id)", "what"),
+            ("domain", "INTEGER NOT NULL REFERENCES domains(id)", "where"),
+            ("score", "REAL NOT NULL", "similarity when it joined; 1 if it founded the domain"),
+            ("runner_up", "INTEGER", "the second best domain then"),
+            ("runner_up_score", "REAL NOT NULL", "and its similarity"),
+            ("run", "INTEGER NOT NULL REFERENCES runs(id)", "that put it there"),
+        ),
+        indexes=("domain", "run"),
+    ),
+    Table(
+        "past_assignments",
+        "Where a unit was before its text was corrected; undoing the correction brings it back.",
+        (
+            ("unit", "INTEGER PRIMARY KEY REFERENCES units(id)", "what"),
+            ("domain", "INTEGER NOT NULL REFERENCES domains(id)", "where it was"),
+            ("score", "REAL NOT NULL", "as in assignments"),
+            ("runner_up", "INTEGER", "as in assignments"),
+            ("runner_up_score", "REAL NOT NULL", "as in assignments"),
+            ("run", "INTEGER NOT NULL REFERENCES runs(id)", "that had put it there"),
+            ("ended_by", "INTEGER NOT NULL REFERENCES runs(id)", "that took it away"),
+        ),
+        indexes=("ended_by",),
+    ),
+    Table(
+        "document_changes",
+        "What a document was before a run changed it, so that the run can be undone.",
+        (
+            ("document", "INTEGER NOT NULL REFERENCES documents(id)", "which"),
+            ("run", "INTEGER NOT NULL REFERENCES runs(id)", "that changed it"),
+            ("ordinal", "INTEGER", "before"),
+            ("version", "INTEGER NOT NULL", "before"),
+            ("duplicate_of", "INTEGER", "before"),
+        ),
+        closing=("PRIMARY KEY (document, run)",),
+        indexes=("run",),
+        without_rowid=True,
+    ),
+    Table(
+        "events",
+        "Lineage: what happened to a domain other than taking units.",
+        (
+            ("id", "INTEGER PRIMARY KEY", "never reused"),
+            ("run", "INTEGER NOT NULL REFERENCES runs(id)", "when"),
+            ("kind", "TEXT NOT NULL", "created, emptied, renamed, merged, split, retired, locked"),
+            ("domain", "INTEGER NOT NULL", "to which domain"),
+            ("detail", "TEXT NOT NULL DEFAULT '{}'", "JSON: what it was before"),
+        ),
+        indexes=("domain", "run"),
+    ),
+    Table(
+        "rejects",
+        "Items that could not be taken.",
+        (
+            ("id", "INTEGER PRIMARY KEY", "number"),
+            ("run", "INTEGER NOT NULL REFERENCES runs(id)", "when"),
+            ("name", "TEXT NOT NULL", "which item"),
+            ("reason", "TEXT NOT NULL", "why"),
+        ),
+        indexes=("run",),
+    ),
+    Table(
+        "clusterings",
+        "A clustering recomputed from the units, independent of the domains.",
+        (
+            ("run", "INTEGER PRIMARY KEY REFERENCES runs(id)", "that computed it"),
+            ("lang", "TEXT NOT NULL", "language of the units"),
+            ("units", "BLOB NOT NULL", "unit ids, int64 little endian"),
+            ("labels", "BLOB NOT NULL", "their clusters, int64 little endian; -1 for none"),
+        ),
+    ),
+    Table(
+        "comparisons",
+        "What a validation or comparison found.",
+        (
+            ("id", "INTEGER PRIMARY KEY", "never reused"),
+            ("run", "INTEGER NOT NULL REFERENCES runs(id)", "when"),
+            ("kind", "TEXT NOT NULL", "validate, drift, order …"),
+            ("lang", "TEXT NOT NULL", "language"),
+            ("result", "TEXT NOT NULL", "JSON"),
+        ),
+        indexes=("run",),
+    ),
+    Table(
+        "feeds",
+        "A subscription, and what its server said last.",
+        (
+            ("id", "INTEGER PRIMARY KEY", "never reused"),
+            ("url", "TEXT NOT NULL UNIQUE", "address"),
+            ("title", "TEXT NOT NULL DEFAULT ''", "name"),
+            ("etag", "TEXT", "validator, kept only with a body stored whole"),
+            ("last_modified", "TEXT", "validator, kept only with a body stored whole"),
+            ("checked_at", "TEXT", "UTC"),
+            ("next_check_at", "TEXT", "UTC; not before"),
+            ("error", "TEXT NOT NULL DEFAULT ''", "what went wrong last time"),
+        ),
+    ),
+    Table(
+        "pair_runs",
+        "The collocation network's raw counts: sorted runs of word pairs, merged like a log.",
+        (
+            ("id", "INTEGER PRIMARY KEY", "never reused"),
+            ("level", "INTEGER NOT NULL", "0 for a fresh run; a merge raises it"),
+            ("pairs", "BLOB NOT NULL", "ascending (smaller id << 32 | larger id), int64"),
+            ("counts", "BLOB NOT NULL", "times each pair occurs, int64; negative takes away"),
+        ),
+    ),
+)
+
+
+
+def _full_text(table: str, first: str, second: str) -> tuple[str, ...]:
+    """An index of two columns and the triggers that keep it in step with its table."""
+    enter = (
+        f'INSERT INTO "{table}_fts" (rowid, {first}, {second})'
+        f" VALUES (new.id, new.{first}, new.{second});"
+    )
+    leave = (
+        f'INSERT INTO "{table}_fts" ("{table}_fts", rowid, {first}, {second})'
+        f" VALUES ('delete', old.id, old.{first}, old.{second});"
+    )
+    return (
+        f'CREATE VIRTUAL TABLE "{table}_fts" USING fts5 ({first}, {second}, content=\'{table}\','
+        " content_rowid='id', tokenize='unicode61 remove_diacritics 2')",
+        f'CREATE TRIGGER "{table}_enter" AFTER INSERT ON "{table}" BEGIN {enter} END',
+        f'CREATE TRIGGER "{table}_leave" AFTER DELETE ON "{table}" BEGIN {leave} END',
+        f'CREATE TRIGGER "{table}_change" AFTER UPDATE OF {first}, {second} ON "{table}"'
+        f" BEGIN {leave} {enter} END",
+    )
+
+
+FTS = _full_text("versions", "title", "body") + _full_text("domains", "label", "top_words")
+"""Full text over the texts of documents, and over domains."""
+
+VIEWS = (
+    View(
+        "stories",
+        "Documents with their present text, language, date and where they were seen.",
+        """
+        SELECT d.id, d.uid, v.date, v.lang, v.source, v.title, v.body, v.number AS version,
+               o.uid AS duplicate_of,
+               (SELECT count(*) FROM sightings s WHERE s.document = d.id) AS seen_in
+        FROM documents d JOIN versions v ON v.document = d.id AND v.number = d.version
+        LEFT JOIN documents o ON o.id = d.duplicate_of
+        """,
+    ),
+    View(
+        "domain_sizes",
+        "Domains with their words, units, documents and first and last day.",
+        """
+        SELECT m.id, m.label, m.lang, m.status, m.units, count(DISTINCT u.document) AS documents,
+               min(v.date) AS first, max(v.date) AS last, m.top_words
+        FROM domains m LEFT JOIN assignments a ON a.domain = m.id
+        LEFT JOIN units u ON u.id = a.unit LEFT JOIN versions v ON v.id = u.version
+        GROUP BY m.id
+        """,
+    ),
+    View(
+        "unit_texts",
+        "Units with their own text, their domain and the score with which they joined it.",
+        """
+        SELECT u.id, d.uid AS document, v.date, u.start, u."end", u.kept,
+               substr(CASE WHEN v.title <> '' AND v.body <> ''
+                      THEN v.title || char(10) || char(10) || v.body
+                      ELSE v.title || v.body END, u.start + 1, u."end" - u.start) AS text,
+               a.domain, m.label, a.score
+        FROM units u JOIN documents d ON d.id = u.document JOIN versions v ON v.id = u.version
+        LEFT JOIN assignments a ON a.unit = u.id LEFT JOIN domains m ON m.id = a.domain
+        """,
+    ),
+    View(
+        "domain_days",
+        "How many units each domain took on each day.",
+        """
+        SELECT a.domain, m.label, substr(v.date, 1, 10) AS day, count(*) AS units
+        FROM assignments a JOIN units u ON u.id = a.unit JOIN versions v ON v.id = u.version
+        JOIN domains m ON m.id = a.domain GROUP BY a.domain, day
+        """,
+    ),
+)
+
+migrations = Migrations("segapsith")
+
+
+@migrations()
+def first_house(db: Database) -> None:
+    """Every table and view of the first release."""
+    for table in TABLES:
+        db.execute(table.sql)
+        for columns in table.indexes:
+            db.execute(f'CREATE INDEX "{table.name}_{columns}" ON "{table.name}" ("{columns}")')
+    for statement in FTS:
+        db.execute(statement)
+    for view in VIEWS:
+        db.execute(f'CREATE VIEW "{view.name}" AS {view.sql}')
+
+
+SCHEMA = 1
+"""How many migrations this program knows."""
+
+
+def migrate(db: Database, before: Callable[[int], None]) -> None:
+    """Brings a store to the newest schema in the transaction that the caller has begun.
+
+    `before` is called with the version found if anything is to be changed.
+    """
+    found = int(db.execute("PRAGMA user_version").fetchone()[0])
+    if found == SCHEMA:
+        return
+    before(found)
+    migrations.apply(db)
+    db.execute(f"PRAGMA user_version = {SCHEMA}")
+    db.execute(f"PRAGMA application_id = {APPLICATION_ID}")

@@ -1,0 +1,199 @@
+"""Opening the file: one writer by a lock beside it, many readers, errors in plain words."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+from filelock import FileLock, Timeout
+from sqlite_utils import Database
+
+from segapsith.errors import (
+    BusyError,
+    ForeignStoreError,
+    MissingInputError,
+    PermissionDeniedError,
+    SegapsithError,
+    StorageError,
+    StoreCreationError,
+)
+from segapsith_store.schema import APPLICATION_ID, SCHEMA
+
+__all__ = ["lock", "open_reader", "open_writer", "plain_errors"]
+
+MEMORY = ":memory:"
+
+
+@contextlib.contextmanager
+def plain_errors(path: str) -> Iterator[None]:
+    """Says what SQLite and the system mean: busy, full, damaged, forbidden."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise _operational(path, error) from error
+    except sqlite3.DatabaseError as error:
+        if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
+            raise
+        if "not a database" in str(error):
+            raise ForeignStoreError(f"{path} is not a store: {error}") from error
+        raise StorageError(
+            f"{path} is damaged ({error}); take the last backup, or see `segapsith verify`"
+        ) from error
+    except MemoryError as error:
+        raise StorageError(f"{path}: out of memory; the last batch was not stored") from error
+    except OSError as error:
+        raise _system(path, error) from error
+
+
+def _operational(path: str, error: sqlite3.OperationalError) -> SegapsithError:
+    text = str(error)
+    if "locked" in text or "busy" in text:
+        return BusyError(f"{path} is busy: another process is writing; try again or use --wait")
+    if "full" in text or "disk I/O" in text:
+        return StorageError(
+            f"{path}: {text}; free some room and run the same command again, nothing is lost"
+        )
+    if "readonly" in text:
+        return PermissionDeniedError(f"{path} cannot be written: {text}")
+    if "unable to open" in text:
+        return StoreCreationError(f"{path} cannot be opened: {text}")
+    return StorageError(f"{path}: {text}")
+
+
+def _system(path: str, error: OSError) -> SegapsithError:
+    if isinstance(error, PermissionError):
+        return PermissionDeniedError(f"{path}: no permission ({error.strerror})")
+    return StorageError(f"{path}: {error.strerror or error}")
+
+
+@contextlib.contextmanager
+def lock(path: str, wait: float) -> Iterator[None]:
+    """Holds the right to write; the kernel gives it back however the process ends."""
+    if path == MEMORY:
+        yield
+        return
+    held = FileLock(f"{path}.lock", timeout=wait, mode=0o644)
+    try:
+        held.acquire()
+    except Timeout as error:
+        raise BusyError(
+            f"{path} is busy: another process is writing (waited {wait:g} s; --wait SECONDS)"
+        ) from error
+    except PermissionError as error:
+        raise PermissionDeniedError(f"{path}.lock: no permission to write beside it") from error
+    except OSError as error:
+        raise StoreCreationError(f"{path} cannot be created: {error.strerror}") from error
+    try:
+        yield
+    finally:
+        held.release()
+
+
+def open_reader(path: str) -> Database:
+    """The store for reading only; it must be there."""
+    _check_is_file(path)
+    uri = f"file:{quote(str(Path(path).absolute()))}?mode=ro"
+    with plain_errors(path):
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=10)
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.OperationalError:
+            # a directory that cannot be written has no room for the shared-memory file
+            if os.access(Path(path).absolute().parent, os.W_OK):
+                connection.close()
+                raise
+            connection.close()
+            connection = sqlite3.connect(
+                f"{uri}&immutable=1", uri=True, isolation_level=None, timeout=10
+            )
+        db = Database(connection, execute_plugins=False, recursive_triggers=False)
+        try:
+            _check_is_store(path, db)
+            found = int(db.execute("PRAGMA user_version").fetchone()[0])
+        except BaseException:
+            connection.close()
+            raise
+    if found < SCHEMA:
+        connection.close()
+        raise ForeignStoreError(
+            f"{path} has schema {found}, this program reads {SCHEMA};"
+            " any command that writes brings it up to date after a backup"
+        )
+    return db
+
+
+def open_writer(path: str, wait: float) -> Database:
+    """The store for writing; the lock is held. An empty or absent file becomes a store."""
+    if path != MEMORY:
+        _check_can_be_store(path)
+    deadline = time.monotonic() + wait
+    with plain_errors(path):
+        connection = sqlite3.connect(
+            path, isolation_level=None, timeout=max(0.0, deadline - time.monotonic())
+        )
+        db = Database(connection, execute_plugins=False, recursive_triggers=False)
+        try:
+            if not _is_empty(db):
+                _check_is_store(path, db)
+            db.execute("PRAGMA foreign_keys = ON")
+            if path != MEMORY:
+                db.execute("PRAGMA journal_mode = WAL")
+                db.execute("PRAGMA synchronous = NORMAL")
+        except BaseException:
+            connection.close()
+            raise
+    return db
+
+
+def _check_is_file(path: str) -> None:
+    if path == MEMORY:
+        raise MissingInputError("a store in memory has nothing to read")
+    try:
+        if not os.path.exists(path):
+            raise MissingInputError(
+                f"there is no store at {path}; `segapsith ingest SOURCE --store {path}` makes one"
+            )
+    except ValueError as error:
+        raise MissingInputError(f"there is no store at {path!r}: {error}") from error
+    if not os.path.isfile(path):
+        raise ForeignStoreError(f"{path} is not a file, so it is not a store")
+    if not os.access(path, os.R_OK):
+        raise PermissionDeniedError(f"{path}: no permission to read")
+
+
+def _check_can_be_store(path: str) -> None:
+    if os.path.isdir(path):
+        raise StoreCreationError(f"{path} is a directory; name a file for the store")
+    if os.path.exists(path):
+        if not os.access(path, os.W_OK):
+            raise PermissionDeniedError(f"{path}: no permission to write")
+        return
+    parent = Path(path).absolute().parent
+    if not parent.is_dir():
+        raise StoreCreationError(f"{path} cannot be created: {parent} is not a directory")
+    if not os.access(parent, os.W_OK):
+        raise PermissionDeniedError(f"{path} cannot be created: no permission in {parent}")
+
+
+def _is_empty(db: Database) -> bool:
+    tables = int(db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
+    return tables == 0 and _application(db) == 0
+
+
+def _application(db: Database) -> int:
+    return int(db.execute("PRAGMA application_id").fetchone()[0])
+
+
+def _check_is_store(path: str, db: Database) -> None:
+    if _application(db) != APPLICATION_ID:
+        raise ForeignStoreError(f"{path} is the database of another program; it is left untouched")
+    found = int(db.execute("PRAGMA user_version").fetchone()[0])
+    if found > SCHEMA:
+        raise ForeignStoreError(
+            f"{path} has schema {found}, this program knows up to {SCHEMA}; use a newer release"
+        )

@@ -1,0 +1,607 @@
+"""The store: what the engine keeps between two nights, in one SQLite file."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import json
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from sqlite_utils import Database
+
+from segapsith.errors import SegapsithError, StorageError, StoreCreationError
+from segapsith.records import (
+    Assignment,
+    Batch,
+    DocumentRecord,
+    DomainRecord,
+    EpochRecord,
+    UnitRecord,
+    VersionRecord,
+)
+from segapsith_store import arrays
+from segapsith_store.schema import migrate
+from segapsith_store.sqlite import MEMORY, lock, open_reader, open_writer, plain_errors
+
+__all__ = ["Store"]
+
+_DOCUMENT = "id, uid, ordinal, version, duplicate_of, run"
+_UNIT = (
+    "u.id, u.document, u.version, u.position, u.start, u.\"end\", u.first_word, u.n_words,"
+    " u.cohesion, u.kept, u.epoch, u.words"
+)
+_ASSIGNMENT = "a.domain, a.score, a.runner_up, a.runner_up_score, a.run"
+_VERSION = (
+    "id, document, number, hash, title, body, date, date_original, lang, source, metadata,"
+    " words, run"
+)
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+class Store:
+    """One open store. Use `Store.reading` or `Store.writing`; both are context managers.
+
+    Only values go in and out; nobody outside sees the connection, except those who read
+    (`rows`).
+    """
+
+    def __init__(self, path: str, db: Database, stack: contextlib.ExitStack) -> None:
+        self.path = path
+        self._db = db
+        self._stack = stack
+
+    @classmethod
+    def reading(cls, path: str | os.PathLike[str]) -> Store:
+        """An existing store, for reading only; others may write meanwhile."""
+        name = os.fspath(path)
+        stack = contextlib.ExitStack()
+        db = open_reader(name)
+        stack.callback(db.conn.close)
+        return cls(name, db, stack)
+
+    @classmethod
+    def writing(cls, path: str | os.PathLike[str], wait: float = 0.0) -> Store:
+        """A store for writing, made if it is not there; holds the lock until it is closed."""
+        name = os.fspath(path)
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(lock(name, wait))
+            db = open_writer(name, wait)
+            stack.callback(db.conn.close)
+            store = cls(name, db, contextlib.ExitStack())
+            with store._transaction():
+                migrate(db, store._backup_before)
+            store._stack = stack.pop_all()
+            return store
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._stack.close()
+
+    def _backup_before(self, version: int) -> None:
+        if version == 0 or self.path == MEMORY:
+            return
+        self._copy_to(Path(f"{self.path}.schema-{version}.backup"))
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        connection: sqlite3.Connection = self._db.conn
+        with plain_errors(self.path):
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
+        """The answer to a question, row by row."""
+        with plain_errors(self.path):
+            yield from self._db.conn.execute(sql, parameters)
+
+    def row(self, sql: str, parameters: Sequence[Any] = ()) -> tuple[Any, ...] | None:
+        with plain_errors(self.path):
+            found: tuple[Any, ...] | None = self._db.conn.execute(sql, parameters).fetchone()
+            return found
+
+    def number(self, sql: str, parameters: Sequence[Any] = ()) -> int:
+        found = self.row(sql, parameters)
+        return int(found[0] or 0) if found else 0
+
+    @contextlib.contextmanager
+    def frozen(self) -> Iterator[None]:
+        """One moment for several questions, whatever others write meanwhile."""
+        with plain_errors(self.path):
+            self._db.conn.execute("BEGIN")
+            try:
+                yield
+            finally:
+                self._db.conn.execute("ROLLBACK")
+
+    # -- what the engine starts from -------------------------------------------------------
+
+    def facts(self) -> dict[str, Any]:
+        return {name: json.loads(value) for name, value in self.rows("SELECT * FROM facts")}
+
+    def words(self) -> Iterator[tuple[int, str, str, int, int]]:
+        """Every word: id, language, word, documents, occurrences; by id."""
+        yield from self.rows(
+            "SELECT id, lang, word, documents, occurrences FROM words ORDER BY id"
+        )  # type: ignore[misc]  # the columns have these types
+
+    def languages(self) -> dict[str, tuple[int, int]]:
+        return {
+            lang: (documents, words)
+            for lang, documents, words in self.rows("SELECT lang, documents, words FROM languages")
+        }
+
+    def domains(self) -> Iterator[DomainRecord]:
+        """Every domain, those without units too, by id."""
+        for row in self.rows(
+            "SELECT id, lang, label, named, status, locked, top_words, words, units, run"
+            " FROM domains ORDER BY id"
+        ):
+            uid, lang, label, named, status, locked, top, words, n_units, run = row
+            sums = arrays.domain_from(words, n_units)
+            yield DomainRecord(
+                uid, lang, label, bool(named), status, bool(locked), top, sums, run
+            )
+
+    def frozen_arrays(self, name: str) -> EpochRecord | None:
+        """What the clock froze last under this name."""
+        found = self.row("SELECT epoch, ordinal, arrays FROM epochs WHERE name = ?", [name])
+        if found is None:
+            return None
+        epoch, ordinal, data = found
+        return EpochRecord(epoch, ordinal, name, arrays.named_arrays_from(data))
+
+    # -- identity --------------------------------------------------------------------------
+
+    def document(self, uid: str) -> DocumentRecord | None:
+        found = self.row(f"SELECT {_DOCUMENT} FROM documents WHERE uid = ?", [uid])
+        return DocumentRecord(*found) if found else None
+
+    def document_by_id(self, number: int) -> DocumentRecord | None:
+        found = self.row(f"SELECT {_DOCUMENT} FROM documents WHERE id = ?", [number])
+        return DocumentRecord(*found) if found else None
+
+    def has_text(self, document: int, digest: str) -> bool:
+        """Whether this document ever had the text with this hash."""
+        return bool(
+            self.row("SELECT 1 FROM versions WHERE document = ? AND hash = ?", [document, digest])
+        )
+
+    def original_of(self, digest: str) -> DocumentRecord | None:
+        """The earliest story whose present text has this hash, itself no duplicate."""
+        found = self.row(
+            "SELECT d.id, d.uid, d.ordinal, d.version, d.duplicate_of, d.run FROM versions v"
+            " JOIN documents d ON d.id = v.document AND d.version = v.number"
+            " WHERE v.hash = ? AND d.duplicate_of IS NULL ORDER BY d.id LIMIT 1",
+            [digest],
+        )
+        return DocumentRecord(*found) if found else None
+
+    def duplicates_of(self, document: int) -> list[DocumentRecord]:
+        return [
+            DocumentRecord(*row)
+            for row in self.rows(
+                f"SELECT {_DOCUMENT} FROM documents WHERE duplicate_of = ? ORDER BY id", [document]
+            )
+        ]
+
+    def seen(self, document: int, source: str) -> bool:
+        return bool(
+            self.row(
+                "SELECT 1 FROM sightings WHERE document = ? AND source = ?", [document, source]
+            )
+        )
+
+    def version(self, document: int, number: int) -> VersionRecord:
+        found = self.row(
+            f"SELECT {_VERSION} FROM versions WHERE document = ? AND number = ?", [document, number]
+        )
+        if found is None:
+            raise StorageError(f"{self.path}: version {number} of document {document} is missing")
+        return self._version(found)
+
+    def versions(self, where: str, parameters: Sequence[Any]) -> list[VersionRecord]:
+        return [
+            self._version(row)
+            for row in self.rows(
+                f"SELECT {_VERSION} FROM versions WHERE {where} ORDER BY id", parameters
+            )
+        ]
+
+    @staticmethod
+    def _version(row: tuple[Any, ...]) -> VersionRecord:
+        *head, words, run = row
+        return VersionRecord(*head, words=arrays.words_from(words), run=run)
+
+    def units(self, version: int) -> list[UnitRecord]:
+        """The units of one text, with their domains."""
+        return list(self.units_where("u.version = ?", [version]))
+
+    def units_where(self, where: str, parameters: Sequence[Any] = ()) -> Iterator[UnitRecord]:
+        """Units with their domains, by id; `u` is the unit, `d` the document, `a` the assignment."""
+        for row in self.rows(
+            f"SELECT {_UNIT}, {_ASSIGNMENT} FROM units u JOIN documents d ON d.id = u.document"
+            f" LEFT JOIN assignments a ON a.unit = u.id WHERE {where} ORDER BY u.id",
+            parameters,
+        ):
+            head, blob, assignment = row[:11], row[11], row[12:]
+            unit = UnitRecord(*head, bag=arrays.bag_from(blob))
+            yield unit if assignment[0] is None else unit.assigned(Assignment(*assignment))
+
+    def documents_of(self, run: int) -> list[DocumentRecord]:
+        """The documents that a run read first."""
+        return [
+            DocumentRecord(*row)
+            for row in self.rows(f"SELECT {_DOCUMENT} FROM documents WHERE run = ?", [run])
+        ]
+
+    def past_assignments(self, ended_by: int) -> dict[int, Assignment]:
+        """The assignments that a run ended, by unit."""
+        return {
+            row[0]: Assignment(*row[1:])
+            for row in self.rows(
+                f"SELECT a.unit, {_ASSIGNMENT} FROM past_assignments a WHERE a.ended_by = ?",
+                [ended_by],
+            )
+        }
+
+    def changes_by(self, run: int) -> list[DocumentRecord]:
+        """What the documents that a run changed were before it."""
+        return [
+            DocumentRecord(*row)
+            for row in self.rows(
+                "SELECT c.document, d.uid, c.ordinal, c.version, c.duplicate_of, d.run"
+                " FROM document_changes c JOIN documents d ON d.id = c.document WHERE c.run = ?",
+                [run],
+            )
+        ]
+
+    # -- runs ------------------------------------------------------------------------------
+
+    def begin_run(
+        self,
+        command: str,
+        *,
+        settings: Mapping[str, Any],
+        versions: Mapping[str, str],
+        seed: int | None = None,
+        name: str = "",
+        input_key: str = "",
+    ) -> int:
+        """A new run; one that never ended is marked as interrupted."""
+        with self._transaction() as connection:
+            connection.execute(
+                "UPDATE runs SET status = 'interrupted', finished_at = ? WHERE status = 'running'",
+                [_now()],
+            )
+            run = self._next(connection, "run")
+            connection.execute(
+                "INSERT INTO runs (id, command, status, started_at, name, input, settings,"
+                " versions, seed) VALUES (?, ?, 'running', ?, ?, ?, ?, ?, ?)",
+                [run, command, _now(), name, input_key, _json(settings), _json(versions), seed],
+            )
+        return run
+
+    def undoable(self) -> tuple[int, str] | None:
+        """The last run that changed the store and was not taken back: id and command."""
+        found = self.row(
+            "SELECT id, command FROM runs WHERE status <> 'undone' AND command <> 'undo'"
+            " ORDER BY id DESC LIMIT 1"
+        )
+        return (found[0], found[1]) if found else None
+
+    def later_runs(self, run: int) -> list[tuple[int, str]]:
+        """The runs after this one that still stand."""
+        return [
+            (number, command)
+            for number, command in self.rows(
+                "SELECT id, command FROM runs WHERE id > ? AND status <> 'undone'"
+                " AND command <> 'undo' ORDER BY id",
+                [run],
+            )
+        ]
+
+    def run(self, number: int) -> tuple[str, str] | None:
+        """Command and status of a run."""
+        found = self.row("SELECT command, status FROM runs WHERE id = ?", [number])
+        return (found[0], found[1]) if found else None
+
+    def unfinished(self, command: str, input_key: str) -> tuple[int, int, dict[str, Any]] | None:
+        """The last run, if it is of this command and input and never ended: id, position, counts."""
+        found = self.row(
+            "SELECT id, position, counts FROM runs WHERE id = (SELECT max(id) FROM runs)"
+            " AND status IN ('running', 'interrupted') AND command = ? AND input = ? AND input <> ''",
+            [command, input_key],
+        )
+        return (found[0], found[1], json.loads(found[2])) if found else None
+
+    def resume_run(self, run: int) -> None:
+        with self._transaction() as connection:
+            connection.execute(
+                "UPDATE runs SET status = 'running', finished_at = NULL WHERE id = ?", [run]
+            )
+
+    def finish_run(self, run: int, status: str, counts: Mapping[str, Any] | None = None) -> None:
+        with self._transaction() as connection:
+            connection.execute(
+                "UPDATE runs SET status = ?, finished_at = ?, counts = coalesce(?, counts)"
+                " WHERE id = ?",
+                [status, _now(), None if counts is None else _json(counts), run],
+            )
+
+    @staticmethod
+    def _next(connection: sqlite3.Connection, what: str) -> int:
+        """The next number of a kind; numbers never go back."""
+        found = connection.execute("SELECT value FROM facts WHERE name = ?", [f"next_{what}"])
+        row = found.fetchone()
+        number = int(row[0]) if row else 1
+        connection.execute(
+            "INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)",
+            [f"next_{what}", str(number + 1)],
+        )
+        return number
+
+    # -- keeping ---------------------------------------------------------------------------
+
+    def save(self, batch: Batch) -> None:
+        """Keeps a batch: all of it, or nothing."""
+        with self._transaction() as connection:
+            self._remove(connection, batch)
+            self._write(connection, batch)
+
+    def _remove(self, c: sqlite3.Connection, batch: Batch) -> None:
+        c.execute("PRAGMA defer_foreign_keys = ON")
+        if batch.undone_run is not None:
+            for table in ("sightings", "rejects", "document_changes"):
+                c.execute(f"DELETE FROM {table} WHERE run = ?", [batch.undone_run])
+            for table in ("clusterings", "comparisons"):
+                c.execute(f"DELETE FROM {table} WHERE run = ?", [batch.undone_run])
+            c.execute("UPDATE runs SET status = 'undone' WHERE id = ?", [batch.undone_run])
+        versions = [
+            *batch.gone_versions,
+            *(
+                row[0]
+                for document in batch.gone_documents
+                for row in c.execute("SELECT id FROM versions WHERE document = ?", [document])
+            ),
+        ]
+        for version in versions:
+            for table in ("assignments", "past_assignments"):
+                c.execute(
+                    f"DELETE FROM {table} WHERE unit IN (SELECT id FROM units WHERE version = ?)",
+                    [version],
+                )
+            c.execute("DELETE FROM units WHERE version = ?", [version])
+            c.execute("DELETE FROM versions WHERE id = ?", [version])
+        for document in batch.gone_documents:
+            c.execute("DELETE FROM sightings WHERE document = ?", [document])
+            c.execute("DELETE FROM document_changes WHERE document = ?", [document])
+            c.execute("DELETE FROM documents WHERE id = ?", [document])
+
+    def _write(self, c: sqlite3.Connection, batch: Batch) -> None:
+        run = batch.run
+        c.executemany(
+            "INSERT INTO words (id, lang, word, documents, occurrences) VALUES (?, ?, ?, 0, 0)",
+            batch.new_words,
+        )
+        c.executemany(
+            "UPDATE words SET documents = ?, occurrences = ? WHERE id = ?", batch.frequencies
+        )
+        c.executemany(
+            "INSERT OR REPLACE INTO languages (lang, documents, words) VALUES (?, ?, ?)",
+            [(lang, *totals) for lang, totals in batch.languages.items()],
+        )
+        c.executemany(
+            "INSERT OR IGNORE INTO document_changes VALUES (?, ?, ?, ?, ?)",
+            [(d.id, run, d.ordinal, d.version, d.duplicate_of) for d in batch.changes],
+        )
+        c.executemany(
+            "INSERT INTO documents (id, uid, ordinal, version, duplicate_of, run)"
+            " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET ordinal = excluded.ordinal,"
+            " version = excluded.version, duplicate_of = excluded.duplicate_of",
+            [
+                (d.id, d.uid, d.ordinal, d.version, d.duplicate_of, d.run)
+                for d in batch.documents.values()
+            ],
+        )
+        c.executemany(
+            f"INSERT INTO versions ({_VERSION}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
+            [
+                (
+                    v.id, v.document, v.number, v.hash, v.title, v.body, v.date, v.date_original,
+                    v.lang, v.source, v.metadata, arrays.words_bytes(v.words), v.run,
+                )
+                for v in batch.versions
+            ],
+        )  # fmt: skip
+        c.executemany(
+            "INSERT OR IGNORE INTO sightings (document, source, run) VALUES (?, ?, ?)",
+            [(document, source, run) for document, source in batch.sightings],
+        )
+        c.executemany(
+            'INSERT OR IGNORE INTO units (id, document, version, position, start, "end",'
+            " first_word, n_words, cohesion, kept, epoch, words)"
+            " VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
+            [
+                (
+                    u.id, u.document, u.version, u.position, u.start, u.end, u.first_word,
+                    u.n_words, u.cohesion, int(u.kept), u.epoch, arrays.bag_bytes(u.bag),
+                )
+                for u in batch.units.values()
+            ],
+        )  # fmt: skip
+        self._write_domains(c, batch)
+        c.executemany(
+            "DELETE FROM assignments WHERE unit = ?",
+            [(u.id,) for u in batch.units.values() if u.assignment is None],
+        )
+        self._write_assignments(
+            c,
+            "assignments",
+            "",
+            [(u.id, u.assignment, ()) for u in batch.units.values() if u.assignment],
+        )
+        c.executemany(
+            "DELETE FROM past_assignments WHERE unit = ?",
+            [(u.id,) for u in batch.units.values() if u.assignment],
+        )
+        self._write_assignments(
+            c,
+            "past_assignments",
+            ", ended_by",
+            [(unit, assignment, (run,)) for unit, assignment in batch.ended.items()],
+        )
+        c.executemany(
+            "INSERT INTO rejects (run, name, reason) VALUES (?, ?, ?)",
+            [(run, name, reason) for name, reason in batch.rejects],
+        )
+        c.executemany(
+            "INSERT INTO events (run, kind, domain, detail) VALUES (?, ?, ?, ?)",
+            [(run, e.kind, e.domain, _json(e.detail)) for e in batch.events],
+        )
+        for epoch in batch.epochs.values():
+            c.execute(
+                "INSERT OR REPLACE INTO epochs (name, epoch, ordinal, arrays) VALUES (?, ?, ?, ?)",
+                [epoch.name, epoch.epoch, epoch.ordinal, arrays.named_arrays(epoch.arrays)],
+            )
+        c.executemany(
+            "INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)",
+            [(name, _json(value)) for name, value in batch.facts.items()],
+        )
+        c.execute(
+            "UPDATE runs SET position = ?, counts = ? WHERE id = ?",
+            [batch.position, _json(batch.counts), run],
+        )
+
+    @staticmethod
+    def _write_assignments(
+        c: sqlite3.Connection,
+        table: str,
+        extra: str,
+        entries: Sequence[tuple[int, Assignment, tuple[int, ...]]],
+    ) -> None:
+        marks = ", ?" * (6 + extra.count(","))
+        c.executemany(
+            f"INSERT OR REPLACE INTO {table} (unit, domain, score, runner_up, runner_up_score,"
+            f" run{extra}) VALUES ({marks[2:]})",
+            [
+                (unit, a.domain, a.score, a.runner_up, a.runner_up_score, a.run, *more)
+                for unit, a, more in entries
+            ],
+        )
+
+    @staticmethod
+    def _write_domains(c: sqlite3.Connection, batch: Batch) -> None:
+        c.executemany(
+            "INSERT INTO domains (id, lang, label, named, status, locked, units, top_words, words,"
+            " run) VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO UPDATE SET"
+            " label = excluded.label, named = excluded.named, status = excluded.status,"
+            " locked = excluded.locked, units = excluded.units, top_words = excluded.top_words,"
+            " words = excluded.words",
+            [
+                (
+                    d.id, d.lang, d.label, int(d.named), d.status, int(d.locked), d.sums.n_units,
+                    d.top_words, arrays.domain_bytes(d.sums), d.run,
+                )
+                for d in batch.domains
+            ],
+        )  # fmt: skip
+
+    def save_clustering(
+        self, run: int, lang: str, units: Sequence[int], labels: Sequence[int]
+    ) -> None:
+        """Keeps a recomputed clustering under its run."""
+        with self._transaction() as connection:
+            connection.execute(
+                "INSERT INTO clusterings (run, lang, units, labels) VALUES (?, ?, ?, ?)",
+                [
+                    run,
+                    lang,
+                    arrays.integers(np.asarray(units, dtype=np.int64)),
+                    arrays.integers(np.asarray(labels, dtype=np.int64)),
+                ],
+            )
+
+    def save_comparison(self, run: int, kind: str, lang: str, result: Mapping[str, Any]) -> None:
+        with self._transaction() as connection:
+            connection.execute(
+                "INSERT INTO comparisons (run, kind, lang, result) VALUES (?, ?, ?, ?)",
+                [run, kind, lang, _json(result)],
+            )
+
+    def scrubbing(self) -> None:
+        """From now on, what is deleted is overwritten."""
+        with plain_errors(self.path):
+            self._db.conn.execute("PRAGMA secure_delete = ON")
+
+    def scrub(self) -> None:
+        """Leaves nothing of what was deleted in the log beside the store."""
+        with plain_errors(self.path):
+            self._db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    # -- copies ----------------------------------------------------------------------------
+
+    def backup(self, target: str | os.PathLike[str]) -> None:
+        """A consistent copy while others write; an existing file is not overwritten."""
+        path = Path(target)
+        if path.exists():
+            raise StoreCreationError(f"{path} is there already; name a file that does not exist")
+        if not path.absolute().parent.is_dir():
+            raise StoreCreationError(f"{path} cannot be created: no such directory")
+        self._copy_to(path)
+
+    def _copy_to(self, path: Path) -> None:
+        """Copies page by page into a file beside the target, then gives it its name."""
+        partial = path.with_name(f".{path.name}.part")
+        with plain_errors(str(path)):
+            partial.unlink(missing_ok=True)
+            descriptor = os.open(partial, os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o644)
+            os.close(descriptor)
+            copy = sqlite3.connect(partial, isolation_level=None)
+            try:
+                if self._db.conn.in_transaction:
+                    source = sqlite3.connect(f"file:{self.path}?mode=ro", uri=True)
+                    try:
+                        source.backup(copy)
+                    finally:
+                        source.close()
+                else:
+                    self._db.conn.backup(copy)
+                copy.execute("PRAGMA journal_mode = DELETE")
+            except BaseException:
+                copy.close()
+                partial.unlink(missing_ok=True)
+                raise
+            copy.close()
+            os.replace(partial, path)
+
+
+def _json(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False)
+    except ValueError as error:
+        raise SegapsithError(f"a value that is not a number must not be kept: {error}") from error
