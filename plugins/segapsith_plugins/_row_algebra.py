@@ -24,6 +24,7 @@ __all__ = [
     "similarity_blocks",
     "spread",
     "unit_rows",
+    "used_columns",
 ]
 
 BLOCK = 2**23
@@ -95,6 +96,14 @@ def unit_rows(rows: Rows) -> Rows:
     lengths = np.sqrt(np.asarray(clean.multiply(clean).sum(axis=1)).ravel())
     clean.data /= np.repeat(np.where(lengths > 0, lengths, 1.0), counts)
     return clean
+
+
+def used_columns(rows: Rows) -> Rows:
+    """The rows without the columns that none of them has; shares its values with `rows`."""
+    used = np.bincount(rows.indices, minlength=rows.shape[1]) > 0
+    renumbered = np.cumsum(used) - 1
+    shape = (rows.shape[0], int(used.sum()))
+    return csr_array((rows.data, renumbered[rows.indices], rows.indptr), shape=shape)
 
 
 def cosine(left: Rows, right: Rows) -> Matrix:

@@ -247,12 +247,12 @@ def unpacked(state: State | Mapping[str, NDArray[Any]], name: str) -> Rows:
 
 @dataclass(frozen=True)
 class Projection:
-    """Rows times word vectors, minus an offset: a small space in which cosines are taken."""
+    """Rows minus a mean, times word vectors: a small space in which cosines are taken."""
 
     vectors: Matrix
     """Words × dimensions."""
-    offset: Matrix
-    """What is subtracted from each projected row."""
+    mean: Matrix
+    """What is subtracted from each row; 0 where nothing is."""
 
     @classmethod
     def none(cls) -> Projection:
@@ -262,8 +262,8 @@ class Projection:
     def factors(self, rows: Rows) -> Matrix:
         """The rows in the small space; what is only rounding there is 0."""
         inside = fitted(rows, len(self.vectors))
-        factors: Matrix = inside @ self.vectors - self.offset
-        reach = row_norms(inside) * np.linalg.norm(self.vectors) + np.linalg.norm(self.offset)
+        factors: Matrix = inside @ self.vectors - self.mean @ self.vectors
+        reach = (row_norms(inside) + np.linalg.norm(self.mean)) * np.linalg.norm(self.vectors)
         factors[vanished(np.linalg.norm(factors, axis=1), reach)] = 0
         return factors
 
@@ -274,10 +274,10 @@ class Projection:
         return cosines(a, a if same_rows(left, right) else self.factors(right))
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """The vectors and the offset."""
-        return {"vectors": self.vectors, "offset": self.offset}
+        """The vectors and the mean."""
+        return {"vectors": self.vectors, "mean": self.mean}
 
     @classmethod
     def restored(cls, state: State) -> Projection:
         """What `state` laid down."""
-        return cls(np.asarray(state["vectors"]), np.asarray(state["offset"]))
+        return cls(np.asarray(state["vectors"]), np.asarray(state["mean"]))

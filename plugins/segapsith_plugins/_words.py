@@ -5,6 +5,7 @@ Word lists lie in `data/`, one file a language: `stopwords.*.txt` and `lemmas.*.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,11 +23,16 @@ __all__ = [
     "Merge",
     "StopList",
     "Terms",
+    "breaks",
     "checked_language",
+    "exceptions",
     "is_content",
+    "joined_lemma",
+    "joins",
     "language",
     "merged",
     "normal",
+    "partition",
     "stop_list",
 ]
 
@@ -173,8 +179,10 @@ class Lemmas:
         if form.endswith("es") and lemma == f"{form[:-1]}r":
             singular = self.of(form[:-1])
             lemma = form[:-1] if singular == lemma else singular
-        if lemma in self._exceptions:
-            return self._exceptions[lemma]
+        noun = lemma.removesuffix("e") if lemma.endswith("ée") else lemma  # députée, of député
+        for known in (lemma, noun):
+            if known in self._exceptions:
+                return self._exceptions[known]
         if lemma.endswith(("é", "ée", "i")) and len(lemma) > 3:
             verb = f"{lemma}r" if lemma[-1] == "i" else f"{lemma.removesuffix('e')[:-1]}er"
             if self._stands(verb):
@@ -313,3 +321,41 @@ def merged(
         content[merge.first] = content[merge.first : merge.last].any()
         keep[merge.first + 1 : merge.last] = False
     return [lemmas[i] for i in np.flatnonzero(keep).tolist()], spans[keep], content[keep]
+
+
+# --- spans -------------------------------------------------------------------------------
+
+_BREAK = re.compile(r"\n[^\S\n]*+\n\s*+")
+_PLAIN_GAPS = frozenset({"", "-", "‐", "‑"})
+
+
+def breaks(text: str) -> Iterator[int]:
+    """Where a paragraph begins after an empty line.
+
+    >>> list(breaks("Flood\\n\\nThe river rose.\\n \\n\\nRain."))
+    [7, 26]
+    """
+    for match in _BREAK.finditer(text):
+        yield match.end()
+
+
+def partition(bounds: Iterable[int], length: int) -> NDArray[np.int32]:
+    """Spans that part a text of this length at the bounds.
+
+    >>> partition([4, 0], 9).tolist(), partition([], 0).tolist()
+    ([[0, 4], [4, 9]], [])
+    """
+    inner = sorted({bound for bound in bounds if 0 < bound < length})
+    edges = np.array([0, *inner, length] if length else [], np.int32)
+    return np.stack((edges[:-1], edges[1:]), axis=1)
+
+
+def joins(text: str, spans: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Whether nothing but a blank or a hyphen parts each token from the next.
+
+    >>> joins("prime minister, said", np.array([[0, 5], [6, 14], [16, 20]])).tolist()
+    [True, False]
+    """
+    gaps = (text[end:start] for end, start in zip(spans[:-1, 1], spans[1:, 0], strict=True))
+    plain = (gap in _PLAIN_GAPS or (gap.isspace() and "\n\n" not in gap) for gap in gaps)
+    return np.fromiter(plain, np.bool_, max(len(spans) - 1, 0))

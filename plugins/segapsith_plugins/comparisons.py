@@ -69,7 +69,7 @@ class SimilarityLinks:
             cluster: found.scores[cluster] if domain is not None else 0.0
             for cluster, domain in found.links.items()
         }
-        details = {"threshold": self.threshold, "weights": weighted_by}
+        details: dict[str, Json] = {"threshold": self.threshold, "weights": weighted_by}
         return _linked(common, found, kept, clusters, details)
 
 

@@ -38,6 +38,7 @@ from segapsith_plugins._row_algebra import (
     check_whole,
     filled_rows,
     spread,
+    used_columns,
 )
 
 __all__ = ["EntropyKMeans", "Move", "best_move", "conditional_entropy", "is_single_move_optimum"]
@@ -99,9 +100,7 @@ def best_move(counts: Rows, labels: NDArray[np.integer], k: int | None = None) -
     return Move(int(where[unit]), name, change / partition.tables.total)
 
 
-def is_single_move_optimum(
-    counts: Rows, labels: NDArray[np.integer], k: int | None = None
-) -> bool:
+def is_single_move_optimum(counts: Rows, labels: NDArray[np.integer], k: int | None = None) -> bool:
     """Whether no single move of a unit lowers H_K (by more than the rounding of a sum)."""
     tables = tables_for(filled_rows(counts)[0])
     return best_move(counts, labels, k).change * tables.total >= -2 * tables.tolerance
@@ -110,8 +109,8 @@ def is_single_move_optimum(
 class EntropyKMeans:
     """At most `k` clusters of low conditional entropy; `compare` is not needed.
 
-    `method` says how the partition is searched; all but the published one end where no
-    single move lowers H_K (unless `max_sweeps` ends them first), and so does that one.
+    `method` says how the partition is searched; each ends where no single move lowers H_K,
+    unless `max_sweeps` ends it first.
 
     - `sequential`: units in random order, each into its cheapest cluster, from a random start.
     - `agglomerative`: pairs merged by the least loss (units up to 5,000, micro-clusters of
@@ -125,11 +124,14 @@ class EntropyKMeans:
 
     `split_merge` then merges two clusters, splits a third and keeps what is better, until
     20 attempts in a row fail: it leaves optima that single moves cannot. It is on, except
-    for `random-moves`. The best of `n_init` runs is returned. `unit_mass="equal"` gives
-    each unit the same weight instead of its length.
+    for `random-moves`. Of `n_init` starts (10 for `sequential` and `batch`, else 1) the best
+    third after three sweeps goes on, and of these the best. `unit_mass="equal"` gives each
+    unit the same weight instead of its length. `smoothing` are the pseudo-counts with which
+    `batch` begins (default: a fortieth of a mean cluster).
 
-    After `cluster`: `entropy_`, `entropies_` (one a run) and `move_`, the best single move
-    left, whose `change` is >= 0 where the result is certified.
+    After `cluster`: `entropy_` in nats, `entropies_` (of each start, when they were compared)
+    and `move_`, the best single move left, whose `change` is >= 0 where the result is
+    certified.
     """
 
     def __init__(
@@ -186,7 +188,7 @@ class EntropyKMeans:
         if self.unit_mass == "equal":
             masses = np.asarray(units.sum(axis=1)).ravel()
             units.data /= np.repeat(masses, np.diff(units.indptr))
-        units = _used_columns(units)
+        units = used_columns(units)
         n_units = len(where)
         k = min(self.k, n_units)
         if k < 2:
@@ -200,7 +202,9 @@ class EntropyKMeans:
         self.entropy_ = conditional_entropy(units, labels)
         full = spread(labels, where, rows.shape[0])
         left = best_move(units, full[where], k)
-        self.move_ = Move(int(where[left.unit]) if left.unit >= 0 else -1, left.cluster, left.change)
+        self.move_ = Move(
+            int(where[left.unit]) if left.unit >= 0 else -1, left.cluster, left.change
+        )
         return full
 
     def _search(self, units: Rows, k: int) -> Labels:
@@ -209,25 +213,26 @@ class EntropyKMeans:
         tables = tables_for(units)
         seeds = np.random.SeedSequence(self.seed).spawn(self.n_init)
         rngs = [np.random.default_rng(seed) for seed in seeds]
-        runs: list[tuple[float, int, Partition]] = []
+        openings: list[tuple[float, int, Labels]] = []
         for number, rng in enumerate(rngs):
             partition = Partition(units, self._start(units, k, tables, rng), k, tables)
             if self.method == "random-moves":
                 self._move_at_random(partition, rng)
             elif self.n_init > 1:
                 settle(partition, rng, min(OPENING, self.max_sweeps))
-            # TODO memory
-            runs.append((partition.loss(), number, partition))
-        self.entropies_ = tuple(loss / tables.total for loss, _, _ in runs)
-        best = sorted(runs, key=lambda run: run[:2])[: -(-self.n_init // 3)]
-        ends = []
-        for _, number, partition in best:
+            openings.append((partition.loss(), number, partition.labels))
+        self.entropies_ = tuple(loss / tables.total for loss, _, _ in openings)
+        ends: list[tuple[float, int, Labels]] = []
+        for _, number, labels in sorted(openings, key=_by_loss)[: -(-self.n_init // 3)]:
+            partition = Partition(units, labels, k, tables)
             settle(partition, rngs[number], self.max_sweeps)
-            ends.append((partition.loss(), number, partition))
-        _, number, partition = min(ends, key=lambda run: run[:2])
+            ends.append((partition.loss(), number, partition.labels))
+        _, number, labels = min(ends, key=_by_loss)
         if self.split_merge:
+            partition = Partition(units, labels, k, tables)
             split_and_merge(partition, rngs[number], self.max_sweeps)
-        return partition.labels
+            labels = partition.labels
+        return labels
 
     def _start(self, units: Rows, k: int, tables: Tables, rng: np.random.Generator) -> Labels:
         """Where one run begins."""
@@ -251,10 +256,9 @@ class EntropyKMeans:
         )
 
 
-def _used_columns(units: Rows) -> Rows:
-    """The units without the words that none of them has."""
-    used, words = np.unique(units.indices, return_inverse=True)
-    return csr_array((units.data, words, units.indptr), shape=(units.shape[0], len(used)))
+def _by_loss(run: tuple[float, int, Labels]) -> tuple[float, int]:
+    """The lower loss first, of equal ones the earlier start."""
+    return run[:2]
 
 
 def _only_with(name: str, value: float, method: str, owner: str) -> None:

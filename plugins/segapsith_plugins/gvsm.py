@@ -285,10 +285,8 @@ class _CovProjection:
         operator, size = _company(lines, mean, rows, self.centred)
         left = leading_vectors(operator, self.rank, 1e-10 * size, "left")
         vectors: Matrix = lines.T @ left - np.outer(mean, left.sum(axis=0))
-        offset: Matrix = np.zeros(vectors.shape[1])
-        if self.centred and rows.shape[0]:
-            offset = _column_mean(rows) @ vectors
-        self._projection = Projection(vectors, offset)
+        middle = _column_mean(rows) if self.centred else np.zeros(width)
+        self._projection = Projection(vectors, middle)
 
     def factors(self, rows: Rows) -> Matrix:
         """The rows in the small space, one line each; `compare` is the cosine of these."""
@@ -299,7 +297,7 @@ class _CovProjection:
         return self._projection.compare(left, right)
 
     def state(self) -> State:
-        """The word vectors and the offset."""
+        """The word vectors and the mean row."""
         return self._projection.state()
 
     def restore(self, state: State) -> None:

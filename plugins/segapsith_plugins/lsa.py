@@ -52,7 +52,7 @@ class _Latent:
         operator = _centred_operator(rows, mean)
         floor = 1e-10 * float(np.linalg.norm(row_norms(rows)))  # below it there is only rounding
         vectors = leading_vectors(operator, self.rank, floor, "right")
-        self._projection = Projection(vectors, mean @ vectors)
+        self._projection = Projection(vectors, mean)
 
     def factors(self, rows: Rows) -> Matrix:
         """The rows in the latent space, one line each; `compare` is the cosine of these."""
@@ -63,7 +63,7 @@ class _Latent:
         return self._projection.compare(left, right)
 
     def state(self) -> State:
-        """The directions (words × rank) and where the mean row lies."""
+        """The directions (words × rank) and the mean row."""
         return self._projection.state()
 
     def restore(self, state: State) -> None:

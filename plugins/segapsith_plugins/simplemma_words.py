@@ -95,7 +95,8 @@ class _Reader:
 
     def _word(self, chunk: str, start: int, end: int) -> Word:
         form = normal(chunk[start:end])
-        lemma = self.lemmas.of(form) if form and not form[0].isdigit() else form or chunk
+        told = len(form) > 1 and not form[0].isdigit()  # a letter or a number stands for itself
+        lemma = self.lemmas.of(form) if told else form or chunk[start:end]
         content = is_content(form) and not self.stops.stops(form, lemma)
         return Word(start, end, lemma, content)
 

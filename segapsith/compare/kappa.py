@@ -182,9 +182,9 @@ def _optimal(table: Contingency) -> Pairs:
     """Dinkelbach (1967): for a guess of kappa, the mapping that beats it by most; then again."""
     from scipy.optimize import linear_sum_assignment  # slow to import, and wanted here only
 
+    if table.same_partition:  # kappa is 1, as 0/0 where one class meets one class
+        return _completed(table, list(zip(table.left.tolist(), table.right.tolist(), strict=True)))
     n = table.n
-    if not n:
-        return _completed(table, [])
     shared = table.dense() / n
     chance = np.outer(table.left_sizes / n, table.right_sizes / n)
     guess, best = Fraction(-1), None

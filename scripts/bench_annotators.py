@@ -1,0 +1,86 @@
+"""Words per second of the annotators, side by side with scikit-learn and spaCy, in one run.
+
+    python scripts/bench_annotators.py [--data DIR] [--documents N] [--rounds N]
+
+Every contender reads the same texts on one core, in turn, `--rounds` times; the best round
+counts, because other work on the machine can only slow one down. A word is what `simplemma`
+calls a token. `cold` is the first reading, with nothing remembered and the dictionary to load.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from segapsith.model import Document, Lexicon
+from segapsith_plugins.simplemma_words import SimplemmaWords
+
+CORPORA = {"en": "reuters21578", "fr": "orangesum-fr"}
+
+
+def documents(path: Path, lang: str, limit: int) -> list[Document]:
+    """The first documents of a corpus."""
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        items = [json.loads(line) for line, _ in zip(lines, range(limit), strict=False)]
+    return [Document(item["id"], item["title"], item["text"], lang=lang) for item in items]
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Time on the processor."""
+    begin = time.process_time()
+    work()
+    return time.process_time() - begin
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", default=os.environ.get("SEGAPSITH_DATA", "/work/shared/data"))
+    parser.add_argument("--documents", type=int, default=8000)
+    parser.add_argument("--rounds", type=int, default=5)
+    args = parser.parse_args()
+
+    import spacy
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    for lang, corpus in CORPORA.items():
+        path = Path(args.data) / corpus / "docs.jsonl.gz"
+        if not path.exists():
+            print(f"{lang}: {path} is not there; give --data DIR")
+            continue
+        wire = documents(path, lang, args.documents)
+        texts = [document.text for document in wire]
+        few = texts[: max(1, len(texts) // 20)]  # spaCy is slow, and its pace does not change
+        share = sum(map(len, few)) / sum(map(len, texts))
+        annotator = SimplemmaWords(lang=lang)
+        blank = spacy.blank(lang)
+
+        def ours(annotator: SimplemmaWords = annotator, wire: list[Document] = wire) -> int:
+            return sum(len(a.lemmas) for a in annotator.annotate(wire, Lexicon()))
+
+        def theirs(texts: list[str] = texts) -> object:
+            return CountVectorizer().fit_transform(texts)
+
+        def spacys(blank: spacy.language.Language = blank, few: list[str] = few) -> int:
+            return sum(len(blank(text)) for text in few)
+
+        cold = seconds(ours)
+        times = [(seconds(ours), seconds(theirs), seconds(spacys)) for _ in range(args.rounds)]
+        n_words = ours()
+        warm, vectorizer, tokens = (min(column) for column in zip(*times, strict=True))
+        print(f"{lang}: {corpus}, {len(wire)} documents, {n_words} words")
+        print(f"  simplemma        {n_words / warm:12,.0f} words/s  (cold {n_words / cold:,.0f})")
+        print(f"  CountVectorizer  {n_words / vectorizer:12,.0f} words/s")
+        print(f"  spacy.blank      {n_words * share / tokens:12,.0f} words/s")
+        print(
+            f"  simplemma is {vectorizer / warm:.2f} (cold {vectorizer / cold:.2f}) times "
+            f"CountVectorizer, {tokens / share / warm:.1f} times spacy.blank"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,375 @@
+"""The program as Python sees it: `open` a store, or make a similarity, a clusterer, units.
+
+The command line is built on this module, so the two cannot say different things.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from importlib.metadata import version as version_of
+from types import TracebackType
+from typing import Any
+
+from segapsith import validation
+from segapsith.catalogue import Catalogue, load_plugins
+from segapsith.domains import PlacementSettings
+from segapsith.engine import Engine, Learning, Plan, RunSummary
+from segapsith.errors import ConfigurationError, SettingError, UsageError, did_you_mean
+from segapsith.inputs import Inputs
+from segapsith.language import language_of
+from segapsith.model import Annotation, Document, Lexicon, Network, Reject
+from segapsith.settings import Settings, resolve
+from segapsith_store import Store, browse
+from segapsith_store.verify import Verdict, verify
+
+__all__ = ["Segment", "Wire", "clusterer", "open", "segment", "similarity"]
+
+_CHOSEN = {"annotator": "annotator", "segmenter": "segmenter", "placement": "similarity"}
+"""The setting that chooses a plugin, and the kind of plugin it chooses."""
+
+
+class Wire:
+    """A store with the engine that learns into it. Reading needs no lock; writing takes it."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        settings: Settings | None = None,
+        catalogue: Catalogue | None = None,
+    ) -> None:
+        self.path = os.fspath(path)
+        self.settings = settings or resolve(environment={})
+        self._catalogue = catalogue
+        self._writer: Store | None = None
+        self._engine: Engine | None = None
+
+    def __enter__(self) -> Wire:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Gives the lock back."""
+        if self._writer is not None:
+            self._writer.close()
+        self._writer = self._engine = None
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """The plugins that are installed."""
+        if self._catalogue is None:
+            self._catalogue = load_plugins()
+        return self._catalogue
+
+    # -- writing ---------------------------------------------------------------------------
+
+    @property
+    def writer(self) -> Store:
+        """The store, locked for this process until `close`."""
+        if self._writer is None:
+            self._writer = Store.writing(self.path, float(self.settings["wait"]))
+        return self._writer
+
+    @property
+    def engine(self) -> Engine:
+        """The engine on the store, made with the present settings."""
+        if self._engine is None:
+            learning = self.learning()  # wrong settings are found before the lock is taken
+            self._engine = Engine(self.writer, learning)
+        return self._engine
+
+    def learning(self) -> Learning:
+        """The chosen plugins, made with their settings."""
+        values = self.settings
+        own = self._plugin_settings()
+        placement = {
+            f.name: values[f.name] for f in fields(PlacementSettings) if f.name in values.values
+        }
+        placement |= own.pop("engine")
+        try:
+            placing = PlacementSettings(**placement)
+        except (TypeError, ValueError) as error:
+            raise SettingError(f"placement: {error}") from error
+        name = str(values["placement"])
+        measure = (
+            None
+            if name == "eq7"
+            else self.catalogue.make("similarity", name, own.get("placement"))
+        )
+        return Learning(
+            annotator=self.catalogue.make(
+                "annotator", str(values["annotator"]), own.get("annotator")
+            ),
+            segmenter=self.catalogue.make(
+                "segmenter", str(values["segmenter"]), own.get("segmenter")
+            ),
+            placement=placing,
+            importance=str(values["importance"]),
+            measure=measure,
+            measure_name=name,
+            language=language_of(str(values["lang"])),
+        )
+
+    def _plugin_settings(self) -> dict[str, dict[str, Any]]:
+        """`--set name=value` sorted by the chosen plugin that knows the name."""
+        engine_names = {f.name for f in fields(PlacementSettings)}
+        known: dict[str, set[str]] = {"engine": engine_names}
+        for role, kind in _CHOSEN.items():
+            if role == "placement" and self.settings["placement"] == "eq7":
+                continue
+            known[role] = set(self.catalogue.settings(kind, str(self.settings[role])))
+        sorted_out: dict[str, dict[str, Any]] = {role: {} for role in known}
+        for name, value in self.settings.plugins.items():
+            role, _, inner = name.rpartition(".")
+            takers = [r for r in known if (r == role if role else True) and inner in known[r]]
+            if not takers:
+                everything = sorted(n for names in known.values() for n in names)
+                raise SettingError(
+                    f"no chosen plugin has a setting {name!r} (settings: {', '.join(everything)})"
+                    f"{did_you_mean(inner, everything)}"
+                )
+            for taker in takers:
+                sorted_out[taker][inner] = value
+        return sorted_out
+
+    def plan(self, command: str = "ingest", *, name: str = "", input_key: str = "") -> Plan:
+        """How the run log keeps what is about to be done."""
+        return Plan(
+            command,
+            settings={**self.settings.values, "set": dict(self.settings.plugins), "store": ""},
+            versions=self.versions(),
+            name=name,
+            input_key=input_key,
+            batch=int(self.settings["batch_size"]),
+        )
+
+    def versions(self) -> dict[str, str]:
+        """Versions of the program, of Python and of what the chosen plugins come from."""
+        packages = {"segapsith", "numpy", "scipy"}
+        for role, kind in _CHOSEN.items():
+            offer = self.catalogue.offers.get((kind, str(self.settings[role])))
+            if offer is not None and offer.version:
+                packages.add(offer.package)
+        return {"python": platform.python_version()} | {p: version_of(p) for p in sorted(packages)}
+
+    def ingest(
+        self,
+        documents: Iterable[Document | Reject | Mapping[str, Any]] | Inputs,
+        *,
+        name: str = "",
+        dry_run: bool = False,
+        watch: Callable[[RunSummary], None] | None = None,
+    ) -> RunSummary:
+        """Learns from documents, or from dicts with `text` and, as they have them, `id title date
+        lang source`."""
+        items, key = (
+            (documents.items(), documents.key)
+            if isinstance(documents, Inputs)
+            else (map(_document, documents), "")
+        )
+        if dry_run:
+            return self.engine.preview(items)
+        return self.engine.ingest(items, self.plan(name=name, input_key=key), watch)
+
+    def learn(self, units: Iterable[Mapping[str, Any]], *, name: str = "") -> RunSummary:
+        """Learns from units that were made elsewhere: `id`, `date`, `words` (word to count)."""
+        return self.engine.ingest(map(_ready_unit, units), self.plan("learn", name=name))
+
+    def forget(self, uid: str) -> dict[str, Any]:
+        """Takes a document out exactly."""
+        return self.engine.forget(uid, self.plan("forget"))
+
+    def undo(self, run: int | None = None) -> dict[str, Any]:
+        """Takes the last run back."""
+        return self.engine.undo(run, self.versions())
+
+    # -- reading ---------------------------------------------------------------------------
+
+    def _read(self) -> Store:
+        """The store for reading: our own if we are writing, else one that is never in the way."""
+        return self._writer if self._writer is not None else Store.reading(self.path)
+
+    def read(self, question: Callable[[Store], Any]) -> Any:
+        """The answer to a question, from a store that is closed again."""
+        if self._writer is None and self.path == ":memory:":
+            return question(self.writer)
+        store = self._read()
+        try:
+            return question(store)
+        finally:
+            if store is not self._writer:
+                store.close()
+
+    def domains(self, **choice: Any) -> list[dict[str, Any]]:
+        """Domains with their words, largest first: `min_units`, `top`, `since`, `limit`, `lang`."""
+        found: list[dict[str, Any]] = self.read(lambda store: browse.domains(store, **choice))
+        return found
+
+    def show(self, domain: int, **choice: Any) -> dict[str, Any]:
+        """One domain in full."""
+        found: dict[str, Any] = self.read(lambda store: browse.domain(store, domain, **choice))
+        return found
+
+    def status(self) -> dict[str, Any]:
+        """Counts, digest and last run."""
+        found: dict[str, Any] = self.read(browse.status)
+        return found
+
+    def verify(self) -> Verdict:
+        """Every sum and count computed again."""
+        found: Verdict = self.read(verify)
+        return found
+
+    def search(self, words: str, limit: int = 20) -> dict[str, Any]:
+        """Documents and domains that have all the words."""
+        found: dict[str, Any] = self.read(lambda store: browse.search(store, words, limit))
+        return found
+
+    def runs(self, limit: int | None = None) -> list[dict[str, Any]]:
+        """The run log, newest first."""
+        found: list[dict[str, Any]] = self.read(lambda store: browse.runs(store, limit))
+        return found
+
+    def validate(
+        self,
+        *,
+        clusterer: str = "entropy-kmeans",
+        clusterer_settings: Mapping[str, Any] | None = None,
+        min_units: int | None = None,
+        k: int | None = None,
+        seed: int = 0,
+        lang: str | None = None,
+    ) -> dict[str, Any]:
+        """Stable domains against a clustering that is recomputed from the same units."""
+        least = int(self.settings["stable"]) if min_units is None else min_units
+        chosen = dict(clusterer_settings or {})
+        run = self.writer.begin_run(
+            "validate",
+            settings={"clusterer": clusterer, **chosen, "min_units": least, "k": k, "lang": lang},
+            versions=self.versions(),
+            seed=seed,
+        )
+        try:
+            selection = validation.select(browse.learned_units(self.writer, lang), least)
+            size = selection.n_domains if k is None else k
+            maker = self._clusterer(clusterer, {"seed": seed, **chosen, "k": max(size, 1)})
+            result = validation.validate(selection, maker.cluster)
+            self.writer.save_comparison(run, "validate", lang or "", result)
+            self.writer.finish_run(run, "done", {"kappa": result["kappa"]["greedy"]})
+        except BaseException:
+            self.writer.finish_run(run, "failed")
+            raise
+        return {"run": run, **result}
+
+    def _clusterer(self, name: str, settings: Mapping[str, Any]) -> Any:
+        known = self.catalogue.settings("clusterer", name)
+        return self.catalogue.make(
+            "clusterer", name, {k: v for k, v in settings.items() if k in known or k != "seed"}
+        )
+
+
+def open(path: str | os.PathLike[str] = "segapsith.db", **settings: Any) -> Wire:
+    """A store to learn into and to ask: `with segapsith.open("wire.db") as wire: …`.
+
+    Settings are those of the configuration file, by name. ":memory:" works.
+    """
+    return Wire(path, resolve(settings, environment={}) if settings else None)
+
+
+def similarity(name: str, **settings: Any) -> Any:
+    """A similarity by name, held to its contract."""
+    return load_plugins().make("similarity", name, settings)
+
+
+def clusterer(name: str, **settings: Any) -> Any:
+    """A clusterer by name, held to its contract."""
+    return load_plugins().make("clusterer", name, settings)
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A thematic unit of a text, with its words."""
+
+    start: int
+    end: int
+    cohesion: float
+    kept: bool
+    words: Mapping[str, int]
+    inferred: Mapping[str, float]
+
+
+def segment(
+    text: str,
+    lang: str = "auto",
+    segmenter: str = "paragraphs",
+    annotator: str = "simplemma",
+    store: str | None = None,
+    **settings: Any,
+) -> list[Segment]:
+    """The thematic units of a text."""
+    if store is not None and not os.path.exists(store):
+        raise ConfigurationError(f"there is no store at {store}")
+    catalogue = load_plugins()
+    document = Document(body=text)
+    document = Document(body=text, lang=language_of(lang)(document))
+    (annotation,) = catalogue.make("annotator", annotator).annotate([document], Lexicon())
+    units = catalogue.make("segmenter", segmenter, settings).segment(annotation, Network())
+    return [
+        Segment(u.start, u.end, u.cohesion, u.kept, _words(annotation, u.first, u.last), u.inferred)
+        for u in units
+    ]
+
+
+def _words(annotation: Annotation, first: int, last: int) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for i in range(first, last):
+        if annotation.content[i]:
+            counts[annotation.lemmas[i]] = counts.get(annotation.lemmas[i], 0) + 1
+    return counts
+
+
+def _document(item: Document | Reject | Mapping[str, Any]) -> Document | Reject:
+    if isinstance(item, Document | Reject):
+        return item
+    if not isinstance(item, Mapping):
+        return Reject(repr(item)[:80], f"it is {type(item).__name__}, not a document")
+    known = {"id", "text", "title", "date", "lang", "source"}
+    fields_ = {k: item.get(k) for k in known}
+    wrong = [k for k, v in fields_.items() if v is not None and not isinstance(v, str | int)]
+    if wrong:
+        return Reject(str(item.get("id", "(no id)")), f"{wrong[0]} is not a string")
+    return Document(
+        uid="" if fields_["id"] is None else str(fields_["id"]),
+        title=str(fields_["title"] or ""),
+        body=str(fields_["text"] or ""),
+        date=None if fields_["date"] is None else str(fields_["date"]),
+        lang=None if not fields_["lang"] else str(fields_["lang"]),
+        source=str(fields_["source"] or ""),
+        metadata={str(k): v for k, v in item.items() if k not in known},
+    )
+
+
+def _ready_unit(item: Mapping[str, Any]) -> Document | Reject:
+    words = item.get("words")
+    if not isinstance(words, Mapping):
+        return Reject(str(item.get("id", "(no id)")), "it has no `words` (word to count)")
+    plain = _document({k: v for k, v in item.items() if k != "words"})
+    if isinstance(plain, Reject):
+        return plain
+    return Document(
+        uid=plain.uid,
+        date=plain.date,
+        lang=plain.lang or "en",
+        source=plain.source,
+        metadata=plain.metadata,
+        bag={str(w): c for w, c in words.items()},
+    )

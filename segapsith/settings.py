@@ -1,0 +1,214 @@
+"""Settings: flag beats environment beats file beats preset beats default, and each value says
+where it came from."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from segapsith.errors import ConfigurationError, did_you_mean
+
+__all__ = ["FILE", "PRESETS", "SETTINGS", "Setting", "Settings", "read_value", "resolve"]
+
+FILE = "segapsith.toml"
+PREFIX = "SEGAPSITH_"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One thing that can be set: its name, default, meaning, and other environment names."""
+
+    name: str
+    default: str | int | float | bool
+    about: str
+    choices: tuple[str, ...] = ()
+    environment: str = ""
+
+    @property
+    def variable(self) -> str:
+        return self.environment or PREFIX + self.name.upper()
+
+
+SETTINGS: dict[str, Setting] = {
+    setting.name: setting
+    for setting in (
+        Setting("store", "segapsith.db", "the file that everything is kept in"),
+        Setting("preset", "default", "a set of learning values", ("default", "paper")),
+        Setting("lang", "auto", "language of the documents: en, fr, or auto"),
+        Setting("annotator", "simplemma", "from text to lemmas"),
+        Setting("segmenter", "paragraphs", "from text to thematic units"),
+        Setting("placement", "eq7", "how a unit finds its domain: eq7, or any similarity"),
+        Setting("threshold", 0.2, "similarity from which a unit joins a domain"),
+        Setting(
+            "domain_weight",
+            "mean-unit-weight",
+            "weight of a word in a domain",
+            ("mean-unit-weight", "occurrence-significance"),
+        ),
+        Setting("min_weight", 0.03, "words of a domain that weigh less are not compared"),
+        Setting("count", "units", "what an occurrence is", ("units", "tokens")),
+        Setting("prefilter", "none", "compare all, or what eq. 6 activates", ("none", "activation")),
+        Setting(
+            "importance", "rarity", "what makes a word telling", ("rarity", "significance")
+        ),
+        Setting("batch_size", 200, "items of one transaction"),
+        Setting("stable", 15, "units from which a domain is called stable"),
+        Setting(
+            "wait",
+            5.0,
+            "seconds to wait for another process that is writing",
+            environment="SEGAPSITH_LOCK_TIMEOUT",
+        ),
+    )
+}
+
+PRESETS: dict[str, dict[str, str | int | float | bool]] = {
+    "default": {},
+    "paper": {
+        "threshold": 0.25,
+        "domain_weight": "occurrence-significance",
+        "min_weight": 0.0,
+        "importance": "significance",
+    },
+}
+"""Learning values by name; `paper` is algorithms.md, `default` what measures best here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Resolved values with their origins, and the settings of plugins."""
+
+    values: Mapping[str, Any]
+    origins: Mapping[str, str]
+    plugins: Mapping[str, Any] = field(default_factory=dict)
+    """Settings for chosen plugins: `name` or `kind.name` to value."""
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
+
+    def as_json(self) -> dict[str, dict[str, Any]]:
+        shown = {
+            name: {"value": self.values[name], "origin": self.origins[name]} for name in SETTINGS
+        }
+        for name, value in self.plugins.items():
+            shown[f"set.{name}"] = {"value": value, "origin": self.origins[f"set.{name}"]}
+        return shown
+
+
+def resolve(
+    flags: Mapping[str, Any] | None = None,
+    plugin_flags: Mapping[str, Any] | None = None,
+    *,
+    file: str | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Settings:
+    """The settings that hold: from flags, the environment, the file, the preset, the defaults."""
+    environment = os.environ if environment is None else environment
+    found, plugins, path = _from_file(file)
+    layers: list[tuple[str, Mapping[str, Any]]] = [
+        ("flag", {k: v for k, v in (flags or {}).items() if v is not None}),
+        ("environment", _from_environment(environment)),
+        (f"file {path}", found),
+    ]
+    values: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    preset = next((layer["preset"] for _, layer in layers if "preset" in layer), "default")
+    if preset not in PRESETS:
+        raise ConfigurationError(f"preset={preset!r} should be one of {', '.join(PRESETS)}")
+    layers.append((f"preset {preset}", PRESETS[preset]))
+    for name, setting in SETTINGS.items():
+        values[name], origins[name] = setting.default, "default"
+        for origin, layer in layers:
+            if name in layer:
+                values[name], origins[name] = _checked(setting, layer[name], origin), origin
+                break
+    merged: dict[str, Any] = {}
+    for origin, layer in ((f"file {path}", plugins), ("flag", plugin_flags or {})):
+        for name, value in layer.items():
+            merged[name] = value
+            origins[f"set.{name}"] = origin
+    return Settings(values, origins, merged)
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        name: environment[setting.variable]
+        for name, setting in SETTINGS.items()
+        if environment.get(setting.variable)
+    }
+
+
+def _from_file(file: str | None) -> tuple[dict[str, Any], dict[str, Any], str]:
+    """Values, plugin settings and name of the configuration file, if there is one."""
+    path = Path(file or FILE)
+    if not path.is_file():
+        if file is not None:
+            raise ConfigurationError(f"there is no configuration file {file}")
+        return {}, {}, ""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigurationError(f"{path}: {error}") from error
+    plugins = content.pop("set", {})
+    if not isinstance(plugins, dict):
+        raise ConfigurationError(f"{path}: [set] should be a table of plugin settings")
+    for name in content:
+        if name not in SETTINGS:
+            known = ", ".join(SETTINGS)
+            raise ConfigurationError(
+                f"{path}: there is no setting {name!r} (settings: {known})"
+                f"{did_you_mean(name, SETTINGS)}"
+            )
+    flat = {}
+    for name, value in plugins.items():
+        if isinstance(value, dict):
+            flat.update({f"{name}.{inner}": v for inner, v in value.items()})
+        else:
+            flat[name] = value
+    return content, flat, str(path)
+
+
+def _checked(setting: Setting, value: Any, origin: str) -> Any:
+    """The value as the type of its default; an error says what was wanted."""
+    wanted = type(setting.default)
+    try:
+        if wanted is bool and isinstance(value, str):
+            value = {"true": True, "1": True, "false": False, "0": False}[value.lower()]
+        elif wanted is int and not isinstance(value, int):
+            value = int(str(value))
+        elif wanted is float:
+            value = float(value)
+        elif wanted is str and not isinstance(value, str):
+            raise ValueError
+    except (KeyError, TypeError, ValueError):
+        raise ConfigurationError(
+            f"{setting.name}={value!r} ({origin}) should be a {wanted.__name__}"
+        ) from None
+    if setting.choices and value not in setting.choices:
+        raise ConfigurationError(
+            f"{setting.name}={value!r} ({origin}) should be one of {', '.join(setting.choices)}"
+        )
+    return value
+
+
+def read_value(text: str) -> str | int | float | bool | None:
+    """A value as it is typed: a number, true, false, none, or a text.
+
+    >>> [read_value(t) for t in ("3", "0.5", "true", "ward", "none")]
+    [3, 0.5, True, 'ward', None]
+    """
+    lowered = text.strip().lower()
+    if lowered in ("true", "false"):
+        return lowered == "true"
+    if lowered in ("none", "null"):
+        return None
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

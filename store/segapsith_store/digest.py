@@ -1,0 +1,49 @@
+"""When two stores are equal: one hash over what they know, whatever way they came to know it."""
+
+from __future__ import annotations
+
+import hashlib
+
+from segapsith_store.store import Store
+
+__all__ = ["digest"]
+
+_PARTS = (
+    ("documents", "SELECT id, uid, version, duplicate_of FROM documents ORDER BY id"),
+    (
+        "versions",
+        "SELECT id, document, number, hash, title, body, date, date_original, lang, source,"
+        " metadata, words FROM versions ORDER BY id",
+    ),
+    (
+        "units",
+        'SELECT id, document, version, position, start, "end", first_word, n_words, cohesion,'
+        " kept, words FROM units ORDER BY id",
+    ),
+    (
+        "words",
+        "SELECT id, lang, word, documents, occurrences FROM words WHERE occurrences > 0"
+        " ORDER BY id",
+    ),
+    (
+        "domains",
+        "SELECT id, lang, label, status, locked, units, words FROM domains WHERE units > 0"
+        " ORDER BY id",
+    ),
+    (
+        "assignments",
+        "SELECT unit, domain, score, runner_up, runner_up_score FROM assignments ORDER BY unit",
+    ),
+    ("network", "SELECT pairs, counts FROM pair_runs ORDER BY id"),
+)
+"""What counts, in the order of ids: neither runs and batches, nor clocks, nor paths."""
+
+
+def digest(store: Store) -> str:
+    """SHA-256 over documents, texts, units, words, domains, assignments and network."""
+    total = hashlib.sha256()
+    for name, question in _PARTS:
+        total.update(name.encode())
+        for row in store.rows(question):
+            total.update(repr(row).encode("utf-8", "surrogatepass"))
+    return total.hexdigest()

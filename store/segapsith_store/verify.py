@@ -1,0 +1,207 @@
+"""Is the store sound? Every sum and count is computed again from the texts and units."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segapsith.identity import text_hash
+from segapsith.model import Document
+from segapsith.weighting import SCALE
+from segapsith_store import arrays
+from segapsith_store.digest import digest
+from segapsith_store.store import Store
+
+__all__ = ["Verdict", "verify"]
+
+SHOWN = 20
+"""Faults that are listed; the others are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What was found: nothing, if the store is sound."""
+
+    faults: list[str]
+    n_faults: int
+    digest: str
+    checked: dict[str, int]
+
+    @property
+    def sound(self) -> bool:
+        return self.n_faults == 0
+
+
+def verify(store: Store) -> Verdict:
+    """Checks the file, the references, every sum and count, and that all numbers are finite."""
+    checked: dict[str, int] = {}
+    faults: list[str] = []
+    n_faults = 0
+    with store.frozen():
+        for check in (_file, _counters, _texts, _words, _units, _domains):
+            for fault in check(store, checked):
+                n_faults += 1
+                if len(faults) < SHOWN:
+                    faults.append(fault)
+        return Verdict(faults, n_faults, digest(store), checked)
+
+
+def _file(store: Store, checked: dict[str, int]) -> Iterator[str]:
+    for (line,) in store.rows("PRAGMA integrity_check"):
+        if line != "ok":
+            yield f"file: {line}"
+    for table, row, parent, _ in store.rows("PRAGMA foreign_key_check"):
+        yield f"{table} {row} refers to a row of {parent} that is not there"
+
+
+def _counters(store: Store, checked: dict[str, int]) -> Iterator[str]:
+    facts = store.facts()
+    for name, table in (("document", "documents"), ("version", "versions"), ("unit", "units")):
+        top = store.number(f"SELECT max(id) FROM {table}")
+        if top and top >= int(facts.get(f"counter_{name}", 1)):
+            yield f"{table}: id {top} is not below its counter"
+    top = store.number("SELECT max(id) FROM domains")
+    if top and top >= int(facts.get("next_domain", 1)):
+        yield f"domains: id {top} is not below its counter"
+    top = store.number("SELECT max(ordinal) FROM documents")
+    if top > int(facts.get("counter_ordinal", 0)):
+        yield f"documents: ordinal {top} is above the clock"
+
+
+_PRESENT = "JOIN versions v ON v.document = d.id AND v.number = d.version"
+
+
+def _texts(store: Store, checked: dict[str, int]) -> Iterator[str]:
+    """Each document has its present version; each text has the hash it is kept under."""
+    for (uid,) in store.rows(
+        "SELECT uid FROM documents d WHERE NOT EXISTS"
+        " (SELECT 1 FROM versions v WHERE v.document = d.id AND v.number = d.version)"
+    ):
+        yield f"document {uid}: its present version is missing"
+    for (uid,) in store.rows(
+        "SELECT d.uid FROM documents d JOIN documents o ON o.id = d.duplicate_of"
+        " WHERE o.duplicate_of IS NOT NULL"
+    ):
+        yield f"document {uid}: it repeats a document that is itself a repetition"
+    for (uid,) in store.rows(
+        "SELECT uid FROM documents WHERE duplicate_of IS NULL AND ordinal IS NULL"
+    ):
+        yield f"document {uid}: the clock has not counted it"
+    count = 0
+    for number, kept, title, body in store.rows("SELECT id, hash, title, body FROM versions"):
+        count += 1
+        if (title or body) and text_hash(Document(title=title, body=body)) != kept:
+            yield f"version {number}: its text is not the one it was kept with"
+    checked["versions"] = count
+
+
+def _words(store: Store, checked: dict[str, int]) -> Iterator[str]:
+    """Running counts of words and languages against the present texts of the stories."""
+    size = store.number("SELECT max(id) FROM words") + 1
+    documents = np.zeros(size, dtype=np.int64)
+    occurrences = np.zeros(size, dtype=np.int64)
+    totals: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for lang, blob in store.rows(
+        f"SELECT v.lang, v.words FROM documents d {_PRESENT} WHERE d.duplicate_of IS NULL"
+    ):
+        words, counts = np.unique(arrays.words_from(blob), return_counts=True)
+        if len(words) and (words[0] < 0 or words[-1] >= size):
+            yield f"a text has the word {words[-1]}, which does not exist"
+            continue
+        documents[words] += 1
+        occurrences[words] += counts
+        totals[lang][0] += 1
+        totals[lang][1] += int(counts.sum())
+    n_words = 0
+    for number, word, n_documents, n_occurrences in store.rows(
+        "SELECT id, word, documents, occurrences FROM words"
+    ):
+        n_words += 1
+        wanted = (int(documents[number]), int(occurrences[number]))
+        if (n_documents, n_occurrences) != wanted:
+            yield f"word {word!r}: counts {n_documents}, {n_occurrences} should be {wanted}"
+    checked["words"] = n_words
+    kept = {lang: list(sizes) for lang, sizes in store.languages().items() if any(sizes)}
+    if kept != {lang: sizes for lang, sizes in totals.items() if any(sizes)}:
+        yield f"languages: {kept} should be {dict(totals)}"
+
+
+def _units(store: Store, checked: dict[str, int]) -> Iterator[str]:
+    """Units against the words of their texts; who has a domain and who must not."""
+    n_units = 0
+    sequences: dict[int, NDArray[np.int32]] = {}
+    for row in store.rows(
+        'SELECT u.id, u.version, u.start, u."end", u.first_word, u.n_words, u.cohesion, u.kept,'
+        " u.words, a.score, a.runner_up_score, d.duplicate_of IS NULL AND v.number = d.version,"
+        " length(v.title), length(v.body), v.words"
+        " FROM units u JOIN versions v ON v.id = u.version JOIN documents d ON d.id = u.document"
+        " LEFT JOIN assignments a ON a.unit = u.id ORDER BY u.version, u.id"
+    ):
+        (number, version, start, end, first, n_words, cohesion, kept, blob) = row[:9]
+        (score, second, learned, title, body, words) = row[9:]
+        n_units += 1
+        if version not in sequences:
+            sequences = {version: arrays.words_from(words)}
+        yield from _unit_faults(number, blob, sequences[version][first : first + n_words], n_words)
+        length = title + body + (2 if title and body else 0)
+        if not 0 <= start <= end <= length:
+            yield f"unit {number}: characters {start}-{end} are not inside its text"
+        if bool(kept and learned) != (score is not None):
+            yield f"unit {number}: it {'has no' if score is None else 'must not have a'} domain"
+        for value in (cohesion, score, second):
+            if value is not None and not math.isfinite(value):
+                yield f"unit {number}: {value} is not a number"
+    checked["units"] = n_units
+
+
+def _unit_faults(
+    number: int, blob: bytes, words: NDArray[np.int32], n_words: int
+) -> Iterator[str]:
+    if len(words) != n_words:
+        yield f"unit {number}: its words go beyond its text"
+        return
+    bag = arrays.bag_from(blob)
+    distinct, counts = np.unique(words, return_counts=True)
+    if not np.array_equal(distinct, bag.words) or not np.array_equal(counts, bag.counts):
+        yield f"unit {number}: its words are not those of its text"
+    if len(bag.weights) and not 0 < bag.weights.min() <= bag.weights.max() <= SCALE:
+        yield f"unit {number}: a weight is not between 0 and 1"
+
+
+def _domains(store: Store, checked: dict[str, int]) -> Iterator[str]:
+    """The sums of every domain against the units that are in it."""
+    tokens = store.facts().get("count") == "tokens"
+    bags: dict[int, list[Any]] = defaultdict(list)
+    for domain, blob in store.rows(
+        "SELECT a.domain, u.words FROM assignments a JOIN units u ON u.id = a.unit"
+    ):
+        bags[domain].append(arrays.bag_from(blob))
+    n_domains = 0
+    for row in store.domains():
+        n_domains += 1
+        members = bags.pop(row.id, [])
+        if row.sums.n_units != len(members):
+            yield f"domain {row.id}: {row.sums.n_units} units should be {len(members)}"
+        ids = np.concatenate([b.words for b in members] or [np.zeros(0, dtype=np.int32)])
+        words, place = np.unique(ids, return_inverse=True)
+        occurrences = np.zeros(len(words), dtype=np.int64)
+        weights = np.zeros(len(words), dtype=np.int64)
+        if members:
+            counted = [b.counts if tokens else np.ones_like(b.counts) for b in members]
+            np.add.at(occurrences, place, np.concatenate(counted))
+            np.add.at(weights, place, np.concatenate([b.weights for b in members]))
+        if not (
+            np.array_equal(words, row.sums.words)
+            and np.array_equal(occurrences, row.sums.occurrences)
+            and np.array_equal(weights, row.sums.weights)
+        ):
+            yield f"domain {row.id}: its sums are not those of its units"
+    for domain in bags:
+        yield f"domain {domain}: it has units but no row"
+    checked["domains"] = n_domains
