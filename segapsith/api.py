@@ -11,24 +11,32 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from importlib.metadata import version as version_of
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from segapsith import validation
 from segapsith.catalogue import Catalogue, load_plugins
 from segapsith.domains import PlacementSettings
 from segapsith.engine import Engine, Learning, Plan, RunSummary
-from segapsith.errors import ConfigurationError, SettingError, UsageError, did_you_mean
-from segapsith.inputs import Inputs
+from segapsith.errors import ConfigurationError, SettingError, did_you_mean
 from segapsith.language import language_of
 from segapsith.model import Annotation, Document, Lexicon, Network, Reject
 from segapsith.settings import Settings, resolve
 from segapsith_store import Store, browse
 from segapsith_store.verify import Verdict, verify
 
-__all__ = ["Segment", "Wire", "clusterer", "open", "segment", "similarity"]
+__all__ = ["Delivery", "Segment", "Wire", "clusterer", "open", "segment", "similarity"]
 
 _CHOSEN = {"annotator": "annotator", "segmenter": "segmenter", "placement": "similarity"}
 """The setting that chooses a plugin, and the kind of plugin it chooses."""
+
+
+@runtime_checkable
+class Delivery(Protocol):
+    """Items under a key: the same key after a kill is the same delivery, and goes on."""
+
+    @property
+    def key(self) -> str: ...
+    def items(self) -> Iterator[Document | Reject]: ...
 
 
 class Wire:
@@ -163,7 +171,7 @@ class Wire:
 
     def ingest(
         self,
-        documents: Iterable[Document | Reject | Mapping[str, Any]] | Inputs,
+        documents: Iterable[Document | Reject | Mapping[str, Any]] | Delivery,
         *,
         name: str = "",
         dry_run: bool = False,
@@ -173,7 +181,7 @@ class Wire:
         lang source`."""
         items, key = (
             (documents.items(), documents.key)
-            if isinstance(documents, Inputs)
+            if isinstance(documents, Delivery)
             else (map(_document, documents), "")
         )
         if dry_run:
@@ -262,13 +270,23 @@ class Wire:
             selection = validation.select(browse.learned_units(self.writer, lang), least)
             size = selection.n_domains if k is None else k
             maker = self._clusterer(clusterer, {"seed": seed, **chosen, "k": max(size, 1)})
-            result = validation.validate(selection, maker.cluster)
+            result = {
+                **validation.validate(selection, maker.cluster, seed),
+                "min_units": least,
+                "clusterer": clusterer,
+                "lang": lang,
+            }
             self.writer.save_comparison(run, "validate", lang or "", result)
             self.writer.finish_run(run, "done", {"kappa": result["kappa"]["greedy"]})
         except BaseException:
             self.writer.finish_run(run, "failed")
             raise
         return {"run": run, **result}
+
+    def report(self, *, min_units: int = 2, limit: int = 100) -> str:
+        """One self-contained HTML page."""
+        page: str = self.read(lambda store: browse.report(store, min_units, limit))
+        return page
 
     def _clusterer(self, name: str, settings: Mapping[str, Any]) -> Any:
         known = self.catalogue.settings("clusterer", name)

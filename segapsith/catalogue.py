@@ -117,7 +117,7 @@ class Catalogue:
             made = offer.factory(**chosen)
         except (TypeError, ValueError) as error:
             raise SettingError(f"{who}: {error}") from error
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise PluginError(f"{who}: could not be made: {error}") from error
         if not isinstance(made, KINDS[kind]):
             missing = [m for m in _methods(KINDS[kind]) if not hasattr(made, m)]
@@ -195,12 +195,7 @@ def _register(
         manager.add_hookspecs(PluginHooks)
         manager.register(plugin, name=name)
         manager.check_pending()
-    except (KeyboardInterrupt, SystemExit) as error:
-        if isinstance(error, KeyboardInterrupt):
-            raise
-        note(f"left the program while it was loaded ({error})")
-        return
-    except BaseException as error:
+    except (Exception, SystemExit) as error:
         note(f"cannot be loaded: {type(error).__name__}: {error}")
         return
     misspelt = _misspelt_hooks(plugin)
@@ -209,7 +204,7 @@ def _register(
     for kind, hook in HOOKS.items():
         try:
             mappings = getattr(manager.hook, hook)()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             note(f"{hook} failed: {type(error).__name__}: {error}")
             continue
         for mapping in mappings:

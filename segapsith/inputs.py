@@ -34,11 +34,16 @@ class Inputs:
     """Reads named inputs in the order given; directories are walked in sorted order."""
 
     def __init__(
-        self, names: Sequence[str], sources: Mapping[str, Source], chosen: str | None = None
+        self,
+        names: Sequence[str],
+        sources: Mapping[str, Source],
+        chosen: str | None = None,
+        bags_only: bool = False,
     ) -> None:
         self._names = list(names)
         self._sources = sources
         self._chosen = chosen
+        self._bags_only = bags_only
         self.failures: list[SegapsithError] = []
 
     @property
@@ -52,11 +57,19 @@ class Inputs:
         """Every item of every input."""
         for name in self._names:
             try:
-                yield from self._named(name)
+                for item in self._named(name):
+                    yield self._ready(item) if self._bags_only else item
             except PluginError:
                 raise
             except SegapsithError as failure:
                 self.failures.append(failure)
+
+    @staticmethod
+    def _ready(item: Document | Reject) -> Document | Reject:
+        """A unit that was made elsewhere; a text is not one."""
+        if isinstance(item, Document) and item.bag is None:
+            return Reject(item.uid or "(no id)", "it has no `words` (word to count), as --bag wants")
+        return item
 
     def _named(self, name: str) -> Iterator[Document | Reject]:
         if name == "-":

@@ -71,9 +71,7 @@ def _named(who: Who, hook: str) -> Iterator[None]:
         yield
     except SegapsithError:
         raise
-    except (KeyboardInterrupt, SystemExit, GeneratorExit):
-        raise
-    except BaseException as error:
+    except (Exception, SystemExit) as error:
         raise who.error(hook, f"failed: {type(error).__name__}: {error}") from error
 
 

@@ -106,8 +106,9 @@ class Partition:
         self.k = k
         self.tables = tables
         self.labels = labels.astype(np.int64)
+        shape = (self.n_words, k)
         whole = len(tables.rises) > 0
-        self.counts: Counts = np.zeros((self.n_words, k), dtype=np.int32 if whole else np.float64)
+        self.counts: Counts = np.zeros(shape, np.int32) if whole else np.zeros(shape, np.float64)
         self.memo = np.zeros((self.n_words, k))
         self.totals = np.zeros(k)
         self.tabulate()
@@ -218,8 +219,8 @@ def split_and_merge(partition: Partition, rng: np.random.Generator, max_sweeps: 
     while failures < ATTEMPTS:
         if len(fresh):
             _merge_costs(fresh, partition.counts, partition.totals, partition.tables.levels, costs)
-            for s in fresh:
-                gains[s], splits[s] = _halves(partition, int(s), rng)
+            for number in fresh.tolist():
+                gains[number], splits[number] = _halves(partition, number, rng)
         candidate = _candidate(costs, gains, tried)
         if candidate is None:
             break
@@ -354,7 +355,7 @@ def agglomerated(units: Rows, k: int, rng: np.random.Generator, max_sweeps: int)
 def _merged(units: Rows, k: int) -> Labels:
     """The k groups of the merge tree of these rows."""
     n_units, n_words = units.shape
-    left, right, heights = _merge_tree(
+    left, right, _, heights = _merge_tree(
         units.indptr.astype(np.int64),
         units.indices.astype(np.int64),
         units.data.astype(np.float64),
@@ -362,8 +363,9 @@ def _merged(units: Rows, k: int) -> Labels:
         tables_for(units).levels,
     )
     first = np.argsort(heights, kind="stable")[: n_units - min(k, n_units)]
-    _, labels = np.unique(joined(left[first], right[first], n_units), return_inverse=True)
-    return labels.astype(np.int64)
+    groups = joined(left[first], right[first], n_units)
+    labels: Labels = np.unique(groups, return_inverse=True)[1].astype(np.int64)
+    return labels
 
 
 # Kernels. `rises` is empty where counts are not whole numbers; then `memo` holds f(O_wk),
@@ -639,8 +641,9 @@ def _merge_costs(
 @kernel
 def _merge_tree(
     indptr: Ints, words: Ints, tallies: Floats, n_words: int, levels: Floats
-) -> tuple[Ints, Ints, Floats]:
-    """Pairs that were merged, by a nearest-neighbour chain, and what each merge cost.
+) -> tuple[Ints, Ints, Floats, Floats]:
+    """Pairs that were merged, by a nearest-neighbour chain, what each merge cost, and the
+    same made to rise from the leaves up, so that the tree can be cut.
 
     The cost is O * H_K's rise; merged clusters share their word lists through an inverted
     index, so that a neighbour is sought only among clusters with words in common, and the
@@ -684,6 +687,7 @@ def _merge_tree(
     top = np.zeros(n_units)  # cost of the last merge inside, so that the tree rises
     left = np.empty(max(n_units - 1, 0), dtype=np.int64)
     right = np.empty(max(n_units - 1, 0), dtype=np.int64)
+    costs = np.empty(max(n_units - 1, 0))
     heights = np.empty(max(n_units - 1, 0))
     for m in range(n_units - 1):
         if length == 0:
@@ -725,6 +729,7 @@ def _merge_tree(
         in_chain[y] = -1
         a, b = min(x, y), max(x, y)
         left[m], right[m] = a, b
+        costs[m] = best
         top[a] = max(best, top[a], top[b])
         heights[m] = top[a]
         totals[a] += totals[b]
@@ -759,4 +764,4 @@ def _merge_tree(
         while e >= 0:
             entry_of[words[e]] = -1
             e = follow[e]
-    return left, right, heights
+    return left, right, costs, heights

@@ -58,7 +58,7 @@ def _with_compiled_callees(function: Callable[P, R]) -> Callable[P, R]:
     twin = types.FunctionType(source.__code__, scope, source.__name__, source.__defaults__)
     functools.update_wrapper(twin, source)
     del twin.__wrapped__  # type: ignore[attr-defined]  # numba would follow it back
-    return twin  # type: ignore[return-value]  # the same code, so the same signature
+    return twin
 
 
 def _compile(function: Callable[P, R]) -> Callable[P, R]:

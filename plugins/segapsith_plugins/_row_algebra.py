@@ -33,7 +33,8 @@ BLOCK = 2**23
 
 def check_whole(name: str, value: int, least: int) -> None:
     """Refuses a setting that is not a whole number from `least` on."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool):
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole:
         raise ValueError(f"{name}={value!r} should be a whole number")
     if value < least:
         raise ValueError(f"{name}={value} should be >= {least}")

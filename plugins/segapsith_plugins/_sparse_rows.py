@@ -19,12 +19,15 @@ from scipy.sparse.linalg import LinearOperator, svds
 from segapsith.arrays import Matrix, Rows, State
 
 __all__ = [
+    "PANEL",
     "Floats",
     "Precision",
     "Projection",
     "canonical",
     "cosines",
+    "dense_if_full",
     "dense_product",
+    "each_part",
     "fitted",
     "float_type",
     "inverse",
@@ -46,7 +49,7 @@ Floats: TypeAlias = NDArray[np.floating[Any]]
 
 Precision: TypeAlias = Literal["double", "single"]
 
-_PANEL = 64
+PANEL = 64
 """Columns taken at a time: 64 columns of a few thousand rows lie in the second-level cache."""
 
 _SMALL = 1 << 21
@@ -142,7 +145,7 @@ def slices(n: int, width: int) -> Iterator[slice]:
     return (slice(start, min(start + width, n)) for start in range(0, n, width))
 
 
-def _each(job: Callable[[slice], None], parts: list[slice], n_products: int) -> None:
+def each_part(job: Callable[[slice], None], parts: list[slice], n_products: int) -> None:
     """Runs the job on each part, in threads where it pays; the parts never touch each other."""
     workers = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2, 8)
     if n_products < _SMALL or len(parts) < 2 or workers < 2:
@@ -161,17 +164,24 @@ def times(sparse: Rows, dense: Floats, add_to: Floats | None = None) -> Floats:
     number of threads does not change the result. Rows that are not really sparse go the
     dense way.
     """
-    n_rows, n_columns = sparse.shape[0], dense.shape[1]
-    out = np.zeros((n_rows, n_columns), dense.dtype) if add_to is None else add_to
-    if n_rows * sparse.shape[1] > _SMALL and sparse.nnz > _DENSE * n_rows * sparse.shape[1]:
-        out += sparse.toarray() @ dense
-        return out
+    n_columns = dense.shape[1]
+    out = np.empty((sparse.shape[0], n_columns), dense.dtype) if add_to is None else add_to
+    factor = dense_if_full(sparse)
 
     def panel(part: slice) -> None:
-        out[:, part] += sparse @ np.ascontiguousarray(dense[:, part])
+        product = factor @ np.ascontiguousarray(dense[:, part])
+        out[:, part] = product if add_to is None else out[:, part] + product
 
-    _each(panel, list(slices(n_columns, _PANEL)), sparse.nnz * n_columns)
+    width = PANEL if factor is sparse else n_columns
+    each_part(panel, list(slices(n_columns, max(width, 1))), sparse.nnz * n_columns)
     return out
+
+
+def dense_if_full(sparse: Rows) -> Rows | Floats:
+    """The rows as they are, or dense where that multiplies faster."""
+    n_entries = sparse.shape[0] * sparse.shape[1]
+    full = n_entries > _SMALL // 8 and sparse.nnz > _DENSE * n_entries
+    return sparse.toarray() if full else sparse
 
 
 def dense_product(left: Rows, right: Rows, dtype: type[np.floating[Any]] = np.float64) -> Floats:
@@ -182,7 +192,7 @@ def dense_product(left: Rows, right: Rows, dtype: type[np.floating[Any]] = np.fl
     def stretch(part: slice) -> None:
         out[part] = (left[part] @ turned).toarray()
 
-    _each(stretch, list(slices(left.shape[0], 256)), left.shape[0] * right.shape[0])
+    each_part(stretch, list(slices(left.shape[0], 256)), left.shape[0] * right.shape[0])
     return out
 
 

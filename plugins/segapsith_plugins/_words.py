@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -339,15 +340,18 @@ def breaks(text: str) -> Iterator[int]:
         yield match.end()
 
 
-def partition(bounds: Iterable[int], length: int) -> NDArray[np.int32]:
-    """Spans that part a text of this length at the bounds.
+def partition(bounds: NDArray[np.integer[Any]], length: int) -> NDArray[np.int32]:
+    """Spans that part a text of this length at the bounds, which rise and lie inside it.
 
-    >>> partition([4, 0], 9).tolist(), partition([], 0).tolist()
+    >>> partition(np.array([4]), 9).tolist(), partition(np.array([], int), 0).tolist()
     ([[0, 4], [4, 9]], [])
     """
-    inner = sorted({bound for bound in bounds if 0 < bound < length})
-    edges = np.array([0, *inner, length] if length else [], np.int32)
-    return np.stack((edges[:-1], edges[1:]), axis=1)
+    if not length:
+        return np.zeros((0, 2), np.int32)
+    spans = np.empty((len(bounds) + 1, 2), np.int32)
+    spans[0, 0], spans[-1, 1] = 0, length
+    spans[1:, 0] = spans[:-1, 1] = bounds
+    return spans
 
 
 def joins(text: str, spans: NDArray[np.int32]) -> NDArray[np.bool_]:

@@ -61,7 +61,7 @@ def merge_tree(distances: Floats, linkage: str = "average") -> Matrix:
     [[0.0, 1.0, 1.0, 2.0], [2.0, 3.0, 4.5, 3.0]]
     """
     check_choice("linkage", linkage, LINKAGES)
-    n = int(round((1 + (1 + 8 * len(distances)) ** 0.5) / 2))
+    n = (1 + math.isqrt(1 + 8 * len(distances))) // 2
     if linkage == "ward":
         np.square(distances, out=distances)
     left, right, heights = _chain(distances, n, LINKAGES.index(linkage))
@@ -83,7 +83,10 @@ def chosen_merges(tree: Matrix) -> int:
     distances equal, one or two items) everything is one group.
     """
     n = len(tree) + 1
-    heights = tree[:, 2]
+    if n < 3:
+        return n - 1
+    rounding = 1e-7 * tree[-1, 2]  # equal rows come out at 0, or at what a square root makes of it
+    heights = np.where(tree[:, 2] > rounding, tree[:, 2], 0.0)
     closing, swallowed = np.zeros(2 * n - 1), np.full(2 * n - 1, np.inf)
     sizes = np.ones(2 * n - 1)
     closing[n:], sizes[n:] = heights, tree[:, 3]
@@ -96,8 +99,8 @@ def chosen_merges(tree: Matrix) -> int:
     held[-1] = 0.0  # all in one group: nothing to be told apart from
     gains = held[n:] - held[children[:, 0]] - held[children[:, 1]]
     means = np.cumsum(gains) / n
-    means[-1:] = 0.0
-    torn = np.append(np.isclose(heights[1:], heights[:-1], rtol=1e-9, atol=0.0), False)
+    means[-1] = 0.0
+    torn = np.append(np.diff(heights) <= rounding, False)
     means[torn] = -1.0
     if means.max(initial=0.0) < CLEAR:
         means[: max(0, n - 1 - math.isqrt(n))] = -1.0
@@ -214,14 +217,14 @@ def _chain(d: Floats, n: int, linkage: int) -> tuple[Ints, Ints, Floats]:
             if length > 1:  # ties go back, so that the chain ends
                 y = chain[length - 2]
                 best = d[rows[min(x, y)] + max(x, y)]
-            i = 0
-            while alive[i] < x:
-                value = d[rows[alive[i]] + x]
+            below = 0
+            while alive[below] < x:
+                value = d[rows[alive[below]] + x]
                 if value < best:
-                    y, best = alive[i], value
-                i += 1
+                    y, best = alive[below], value
+                below += 1
             row = rows[x]
-            for i in range(i + 1, n_alive):
+            for i in range(below + 1, n_alive):
                 value = d[row + alive[i]]
                 if value < best:
                     y, best = alive[i], value

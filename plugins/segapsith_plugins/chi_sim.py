@@ -28,9 +28,12 @@ from segapsith.arrays import Matrix, Rows, State
 from segapsith.contracts import Similarity
 from segapsith.hookspecs import hookimpl
 from segapsith_plugins._sparse_rows import (
+    PANEL,
     Floats,
     Precision,
+    dense_if_full,
     dense_product,
+    each_part,
     float_type,
     inverse,
     non_negative,
@@ -48,6 +51,9 @@ __all__ = ["ChiSim", "ChiSimOriginal", "psd_projection", "streamed_quantile"]
 _TIE = {"double": 1e-12, "single": 1e-6}
 """Entries this far below the threshold are equal to it but for rounding, and survive."""
 
+_SPREAD_BYTES = 1 << 26
+"""What rows times a matrix may take, at a time."""
+
 _BLOCK_BYTES = 1 << 28
 """What one block of a word matrix that is not kept may take."""
 
@@ -59,13 +65,23 @@ def _congruence(rows: Rows, middle: Floats | None) -> Floats:
     """rows · middle · rowsᵀ, dense; None stands for the identity. Half is computed, half mirrored."""
     if middle is None:
         return dense_product(rows, rows, rows.dtype.type)
-    n = rows.shape[0]
-    result = np.zeros((n, n), rows.dtype)
+    n, width = rows.shape
+    result = np.empty((n, n), rows.dtype)
+    factor = dense_if_full(rows)
+    for chunk in slices(n, max(PANEL, _SPREAD_BYTES // (max(width, 1) * rows.dtype.itemsize))):
+        spread = times(rows[chunk], middle)
+
+        def panel(part: slice, first: int = chunk.start, spread: Floats = spread) -> None:
+            here = slice(first + part.start, first + part.stop)
+            turned = np.ascontiguousarray(spread[part].T)
+            result[here.start :, here] = factor[here.start :] @ turned
+
+        step = PANEL if factor is rows else 512
+        each_part(panel, list(slices(len(spread), step)), rows.nnz * len(spread))
     for part in slices(n, 512):
-        spread = times(rows[part], middle)
-        result[part, part.start :] = times(rows[part.start :], spread.T).T
-    for part in slices(n, 512):
-        result[part.stop :, part] = result[part, part.stop :].T
+        square = result[part, part]
+        square[:] = np.tril(square) + np.tril(square, -1).T
+        result[part, part.stop :] = result[part.stop :, part].T
     return result
 
 
@@ -319,6 +335,8 @@ class _CoSimilarity:
         self._known: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
         self._words: Floats | _Recomputed | None = None
         self._threshold = 0.0
+        self._last: Floats | None = None
+        """SR(T) itself, where the threshold had to be found and there is room: not state."""
 
     def learn(self, rows: Rows) -> None:
         """Walks the chain; replaces what was learned before."""
@@ -336,7 +354,9 @@ class _CoSimilarity:
         by_row, by_word = self._sides()
         self._words = self._chain("words", self.iterations - 1, by_row, by_word, self._known)
         if self.prune > 0:
-            _, self._threshold = self._step(by_row, self._words)
+            last, self._threshold = self._step(by_row, self._words)
+            if last.nbytes <= self.word_memory and self._threshold <= 1 and not self.psd:
+                self._last = last
 
     def compare(self, left: Rows, right: Rows) -> Matrix:
         """SR(T) for each pair, with the words as they stood before the last step.
@@ -346,6 +366,10 @@ class _CoSimilarity:
         """
         left, right = non_negative(left, self.name), non_negative(right, self.name)
         twins = same_rows(left, right)
+        if twins and self._last is not None and same_rows(left, self._rows):
+            learned: Matrix = self._last.astype(np.float64)
+            np.fill_diagonal(learned, np.diff(left.indptr) > 0)
+            return learned
         a = self._powered(left)
         b = a if twins else self._powered(right)
         products, self_a, self_b = self._products(a, b)
@@ -353,6 +377,8 @@ class _CoSimilarity:
         similar: Matrix = self._normalised(products, lengths_a, lengths_b).astype(
             np.float64, copy=False
         )
+        if twins and not self._by_length:
+            np.fill_diagonal(similar, np.diff(left.indptr) > 0)  # but for rounding, it was so
         if self._reset_diagonal:
             similar[_same_pairs(left, right)] = 1.0
         if self._threshold > 0:
@@ -394,6 +420,7 @@ class _CoSimilarity:
 
     def restore(self, state: State) -> None:
         """Puts `state` back; the settings should be those under which it was learned."""
+        self._last = None
         self._rows = unpacked(state, "rows")
         self._known = np.asarray(state["known"], dtype=np.intp)
         self._threshold = float(state["threshold"])
@@ -470,12 +497,11 @@ class _CoSimilarity:
         """One half-step: products, normalisation, pruning; and the threshold of the pruning."""
         if isinstance(middle, _Recomputed):
             everything = slice(0, rows.shape[0])
-            similar, _diagonal = _recomputed_products(rows, middle, everything, everything)
-        elif math.isinf(self.k):
-            similar = _max_bilinear(rows, self._support(middle), rows)
+            similar, diagonal = _recomputed_products(rows, middle, everything, everything)
         else:
-            similar = _congruence(rows, middle)
-        lengths = self._lengths(rows, similar.diagonal())
+            similar = self._congruence(rows, middle)
+            diagonal = similar.diagonal()
+        lengths = self._lengths(rows, diagonal)
         similar = self._normalised(similar, lengths, lengths)
         if self._unit_steps:
             np.fill_diagonal(similar, 1)  # also of empty rows, whose products are all 0
@@ -483,6 +509,11 @@ class _CoSimilarity:
         if self.psd:
             similar = psd_projection(similar.astype(np.float64)).astype(self._dtype, copy=False)
         return similar, threshold
+
+    def _congruence(self, rows: Rows, middle: Floats | None) -> Floats:
+        if math.isinf(self.k):
+            return _max_bilinear(rows, self._support(middle), rows)
+        return _congruence(rows, middle)
 
     def _recomputed(self, by_word: Rows, documents: Floats | None) -> _Recomputed:
         """SC after a word step, without SC."""
@@ -634,6 +665,7 @@ class ChiSim(_CoSimilarity):
       (`prune_population="nonzero"`: without them); ties survive, within 1e-12 (1e-6 in single
       precision); the diagonal is never pruned. The threshold of SR(T) is part of what is
       learned and holds for any pair, so `compare` does not depend on what else is compared.
+      SR(T), which it was taken from, is remembered if it fits into `word_memory`.
       Should it pass 1, which pruning can cause, a row and its exact copy are still kept.
     - `iterations`: T. Above 4, without pruning, everything becomes alike.
     - `initial_rows`, `initial_words`: SR(0) and SC(0) in place of identities. The chain to

@@ -159,6 +159,8 @@ class EntropyKMeans:
         check_choice("unit_mass", unit_mass, MASSES)
         if smoothing is not None:
             _only_with("smoothing", smoothing, method, "batch")
+            if smoothing == 0:  # a word that a cluster lacks would forbid it
+                raise ValueError(f"smoothing={smoothing} should be > 0")
         if patience is not None:
             _only_with("patience", patience, method, "random-moves")
             check_whole("patience", patience, 1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -27,6 +27,7 @@ from segapsith_plugins._words import (
     language,
     merged,
     normal,
+    partition,
     stop_list,
 )
 
@@ -85,6 +86,8 @@ class _Reader:
         self.read = self._english if lang == "en" else self._french
 
     def __call__(self, chunk: str) -> list[Word]:
+        if chunk.isdecimal():
+            return [Word(0, len(chunk), chunk, False)]
         if chunk.isalpha():
             if chunk in _UNITED_STATES:
                 return [Word(0, len(chunk), "usa", True)]
@@ -173,8 +176,7 @@ class _Reader:
 class _Forms(dict[str, int]):
     """Every chunk met so far, numbered, with the table of its words.
 
-    Row i of `chunks` is (first word, number of words, standing before, standing after);
-    row j of `words` is (start, end, content). A lookup that misses reads the chunk.
+    A lookup that misses reads the chunk; `tables` gives what all of them hold.
     """
 
     def __init__(self, lang: str) -> None:
@@ -182,35 +184,50 @@ class _Forms(dict[str, int]):
         self._lang = lang
         self._read = _Reader(lang)
         self._lock = threading.Lock()
-        self.chunks = np.zeros((4, 1024), np.int32)
-        self.words = np.zeros((3, 1024), np.int32)
+        self._chunks = _Table(4)
+        self._words = _Table(3)
         self.lemmas: list[str] = []
 
     def __missing__(self, chunk: str) -> int:
         words = self._read(chunk)
+        standing = _standing(chunk, self._lang)
         with self._lock:  # two threads may miss the same chunk
             number = self.get(chunk)
-            if number is not None:
-                return number
-            number, first = len(self), len(self.lemmas)
-            self.chunks = _with_room(self.chunks, number + 1)
-            self.words = _with_room(self.words, first + len(words))
-            for offset, word in enumerate(words):
-                self.words[:, first + offset] = (word.start, word.end, word.content)
-                self.lemmas.append(word.lemma)
-            standing = _standing(chunk, self._lang)
-            self.chunks[:, number] = (first, len(words), *standing)
-            self[chunk] = number
+            if number is None:
+                number = len(self)
+                self._chunks.new.append((len(self.lemmas), len(words), *standing))
+                for start, end, lemma, content in words:
+                    self._words.new.append((start, end, content))
+                    self.lemmas.append(lemma)
+                self[chunk] = number
             return number
 
+    def tables(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """By chunk: first word, number of words, `Before`, `After`; by word: start, end, content."""
+        with self._lock:
+            return self._chunks.columns(), self._words.columns()
 
-def _with_room(table: NDArray[np.int32], columns: int) -> NDArray[np.int32]:
-    """The table, twice as wide if it is full."""
-    if columns <= table.shape[1]:
-        return table
-    wider = np.zeros((len(table), max(2 * table.shape[1], columns)), np.int32)
-    wider[:, : table.shape[1]] = table
-    return wider
+
+class _Table:
+    """Columns of numbers that grow: new ones wait in a list until they are asked for."""
+
+    def __init__(self, height: int) -> None:
+        self.new: list[tuple[int, ...]] = []
+        self._columns = np.zeros((height, 1024), np.int32)
+        self._n = 0
+
+    def columns(self) -> NDArray[np.int32]:
+        if self.new:
+            n = self._n + len(self.new)
+            height, room = self._columns.shape
+            if n > room:
+                wider = np.zeros((height, max(n, 2 * room)), np.int32)
+                wider[:, : self._n] = self._columns[:, : self._n]
+                self._columns = wider
+            self._columns[:, self._n : n] = np.array(self.new, np.int32).T
+            self._n = n
+            self.new.clear()
+        return self._columns
 
 
 # --- gaps and sentences ------------------------------------------------------------------
@@ -379,6 +396,8 @@ def _standing(chunk: str, lang: str) -> tuple[Before, After]:
     >>> _standing("Mme", "fr") == (Before.TITLE, After.CAPITAL)
     True
     """
+    if chunk.isdecimal():
+        return Before.OTHER, After.DIGIT
     form = normal(chunk)
     tail = form[max(form.rfind("-"), form.rfind("'")) + 1 :]
     before = Before.WORD if len(chunk) > 2 and chunk[-1].islower() else Before.OTHER
@@ -402,20 +421,12 @@ def _standing(chunk: str, lang: str) -> tuple[Before, After]:
     return before, after
 
 
-def _sentences(
-    text: str,
-    gaps: NDArray[np.int64],
-    chunk_ends: NDArray[np.int32],
-    before: NDArray[np.int32],
-    after: NDArray[np.int32],
-) -> NDArray[np.int32]:
-    """Spans that part the text; `gaps[i]` lies between the chunks i and i + 1."""
+def _last_chunks(
+    gaps: NDArray[np.int64], before: NDArray[np.int32], after: NDArray[np.int32], cased: bool
+) -> NDArray[np.intp]:
+    """The chunks with which sentences end; `gaps[i]` lies between the chunks i and i + 1."""
     cases = ((gaps & 7) * len(Before) + before[:-1]) * len(After) + after[1:]
-    last = np.flatnonzero(_ENDS[not text.islower()].take(cases))
-    bounds = np.empty(len(last) + 2, np.int32)
-    bounds[0], bounds[-1] = 0, len(text)
-    bounds[1:-1] = chunk_ends.take(last) + (gaps.take(last) >> 3)
-    return np.stack((bounds[:-1], bounds[1:]), axis=1)
+    return np.flatnonzero(_ENDS[cased].take(cases))
 
 
 # --- boilerplate -------------------------------------------------------------------------
@@ -439,11 +450,18 @@ _DATELINE = re.compile(
 _HEAD = 160
 
 
-def _boilerplate(text: str, body: int) -> Iterator[tuple[int, int]]:
-    """Stretches whose words say nothing: the dateline, tickers, addresses."""
-    dateline = _DATELINE.match(text, body, body + _HEAD)
-    if dateline and dateline["place"][0].isupper():
-        yield dateline.span()
+def _dateline(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """Where the dateline of a body lies that begins at `start`, if it has one."""
+    head = text[start : min(start + _HEAD, end)]
+    if "-" in head or "–" in head or "—" in head:
+        match = _DATELINE.match(head)
+        if match and match["place"][0].isupper():
+            return start, start + match.end()
+    return None
+
+
+def _addresses(text: str) -> Iterator[tuple[int, int]]:
+    """Where tickers and addresses lie."""
     if "<" in text or "(" in text:
         for match in _TICKER.finditer(text):
             yield match.span()
@@ -456,6 +474,21 @@ def _boilerplate(text: str, body: int) -> Iterator[tuple[int, int]]:
 
 _MOST_FORMS = 1 << 20
 """Forms remembered for one language before the table is begun anew."""
+
+_AHEAD = 64
+"""Documents read together if they are all there already; a stream is read one by one."""
+
+_BETWEEN = "\n\n"
+"""Stands between two documents that are read together, and no chunk reaches over it."""
+
+
+class _Read(NamedTuple):
+    """A document with its text, language, and whether that text has capitals."""
+
+    document: Document
+    text: str
+    lang: str
+    cased: bool
 
 
 class SimplemmaWords:
@@ -476,9 +509,19 @@ class SimplemmaWords:
 
     def annotate(self, documents: Iterable[Document], lexicon: Lexicon) -> Iterator[Annotation]:
         """One annotation for each document, in order."""
+        ahead = _AHEAD if isinstance(documents, Sequence) else 1
+        group: list[_Read] = []
         for document in documents:
-            lang = language(document.lang, self.lang)
-            yield self._annotation(document, lang, self._terms_of(lexicon, lang))
+            text = document.text
+            read = _Read(document, text, language(document.lang, self.lang), not text.islower())
+            if group and (len(group) >= ahead or group[0][2:] != read[2:]):
+                yield from self._annotations(group, lexicon)
+                group = []
+            group.append(read)
+            if ahead == 1:
+                yield from self._annotations(group, lexicon)
+                group = []
+        yield from self._annotations(group, lexicon)
 
     def _terms_of(self, lexicon: Lexicon, lang: str) -> Terms:
         if self._terms is None or self._terms[0] is not lexicon:
@@ -491,51 +534,68 @@ class SimplemmaWords:
             forms = self._forms[lang] = _Forms(lang)
         return forms
 
-    def _annotation(self, document: Document, lang: str, terms: Terms) -> Annotation:
-        text = document.text
+    def _annotations(self, group: Sequence[_Read], lexicon: Lexicon) -> Iterator[Annotation]:
+        """Annotations of documents of one language, which are read as one text."""
+        if not group:
+            return
+        _, _, lang, cased = group[0]
+        text = _BETWEEN.join(read.text for read in group)
         pieces = _CHUNK.split(text)  # gap, chunk, gap, …, gap
         chunks = pieces[1::2]
         n_chunks = len(chunks)
-        if not n_chunks:
-            whole = [(0, len(text))] if text else []
-            return Annotation(
-                document,
-                [],
-                np.zeros((0, 2), np.int32),
-                np.zeros(0, np.bool_),
-                np.array(whole, np.int32).reshape(-1, 2),
-            )
         forms = self._forms_of(lang)
         ends = np.fromiter(map(len, pieces), np.int32, len(pieces)).cumsum(dtype=np.int32)
-        starts = ends[0:-1:2]
+        chunk_starts, chunk_ends = ends[0:-1:2], ends[1::2]
         numbers = np.fromiter(map(forms.__getitem__, chunks), np.intp, n_chunks)
-        gaps = np.fromiter(map(self._gaps.__getitem__, pieces[2:-1:2]), np.int64, n_chunks - 1)
+        inner = pieces[2:-1:2]
+        gaps = np.fromiter(map(self._gaps.__getitem__, inner), np.int64, len(inner))
 
-        words, counts, before, after = forms.chunks.take(numbers, axis=1)
-        parents = None  # one word a chunk
-        if (counts != 1).any():
-            parents = np.repeat(np.arange(n_chunks), counts)
-            words = (words - (counts.cumsum() - counts)).take(parents) + np.arange(len(parents))
-            starts = starts.take(parents)
+        chunk_table, word_table = forms.tables()
+        words, counts, before, after = chunk_table.take(numbers, axis=1)
+        parents = np.repeat(np.arange(n_chunks), counts)
+        words = (words - (counts.cumsum() - counts)).take(parents) + np.arange(len(parents))
         lemmas = list(map(forms.lemmas.__getitem__, words.tolist()))
-        table = forms.words.take(words, axis=1)
-        content = table[2] != 0
+        columns = word_table.take(words, axis=1)
+        content = columns[2] != 0
         spans = np.empty((len(lemmas), 2), np.int32)
-        np.add(table[:2].T, starts[:, None], out=spans)
+        np.add(columns[:2].T, chunk_starts.take(parents)[:, None], out=spans)
 
-        body = len(document.title) + 2 if document.title and document.body else 0
-        for first, last in _boilerplate(text, body):
-            low, high = spans[:, 0].searchsorted((first, last))
-            content[low:high] = False
-        if terms:
-            joined = (gaps & 7 == Gap.BLANK) | (gaps & 7 == Gap.HYPHEN)
-            if parents is not None:
-                same = parents[1:] == parents[:-1]
-                joined = same | np.append(joined, False).take(parents[:-1])
+        silent = list(_addresses(text))
+        text_starts, start = [], 0
+        for document, part, *_ in group:
+            text_starts.append(start)
+            body = start + (len(document.title) + 2 if document.title and document.body else 0)
+            start += len(part)
+            if dateline := _dateline(text, body, start):
+                silent.append(dateline)
+            start += len(_BETWEEN)
+        for first, last in spans[:, 0].searchsorted(np.array(silent).reshape(-1, 2)).tolist():
+            content[first:last] = False
+
+        if terms := self._terms_of(lexicon, lang):
+            kinds = gaps & 7
+            joined = np.append((kinds == Gap.BLANK) | (kinds == Gap.HYPHEN), False)
+            joined = (parents[1:] == parents[:-1]) | joined.take(parents[:-1])
             merges = list(terms.find(lemmas, joined))
             lemmas, spans, content = merged(lemmas, spans, content, merges)
-        sentences = _sentences(text, gaps, ends[1::2], before, after)
-        return Annotation(document, lemmas, spans, content, sentences)
+
+        last_chunks = _last_chunks(gaps, before, after, cased)
+        bounds = chunk_ends.take(last_chunks) + (gaps.take(last_chunks) >> 3)
+        edges = [*text_starts, len(text) + len(_BETWEEN)]
+        first_words = spans[:, 0].searchsorted(edges).tolist()
+        first_chunks = chunk_starts.searchsorted(edges)
+        # The gap before the first chunk of a text, and the one after its last, end no sentence.
+        first_bounds = last_chunks.searchsorted(first_chunks[:-1]).tolist()
+        last_bounds = last_chunks.searchsorted(first_chunks[1:] - 1).tolist()
+        for i, (document, part, *_) in enumerate(group):
+            mine = slice(first_words[i], first_words[i + 1])
+            yield Annotation(
+                document,
+                lemmas[mine],
+                spans[mine] - np.int32(edges[i]),
+                content[mine].copy(),
+                partition(bounds[first_bounds[i] : last_bounds[i]] - edges[i], len(part)),
+            )
 
 
 def _made(lang: str) -> SimplemmaWords:

@@ -74,7 +74,8 @@ class _Pipeline:
             next((token.idx for token in sentence if not token.is_space), None)
             for sentence in doc.sents
         )
-        bounds = {start for start in starts if start is not None}.union(breaks(text))
+        found = {start for start in starts if start is not None}.union(breaks(text))
+        bounds = np.array(sorted(found - {0, len(text)}), np.int32)
         return Annotation(document, lemmas, table, flags, partition(bounds, len(text)))
 
     def _is_content(self, token: Token, form: str) -> bool:
@@ -112,7 +113,9 @@ class SpacyWords:
             self._pipelines[lang] = _blank(lang, lookups)
         if model is not None:
             nlp = _trained(model)
-            self._pipelines[checked_language(nlp.lang or "")] = _Pipeline(nlp, _own_lemma, tagged=True)
+            self._pipelines[checked_language(nlp.lang or "")] = _Pipeline(
+                nlp, _own_lemma, tagged=True
+            )
 
     def __reduce__(self) -> tuple[object, ...]:
         return _made, (self.lang, self.model, self.lookups)  # a pipeline is loaded, not carried

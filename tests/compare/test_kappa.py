@@ -139,6 +139,14 @@ def test_dinkelbach_finds_the_best_where_the_largest_overlap_does_not():
     assert n_short > 0
 
 
+def test_the_most_agreement_above_chance_is_not_yet_the_best_kappa():
+    # the largest th1 - th2, which is one step of the iteration from kappa = 0, gives 0.241
+    table = np.array([[4, 0, 3], [0, 1, 10], [0, 0, 4]])
+    best = max(literal(table, columns) for columns in all_mappings(table))
+    found = kappa_of_table(Contingency.of_table(table), "optimal").value
+    assert found == float(best) == pytest.approx(0.33584905660377357)
+
+
 @settings(max_examples=40, deadline=None)
 @given(tables)
 def test_chance_is_right_on_average_over_all_mappings(table):

@@ -53,7 +53,7 @@ def divergence(c, d, vocabulary):
     )
 
 
-@settings(deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(groups, groups)
 def test_similarity_is_equation_seven(clusters, domains):
     found = link_by_similarity(clusters, domains)
@@ -69,7 +69,7 @@ def test_similarity_is_equation_seven(clusters, domains):
             assert values[linked] == pytest.approx(best)
 
 
-@settings(deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(groups)
 def test_the_same_words_are_as_similar_as_can_be(clusters):
     found = link_by_similarity(clusters, clusters)
@@ -89,7 +89,7 @@ def test_the_threshold_itself_is_not_enough():
     assert link_by_similarity(*half, threshold=0.49).links == {"c": "d"}
 
 
-@settings(deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(groups, groups, st.sampled_from([0.0, 0.5, 1.0]), st.integers(1, 3))
 def test_the_filter_looks_at_activated_domains_only(clusters, domains, share, at_most):
     found = link_by_similarity(
@@ -108,7 +108,7 @@ def test_the_filter_looks_at_activated_domains_only(clusters, domains, share, at
             assert found.scores[uid] == pytest.approx(similarity(domains[linked], cluster))
 
 
-@settings(deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(groups, groups)
 def test_a_filter_that_keeps_all_changes_nothing(clusters, domains):
     wide = Activation(share=0, at_most=100)
@@ -117,7 +117,7 @@ def test_a_filter_that_keeps_all_changes_nothing(clusters, domains):
     )
 
 
-@settings(deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(groups, groups)
 def test_entropy_is_the_divergence_from_equation_eight(clusters, domains):
     found = link_by_entropy(clusters, domains)
@@ -131,7 +131,7 @@ def test_entropy_is_the_divergence_from_equation_eight(clusters, domains):
     assert found.unlinked == 0
 
 
-@settings(deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(
     st.dictionaries(words, st.integers(0, 9)),
     st.sets(st.sampled_from("vwxyz")),
@@ -204,7 +204,7 @@ def test_the_published_table_of_links_is_told_as_printed(row, unlinked, n_domain
     assert found.unlinked == unlinked
 
 
-@settings(deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(groups, groups)
 def test_one_number_stands_for_weight_and_occurrences(clusters, domains):
     single, double = (
@@ -218,7 +218,7 @@ def test_one_number_stands_for_weight_and_occurrences(clusters, domains):
     assert link_by_entropy(single, domains) == link_by_entropy(double, domains)
 
 
-@settings(deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(groups, groups)
 def test_matrices_say_the_same_as_mappings(clusters, domains):
     made = profiles(clusters)

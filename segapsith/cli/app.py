@@ -1,0 +1,146 @@
+"""The program: its commands, its exit codes, its manners."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from segapsith.cli import browsing, checking, configuring, ingesting, keeping, showing
+from segapsith.cli.output import say
+from segapsith.errors import SegapsithError
+
+__all__ = ["app", "run"]
+
+app = typer.Typer(
+    name="segapsith",
+    help="Learns semantic domains from newswire, night after night, and proves them.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+for _room in (ingesting, browsing, checking, keeping, configuring, showing):
+    _room.add_to(app)
+
+GLOBAL_WITH_VALUE = ("--store", "--config", "--wait")
+GLOBAL_FLAGS = ("--json", "--quiet", "-q", "--strict-plugins", "--no-plugins")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from segapsith import __version__
+
+        typer.echo(f"segapsith {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _program(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Say the version."),
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show where an error came from.")] = False,
+) -> None:
+    """Options that stand before the command."""
+
+
+class _Stopped(BaseException):
+    """A signal asked the program to end."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+def _stop(number: int, _frame: FrameType | None) -> None:
+    raise _Stopped(number)
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Runs one command; gives its exit code. Never a traceback, unless `--debug`."""
+    given = _globals_last(list(sys.argv[1:] if arguments is None else arguments))
+    debug = "--debug" in given
+    os.umask(os.umask(0o022) | 0o022)
+    before = {number: signal.signal(number, _stop) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        return _run(given, debug)
+    except _Stopped as stopped:
+        say("stopped at a batch boundary; the same command goes on from there")
+        return 128 + stopped.number
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _run(given: list[str], debug: bool) -> int:
+    try:
+        _add_commands_of_plugins(given)
+        app(args=given, prog_name="segapsith")
+        return 0
+    except SystemExit as end:
+        sys.stdout.flush()
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    except SegapsithError as error:
+        _explain(error, debug)
+        return error.exit_code
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except MemoryError as error:
+        _explain(error, debug, "out of memory; what was committed is safe")
+        return 74
+    except OSError as error:
+        _explain(error, debug)
+        return 77 if isinstance(error, PermissionError) else 74
+    except Exception as error:
+        _explain(error, debug, f"this should not happen: {type(error).__name__}: {error}")
+        return 1
+
+
+def _explain(error: BaseException, debug: bool, text: str = "") -> None:
+    if debug:
+        traceback.print_exception(error, file=sys.stderr)
+    try:
+        say(f"segapsith: {text or error}")
+    except OSError:
+        pass  # there is nobody left to tell
+
+
+def _globals_last(arguments: list[str]) -> list[str]:
+    """Shared options that stand before the command, moved behind it.
+
+    >>> _globals_last(["--store", "a.db", "status", "--json"])
+    ['status', '--json', '--store', 'a.db']
+    """
+    moved: list[str] = []
+    rest = arguments
+    while rest and rest[0].startswith("-"):
+        name = rest[0].partition("=")[0]
+        if name in GLOBAL_FLAGS or (name in GLOBAL_WITH_VALUE and "=" in rest[0]):
+            moved, rest = [*moved, rest[0]], rest[1:]
+        elif name in GLOBAL_WITH_VALUE and len(rest) > 1:
+            moved, rest = [*moved, *rest[:2]], rest[2:]
+        else:
+            break
+    return [*rest, *moved] if rest else arguments
+
+
+def _add_commands_of_plugins(given: list[str]) -> None:
+    """Commands that other packages bring, from a group of entry points of their own."""
+    if "--no-plugins" in given:
+        return
+    from importlib.metadata import entry_points
+
+    for point in entry_points(group="segapsith.commands"):
+        try:
+            point.load().register_commands(app)
+        except Exception as error:
+            package = point.dist.name if point.dist else "unknown"
+            say(f"segapsith: commands of package {package} cannot be used: {error}")

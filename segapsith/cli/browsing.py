@@ -1,0 +1,261 @@
+"""`domains`, `show`, `search`, `export`: what has been learned."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from segapsith.cli import wiring
+from segapsith.cli.options import CommandJson, CommandQuiet, Config, MinUnits, StorePath
+from segapsith.cli.output import plain, show_json, table, write
+from segapsith.errors import UsageError
+
+if TYPE_CHECKING:
+    from segapsith.api import Wire
+    from segapsith_store import Store
+
+__all__ = ["add_to"]
+
+FORMATS = ("csv", "jsonl", "parquet", "graphml")
+SUBJECTS = ("documents", "units", "domains", "assignments")
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command("domains")(domains)
+    app.command("show")(show)
+    app.command("search")(search)
+    app.command("export")(export)
+
+
+def _reader(store: str | None, config: str | None) -> Wire:
+    from segapsith.api import Wire
+
+    chosen = wiring.settings(store=store, config=config)
+    return Wire(str(chosen["store"]), chosen)
+
+
+def domains(
+    store: StorePath = None,
+    min_units: MinUnits = None,
+    top: Annotated[int, typer.Option("--top", min=1, help="Words to show of each.")] = 10,
+    since: Annotated[
+        str | None, typer.Option("--since", metavar="DATE", help="Only those that grew since.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Show at most.")] = None,
+    lang: Annotated[str | None, typer.Option("--lang", help="Only this language.")] = None,
+    config: Config = None,
+    as_json: CommandJson = False,
+    quiet: CommandQuiet = False,
+) -> None:
+    """Domains with their words, largest first.
+
+    Example: segapsith domains --min-units 15 --store wire.db
+    """
+    found = _reader(store, config).domains(
+        min_units=min_units or 1, top=top, since=since, limit=limit, lang=lang
+    )
+    if as_json:
+        show_json(found)
+    elif not quiet:
+        table(
+            (
+                (
+                    d["id"],
+                    d["units"],
+                    d["documents"],
+                    (d["first"] or "")[:10],
+                    (d["last"] or "")[:10],
+                    ", ".join(f"{w['word']} {w['weight']:.2f}" for w in d["words"]),
+                )
+                for d in found
+            ),
+            ("id", "units", "documents", "first", "last", "words"),
+        )
+
+
+def show(
+    number: Annotated[int, typer.Argument(metavar="ID", help="A domain.")],
+    store: StorePath = None,
+    top: Annotated[int, typer.Option("--top", min=1, help="Words to show.")] = 40,
+    config: Config = None,
+    as_json: CommandJson = False,
+    quiet: CommandQuiet = False,
+) -> None:
+    """One domain: words, documents, days, nearest domains, history.
+
+    Example: segapsith show 17 --store wire.db
+    """
+    found = _reader(store, config).show(number, top=top)
+    if as_json:
+        show_json(found)
+        return
+    if quiet:
+        return
+    write(
+        f"domain {number} “{found['label']}” ({found['lang']}): {found['units']} units in"
+        f" {found['documents']} documents, {found['first'] or '?'} to {found['last'] or '?'}"
+    )
+    table(
+        ((w["word"], w["weight"], w["occurrences"]) for w in found["words"]),
+        ("word", "weight", "units"),
+    )
+    most = max(found["days"].values(), default=1)
+    for day, count in found["days"].items():
+        write(f"{day}  {'█' * max(1, round(30 * count / most))} {count}")
+    for near in found["near"]:
+        write(f"near: {near['id']} “{near['label']}” {near['similarity']:.2f}")
+    for event in found["history"]:
+        write(f"{event['at']}  {event['kind']} (run {event['run']})")
+
+
+def search(
+    words: Annotated[list[str], typer.Argument(metavar="WORDS…", help="What to look for.")],
+    store: StorePath = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Show at most.")] = 20,
+    config: Config = None,
+    as_json: CommandJson = False,
+    quiet: CommandQuiet = False,
+) -> None:
+    """Documents and domains that have all the words.
+
+    Example: segapsith search interest rates --store wire.db
+    """
+    found = _reader(store, config).search(" ".join(words), limit)
+    if as_json:
+        show_json(found)
+    elif not quiet:
+        for d in found["domains"]:
+            write(f"domain {d['id']}  {d['units']} units  {d['words']}")
+        for d in found["documents"]:
+            title = d["title"] or d["snippet"]
+            write(f"{(d['date'] or '')[:10]:10}  {d['id']}  {' '.join(title.split())}")
+        if not found["domains"] and not found["documents"]:
+            write("nothing found")
+
+
+def export(
+    to: Annotated[str, typer.Option("--to", metavar="|".join(FORMATS), help="Format.")] = "jsonl",
+    what: Annotated[
+        str, typer.Option("--what", metavar="|".join(SUBJECTS), help="Which rows.")
+    ] = "assignments",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file.")
+    ] = None,
+    store: StorePath = None,
+    config: Config = None,
+    quiet: CommandQuiet = False,
+) -> None:
+    """Write documents, units, domains or assignments for other programs.
+
+    Example: segapsith export --what assignments --to csv --output a.csv --store wire.db
+    """
+    if to not in FORMATS:
+        raise UsageError(f"--to {to!r} should be one of {', '.join(FORMATS)}")
+    if what not in SUBJECTS:
+        raise UsageError(f"--what {what!r} should be one of {', '.join(SUBJECTS)}")
+    if to == "graphml" and what != "assignments":
+        raise UsageError("graphml draws documents and domains: use --what assignments")
+    data = _reader(store, config).read(lambda kept: _written(kept, what, to))
+    if output is not None:
+        output.write_bytes(data)
+    elif to == "parquet" and sys.stdout.isatty():
+        raise UsageError("parquet is not for reading: use --output FILE")
+    else:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+
+
+def _rows(store: Store, what: str) -> Iterator[dict[str, Any]]:
+    from segapsith_store import browse
+
+    if what == "documents":
+        return browse.documents(store)
+    if what == "units":
+        return browse.units(store)
+    if what == "domains":
+        return iter(browse.domains(store, top=None))
+    return browse.assignments(store)
+
+
+def _written(store: Store, what: str, to: str) -> bytes:
+    rows = _rows(store, what)
+    if to == "jsonl":
+        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+    if to == "csv":
+        return _csv(rows)
+    if to == "parquet":
+        return _parquet(list(rows))
+    return _graphml(rows)
+
+
+def _flat(row: dict[str, Any]) -> dict[str, Any]:
+    """Lists and objects as JSON, for formats of plain cells."""
+    return {
+        name: json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
+        for name, value in row.items()
+    }
+
+
+def _csv(rows: Iterable[dict[str, Any]]) -> bytes:
+    out = io.StringIO()
+    writer: csv.DictWriter[str] | None = None
+    for row in map(_flat, rows):
+        if writer is None:
+            writer = csv.DictWriter(out, fieldnames=list(row), lineterminator="\n")
+            writer.writeheader()
+        writer.writerow({k: _no_formula(v) for k, v in row.items()})
+    return out.getvalue().encode()
+
+
+def _no_formula(value: Any) -> Any:
+    """A text that a spreadsheet would compute, made harmless."""
+    if isinstance(value, str) and value.startswith(("=", "+", "@", "-", "\t", "\r")):
+        return "'" + value
+    return value
+
+
+def _parquet(rows: list[dict[str, Any]]) -> bytes:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise UsageError("parquet needs an extra: pip install 'segapsith[parquet]'") from error
+    out = pyarrow.BufferOutputStream()
+    parquet.write_table(pyarrow.Table.from_pylist([_flat(row) for row in rows]), out)
+    data: bytes = out.getvalue().to_pybytes()
+    return data
+
+
+def _graphml(rows: Iterable[dict[str, Any]]) -> bytes:
+    """Documents and domains as nodes, assignments as weighted edges."""
+    from xml.sax.saxutils import quoteattr
+
+    nodes: dict[str, None] = {}
+    edges = []
+    for row in rows:
+        if row["domain"] is None:
+            continue
+        document, domain = f"document {row['document']}", f"domain {row['domain']}"
+        nodes.update({document: None, domain: None})
+        edges.append(
+            f"<edge source={quoteattr(plain(document))} target={quoteattr(plain(domain))}>"
+            f'<data key="score">{row["score"]}</data></edge>'
+        )
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">',
+        '<key id="score" for="edge" attr.name="score" attr.type="double"/>',
+        '<graph edgedefault="undirected">',
+        *(f"<node id={quoteattr(plain(node))}/>" for node in nodes),
+        *edges,
+        "</graph>",
+        "</graphml>",
+    ]
+    return ("\n".join(lines) + "\n").encode()

@@ -1,0 +1,92 @@
+"""`config`, `plugins`: what holds and what is installed."""
+
+from __future__ import annotations
+
+import typer
+
+from segapsith.cli import wiring
+from segapsith.cli.options import (
+    CommandJson,
+    CommandQuiet,
+    Config,
+    NoPlugins,
+    Sets,
+    StorePath,
+    StrictPlugins,
+    Wait,
+)
+from segapsith.cli.output import show_json, table, write
+
+__all__ = ["add_to"]
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command("config")(show_config)
+    app.command("plugins")(list_plugins)
+
+
+def show_config(
+    store: StorePath = None,
+    config: Config = None,
+    wait: Wait = None,
+    sets: Sets = None,
+    as_json: CommandJson = False,
+    quiet: CommandQuiet = False,
+) -> None:
+    """Every setting with its value and where it came from.
+
+    Flag beats environment beats file beats preset beats default.
+
+    Example: segapsith config --json
+    """
+    shown = wiring.settings(store=store, config=config, wait=wait, sets=sets).as_json()
+    if as_json:
+        show_json(shown)
+    elif not quiet:
+        table(
+            ((name, entry["value"], entry["origin"]) for name, entry in shown.items()),
+            ("setting", "value", "origin"),
+        )
+
+
+def list_plugins(
+    strict_plugins: StrictPlugins = False,
+    no_plugins: NoPlugins = False,
+    as_json: CommandJson = False,
+    quiet: CommandQuiet = False,
+) -> None:
+    """What is installed: name, kind, package, version, licence, and what cannot be used.
+
+    Example: segapsith plugins
+    """
+    from segapsith.catalogue import load_plugins
+
+    catalogue = load_plugins(only_own=no_plugins, strict=strict_plugins)
+    rows = [
+        {
+            "name": offer.name,
+            "kind": offer.kind,
+            "package": offer.package,
+            "version": offer.version,
+            "licence": offer.licence,
+            "error": None,
+        }
+        for offer in sorted(catalogue.offers.values(), key=lambda o: (o.kind, o.name))
+    ] + [
+        {
+            "name": problem.plugin,
+            "kind": None,
+            "package": problem.package,
+            "version": problem.version,
+            "licence": problem.licence,
+            "error": problem.reason,
+        }
+        for problem in catalogue.problems
+    ]
+    if as_json:
+        show_json(rows)
+    elif not quiet:
+        names = ("name", "kind", "package", "version", "licence", "error")
+        table(([row[name] for name in names] for row in rows), names)
+        if not catalogue.problems:
+            write(f"{len(rows)} plugins, all usable")

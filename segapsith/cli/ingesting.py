@@ -1,0 +1,176 @@
+"""`ingest`: from named inputs to domains."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from segapsith.cli import wiring
+from segapsith.cli.options import (
+    CommandJson,
+    CommandQuiet,
+    Config,
+    NoPlugins,
+    Sets,
+    StorePath,
+    StrictPlugins,
+    Wait,
+)
+from segapsith.cli.output import Progress, say, show_json, write
+from segapsith.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from segapsith.api import Wire
+    from segapsith.engine import RunSummary
+    from segapsith.inputs import Inputs
+
+__all__ = ["add_to", "one_line"]
+
+WORST_FIRST = (73, 74, 77, 70, 65, 66, 69, 76)
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command("ingest")(ingest)
+
+
+def ingest(
+    sources: Annotated[
+        list[str], typer.Argument(metavar="SOURCE…", help="Files, directories, or - for stdin.")
+    ],
+    store: StorePath = None,
+    format: Annotated[
+        str | None, typer.Option("--format", metavar="NAME", help="Do not guess the format.")
+    ] = None,
+    lang: Annotated[
+        str | None, typer.Option("--lang", metavar="en|fr|auto", help="Language of the documents.")
+    ] = None,
+    batch: Annotated[
+        str, typer.Option("--batch", metavar="NAME", help="A name for this delivery.")
+    ] = "",
+    annotator: Annotated[
+        str | None, typer.Option("--annotator", metavar="NAME", help="From text to lemmas.")
+    ] = None,
+    segmenter: Annotated[
+        str | None, typer.Option("--segmenter", metavar="NAME", help="From text to units.")
+    ] = None,
+    placement: Annotated[
+        str | None,
+        typer.Option("--placement", metavar="NAME", help="eq7, or the name of any similarity."),
+    ] = None,
+    sets: Sets = None,
+    preset: Annotated[
+        str | None, typer.Option("--preset", metavar="default|paper", help="Learning values.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would happen; change nothing.")
+    ] = False,
+    as_units: Annotated[
+        bool, typer.Option("--as-units", help="Each document is one thematic unit.")
+    ] = False,
+    bag: Annotated[
+        bool, typer.Option("--bag", help="The input holds units already made: words with counts.")
+    ] = False,
+    rejects: Annotated[
+        Path | None,
+        typer.Option("--rejects", metavar="FILE", help="Write refused items there, with reasons."),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="A refused item makes the exit code 65.")
+    ] = False,
+    config: Config = None,
+    wait: Wait = None,
+    strict_plugins: StrictPlugins = False,
+    no_plugins: NoPlugins = False,
+    as_json: CommandJson = False,
+    quiet: CommandQuiet = False,
+) -> None:
+    """Read newswire and learn from it.
+
+    Running it twice changes nothing; after a kill the same command goes on.
+
+    Example: segapsith ingest wire.jsonl.gz --store wire.db
+    """
+    if as_units and segmenter not in (None, "none"):
+        raise UsageError(f"--as-units and --segmenter {segmenter} say different things")
+    chosen = wiring.settings(
+        store=store, config=config, wait=wait, lang=lang, annotator=annotator,
+        segmenter="none" if as_units else segmenter, placement=placement, preset=preset, sets=sets,
+    )  # fmt: skip
+    with wiring.wire(chosen, strict=strict_plugins, only_own=no_plugins) as wire:
+        inputs = _inputs(wire, sources, format, bag)
+        progress = Progress(not (quiet or as_json))
+        refused = _Rejects(inputs, rejects)
+
+        def watch(summary: RunSummary) -> None:
+            progress.update(
+                f"{summary.read:,} read, {summary.new:,} new, {summary.units:,} units,"
+                f" {summary.domains_new:,} new domains"
+            )
+
+        try:
+            summary = wire.ingest(refused, name=batch, dry_run=dry_run, watch=watch)
+        finally:
+            progress.end()
+            refused.close()
+    if as_json:
+        show_json(summary.as_json())
+    elif not quiet:
+        write(("dry run: " if dry_run else f"run {summary.run}: ") + one_line(summary))
+    raise typer.Exit(_exit_code(inputs, summary, strict))
+
+
+def one_line(summary: RunSummary) -> str:
+    """A summary that a cron mail can carry."""
+    return (
+        f"{summary.read} read, {summary.new} new, {summary.duplicate} duplicate,"
+        f" {summary.corrected} corrected, {summary.rejected} rejected; {summary.units} units"
+        f" ({summary.units_kept} kept), {summary.domains_joined} joined,"
+        f" {summary.domains_new} new domains, {summary.seconds:.1f} s"
+    )
+
+
+def _inputs(wire: Wire, names: list[str], format: str | None, bag: bool) -> Inputs:
+    from segapsith.inputs import Inputs
+
+    kinds = wire.catalogue.names("source") if format is None else [format]
+    if bag and format is None:
+        kinds = ["jsonl"]
+    made = {name: wire.catalogue.make("source", name) for name in kinds}
+    return Inputs(names, made, format or ("jsonl" if bag else None), bag)
+
+
+class _Rejects:
+    """The items of the inputs, with refused ones also written to a file."""
+
+    def __init__(self, inputs: Inputs, path: Path | None) -> None:
+        self._inputs = inputs
+        self.key = inputs.key
+        self._out = None if path is None else path.open("w", encoding="utf-8")
+
+    def items(self) -> Any:
+        from segapsith.model import Reject
+        from segapsith.reception import sound
+
+        for item in self._inputs.items():
+            checked = sound(item)
+            if isinstance(checked, Reject) and self._out is not None:
+                line = {"name": checked.name, "reason": checked.reason}
+                self._out.write(json.dumps(line, ensure_ascii=False) + "\n")
+            yield checked
+
+    def close(self) -> None:
+        if self._out is not None:
+            self._out.close()
+
+
+def _exit_code(inputs: Inputs, summary: RunSummary, strict: bool) -> int:
+    for failure in inputs.failures:
+        say(f"segapsith: {failure}")
+    codes = {failure.exit_code for failure in inputs.failures}
+    if strict and summary.rejected:
+        say(f"segapsith: {summary.rejected} items were refused (--strict)")
+        codes.add(InputError.exit_code)
+    return next((code for code in WORST_FIRST if code in codes), max(codes, default=0))

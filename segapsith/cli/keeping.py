@@ -1,0 +1,199 @@
+"""`status`, `verify`, `backup`, `runs`, `forget`: looking after the store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from segapsith.cli import wiring
+from segapsith.cli.options import CommandJson, CommandQuiet, Config, StorePath, Wait
+from segapsith.cli.output import say, show_json, table, write
+
+__all__ = ["add_to"]
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command("status")(status)
+    app.command("verify")(verify)
+    app.command("backup")(backup)
+    runs = typer.Typer(
+        help="Every change to the store, and back.", rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )  # fmt: skip
+    runs.callback(invoke_without_command=True)(list_runs)
+    runs.command("undo")(undo)
+    app.add_typer(runs, name="runs")
+    app.command("forget")(forget)
+
+
+def status(
+    store: StorePath = None,
+    config: Config = None,
+    as_json: CommandJson = False,
+    quiet: CommandQuiet = False,
+) -> None:
+    """Counts, the digest, the last run.
+
+    Example: segapsith status --json --store wire.db
+    """
+    from segapsith.api import Wire
+
+    chosen = wiring.settings(store=store, config=config)
+    found = Wire(str(chosen["store"]), chosen).status()
+    if as_json:
+        show_json(found)
+    elif not quiet:
+        last = found.pop("last_run")
+        found["languages"] = ", ".join(f"{k} {v}" for k, v in found["languages"].items())
+        for name, value in found.items():
+            write(f"{name:16} {value}")
+        if last:
+            when = last["finished_at"] or last["started_at"]
+            write(f"{'last run':16} {last['id']} {last['command']} {last['status']} {when}")
+
+
+def verify(
+    store: StorePath = None,
+    config: Config = None,
+    as_json: CommandJson = False,
+    quiet: CommandQuiet = False,
+) -> None:
+    """Check the file, the references, and compute every sum and count again.
+
+    Exit code 0 only if the store is sound.
+
+    Example: segapsith verify --store wire.db
+    """
+    from segapsith.api import Wire
+
+    chosen = wiring.settings(store=store, config=config)
+    verdict = Wire(str(chosen["store"]), chosen).verify()
+    if as_json:
+        show_json(
+            {
+                "sound": verdict.sound,
+                "digest": verdict.digest,
+                "checked": verdict.checked,
+                "faults": verdict.faults,
+                "n_faults": verdict.n_faults,
+            }
+        )
+    elif verdict.sound and not quiet:
+        counts = ", ".join(f"{n} {name}" for name, n in verdict.checked.items())
+        write(f"sound: {counts}; digest {verdict.digest}")
+    if not verdict.sound:
+        for fault in verdict.faults:
+            say(f"segapsith: {fault}")
+        say(f"segapsith: {verdict.n_faults} faults; restore the last backup")
+        raise typer.Exit(1)
+
+
+def backup(
+    target: Annotated[Path, typer.Argument(metavar="FILE", help="The copy; must not exist.")],
+    store: StorePath = None,
+    config: Config = None,
+    quiet: CommandQuiet = False,
+) -> None:
+    """A consistent copy of the store while others write.
+
+    Example: segapsith backup wire-monday.db --store wire.db
+    """
+    from segapsith_store import Store
+
+    chosen = wiring.settings(store=store, config=config)
+    with Store.reading(str(chosen["store"])) as kept:
+        kept.backup(target)
+    if not quiet:
+        write(f"{chosen['store']} copied to {target}")
+
+
+def list_runs(
+    context: typer.Context,
+    store: StorePath = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Show at most.")] = None,
+    config: Config = None,
+    as_json: CommandJson = False,
+    quiet: CommandQuiet = False,
+) -> None:
+    """Every run, newest first; `runs undo` takes the last one back.
+
+    Example: segapsith runs --limit 5 --store wire.db
+    """
+    if context.invoked_subcommand is not None:
+        return
+    from segapsith.api import Wire
+
+    chosen = wiring.settings(store=store, config=config)
+    found = Wire(str(chosen["store"]), chosen).runs(limit)
+    if as_json:
+        show_json(found)
+    elif not quiet:
+        table(
+            (
+                (r["id"], r["started_at"], r["command"], r["status"], r["name"], _counts(r))
+                for r in found
+            ),
+            ("run", "started", "command", "status", "name", "what"),
+        )
+
+
+def _counts(run: dict[str, Any]) -> str:
+    counts = {k: v for k, v in run["counts"].items() if k not in ("run", "seconds")}
+    return ", ".join(f"{k} {v}" for k, v in counts.items() if v)
+
+
+def undo(
+    run: Annotated[int | None, typer.Argument(metavar="[RUN]", help="Default: the last.")] = None,
+    store: StorePath = None,
+    config: Config = None,
+    wait: Wait = None,
+    as_json: CommandJson = False,
+    quiet: CommandQuiet = False,
+) -> None:
+    """Take the last run back, exactly.
+
+    Example: segapsith runs undo --store wire.db
+    """
+    chosen = wiring.settings(store=store, config=config, wait=wait)
+    _must_exist(str(chosen["store"]))
+    with wiring.wire(chosen) as wire:
+        result = wire.undo(run)
+    if as_json:
+        show_json(result)
+    elif not quiet:
+        write(
+            f"run {result['run']} undone: {result['documents']} documents gone,"
+            f" {result['restored']} brought back to what they were"
+        )
+
+
+def forget(
+    document: Annotated[str, typer.Argument(metavar="DOCUMENT_ID", help="The document's id.")],
+    store: StorePath = None,
+    config: Config = None,
+    wait: Wait = None,
+    as_json: CommandJson = False,
+    quiet: CommandQuiet = False,
+) -> None:
+    """Take a document out exactly; its text is gone for good.
+
+    Example: segapsith forget en-017 --store wire.db
+    """
+    chosen = wiring.settings(store=store, config=config, wait=wait)
+    _must_exist(str(chosen["store"]))
+    with wiring.wire(chosen) as wire:
+        result = wire.forget(document)
+    if as_json:
+        show_json(result)
+    elif not quiet:
+        heir = f"; {result['successor']} takes its place" if result["successor"] else ""
+        write(f"{document} forgotten: {result['units']} units{heir}")
+
+
+def _must_exist(path: str) -> None:
+    """Commands that change a store do not make one."""
+    from segapsith_store import Store
+
+    Store.reading(path).close()

@@ -1,0 +1,58 @@
+"""From options to objects: the only place where the command line meets the Python API."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from segapsith.cli.output import say
+from segapsith.errors import UsageError
+from segapsith.settings import Settings, read_value, resolve
+
+if TYPE_CHECKING:
+    from segapsith.api import Wire
+    from segapsith.catalogue import Catalogue
+
+__all__ = ["plugins", "settings", "wire"]
+
+
+def settings(
+    *, store: str | None, config: str | None, wait: float | None = None, **flags: Any
+) -> Settings:
+    """The settings that hold, given these flags."""
+    sets = flags.pop("sets", None)
+    return resolve(
+        {"store": store, "wait": wait, **flags}, _pairs(sets or []), file=config
+    )
+
+
+def _pairs(sets: list[str]) -> dict[str, Any]:
+    pairs = {}
+    for entry in sets:
+        name, sign, value = entry.partition("=")
+        if not sign or not name.strip():
+            raise UsageError(f"--set {entry!r} should be NAME=VALUE")
+        pairs[name.strip()] = read_value(value)
+    return pairs
+
+
+def plugins(*, strict: bool = False, only_own: bool = False) -> Catalogue:
+    """The installed plugins; those that cannot be used are named on standard error."""
+    from segapsith.catalogue import load_plugins
+
+    catalogue = load_plugins(only_own=only_own, strict=strict)
+    for problem in catalogue.problems:
+        say(f"segapsith: warning: {problem}")
+    return catalogue
+
+
+def wire(chosen: Settings, *, strict: bool = False, only_own: bool = False) -> Wire:
+    """The store with its engine; nothing is opened yet."""
+    from segapsith.api import Wire
+
+    return Wire(str(chosen["store"]), chosen, plugins(strict=strict, only_own=only_own))
+
+
+def interactive() -> bool:
+    """Whether somebody sits at the terminal."""
+    return sys.stdin.isatty() and sys.stderr.isatty()

@@ -1,0 +1,58 @@
+"""The bundled sample wire, English and French, and the subject of each of its paragraphs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+__all__ = ["LANGS", "domains_of_paragraphs", "gold_of_paragraphs", "lines", "path"]
+
+LANGS = ("en", "fr")
+
+
+def path(lang: str, what: str = "wire") -> Path:
+    """The file of a language: its `wire` or its `gold`."""
+    return Path(str(files(__name__) / f"{what}.{lang}.jsonl"))
+
+
+def lines(lang: str, what: str = "wire") -> list[dict[str, Any]]:
+    """The objects of such a file."""
+    return [json.loads(line) for line in path(lang, what).read_text("utf-8").splitlines()]
+
+
+def gold_of_paragraphs(lang: str) -> list[tuple[str, int, int, str]]:
+    """Each paragraph of the present texts: document, first and last character, subject."""
+    present: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
+    for item, gold in zip(lines(lang), lines(lang, "gold"), strict=True):
+        present[item["id"]] = (item, gold)
+    found = []
+    for uid, (item, gold) in present.items():
+        start = len(item["title"]) + 2
+        for paragraph, subject in zip(item["text"].split("\n\n"), gold["paragraphs"], strict=True):
+            found.append((uid, start, start + len(paragraph), str(subject)))
+            start += len(paragraph) + 2
+    return found
+
+
+def domains_of_paragraphs(
+    paragraphs: Iterable[tuple[str, int, int, str]], assignments: Iterable[Mapping[str, Any]]
+) -> list[tuple[int, str]]:
+    """Domain and subject of each paragraph: the domain of the unit that covers most of it.
+
+    A paragraph in no domain is alone: it gets a negative number of its own.
+    """
+    units: dict[str, list[Mapping[str, Any]]] = {}
+    for row in assignments:
+        units.setdefault(str(row["document"]), []).append(row)
+    result = []
+    for number, (uid, start, end, subject) in enumerate(paragraphs):
+        overlap = [
+            (min(end, row["end"]) - max(start, row["start"]), -row["unit"], row["domain"])
+            for row in units.get(uid, [])
+        ]
+        size, _, domain = max(overlap, default=(0, 0, None))
+        result.append((domain if size > 0 and domain is not None else -1 - number, subject))
+    return result

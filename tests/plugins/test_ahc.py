@@ -1,0 +1,274 @@
+"""Agglomerative clustering: SciPy's linkage as the oracle, and the definition where there are ties."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.cluster.hierarchy import fcluster
+from scipy.cluster.hierarchy import linkage as scipy_linkage
+from scipy.sparse import csr_array
+from scipy.spatial.distance import squareform
+
+from segapsith_plugins._row_algebra import blocks, cosine, in_order, similarity_blocks
+from segapsith_plugins.ahc import (
+    AHC,
+    chosen_merges,
+    condensed_distances,
+    merge_tree,
+    register_clusterers,
+)
+
+quick = settings(max_examples=40, deadline=None)  # kernels compile on first use
+
+LINKAGES = ["single", "complete", "average", "ward"]
+
+
+@st.composite
+def tables(draw):
+    """Small counts with empty rows, empty columns, duplicated and all-equal rows: ties."""
+    n_rows, n_words = draw(st.integers(1, 9)), draw(st.integers(1, 5))
+    counts = draw(arrays(np.int64, (n_rows, n_words), elements=st.integers(0, 3)))
+    if draw(st.booleans()):
+        counts[draw(st.integers(0, n_rows - 1))] = 0
+    if draw(st.booleans()):
+        counts[-1] = counts[0]
+    if draw(st.integers(0, 9)) == 0:
+        counts[:] = counts[0]
+    return counts
+
+
+@st.composite
+def tied_distances(draw):
+    """Condensed distances of few different values, so that most are tied."""
+    n = draw(st.integers(2, 8))
+    values = st.sampled_from([0.0, 0.5, 1.0, 1.5])
+    return draw(arrays(np.float64, n * (n - 1) // 2, elements=values))
+
+
+def united(linkage, square, a, b, sizes):
+    """The distances of the union of a and b to all others, after Lance and Williams."""
+    da, db, dab = square[a], square[b], square[a, b]
+    na, nb = sizes[a], sizes[b]
+    if linkage == "single":
+        return np.minimum(da, db)
+    if linkage == "complete":
+        return np.maximum(da, db)
+    if linkage == "average":
+        return (na * da + nb * db) / (na + nb)
+    squared = (na + sizes) * da**2 + (nb + sizes) * db**2 - sizes * dab**2
+    return np.sqrt(np.maximum(squared / (na + nb + sizes), 0.0))
+
+
+def assert_always_the_closest_pair(tree, distances, linkage):
+    """Each merge of the tree joins two groups than which none are closer, at that height."""
+    n = len(tree) + 1
+    square = np.full((2 * n - 1, 2 * n - 1), np.inf)
+    square[:n, :n] = squareform(distances)
+    np.fill_diagonal(square, np.inf)
+    sizes = np.ones(2 * n - 1)
+    alive = set(range(n))
+    for m, (left, right, height, size) in enumerate(tree):
+        a, b, new = int(left), int(right), n + m
+        assert {a, b} <= alive
+        closest = min(square[i, j] for i in alive for j in alive if i < j)
+        assert height == pytest.approx(square[a, b], abs=1e-9)
+        assert height == pytest.approx(closest, abs=1e-9)
+        with np.errstate(invalid="ignore"):  # what is not alive is infinitely far
+            row = united(linkage, square, a, b, sizes)
+        square[new, list(alive)] = row[list(alive)]
+        square[list(alive), new] = row[list(alive)]
+        sizes[new] = sizes[a] + sizes[b]
+        assert size == sizes[new]
+        alive = (alive - {a, b}) | {new}
+
+
+def blobs(n_blobs, n_rows=60, seed=0):
+    """Rows in well separated directions, and their directions."""
+    rng = np.random.default_rng(seed)
+    labels = np.arange(n_rows) % n_blobs
+    centres = np.eye(n_blobs) * 3
+    return csr_array(centres[labels] + 0.1 * rng.random((n_rows, n_blobs))), labels
+
+
+@pytest.mark.parametrize("linkage", LINKAGES)
+@quick
+@given(st.integers(2, 25), st.integers(0, 2**32 - 1))
+def test_the_tree_is_scipys_where_nothing_is_tied(linkage, n, seed):
+    distances = np.random.default_rng(seed).random(n * (n - 1) // 2)
+    theirs = scipy_linkage(distances, linkage)
+    ours = merge_tree(distances.copy(), linkage)
+    assert np.array_equal(ours[:, [0, 1, 3]], theirs[:, [0, 1, 3]])
+    assert np.allclose(ours[:, 2], theirs[:, 2])
+
+
+@pytest.mark.parametrize("linkage", LINKAGES)
+@quick
+@given(tied_distances())
+def test_where_there_are_ties_every_merge_is_still_one_of_the_closest(linkage, distances):
+    assert_always_the_closest_pair(merge_tree(distances.copy(), linkage), distances, linkage)
+
+
+@quick
+@given(tied_distances())
+def test_heights_of_single_linkage_are_scipys_even_with_ties(distances):
+    theirs = scipy_linkage(distances, "single")[:, 2]
+    assert np.allclose(merge_tree(distances.copy(), "single")[:, 2], theirs)
+
+
+@pytest.mark.parametrize("linkage", LINKAGES)
+@pytest.mark.parametrize("k", [1, 2, 7, 40])
+def test_labels_are_scipys(linkage, k):
+    rows = csr_array(np.random.default_rng(k).random((40, 12)))
+    distances = 1 - cosine(rows, rows)[np.triu_indices(40, 1)]
+    if linkage == "ward":
+        distances = np.sqrt(2 * distances)
+    theirs = fcluster(scipy_linkage(distances, linkage), k, "maxclust")
+    assert np.array_equal(AHC(k=k, linkage=linkage).cluster(rows, None), in_order(theirs))
+
+
+@pytest.mark.parametrize("linkage", LINKAGES)
+def test_a_cut_by_distance_is_scipys(linkage):
+    rows = csr_array(np.random.default_rng(1).random((30, 6)))
+    distances = 1 - cosine(rows, rows)[np.triu_indices(30, 1)]
+    tree = scipy_linkage(distances, linkage)
+    for height in (0.0, *tree[::7, 2] + 1e-9, 9.0):
+        ours = AHC(distance=height, linkage=linkage, distance_from="one-minus").cluster(rows)
+        assert np.array_equal(ours, in_order(fcluster(tree, height, "distance")))
+
+
+@quick
+@given(
+    tables(),
+    st.sampled_from(LINKAGES),
+    st.sampled_from([{}, {"k": 1}, {"k": 3}, {"distance": 0.0}, {"distance": 0.4}]),
+)
+def test_the_promises_are_kept(counts, linkage, cut):
+    rows = csr_array(counts)
+    before = rows.copy()
+    clusterer = AHC(linkage=linkage, **cut)
+    labels = clusterer.cluster(rows, None)
+    assert (rows != before).nnz == 0
+    assert labels.dtype == np.int64
+    assert ((labels == -1) == (counts.sum(axis=1) == 0)).all()
+    kept = labels[labels >= 0]
+    assert list(dict.fromkeys(kept.tolist())) == list(range(kept.max(initial=-1) + 1))
+    if "k" in cut:
+        assert kept.max(initial=-1) + 1 == min(cut["k"], len(kept))
+    assert np.array_equal(labels, clusterer.cluster(rows, None))
+    assert len(clusterer.tree_) == max(len(kept) - 1, 0)
+
+
+@quick
+@given(tables(), st.integers(1, 60))
+def test_blocks_say_what_the_whole_says(counts, budget):
+    rows = csr_array(counts)
+    where = np.flatnonzero(counts.sum(axis=1))
+    whole = cosine(rows[where], rows[where]) if len(where) else np.empty((0, 0))
+    seen = 0
+    for start, found in similarity_blocks(rows, where, cosine, budget=budget):
+        assert start == seen
+        assert found.size <= max(budget, len(where))
+        assert np.allclose(found, whole[start : start + len(found), start:])
+        seen += len(found)
+    assert seen == len(where)
+
+
+def test_a_measure_is_given_the_rows_as_they_came_and_only_half_of_the_pairs():
+    rows = csr_array(np.random.default_rng(0).integers(0, 4, (50, 8)))
+    asked = []
+
+    def compare(left, right):
+        asked.append((left.dtype, left.shape[0], right.shape[0]))
+        return cosine(left, right)
+
+    list(similarity_blocks(rows, np.arange(50), compare, budget=500))
+    assert asked == [(np.int64, 10, width) for width in (50, 40, 30, 20, 10)]
+    assert list(blocks(0, 5)) == []
+
+
+def test_the_tree_needs_no_second_copy_of_the_distances():
+    n = 700
+    distances = np.random.default_rng(0).random(n * (n - 1) // 2)
+    merge_tree(distances[:45].copy())  # compiled before it is measured
+    for linkage in LINKAGES:
+        tracemalloc.start()
+        merge_tree(distances, linkage)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < distances.nbytes / 4
+
+
+def test_similarities_become_distances_as_asked():
+    rows = csr_array(np.eye(3))
+
+    def compare(left, right):
+        return np.full((left.shape[0], right.shape[0]), 1.5) - cosine(left, right)
+
+    where = np.arange(3)
+    assert condensed_distances(rows, where, cosine, "one-minus").tolist() == [1, 1, 1]
+    assert np.allclose(condensed_distances(rows, where, cosine, "euclidean"), 2**0.5)
+    assert condensed_distances(rows, where, compare, "one-minus").tolist() == [0, 0, 0]
+    assert AHC(linkage="ward").distance_from == "euclidean"
+    assert AHC(linkage="average").distance_from == "one-minus"
+
+
+@pytest.mark.parametrize("linkage", LINKAGES)
+@pytest.mark.parametrize("n_blobs", [2, 5, 20])
+def test_the_data_choose_the_cut_where_they_fall_apart(linkage, n_blobs):
+    rows, planted = blobs(n_blobs)
+    assert np.array_equal(AHC(linkage=linkage).cluster(rows, None), in_order(planted))
+
+
+def test_where_nothing_falls_apart_all_is_one():
+    assert AHC().cluster(csr_array(np.eye(6))).tolist() == [0] * 6
+    assert AHC().cluster(csr_array(np.ones((6, 2)))).tolist() == [0] * 6
+    assert AHC().cluster(csr_array(np.eye(2))).tolist() == [0, 0]
+    assert AHC().cluster(csr_array([[0, 3]])).tolist() == [0]
+    assert chosen_merges(np.empty((0, 4))) == 0
+
+
+def test_a_weak_tree_is_cut_into_few():
+    rows = csr_array(np.random.default_rng(0).random((100, 200)) ** 4)
+    assert AHC().cluster(rows).max() < 10
+
+
+@pytest.mark.parametrize("linkage", LINKAGES)
+def test_copies_are_one_height_whatever_rounding_makes_of_them(linkage):
+    copies = np.repeat(np.random.default_rng(0).random((4, 7)), 3, axis=0)
+    lengths = np.linspace(0.1, 3, 12)[:, None]
+    tree = AHC(k=4, linkage=linkage)
+    wanted = tree.cluster(csr_array(copies * lengths)).tolist()
+    assert wanted == np.repeat(np.arange(4), 3).tolist()
+    assert chosen_merges(tree.tree_) >= 8
+    apart = csr_array(np.repeat(np.eye(4), 3, axis=0) * lengths)
+    assert AHC(linkage=linkage).cluster(apart).tolist() == wanted
+
+
+def test_a_measure_that_breaks_its_promise_is_named():
+    rows = csr_array(np.eye(3))
+    with pytest.raises(ValueError, match=r"compare gave shape \(2, 2\); \(3, 3\) is wanted"):
+        AHC(k=2).cluster(rows, lambda left, right: np.eye(2))
+    with pytest.raises(ValueError, match="compare gave a similarity that is not finite"):
+        AHC(k=2).cluster(rows, lambda left, right: np.full((3, 3), np.nan))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"k": 0}, "k=0 should be >= 1"),
+        ({"distance": -1.0}, "distance=-1.0 should be >= 0"),
+        ({"k": 2, "distance": 0.5}, "k=2 and distance=0.5: one cut should be given"),
+        ({"linkage": "median"}, "linkage='median' should be one of single, complete"),
+        ({"distance_from": "log"}, "distance_from='log' should be one of one-minus, euclidean"),
+    ],
+)
+def test_wrong_settings_are_refused(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        AHC(**wrong)
+
+
+def test_it_is_offered_by_name():
+    assert register_clusterers() == {"ahc": AHC}
