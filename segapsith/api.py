@@ -109,9 +109,7 @@ class Wire:
             raise SettingError(f"placement: {error}") from error
         name = str(values["placement"])
         measure = (
-            None
-            if name == "eq7"
-            else self.catalogue.make("similarity", name, own.get("placement"))
+            None if name == "eq7" else self.catalogue.make("similarity", name, own.get("placement"))
         )
         return Learning(
             annotator=self.catalogue.make(

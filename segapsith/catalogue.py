@@ -219,7 +219,9 @@ def _register(
                         [],
                     )
                 elif not callable(factory):
-                    note(f"{hook}: {offered!r} is {type(factory).__name__}, not a factory", [offered])
+                    note(
+                        f"{hook}: {offered!r} is {type(factory).__name__}, not a factory", [offered]
+                    )
                 else:
                     catalogue.offers[kind, str(offered)] = Offer(
                         kind, str(offered), factory, package, version, licence

@@ -8,7 +8,15 @@ from numpy.typing import NDArray
 from segapsith.arrays import Compare
 from segapsith.domains import DomainWords
 from segapsith.knowledge import Counters, Knowledge
-from segapsith.records import Assignment, Batch, DomainRecord, EpochRecord, Event, UnitRecord, VersionRecord
+from segapsith.records import (
+    Assignment,
+    Batch,
+    DomainRecord,
+    EpochRecord,
+    Event,
+    UnitRecord,
+    VersionRecord,
+)
 
 __all__ = ["Contributions"]
 

@@ -28,7 +28,7 @@ Ints = NDArray[np.int64]
 class PlacementSettings:
     """How a unit finds its domain; every field is a choice that the papers leave open."""
 
-    threshold: float = 0.2
+    threshold: float = 0.15
     """A unit joins the best domain from this similarity on."""
     domain_weight: str = "mean-unit-weight"
     """Weight of a word in a domain: `mean-unit-weight` or `occurrence-significance`."""
@@ -331,7 +331,9 @@ class DomainIndex:
         """Takes back a domain that was kept."""
         self._reserve_domain(domain)
         self._n_domains = max(self._n_domains, domain + 1)
-        bag = Bag(sums.words, np.zeros(len(sums.words), np.int32), np.zeros(len(sums.words), np.int32))
+        bag = Bag(
+            sums.words, np.zeros(len(sums.words), np.int32), np.zeros(len(sums.words), np.int32)
+        )
         self._make_room(domain, bag)
         _enter(
             domain,

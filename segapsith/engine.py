@@ -413,9 +413,7 @@ class Engine:
             if 0 < len(annotation.lemmas[i]) <= limits.MAX_WORD_CHARS
         ]
         words = self._numbered(lang, [annotation.lemmas[i] for i in content])
-        units = self._learning.segmenter.segment(
-            annotation, Network(self.knowledge.counters.epoch)
-        )
+        units = self._learning.segmenter.segment(annotation, Network(self.knowledge.counters.epoch))
         firsts = np.searchsorted(content, [unit.first for unit in units])
         lasts = np.searchsorted(content, [unit.last for unit in units])
         return words, list(zip(units, firsts.tolist(), lasts.tolist(), strict=True))
@@ -513,7 +511,9 @@ class Engine:
                 contributions.place(version.lang, unit)
         return heir
 
-    def undo(self, run: int | None = None, versions: Mapping[str, str] | None = None) -> dict[str, Any]:
+    def undo(
+        self, run: int | None = None, versions: Mapping[str, str] | None = None
+    ) -> dict[str, Any]:
         """Takes the last run back; what was learned later from other runs must go first."""
         target = self._undo_target(run)
         number = self._store.begin_run("undo", settings={"run": target}, versions=versions or {})
@@ -599,9 +599,7 @@ class Engine:
                 contributions.place(version.lang, unit)
 
 
-def _chunks(
-    items: Iterable[Document | Reject], size: int
-) -> Iterator[list[Document | Reject]]:
+def _chunks(items: Iterable[Document | Reject], size: int) -> Iterator[list[Document | Reject]]:
     """Batches cut by the input: every `size` items, whatever they turn out to be."""
     iterator = iter(items)
     while chunk := list(itertools.islice(iterator, size)):

@@ -68,7 +68,9 @@ class Inputs:
     def _ready(item: Document | Reject) -> Document | Reject:
         """A unit that was made elsewhere; a text is not one."""
         if isinstance(item, Document) and item.bag is None:
-            return Reject(item.uid or "(no id)", "it has no `words` (word to count), as --bag wants")
+            return Reject(
+                item.uid or "(no id)", "it has no `words` (word to count), as --bag wants"
+            )
         return item
 
     def _named(self, name: str) -> Iterator[Document | Reject]:

@@ -83,7 +83,9 @@ class Knowledge:
         times = counts.astype(np.int32)
         if self._importance == "significance":
             # the paper's weight is the word's own; how often it occurs is the other factor of eq. 7
-            return Bag(numbers, times, unit_weights(np.ones_like(times), self.importance(lang, numbers)))
+            return Bag(
+                numbers, times, unit_weights(np.ones_like(times), self.importance(lang, numbers))
+            )
         return Bag(numbers, times, unit_weights(times, self.importance(lang, numbers)))
 
     def accept(self) -> int:

@@ -53,7 +53,9 @@ class Document:
         >>> Document(title="Flood", body="The river rose.").text
         'Flood\\n\\nThe river rose.'
         """
-        return f"{self.title}\n\n{self.body}" if self.title and self.body else self.title or self.body
+        return (
+            f"{self.title}\n\n{self.body}" if self.title and self.body else self.title or self.body
+        )
 
 
 @dataclass(frozen=True, slots=True)

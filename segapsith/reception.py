@@ -77,9 +77,7 @@ class Reception:
 
     def _correction(self, document: Document, digest: str, present: DocumentRecord) -> Arrival:
         ordinal = present.ordinal if present.ordinal is not None else self._accept()
-        record = replace(
-            present, version=present.version + 1, duplicate_of=None, ordinal=ordinal
-        )
+        record = replace(present, version=present.version + 1, duplicate_of=None, ordinal=ordinal)
         self._enter(record, digest)
         return Arrival(document, digest, record, present, accepted=present.ordinal is None)
 
@@ -130,7 +128,9 @@ def _sound_bag(document: Document, name: str) -> Document | Reject:
         if not isinstance(count, int) or isinstance(count, bool) or count < 1:
             return Reject(name, f"the count of {word!r} is {count!r}, not a whole number from 1 on")
         if not word or len(word) > limits.MAX_WORD_CHARS:
-            return Reject(name, f"{word[:40]!r} is not a word of 1 to {limits.MAX_WORD_CHARS} characters")
+            return Reject(
+                name, f"{word[:40]!r} is not a word of 1 to {limits.MAX_WORD_CHARS} characters"
+            )
     if not bag:
         return Reject(name, "it has no words")
     if sum(bag.values()) > limits.MAX_BAG_WORDS:

@@ -193,7 +193,9 @@ class CheckedAnnotator(_Checked):
         if flags.shape != (n_tokens,) or flags.dtype != np.bool_:
             raise wrong(f"content should be {n_tokens} booleans")
         sentences = _array(found.sentences, (len(found.sentences), 2))
-        if sentences is None or (len(sentences) and not 0 <= sentences.min() <= sentences.max() <= length):
+        if sentences is None or (
+            len(sentences) and not 0 <= sentences.min() <= sentences.max() <= length
+        ):
             raise wrong("sentences should be pairs of characters inside the text")
         if any(type(lemma) is not str for lemma in found.lemmas):
             raise wrong("lemmas should be strings")
@@ -209,9 +211,7 @@ class CheckedSegmenter(_Checked):
         units: list[Unit] = []
         most = max(1, len(annotation.lemmas))
         with time_limit(self.who, "segment", limit):
-            found = _iterator(
-                self.who, "segment", lambda: self.plugin.segment(annotation, network)
-            )
+            found = _iterator(self.who, "segment", lambda: self.plugin.segment(annotation, network))
             while len(units) <= most:
                 with _named(self.who, "segment"):
                     unit = next(found, None)
@@ -277,7 +277,8 @@ class CheckedSimilarity(_Checked):
             low, high = self.plugin.bounds
             if lowest < low - TOLERANCE or highest > high + TOLERANCE:
                 raise self.who.error(
-                    "compare", f"returned {lowest:g}…{highest:g}, outside its bounds {low:g}…{high:g}"
+                    "compare",
+                    f"returned {lowest:g}…{highest:g}, outside its bounds {low:g}…{high:g}",
                 )
             if left is right and np.abs(values - values.T).max() > TOLERANCE:
                 raise self.who.error("compare", "is not symmetric")

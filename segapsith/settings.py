@@ -42,7 +42,7 @@ SETTINGS: dict[str, Setting] = {
         Setting("annotator", "simplemma", "from text to lemmas"),
         Setting("segmenter", "paragraphs", "from text to thematic units"),
         Setting("placement", "eq7", "how a unit finds its domain: eq7, or any similarity"),
-        Setting("threshold", 0.2, "similarity from which a unit joins a domain"),
+        Setting("threshold", 0.15, "similarity from which a unit joins a domain"),
         Setting(
             "domain_weight",
             "mean-unit-weight",
@@ -51,10 +51,10 @@ SETTINGS: dict[str, Setting] = {
         ),
         Setting("min_weight", 0.03, "words of a domain that weigh less are not compared"),
         Setting("count", "units", "what an occurrence is", ("units", "tokens")),
-        Setting("prefilter", "none", "compare all, or what eq. 6 activates", ("none", "activation")),
         Setting(
-            "importance", "rarity", "what makes a word telling", ("rarity", "significance")
+            "prefilter", "none", "compare all, or what eq. 6 activates", ("none", "activation")
         ),
+        Setting("importance", "rarity", "what makes a word telling", ("rarity", "significance")),
         Setting("batch_size", 200, "items of one transaction"),
         Setting("stable", 15, "units from which a domain is called stable"),
         Setting(

@@ -139,9 +139,7 @@ def _linked(links: compare.Links[int, int]) -> dict[str, Any]:
     }
 
 
-def _groups(
-    learned: LearnedUnits, labels: NDArray[np.int64]
-) -> compare.Profiles[int]:
+def _groups(learned: LearnedUnits, labels: NDArray[np.int64]) -> compare.Profiles[int]:
     """Groups of units as weighted words, by the formula of the domains."""
     weights, occurrences = _profile(learned, labels)
     ids = tuple(int(label) for label in np.unique(labels[labels >= 0]))
@@ -152,9 +150,7 @@ def _profile(learned: LearnedUnits, labels: NDArray[np.int64]) -> tuple[Rows, Ro
     """Mean weight and number of units of each word, one row a group in ascending order."""
     inside = np.flatnonzero(labels >= 0)
     groups, place = np.unique(labels[inside], return_inverse=True)
-    gather = csr_array(
-        (np.ones(len(inside)), (place, inside)), shape=(len(groups), len(labels))
-    )
+    gather = csr_array((np.ones(len(inside)), (place, inside)), shape=(len(groups), len(labels)))
     sizes = np.asarray(gather.sum(axis=1)).ravel()
     present = learned.counts.copy()
     present.data = np.ones(len(present.data))

@@ -63,6 +63,4 @@ class Vocabulary:
 
     def since(self, number: int) -> list[tuple[int, str, str]]:
         """What was numbered from `number` on: (number, language, word)."""
-        return [
-            (n, self._langs[n], self._words[n]) for n in range(number, len(self._words))
-        ]
+        return [(n, self._langs[n], self._words[n]) for n in range(number, len(self._words))]

@@ -46,7 +46,9 @@ def rarity(n_documents: int, frequency: NDArray[np.int64]) -> NDArray[np.float64
 
     Positive always; the same for every word as long as nothing has been seen.
     """
-    ratio: NDArray[np.float64] = np.log((n_documents + 2.0) / (np.minimum(frequency, n_documents) + 1.0))
+    ratio: NDArray[np.float64] = np.log(
+        (n_documents + 2.0) / (np.minimum(frequency, n_documents) + 1.0)
+    )
     return ratio
 
 

@@ -48,7 +48,7 @@ MICRO = 20
 MICRO_CELLS = 2**25
 """Word sums that the micro-clusters may take: 256 MB for each of two tables."""
 TRIALS = 2**16
-"""Random moves that are drawn at once."""
+"""Random moves that are drawn at once, at most."""
 HOPE = 0.5
 """Share of what is missing that a sweep must gain for the next one to be worth its time."""
 ATTEMPTS = 20
@@ -180,13 +180,14 @@ def random_moves(
     """
     cold = temperature / 1000
     budget = partition.n_units * partition.k
+    size = min(TRIALS, max(patience, 64))
     rejected = tried = 0
     while True:
-        units = rng.integers(partition.n_units, size=TRIALS)
-        clusters = rng.integers(partition.k - 1, size=TRIALS)
-        made = np.flatnonzero(partition.trials(units, clusters, rng.random(TRIALS), temperature))
-        rejected = TRIALS - 1 - int(made[-1]) if len(made) else rejected + TRIALS
-        tried += TRIALS
+        units = rng.integers(partition.n_units, size=size)
+        clusters = rng.integers(partition.k - 1, size=size)
+        made = np.flatnonzero(partition.trials(units, clusters, rng.random(size), temperature))
+        rejected = size - 1 - int(made[-1]) if len(made) else rejected + size
+        tried += size
         if temperature > 0:
             while tried >= budget:
                 tried -= budget

@@ -355,7 +355,7 @@ class _CoSimilarity:
         self._words = self._chain("words", self.iterations - 1, by_row, by_word, self._known)
         if self.prune > 0:
             last, self._threshold = self._step(by_row, self._words)
-            if last.nbytes <= self.word_memory and self._threshold <= 1 and not self.psd:
+            if last.nbytes <= self.word_memory and not self._passes_one and not self.psd:
                 self._last = last
 
     def compare(self, left: Rows, right: Rows) -> Matrix:
@@ -383,7 +383,7 @@ class _CoSimilarity:
             similar[_same_pairs(left, right)] = 1.0
         if self._threshold > 0:
             pruned = similar < self._threshold - self._tie
-            if self._threshold > 1:
+            if self._passes_one:
                 pruned[_same_pairs(left, right)] = False  # a row and itself: never pruned
             similar[pruned] = 0.0
         return similar
@@ -443,6 +443,11 @@ class _CoSimilarity:
     @property
     def _root(self) -> float:
         return 1.0 if math.isinf(self.k) else 1.0 / self.k
+
+    @property
+    def _passes_one(self) -> bool:
+        """Whether the threshold would prune a row's similarity to itself."""
+        return self._threshold > 1 + self._tie
 
     @property
     def _unit_steps(self) -> bool:

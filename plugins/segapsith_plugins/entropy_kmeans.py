@@ -64,8 +64,8 @@ def conditional_entropy(counts: Rows, labels: NDArray[np.integer]) -> float:
     Rows with a negative label are left out. One cluster for all gives H(W), one for each
     row gives H_TU, and every partition lies between the two.
 
-    >>> conditional_entropy(csr_array([[1, 1, 0], [0, 0, 5]]), np.array([0, 1])) / math.log(2)
-    0.2857142857142857
+    >>> round(conditional_entropy(csr_array([[1, 1, 0], [0, 0, 6]]), np.array([0, 1])), 6)
+    0.173287
     """
     clean, labels = canonical(counts), np.asarray(labels)
     kept = np.flatnonzero(labels >= 0)
@@ -130,8 +130,8 @@ class EntropyKMeans:
     `batch` begins (default: a fortieth of a mean cluster).
 
     After `cluster`: `entropy_` in nats, `entropies_` (of each start, when they were compared)
-    and `move_`, the best single move left, whose `change` is >= 0 where the result is
-    certified.
+    and `move_`, the best single move left, whose `change` is not below 0, but for rounding,
+    where the result is certified: see `is_single_move_optimum`.
     """
 
     def __init__(
@@ -204,9 +204,8 @@ class EntropyKMeans:
         self.entropy_ = conditional_entropy(units, labels)
         full = spread(labels, where, rows.shape[0])
         left = best_move(units, full[where], k)
-        self.move_ = Move(
-            int(where[left.unit]) if left.unit >= 0 else -1, left.cluster, left.change
-        )
+        unit = int(where[left.unit]) if left.unit >= 0 else -1
+        self.move_ = Move(unit, left.cluster, left.change)
         return full
 
     def _search(self, units: Rows, k: int) -> Labels:

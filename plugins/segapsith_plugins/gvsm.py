@@ -13,6 +13,14 @@ No terms × terms matrix exists anywhere: a row of W is what one reference docum
 with each compared row, minus (for the last two) what the mean reference document has. A factor
 that is the same for all rows, as 1/√(n_c-1), does not change a cosine and is left out.
 
+Settings of the four:
+
+- `reference`: the documents Q, rows × the same words; None takes the learned rows.
+- `sample`: share of the reference documents to draw, with replacement, each with
+  probability |W_i|² / ‖W‖², and weighted so that the products keep their mean (S3 5, with
+  both norms squared, as they have to be); None takes all. `seed` starts the drawing.
+- `precision="single"`: float32 products, half the time and memory, about six digits.
+
 lsi-cov and pca-cov project the columns of gvsm-cov's W on its leading directions.
 """
 
@@ -87,12 +95,6 @@ def _column_scatter(rows: Rows, mean: Matrix) -> Matrix:
 
 class _Gvsm:
     """One line of W for each reference document; compare is the cosine between columns of W.
-
-    - `reference`: the documents Q, rows × the same words; None takes the learned rows.
-    - `sample`: share of the reference documents to draw, with replacement, each with
-      probability |W_i|² / ‖W‖², and weighted so that the products keep their mean (S3 5, with
-      both norms squared, as they have to be); None takes all. `seed` starts the drawing.
-    - `precision="single"`: float32 products, half the time and memory, about six digits.
 
     Words that the reference documents do not have count for nothing, and a row of which W
     keeps nothing (empty, only unknown words, or for the centred models the same company with
@@ -228,28 +230,40 @@ def _squares(rows: Floats) -> Matrix:
 
 
 class GvsmAssc(_Gvsm):
-    """Association: words are near if they occur together (S3 eq. 6)."""
+    """Association: words are near if they occur together (S3 eq. 6).
+
+    Settings: `reference`, `sample`, `seed`, `precision`; see the top of this module.
+    """
 
     centred: ClassVar[bool] = False
     normalised: ClassVar[bool] = False
 
 
 class GvsmAsscN(_Gvsm):
-    """Normalised association: the cosine between words (S3 eq. 7)."""
+    """Normalised association: the cosine between words (S3 eq. 7).
+
+    Settings: `reference`, `sample`, `seed`, `precision`; see the top of this module.
+    """
 
     centred: ClassVar[bool] = False
     normalised: ClassVar[bool] = True
 
 
 class GvsmCov(_Gvsm):
-    """Covariance of words (S3 eq. 8)."""
+    """Covariance of words (S3 eq. 8).
+
+    Settings: `reference`, `sample`, `seed`, `precision`; see the top of this module.
+    """
 
     centred: ClassVar[bool] = True
     normalised: ClassVar[bool] = False
 
 
 class GvsmPcorr(_Gvsm):
-    """Pearson correlation of words (S3 eq. 9, without its spurious factor)."""
+    """Pearson correlation of words (S3 eq. 9, without its spurious factor).
+
+    Settings: `reference`, `sample`, `seed`, `precision`; see the top of this module.
+    """
 
     centred: ClassVar[bool] = True
     normalised: ClassVar[bool] = True

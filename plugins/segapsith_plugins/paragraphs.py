@@ -27,7 +27,7 @@ class Paragraphs:
     goes with the one before it; the first, with the one after it.
     """
 
-    def __init__(self, *, min_words: int = 8) -> None:
+    def __init__(self, *, min_words: int = 20) -> None:
         if min_words < 1:
             raise ValueError(f"min_words={min_words} should be >= 1")
         self.min_words = min_words
@@ -54,5 +54,5 @@ class Paragraphs:
 
 
 @hookimpl
-def register_segmenters() -> Mapping[str, type[Whole] | type[Paragraphs]]:
+def register_segmenters() -> Mapping[str, type[Whole | Paragraphs]]:
     return {"none": Whole, "paragraphs": Paragraphs}

@@ -38,10 +38,11 @@ __all__ = ["SimplemmaWords"]
 _INSIDE = r"\w\u0300-\u036f\u00ad\u200b-\u200d\u2060"  # letters, accents of their own, hidden signs
 _CHUNK = re.compile(
     rf"""(
-      [^\W\d_]\.(?:-?[^\W\d_]\.)+                       # U.S., J.-C., e.g.
-    | [^\W_][{_INSIDE}]*+
-      (?:(?:[-‐‑'’ʼ‘`´&]|(?<=\d)[.,](?=\d))[^\W_][{_INSIDE}]*+)*+   # vice-president, l'homme, 5.93
-    )""",
+    [^\W_](?:
+      \.(?<!\d\.)(?:-?[^\W\d_]\.)+                          # U.S., J.-C., e.g.
+    | [{_INSIDE}]*+
+      (?:(?:[-‐‑'’ʼ‘`´&]|(?<=\d)[.,](?=\d))[^\W_][{_INSIDE}]*+)*+  # vice-president, l'homme, 5.93
+    ))""",
     re.VERBOSE,
 )
 
@@ -55,6 +56,10 @@ class Word(NamedTuple):
     content: bool
 
 
+_LONGEST = 100
+"""Characters of a chunk that may be a compound; a longer one is cut at every sign."""
+
+_LETTERS = re.compile(rf"[^\W_][{_INSIDE}]*+")
 _APOSTROPHE = re.compile("['’ʼ‘`´]")
 _PART = re.compile("[^-‐‑_]+")
 
@@ -83,6 +88,7 @@ class _Reader:
         self.lang = lang
         self.lemmas = Lemmas(lang)
         self.stops = stop_list(lang)
+        self._known: dict[str, tuple[str, bool]] = {}
         self.read = self._english if lang == "en" else self._french
 
     def __call__(self, chunk: str) -> list[Word]:
@@ -92,16 +98,21 @@ class _Reader:
             if chunk in _UNITED_STATES:
                 return [Word(0, len(chunk), "usa", True)]
             return [self._word(chunk, 0, len(chunk))]
+        if len(chunk) > _LONGEST:
+            return [self._word(chunk, *match.span()) for match in _LETTERS.finditer(chunk)]
         if chunk[-1] == ".":  # the pattern ends a chunk with a dot only for an acronym
             return [self._acronym(chunk)]
         return self.read(chunk)
 
     def _word(self, chunk: str, start: int, end: int) -> Word:
         form = normal(chunk[start:end])
-        told = len(form) > 1 and not form[0].isdigit()  # a letter or a number stands for itself
-        lemma = self.lemmas.of(form) if told else form or chunk[start:end]
-        content = is_content(form) and not self.stops.stops(form, lemma)
-        return Word(start, end, lemma, content)
+        if form not in self._known:  # Shares, SHARES and shares are told once
+            # A letter, a number and what is too long for a word are their own lemmas.
+            told = 1 < len(form) <= _LONGEST and not form[0].isdigit()
+            lemma = self.lemmas.of(form) if told else form or chunk[start:end]
+            content = is_content(form) and not self.stops.stops(form, lemma)
+            self._known[form] = (lemma, content)
+        return Word(start, end, *self._known[form])
 
     def _acronym(self, chunk: str) -> Word:
         if chunk in _UNITED_STATES:
@@ -398,7 +409,7 @@ def _standing(chunk: str, lang: str) -> tuple[Before, After]:
     """
     if chunk.isdecimal():
         return Before.OTHER, After.DIGIT
-    form = normal(chunk)
+    form = normal(chunk if len(chunk) <= _LONGEST else chunk[:1] + chunk[-1:])
     tail = form[max(form.rfind("-"), form.rfind("'")) + 1 :]
     before = Before.WORD if len(chunk) > 2 and chunk[-1].islower() else Before.OTHER
     if tail in _NUMBERED:
@@ -412,9 +423,9 @@ def _standing(chunk: str, lang: str) -> tuple[Before, After]:
     head = form.split("'", 1)[0]
     if chunk[0].isdigit():
         after = After.DIGIT
-    elif chunk[0].islower():
+    elif chunk[0].islower() and not chunk[1:2].isupper():  # iPhone may open a sentence
         after = After.LOWER
-    elif not chunk[0].isupper():
+    elif chunk[0].upper() == chunk[0].lower():
         after = After.OTHER
     else:
         after = After.OPENER if head in _OPENERS[lang] else After.CAPITAL
@@ -447,6 +458,7 @@ _DATELINE = re.compile(
     r"|,? \((?:AFP|AP|Reuters?|REUTERS?|UPI|ANSA|DPA|dpa|Xinhua|TASS|Belga|ATS)\))"
     r" ?(?:--|[-–—])(?=\s)"
 )
+_PLACE_WORDS = _set("de du des la le les l d en et sur sous lès of and the al el am")
 _HEAD = 160
 
 
@@ -455,7 +467,9 @@ def _dateline(text: str, start: int, end: int) -> tuple[int, int] | None:
     head = text[start : min(start + _HEAD, end)]
     if "-" in head or "–" in head or "—" in head:
         match = _DATELINE.match(head)
-        if match and match["place"][0].isupper():
+        if match and all(
+            word[0].isupper() or word in _PLACE_WORDS for word in match["place"].split()
+        ):
             return start, start + match.end()
     return None
 
@@ -475,8 +489,12 @@ def _addresses(text: str) -> Iterator[tuple[int, int]]:
 _MOST_FORMS = 1 << 20
 """Forms remembered for one language before the table is begun anew."""
 
-_AHEAD = 64
-"""Documents read together if they are all there already; a stream is read one by one."""
+_AHEAD = 256
+_MOST_TEXT = 1 << 20
+"""Documents, and their characters, that are read together if they are all there already.
+
+A stream is read one by one: whoever sends it may count on what has been taken from it.
+"""
 
 _BETWEEN = "\n\n"
 """Stands between two documents that are read together, and no chunk reaches over it."""
@@ -511,16 +529,18 @@ class SimplemmaWords:
         """One annotation for each document, in order."""
         ahead = _AHEAD if isinstance(documents, Sequence) else 1
         group: list[_Read] = []
+        n_characters = 0
         for document in documents:
             text = document.text
             read = _Read(document, text, language(document.lang, self.lang), not text.islower())
-            if group and (len(group) >= ahead or group[0][2:] != read[2:]):
+            if group and group[0][2:] != read[2:]:
                 yield from self._annotations(group, lexicon)
-                group = []
+                group, n_characters = [], 0
             group.append(read)
-            if ahead == 1:
+            n_characters += len(text)
+            if len(group) >= ahead or n_characters > _MOST_TEXT:
                 yield from self._annotations(group, lexicon)
-                group = []
+                group, n_characters = [], 0
         yield from self._annotations(group, lexicon)
 
     def _terms_of(self, lexicon: Lexicon, lang: str) -> Terms:

@@ -39,7 +39,9 @@ Wait = Annotated[
 ]
 MinUnits = Annotated[
     int | None,
-    typer.Option("--min-units", min=1, help="Only domains of at least so many units (15 = stable)."),
+    typer.Option(
+        "--min-units", min=1, help="Only domains of at least so many units (15 = stable)."
+    ),
 ]
 Sets = Annotated[
     list[str] | None,

@@ -108,9 +108,7 @@ def _demo(
     no_plugins: bool,
     demonstrate: Any,
 ) -> dict[str, Any]:
-    chosen = wiring.settings(
-        store=path, config=config, annotator=annotator, segmenter=segmenter
-    )
+    chosen = wiring.settings(store=path, config=config, annotator=annotator, segmenter=segmenter)
     page = output or Path(path).with_suffix(".html")
     wire: Wire
     with wiring.wire(chosen, only_own=no_plugins) as wire:

@@ -21,9 +21,7 @@ def settings(
 ) -> Settings:
     """The settings that hold, given these flags."""
     sets = flags.pop("sets", None)
-    return resolve(
-        {"store": store, "wait": wait, **flags}, _pairs(sets or []), file=config
-    )
+    return resolve({"store": store, "wait": wait, **flags}, _pairs(sets or []), file=config)
 
 
 def _pairs(sets: list[str]) -> dict[str, Any]:

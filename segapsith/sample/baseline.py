@@ -49,9 +49,7 @@ def single_pass(rows: csr_array, threshold: float) -> list[int]:
     return labels
 
 
-def best_single_pass(
-    bags: Sequence[Sequence[str]], classes: Sequence[str]
-) -> tuple[float, float]:
+def best_single_pass(bags: Sequence[Sequence[str]], classes: Sequence[str]) -> tuple[float, float]:
     """B-cubed F1 and threshold of the best single pass, its threshold chosen with the gold."""
     rows = tf_idf(bags)
     return max((bcubed(single_pass(rows, t), classes).f1, t) for t in THRESHOLDS)

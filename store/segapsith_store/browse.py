@@ -55,9 +55,7 @@ def status(store: Store) -> dict[str, Any]:
             "store": store.path,
             "schema": SCHEMA,
             "digest": digest(store),
-            "documents": store.number(
-                "SELECT count(*) FROM documents WHERE duplicate_of IS NULL"
-            ),
+            "documents": store.number("SELECT count(*) FROM documents WHERE duplicate_of IS NULL"),
             "duplicates": store.number(
                 "SELECT count(*) FROM documents WHERE duplicate_of IS NOT NULL"
             ),
@@ -372,7 +370,6 @@ def units(store: Store) -> Iterator[dict[str, Any]]:
                 for w, c in zip(bag.words.tolist(), bag.counts.tolist(), strict=True)
             },
         }
-
 
 
 def learned_units(store: Store, lang: str | None = None) -> LearnedUnits:

@@ -298,7 +298,6 @@ TABLES = (
 )
 
 
-
 def _full_text(table: str, first: str, second: str) -> tuple[str, ...]:
     """An index of two columns and the triggers that keep it in step with its table."""
     enter = (
@@ -310,7 +309,7 @@ def _full_text(table: str, first: str, second: str) -> tuple[str, ...]:
         f" VALUES ('delete', old.id, old.{first}, old.{second});"
     )
     return (
-        f'CREATE VIRTUAL TABLE "{table}_fts" USING fts5 ({first}, {second}, content=\'{table}\','
+        f"CREATE VIRTUAL TABLE \"{table}_fts\" USING fts5 ({first}, {second}, content='{table}',"
         " content_rowid='id', tokenize='unicode61 remove_diacritics 2')",
         f'CREATE TRIGGER "{table}_enter" AFTER INSERT ON "{table}" BEGIN {enter} END',
         f'CREATE TRIGGER "{table}_leave" AFTER DELETE ON "{table}" BEGIN {leave} END',

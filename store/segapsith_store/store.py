@@ -33,7 +33,7 @@ __all__ = ["Store"]
 
 _DOCUMENT = "id, uid, ordinal, version, duplicate_of, run"
 _UNIT = (
-    "u.id, u.document, u.version, u.position, u.start, u.\"end\", u.first_word, u.n_words,"
+    'u.id, u.document, u.version, u.position, u.start, u."end", u.first_word, u.n_words,'
     " u.cohesion, u.kept, u.epoch, u.words"
 )
 _ASSIGNMENT = "a.domain, a.score, a.runner_up, a.runner_up_score, a.run"
@@ -145,9 +145,7 @@ class Store:
 
     def words(self) -> Iterator[tuple[int, str, str, int, int]]:
         """Every word: id, language, word, documents, occurrences; by id."""
-        yield from self.rows(
-            "SELECT id, lang, word, documents, occurrences FROM words ORDER BY id"
-        )  # type: ignore[misc]  # the columns have these types
+        yield from self.rows("SELECT id, lang, word, documents, occurrences FROM words ORDER BY id")  # type: ignore[misc]  # the columns have these types
 
     def languages(self) -> dict[str, tuple[int, int]]:
         return {
@@ -163,9 +161,7 @@ class Store:
         ):
             uid, lang, label, named, status, locked, top, words, n_units, run = row
             sums = arrays.domain_from(words, n_units)
-            yield DomainRecord(
-                uid, lang, label, bool(named), status, bool(locked), top, sums, run
-            )
+            yield DomainRecord(uid, lang, label, bool(named), status, bool(locked), top, sums, run)
 
     def frozen_arrays(self, name: str) -> EpochRecord | None:
         """What the clock froze last under this name."""

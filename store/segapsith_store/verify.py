@@ -160,9 +160,7 @@ def _units(store: Store, checked: dict[str, int]) -> Iterator[str]:
     checked["units"] = n_units
 
 
-def _unit_faults(
-    number: int, blob: bytes, words: NDArray[np.int32], n_words: int
-) -> Iterator[str]:
+def _unit_faults(number: int, blob: bytes, words: NDArray[np.int32], n_words: int) -> Iterator[str]:
     if len(words) != n_words:
         yield f"unit {number}: its words go beyond its text"
         return

@@ -88,7 +88,7 @@ def test_compare_is_the_papers_matrix(m, k, prune, iterations):
     sim = ChiSim(k=k, prune=prune, iterations=iterations)
     sim.learn(csr_array(m))
     sr, sc = naive(m, k, prune, iterations)
-    if sim._threshold > 1 and has_copies(m):  # a copy is kept where the paper's is pruned
+    if sim._threshold > 1 + 1e-12 and has_copies(m):  # a copy is kept where the paper's is pruned
         return
     np.testing.assert_allclose(sim.compare(csr_array(m), csr_array(m)), expected(m, sr), atol=1e-9)
     np.testing.assert_allclose(sim.columns(), sc, atol=1e-9)
@@ -114,7 +114,7 @@ def test_pruning_may_leave_out_the_zeros(m, prune, iterations):
     sim = ChiSim(k=1, prune=prune, iterations=iterations, prune_population="nonzero")
     sim.learn(csr_array(m))
     sr, _ = naive(m, 1, prune, iterations, population="nonzero")
-    if not (sim._threshold > 1 and has_copies(m)):
+    if not (sim._threshold > 1 + 1e-12 and has_copies(m)):
         found = sim.compare(csr_array(m), csr_array(m))
         np.testing.assert_allclose(found, expected(m, sr), atol=1e-9)
 
@@ -253,6 +253,15 @@ def test_a_new_word_is_like_itself_only():
     found = sim.compare(wide, wide)
     assert found[0, 1] == 0
     assert found[0, 2] == pytest.approx(1 / math.sqrt(2))
+
+
+def test_a_threshold_above_one_spares_a_row_and_itself():
+    rows = csr_array([[1.0, 1.0], [0.0, 1.0]])
+    sim = ChiSim(k=1, prune=0.5, iterations=1)
+    sim.learn(rows)
+    sim.restore({**sim.state(), "threshold": np.array(1.1)})
+    np.testing.assert_allclose(sim.compare(rows, rows), np.eye(2), atol=1e-12)
+    np.testing.assert_allclose(sim.compare(rows[:1], rows), [[1, 0]], atol=1e-12)
 
 
 def test_the_scale_of_a_row_does_not_matter_even_when_it_is_extreme():
