@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from importlib.metadata import version as version_of
 from types import TracebackType
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 from segapsith import validation
 from segapsith.catalogue import Catalogue, load_plugins
@@ -54,7 +54,7 @@ class Wire:
         self._writer: Store | None = None
         self._engine: Engine | None = None
 
-    def __enter__(self) -> Wire:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

@@ -171,9 +171,9 @@ def _origin(point: EntryPoint) -> tuple[str, str]:
     distribution = _distribution(point)
     if distribution is None:
         return "", ""
-    about = distribution.metadata
-    licence = about.get("License-Expression") or about.get("License") or ""
-    return distribution.version, str(licence).splitlines()[0] if licence else ""
+    about = distribution.metadata.json
+    licence = str(about.get("license_expression") or about.get("license") or "")
+    return distribution.version, licence.splitlines()[0] if licence else ""
 
 
 def _register(

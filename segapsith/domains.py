@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from segapsith.weighting import SCALE
 __all__ = ["Bag", "DomainIndex", "DomainWords", "Placement", "PlacementSettings"]
 
 Ints = NDArray[np.int64]
+Array = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,25 +102,25 @@ class DomainIndex:
     def __init__(self, settings: PlacementSettings | None = None) -> None:
         self.settings = settings or PlacementSettings()
         # domains: a stretch of the pool each, with room to grow
-        self._start = np.zeros(16, dtype=np.int64)
-        self._length = np.zeros(16, dtype=np.int64)
-        self._room = np.zeros(16, dtype=np.int64)
-        self.n_units = np.zeros(16, dtype=np.int64)
-        self._open = np.zeros(16, dtype=np.bool_)
-        self._total_weight = np.zeros(16, dtype=np.int64)
-        self._total_occurrences = np.zeros(16, dtype=np.int64)
-        self._pool_words = np.zeros(1024, dtype=np.int32)
-        self._pool = np.zeros((1024, 2), dtype=np.int64)  # occurrences, weights
+        self._start: Array = np.zeros(16, dtype=np.int64)
+        self._length: Array = np.zeros(16, dtype=np.int64)
+        self._room: Array = np.zeros(16, dtype=np.int64)
+        self.n_units: Array = np.zeros(16, dtype=np.int64)
+        self._open: Array = np.zeros(16, dtype=np.bool_)
+        self._total_weight: Array = np.zeros(16, dtype=np.int64)
+        self._total_occurrences: Array = np.zeros(16, dtype=np.int64)
+        self._pool_words: Array = np.zeros(1024, dtype=np.int32)
+        self._pool: Array = np.zeros((1024, 2), dtype=np.int64)  # occurrences, weights
         self._pool_used = 0
         # words: a stretch of postings each
-        self._post_start = np.zeros(1024, dtype=np.int64)
-        self._post_length = np.zeros(1024, dtype=np.int64)
-        self._post_room = np.zeros(1024, dtype=np.int64)
-        self._postings = np.zeros((1024, 2), dtype=np.int32)  # domain, position within it
+        self._post_start: Array = np.zeros(1024, dtype=np.int64)
+        self._post_length: Array = np.zeros(1024, dtype=np.int64)
+        self._post_room: Array = np.zeros(1024, dtype=np.int64)
+        self._postings: Array = np.zeros((1024, 2), dtype=np.int32)  # domain, position within it
         self._postings_used = 0
         self._significance = np.zeros(0, dtype=np.int64)
-        self._sums = np.zeros((16, 5), dtype=np.int64)
-        self._touched = np.zeros(16, dtype=np.int64)
+        self._sums: Array = np.zeros((16, 5), dtype=np.int64)
+        self._touched: Array = np.zeros(16, dtype=np.int64)
         self._n_domains = 1
 
     # -- what is known ---------------------------------------------------------------------
@@ -427,30 +429,30 @@ class DomainIndex:
             )
 
 
-def _longer(array: NDArray[np.generic], size: int) -> NDArray[np.generic]:
+def _longer(array: Array, size: int) -> Array:
     result = np.zeros((size, *array.shape[1:]), dtype=array.dtype)
     result[: len(array)] = array
     return result
 
 
 @compiled
-def _walk(  # type: ignore[no-untyped-def]  # compiled: numba infers the types
-    words,
-    occurrences,
-    weights,
-    post_start,
-    post_length,
-    postings,
-    start,
-    pool,
-    significance,
-    by_unit_weight,
-    n_units,
-    is_open,
-    floor,
-    sums,
-    touched,
-):
+def _walk(
+    words: Array,
+    occurrences: Array,
+    weights: Array,
+    post_start: Array,
+    post_length: Array,
+    postings: Array,
+    start: Array,
+    pool: Array,
+    significance: Array,
+    by_unit_weight: bool,
+    n_units: Array,
+    is_open: Array,
+    floor: int,
+    sums: Array,
+    touched: Array,
+) -> int:
     """Walks the postings of a unit's words and adds up, per domain, the shared parts of eq. 7.
 
     sums[d] = domain weight, domain occurrences, unit weight, unit occurrences, activation (eq. 6).
@@ -487,9 +489,14 @@ def _walk(  # type: ignore[no-untyped-def]  # compiled: numba infers the types
 
 
 @compiled
-def _best_two(  # type: ignore[no-untyped-def]  # compiled: numba infers the types
-    touched, sums, total_weight, total_occurrences, unit_weight, unit_occurrences
-):
+def _best_two(
+    touched: Array,
+    sums: Array,
+    total_weight: Array,
+    total_occurrences: Array,
+    unit_weight: float,
+    unit_occurrences: float,
+) -> tuple[int, float, int, float]:
     """The two best domains by eq. 7 with their scores; ties go to the older domain."""
     best, second = 0, 0
     best_score, second_score = -1.0, -1.0
@@ -511,9 +518,17 @@ def _best_two(  # type: ignore[no-untyped-def]  # compiled: numba infers the typ
 
 
 @compiled
-def _totals(  # type: ignore[no-untyped-def]  # compiled: numba infers the types
-    domain, start, length, pool_words, pool, significance, by_unit_weight, n_units, floor
-):
+def _totals(
+    domain: int,
+    start: Array,
+    length: Array,
+    pool_words: Array,
+    pool: Array,
+    significance: Array,
+    by_unit_weight: bool,
+    n_units: Array,
+    floor: int,
+) -> tuple[int, int]:
     """Weight and occurrences of a domain over the words that are heavy enough to be compared."""
     total_weight = 0
     total_occurrences = 0
@@ -534,20 +549,20 @@ def _totals(  # type: ignore[no-untyped-def]  # compiled: numba infers the types
 
 
 @compiled
-def _add(  # type: ignore[no-untyped-def]  # compiled: numba infers the types
-    domain,
-    sign,
-    words,
-    occurrences,
-    weights,
-    start,
-    length,
-    pool_words,
-    pool,
-    post_start,
-    post_length,
-    postings,
-):
+def _add(
+    domain: int,
+    sign: int,
+    words: Array,
+    occurrences: Array,
+    weights: Array,
+    start: Array,
+    length: Array,
+    pool_words: Array,
+    pool: Array,
+    post_start: Array,
+    post_length: Array,
+    postings: Array,
+) -> None:
     """Adds a unit's words to a domain (or takes them away); there is room for all of them."""
     for i in range(len(words)):
         word = words[i]
@@ -571,19 +586,19 @@ def _add(  # type: ignore[no-untyped-def]  # compiled: numba infers the types
 
 
 @compiled
-def _enter(  # type: ignore[no-untyped-def]  # compiled: numba infers the types
-    domain,
-    words,
-    occurrences,
-    weights,
-    start,
-    length,
-    pool_words,
-    pool,
-    post_start,
-    post_length,
-    postings,
-):
+def _enter(
+    domain: int,
+    words: Array,
+    occurrences: Array,
+    weights: Array,
+    start: Array,
+    length: Array,
+    pool_words: Array,
+    pool: Array,
+    post_start: Array,
+    post_length: Array,
+    postings: Array,
+) -> None:
     """Enters the sums of a whole domain that the index does not have yet."""
     for i in range(len(words)):
         word = words[i]
@@ -599,7 +614,15 @@ def _enter(  # type: ignore[no-untyped-def]  # compiled: numba infers the types
 
 
 @compiled
-def _move_postings(words, rooms, post_start, post_length, post_room, postings, used):  # type: ignore[no-untyped-def]  # compiled: numba infers the types
+def _move_postings(
+    words: Array,
+    rooms: Array,
+    post_start: Array,
+    post_length: Array,
+    post_room: Array,
+    postings: Array,
+    used: int,
+) -> int:
     """Moves the postings of full words to the end, where they have room to grow."""
     for i in range(len(words)):
         word = words[i]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from segapsith.arrays import Rows
 
-Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 
 __all__ = [
     "Agreement",

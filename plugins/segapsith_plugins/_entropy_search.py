@@ -13,6 +13,7 @@ up, are all its costs at once.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,6 +50,8 @@ MICRO_CELLS = 2**25
 """Word sums that the micro-clusters may take: 256 MB for each of two tables."""
 TRIALS = 2**16
 """Random moves that are drawn at once, at most."""
+HASTE = 5
+"""Failures in a row before all units settle."""
 HOPE = 0.5
 """Share of what is missing that a sweep must gain for the next one to be worth its time."""
 ATTEMPTS = 20
@@ -201,69 +204,77 @@ def random_moves(
                 return
 
 
-def split_and_merge(partition: Partition, rng: np.random.Generator, max_sweeps: int) -> int:
-    """Two clusters merged, a third split, kept where O * H_K falls; how often it did.
+def split_and_merge(
+    partition: Partition, rng: np.random.Generator, max_sweeps: int
+) -> Iterator[None]:
+    """Two clusters merged, a third split, kept where O * H_K falls: one step a success.
 
     Candidates are ordered by what merging costs and splitting gains before anything else
-    moves; then the units that were touched are swept, and all units as long as that promises
-    to reach a lower loss. Where it does, all units settle; where not, they go back.
+    moves. Then the units that were touched are swept; once all units have settled, all are,
+    as long as that promises to reach a lower loss. What does not is taken back. All units
+    have settled when the last step is done.
     """
     k = partition.k
-    if k < 3:
-        return 0
-    successes = failures = 0
     costs = np.full((k, k), np.inf)
     gains = np.zeros(k)
     splits: list[Labels] = [np.empty(0, dtype=np.int64)] * k
     fresh = np.arange(k)
     tried: set[tuple[int, int, int]] = set()
+    settled, failures = False, 0
     while failures < ATTEMPTS:
         if len(fresh):
             _merge_costs(fresh, partition.counts, partition.totals, partition.tables.levels, costs)
+            losses = partition.losses()
             for number in fresh.tolist():
-                gains[number], splits[number] = _halves(partition, number, rng)
-        candidate = _candidate(costs, gains, tried)
-        if candidate is None:
-            break
-        a, b, s = candidate
-        tried.add(candidate)
+                gains[number], splits[number] = _halves(partition, number, losses[number], rng)
+            fresh = fresh[:0]
         before, loss = partition.labels.copy(), partition.loss()
-        trial = before.copy()
-        trial[before == b] = a
-        trial[np.flatnonzero(before == s)[splits[s] == 1]] = b
-        touched = np.flatnonzero((before == a) | (before == b) | (before == s))
-        partition.relabel(trial)
-        if _falls_below(loss, partition, touched, rng):
+        candidate = _candidate(costs, gains, tried)
+        won = False
+        if candidate is not None:
+            a, b, s = candidate
+            tried.add(candidate)
+            trial = before.copy()
+            trial[before == b] = a
+            trial[np.flatnonzero(before == s)[splits[s] == 1]] = b
+            touched = np.flatnonzero((before == a) | (before == b) | (before == s))
+            partition.relabel(trial)
+            won = _falls_below(loss, partition, touched, settled, rng)
+            if not won:
+                partition.relabel(before)
+        failures = 0 if won else failures + 1
+        if candidate is None or (not settled and failures >= HASTE):
+            if settled:
+                break
             settle(partition, rng, max_sweeps)
+            settled, failures = True, 0
+        elif won:
+            settled = False
+        if won or not failures:
             moved = partition.labels != before
-            fresh = np.union1d(before[moved], partition.labels[moved])
-            fresh = np.union1d(fresh, [a, b, s]).astype(np.int64)
+            fresh = np.union1d(before[moved], partition.labels[moved]).astype(np.int64)
             tried.clear()
-            successes += 1
-            failures = 0
-        else:
-            partition.relabel(before)
-            fresh = np.empty(0, dtype=np.int64)
-            failures += 1
-    return successes
+        if won:
+            yield
+    if not settled:
+        settle(partition, rng, max_sweeps)
 
 
 def _falls_below(
-    target: float, partition: Partition, touched: Ints, rng: np.random.Generator
+    target: float, partition: Partition, touched: Ints, patient: bool, rng: np.random.Generator
 ) -> bool:
     """Whether a few sweeps bring the loss below the target; hopeless ones end early."""
+    target -= partition.tables.tolerance
     for _ in range(5):
         if not partition.sweep(rng.permutation(touched)):
             break
     loss = partition.loss()
-    while loss >= target - partition.tables.tolerance:
+    hope = patient
+    while loss >= target and hope:
         partition.sweep(rng.permutation(partition.n_units))
         gained, loss = loss - partition.loss(), partition.loss()
-        if loss >= target and gained < HOPE * (loss - target):
-            return False
-        if gained <= partition.tables.tolerance:
-            break
-    return loss < target - partition.tables.tolerance
+        hope = gained > max(HOPE * (loss - target), partition.tables.tolerance)
+    return loss < target
 
 
 def _candidate(
@@ -272,8 +283,8 @@ def _candidate(
     """The pair to merge and the cluster to split that promise most and were not tried."""
     k = len(gains)
     upper = np.triu_indices(k, 1)
-    cheap = np.argsort(costs[upper], kind="stable")[: 2 * ATTEMPTS]
-    rich = np.argsort(-gains, kind="stable")[: 2 * ATTEMPTS]
+    cheap = np.argsort(costs[upper], kind="stable")[:ATTEMPTS]
+    rich = np.argsort(-gains, kind="stable")[:ATTEMPTS]
     pairs = [(int(upper[0][p]), int(upper[1][p])) for p in cheap]
     promises = [
         (gains[s] - costs[a, b], (a, b, int(s)))
@@ -284,26 +295,23 @@ def _candidate(
     return max(promises, key=lambda promise: promise[0])[1] if promises else None
 
 
-def _halves(partition: Partition, cluster: int, rng: np.random.Generator) -> tuple[float, Labels]:
+def _halves(
+    partition: Partition, cluster: int, loss: float, rng: np.random.Generator
+) -> tuple[float, Labels]:
     """What splitting a cluster in two gains, and which of its units go to the second half."""
     inside = np.flatnonzero(partition.labels == cluster)
+    sides = np.zeros(partition.n_units, dtype=np.int64)
+    sides[inside] = rng.permutation(len(inside)) % 2
     if len(inside) < 2:
-        return 0.0, np.zeros(len(inside), dtype=np.int64)
-    rows = csr_array(
-        (partition.tallies, partition.words, partition.indptr),
-        shape=(partition.n_units, partition.n_words),
-    )[inside]
-    used, words = np.unique(rows.indices, return_inverse=True)
-    rows = csr_array((rows.data, words, rows.indptr), shape=(len(inside), len(used)))
-    shared = partition.tables
-    own = Tables(
-        shared.masses[inside], float(shared.masses[inside].sum()), shared.rises, shared.levels,
-        shared.tolerance,
+        return 0.0, sides[inside]
+    pair = partition.counts[:, :2] * 0, np.zeros((partition.n_words, 2)), np.zeros(2)
+    orders = np.stack([rng.permutation(inside) for _ in range(10)])
+    tables = partition.tables
+    _bisect(
+        orders, partition.indptr, partition.words, partition.tallies, tables.masses, sides,
+        *pair, tables.rises, tables.levels, tables.tolerance,
     )  # fmt: skip
-    pair = Partition(rows, rng.permutation(len(inside)) % 2, 2, own)
-    settle(pair, rng, 10)
-    whole = Partition(rows, np.zeros(len(inside), dtype=np.int64), 1, own)
-    return whole.loss() - pair.loss(), pair.labels
+    return loss - math.fsum(_losses(pair[0], pair[2], tables.levels)), sides[inside]
 
 
 def batch_start(units: Rows, k: int, rng: np.random.Generator, smoothing: float) -> Labels:
@@ -549,6 +557,23 @@ def _sweep(
             labels[t] = b
             moved += 1
     return moved
+
+
+@kernel
+def _bisect(
+    orders: Ints, indptr: Ints, words: Ints, tallies: Floats, masses: Floats, labels: Ints,
+    counts: Counts, memo: Floats, totals: Floats, rises: Floats, levels: Floats,
+    tolerance: float,
+) -> None:  # fmt: skip
+    """Sums up the units of the orders, which alone belong to two clusters, and sweeps them."""
+    for t in orders[0]:
+        _put(t, labels[t], 1.0, indptr, words, tallies, masses, counts, memo, totals, rises)
+    for i in range(orders.shape[0]):
+        if not _sweep(
+            orders[i], indptr, words, tallies, masses, labels, counts, memo, totals, rises,
+            levels, tolerance,
+        ):  # fmt: skip
+            return
 
 
 @kernel

@@ -161,6 +161,10 @@ class Lemmas:
         """Whether a lower-case form is in the dictionary."""
         return form in self._exceptions or self._is_known(form, lang=self.lang)
 
+    def excepts(self, form: str) -> bool:
+        """Whether the project has its own lemma for a lower-case form."""
+        return form in self._exceptions
+
     def of(self, form: str) -> str:
         """The lemma of a lower-case form, in lower case."""
         found = self._exceptions.get(form)
@@ -173,10 +177,16 @@ class Lemmas:
         """Two readings that newswire prefers and the dictionary does not.
 
         Nobody is called *tu* there, so -es is a plural: taxes → taxe, not taxer. A participle
-        goes to its verb, whatever adjective it also is: fermés → fermer, répartis → répartir;
-        the nouns among them (député, marché, parti) are exceptions.
+        goes to its verb, whatever adjective it also is: fermés → fermer, répartis → répartir,
+        prise → prendre and not priser; the nouns among them (député, marché, parti, mise) are
+        exceptions.
         """
         lemma = self._dictionary(form)
+        if lemma.endswith(("is", "iser")):
+            masculine = lemma.removesuffix("er")
+            verb = self._dictionary(masculine) if form.startswith(f"{masculine}e") else lemma
+            if verb.endswith("re") and form.removesuffix("s") not in self._exceptions:
+                return verb
         if form.endswith("es") and lemma == f"{form[:-1]}r":
             singular = self.of(form[:-1])
             lemma = form[:-1] if singular == lemma else singular

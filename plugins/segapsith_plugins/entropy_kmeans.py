@@ -231,7 +231,8 @@ class EntropyKMeans:
         _, number, labels = min(ends, key=_by_loss)
         if self.split_merge:
             partition = Partition(units, labels, k, tables)
-            split_and_merge(partition, rngs[number], self.max_sweeps)
+            for _ in split_and_merge(partition, rngs[number], self.max_sweeps):
+                pass
             labels = partition.labels
         return labels
 

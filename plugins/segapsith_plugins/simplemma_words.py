@@ -98,6 +98,8 @@ class _Reader:
             if chunk in _UNITED_STATES:
                 return [Word(0, len(chunk), "usa", True)]
             return [self._word(chunk, 0, len(chunk))]
+        if chunk[0].isdigit() and chunk[-1].isdigit():  # 1,750 and 1986-87
+            return [Word(0, len(chunk), normal(chunk), False)]
         if len(chunk) > _LONGEST:
             return [self._word(chunk, *match.span()) for match in _LETTERS.finditer(chunk)]
         if chunk[-1] == ".":  # the pattern ends a chunk with a dot only for an acronym
@@ -106,10 +108,12 @@ class _Reader:
 
     def _word(self, chunk: str, start: int, end: int) -> Word:
         form = normal(chunk[start:end])
+        if not form:  # hidden signs only
+            return Word(start, end, chunk[start:end], False)
         if form not in self._known:  # Shares, SHARES and shares are told once
             # A letter, a number and what is too long for a word are their own lemmas.
             told = 1 < len(form) <= _LONGEST and not form[0].isdigit()
-            lemma = self.lemmas.of(form) if told else form or chunk[start:end]
+            lemma = self.lemmas.of(form) if told else form
             content = is_content(form) and not self.stops.stops(form, lemma)
             self._known[form] = (lemma, content)
         return Word(start, end, *self._known[form])
@@ -120,8 +124,7 @@ class _Reader:
         form = normal(chunk)
         bare = form.replace(".", "").replace("-", "")
         lemma = self.lemmas.of(form) if self.lemmas.knows(form) else bare
-        stopped = self.stops.stops(form, lemma) or form in self.stops.words
-        return Word(0, len(chunk), lemma, is_content(bare) and not stopped)
+        return Word(0, len(chunk), lemma, is_content(bare) and not self.stops.stops(form, lemma))
 
     def _english(self, chunk: str) -> list[Word]:
         end = len(chunk)
@@ -139,10 +142,12 @@ class _Reader:
     def _hyphenated(self, chunk: str, start: int, end: int) -> list[Word]:
         form = normal(chunk[start:end])
         parts = [match.span() for match in _PART.finditer(chunk, start, end)]
-        if len(parts) < 2 or self.lemmas.knows(form):
-            return [self._word(chunk, start, end)] if parts else []
         pieces = [chunk[first:last] for first, last in parts]
-        named = all(piece[0].isupper() and not piece.isupper() for piece in pieces)
+        outer = pieces[:: len(pieces) - 1 or 1]  # Bouches-du-Rhône
+        named = all(piece[0].isupper() and not piece.isupper() for piece in outer)
+        french_name = named and self.lang == "fr" and not self.lemmas.excepts(form)
+        if len(parts) < 2 or (self.lemmas.knows(form) and not french_name):
+            return [self._word(chunk, start, end)] if parts else []
         if self.lang == "fr" or normal(pieces[0]) in _PREFIXES or form[0].isdigit():
             whole = True
         else:
@@ -160,14 +165,14 @@ class _Reader:
     def _french(self, chunk: str) -> list[Word]:
         words: list[Word] = []
         start = 0
-        if self.lemmas.knows(normal(chunk)):
+        if self.lemmas.excepts(normal(chunk)):  # the dictionary has l'un, and that is two words
             return [self._word(chunk, 0, len(chunk))]
         for match in _APOSTROPHE.finditer(chunk):
             head = normal(chunk[start : match.start()])
             if head in _ELISIONS:
                 words.append(Word(start, match.end(), f"{head}'", False))
                 start = match.end()
-                if self.lemmas.knows(normal(chunk[start:])):
+                if self.lemmas.excepts(normal(chunk[start:])):
                     break
         return words + self._without_clitics(chunk, start, len(chunk))
 
@@ -407,8 +412,10 @@ def _standing(chunk: str, lang: str) -> tuple[Before, After]:
     >>> _standing("Mme", "fr") == (Before.TITLE, After.CAPITAL)
     True
     """
-    if chunk.isdecimal():
+    if chunk[0].isdigit() and chunk[-1].isdigit():
         return Before.OTHER, After.DIGIT
+    if len(chunk) > 8 and chunk.islower() and chunk.isalpha():
+        return Before.WORD, After.LOWER  # too long for an abbreviation
     form = normal(chunk if len(chunk) <= _LONGEST else chunk[:1] + chunk[-1:])
     tail = form[max(form.rfind("-"), form.rfind("'")) + 1 :]
     before = Before.WORD if len(chunk) > 2 and chunk[-1].islower() else Before.OTHER

@@ -74,9 +74,9 @@ def validate(
         for line in validation_lines(result):
             write(line)
     below = [
-        f"{name} {_figure(result, name)} is below {limit}"
+        f"{name} {figure} is below {limit}"
         for name, limit in limits.items()
-        if (_figure(result, name) if _figure(result, name) is not None else -1.0) < limit
+        if (figure := _figure(result, name)) is None or figure < limit
     ]
     if below:
         say("segapsith: " + "; ".join(below))
@@ -106,12 +106,18 @@ def validation_lines(result: dict[str, Any]) -> list[str]:
     covered = result["coverage"]["bins"]
     similarity = result["links"]["similarity"]
     return [
-        f"{result['domains']} stable domains with {result['units']} units"
-        f" ({100 * result['share']:.0f} % of all) against {result['clusters']} recomputed clusters",
-        f"kappa {kappa['greedy']:.3f} (optimal {kappa['optimal']:.3f}, random"
-        f" {kappa['random']:.3f}), ARI {result['ari']:.3f}, NMI {result['nmi']:.3f}",
-        f"Mantel Z {mantel['z']} against {mantel['expected']:.0f} ± {mantel['sd']:.0f} by chance,"
-        f" p {mantel['p']:.3f}; {100 * mantel['normalised']:.0f} % of what is possible",
+        (
+            f"{result['domains']} stable domains with {result['units']} units"
+            f" ({100 * result['share']:.0f} % of all) against {result['clusters']} recomputed clusters"
+        ),
+        (
+            f"kappa {kappa['greedy']:.3f} (optimal {kappa['optimal']:.3f}, random"
+            f" {kappa['random']:.3f}), ARI {result['ari']:.3f}, NMI {result['nmi']:.3f}"
+        ),
+        (
+            f"Mantel Z {mantel['z']} against {mantel['expected']:.0f} ± {mantel['sd']:.0f} by chance,"
+            f" p {mantel['p']:.3f}; {100 * mantel['normalised']:.0f} % of what is possible"
+        ),
         f"linked by words: {len(similarity['links']) - similarity['unlinked']} of"
         f" {len(similarity['links'])} clusters; coverage: "
         + ", ".join(f"{name} %: {count}" for name, count in covered.items() if count),

@@ -12,23 +12,31 @@ _PARTS = (
     ("documents", "SELECT id, uid, version, duplicate_of FROM documents ORDER BY id"),
     (
         "versions",
-        "SELECT id, document, number, hash, title, body, date, date_original, lang, source,"
-        " metadata, words FROM versions ORDER BY id",
+        (
+            "SELECT id, document, number, hash, title, body, date, date_original, lang, source,"
+            " metadata, words FROM versions ORDER BY id"
+        ),
     ),
     (
         "units",
-        'SELECT id, document, version, position, start, "end", first_word, n_words, cohesion,'
-        " kept, words FROM units ORDER BY id",
+        (
+            'SELECT id, document, version, position, start, "end", first_word, n_words, cohesion,'
+            " kept, words FROM units ORDER BY id"
+        ),
     ),
     (
         "words",
-        "SELECT id, lang, word, documents, occurrences FROM words WHERE occurrences > 0"
-        " ORDER BY id",
+        (
+            "SELECT id, lang, word, documents, occurrences FROM words WHERE occurrences > 0"
+            " ORDER BY id"
+        ),
     ),
     (
         "domains",
-        "SELECT id, lang, label, status, locked, units, words FROM domains WHERE units > 0"
-        " ORDER BY id",
+        (
+            "SELECT id, lang, label, status, locked, units, words FROM domains WHERE units > 0"
+            " ORDER BY id"
+        ),
     ),
     (
         "assignments",

@@ -309,12 +309,16 @@ def _full_text(table: str, first: str, second: str) -> tuple[str, ...]:
         f" VALUES ('delete', old.id, old.{first}, old.{second});"
     )
     return (
-        f"CREATE VIRTUAL TABLE \"{table}_fts\" USING fts5 ({first}, {second}, content='{table}',"
-        " content_rowid='id', tokenize='unicode61 remove_diacritics 2')",
+        (
+            f"CREATE VIRTUAL TABLE \"{table}_fts\" USING fts5 ({first}, {second}, content='{table}',"
+            " content_rowid='id', tokenize='unicode61 remove_diacritics 2')"
+        ),
         f'CREATE TRIGGER "{table}_enter" AFTER INSERT ON "{table}" BEGIN {enter} END',
         f'CREATE TRIGGER "{table}_leave" AFTER DELETE ON "{table}" BEGIN {leave} END',
-        f'CREATE TRIGGER "{table}_change" AFTER UPDATE OF {first}, {second} ON "{table}"'
-        f" BEGIN {leave} {enter} END",
+        (
+            f'CREATE TRIGGER "{table}_change" AFTER UPDATE OF {first}, {second} ON "{table}"'
+            f" BEGIN {leave} {enter} END"
+        ),
     )
 
 

@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sqlite_utils import Database
@@ -82,7 +82,7 @@ class Store:
             store._stack = stack.pop_all()
             return store
 
-    def __enter__(self) -> Store:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -145,7 +145,7 @@ class Store:
 
     def words(self) -> Iterator[tuple[int, str, str, int, int]]:
         """Every word: id, language, word, documents, occurrences; by id."""
-        yield from self.rows("SELECT id, lang, word, documents, occurrences FROM words ORDER BY id")  # type: ignore[misc]  # the columns have these types
+        yield from self.rows("SELECT id, lang, word, documents, occurrences FROM words ORDER BY id")
 
     def languages(self) -> dict[str, tuple[int, int]]:
         return {
@@ -231,7 +231,7 @@ class Store:
     @staticmethod
     def _version(row: tuple[Any, ...]) -> VersionRecord:
         *head, words, run = row
-        return VersionRecord(*head, words=arrays.words_from(words), run=run)
+        return VersionRecord(*[*head, arrays.words_from(words), run])
 
     def units(self, version: int) -> list[UnitRecord]:
         """The units of one text, with their domains."""
@@ -245,7 +245,7 @@ class Store:
             parameters,
         ):
             head, blob, assignment = row[:11], row[11], row[12:]
-            unit = UnitRecord(*head, bag=arrays.bag_from(blob))
+            unit = UnitRecord(*[*head, arrays.bag_from(blob)])
             yield unit if assignment[0] is None else unit.assigned(Assignment(*assignment))
 
     def documents_of(self, run: int) -> list[DocumentRecord]:

@@ -1,0 +1,49 @@
+"""What several tests share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from segapsith.api import Wire
+from segapsith.settings import resolve
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--long", action="store_true", help="prove the promises at length")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--long"):
+        return
+    for item in items:
+        if "long" in item.keywords:
+            item.add_marker(pytest.mark.skip(reason="takes long; run with --long"))
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The evaluation data, if it is there."""
+    folder = Path(os.environ.get("SEGAPSITH_DATA", Path(__file__).parents[2] / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip(f"the evaluation data is not at {folder} (SEGAPSITH_DATA)")
+    return folder
+
+
+@pytest.fixture
+def open_wire(tmp_path: Path) -> Iterator[Callable[..., Wire]]:
+    """Opens wires on stores below a temporary directory and closes them at the end."""
+    opened: list[Wire] = []
+
+    def make(name: str = "wire.db", **settings: Any) -> Wire:
+        wire = Wire(tmp_path / name, resolve(settings, environment={}))
+        opened.append(wire)
+        return wire
+
+    yield make
+    for wire in opened:
+        wire.close()

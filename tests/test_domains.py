@@ -1,0 +1,202 @@
+"""Placing units: the index against the formula of eq. 7 written out."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from segapsith.domains import Bag, DomainIndex, PlacementSettings
+from segapsith.weighting import SCALE
+
+bags = st.dictionaries(
+    st.integers(0, 12),
+    st.tuples(st.integers(1, 4), st.integers(1, SCALE)),
+    min_size=1,
+    max_size=6,
+).map(
+    lambda words: Bag(
+        np.array(sorted(words), dtype=np.int32),
+        np.array([words[w][0] for w in sorted(words)], dtype=np.int32),
+        np.array([words[w][1] for w in sorted(words)], dtype=np.int32),
+    )
+)
+
+
+class PlainDomains:
+    """The same, word by word: dictionaries and fractions."""
+
+    def __init__(self, chosen: PlacementSettings) -> None:
+        self.chosen = chosen
+        self.domains: dict[int, tuple[int, dict[int, list[int]]]] = {}
+
+    def entries(self, bag: Bag) -> list[tuple[int, int, int]]:
+        tokens = self.chosen.count == "tokens"
+        return [
+            (int(w), int(c) if tokens else 1, int(x))
+            for w, c, x in zip(bag.words, bag.counts, bag.weights, strict=True)
+        ]
+
+    def similarity(self, domain: int, bag: Bag) -> float:
+        n_units, words = self.domains[domain]
+        floor = math.ceil(self.chosen.min_weight * SCALE)
+        by_weight = self.chosen.domain_weight == "mean-unit-weight"
+        numerators = {
+            w: weight if by_weight else min(occ, n_units) * SCALE
+            for w, (occ, weight) in words.items()
+        }
+        heavy = {w: v for w, v in numerators.items() if words[w][0] and v >= floor * n_units}
+        unit = {w: (occ, weight) for w, occ, weight in self.entries(bag)}
+        common = heavy.keys() & unit.keys()
+        if not common:
+            return 0.0
+        shares = [
+            Fraction(sum(heavy[w] for w in common), sum(heavy.values())),
+            Fraction(sum(words[w][0] for w in common), sum(words[w][0] for w in heavy)),
+            Fraction(sum(unit[w][1] for w in common), sum(x for _, x in unit.values())),
+            Fraction(sum(unit[w][0] for w in common), sum(o for o, _ in unit.values())),
+        ]
+        return float(math.prod(shares)) ** 0.25
+
+    def absorb(self, domain: int, bag: Bag, sign: int = 1) -> None:
+        n_units, words = self.domains.get(domain, (0, {}))
+        for w, occ, weight in self.entries(bag):
+            entry = words.setdefault(w, [0, 0])
+            entry[0] += sign * occ
+            entry[1] += sign * weight
+        self.domains[domain] = (n_units + sign, words)
+
+
+choices = st.builds(
+    PlacementSettings,
+    threshold=st.sampled_from([0.1, 0.3, 0.6]),
+    domain_weight=st.sampled_from(["mean-unit-weight", "occurrence-significance"]),
+    min_weight=st.sampled_from([0.0, 0.03, 0.3]),
+    count=st.sampled_from(["units", "tokens"]),
+)
+
+
+@given(st.lists(bags, max_size=25), choices)
+@settings(deadline=None, max_examples=60)
+def test_the_index_agrees_with_the_formula(units: list[Bag], chosen: PlacementSettings) -> None:
+    index, plain = DomainIndex(chosen), PlainDomains(chosen)
+    for bag in units:
+        found = index.place(bag)
+        scores = {d: plain.similarity(d, bag) for d in plain.domains}
+        best = max(scores.values(), default=0.0)
+        assert found.score == pytest.approx(best, abs=1e-12)
+        if found.best is not None:
+            assert scores[found.best] == pytest.approx(best, abs=1e-12)
+            others = [s for d, s in scores.items() if d != found.best]
+            assert found.runner_up_score == pytest.approx(max(others, default=0.0), abs=1e-12)
+        domain = found.domain or index.create()
+        index.absorb(domain, bag)
+        plain.absorb(domain, bag)
+    for domain, (n_units, words) in plain.domains.items():
+        sums = index.words(domain)
+        assert sums.n_units == n_units
+        assert dict(zip(sums.words.tolist(), sums.occurrences.tolist(), strict=True)) == {
+            w: occ for w, (occ, _) in words.items()
+        }
+        assert dict(zip(sums.words.tolist(), sums.weights.tolist(), strict=True)) == {
+            w: weight for w, (_, weight) in words.items()
+        }
+
+
+@given(st.lists(bags, min_size=1, max_size=12), st.data())
+@settings(deadline=None, max_examples=40)
+def test_taking_units_away_leaves_the_sums_of_the_others(units: list[Bag], data: st.DataObject) -> None:
+    gone = data.draw(st.sets(st.integers(0, len(units) - 1)))
+    whole, rest = DomainIndex(), DomainIndex()
+    assert whole.create() == rest.create() == 1
+    for bag in units:
+        whole.absorb(1, bag)
+    for number in gone:
+        whole.absorb(1, units[number], -1)
+    for number, bag in enumerate(units):
+        if number not in gone:
+            rest.absorb(1, bag)
+    left, right = whole.words(1), rest.words(1)
+    assert left.n_units == right.n_units
+    for name in ("words", "occurrences", "weights"):
+        assert np.array_equal(getattr(left, name), getattr(right, name))
+    assert (1 in whole) == (len(gone) < len(units))
+
+
+@given(st.lists(bags, min_size=1, max_size=20))
+@settings(deadline=None, max_examples=40)
+def test_a_restored_index_decides_alike(units: list[Bag]) -> None:
+    index = DomainIndex()
+    for bag in units:
+        index.absorb(index.place(bag).domain or index.create(), bag)
+    again = DomainIndex()
+    for domain in index:
+        again.restore(domain, index.words(domain))
+    again.skip_to(index.next_domain)
+    for bag in units:
+        assert index.place(bag) == again.place(bag)
+    assert index.next_domain == again.next_domain
+
+
+def test_the_activation_filter_agrees_on_nearly_all_units() -> None:
+    rng = np.random.default_rng(5)
+    topics = [rng.choice(400, 40, replace=False) for _ in range(12)]
+
+    def unit() -> Bag:
+        words = np.unique(rng.choice(topics[rng.integers(12)], 15)).astype(np.int32)
+        weights = rng.integers(SCALE // 4, SCALE, len(words)).astype(np.int32)
+        return Bag(words, np.ones(len(words), dtype=np.int32), weights)
+
+    exact = DomainIndex(PlacementSettings(threshold=0.25))
+    filtered = DomainIndex(PlacementSettings(threshold=0.25, prefilter="activation"))
+    agreed = 0
+    for bag in (unit() for _ in range(600)):
+        found = exact.place(bag)
+        agreed += found.domain == filtered.place(bag).domain
+        domain = found.domain or exact.create()
+        if domain == filtered.next_domain:
+            filtered.create()
+        exact.absorb(domain, bag)
+        filtered.absorb(domain, bag)
+    assert agreed >= 0.99 * 600
+
+
+def test_a_closed_domain_takes_nothing() -> None:
+    index = DomainIndex()
+    bag = Bag(np.array([1, 2], np.int32), np.ones(2, np.int32), np.full(2, SCALE, np.int32))
+    index.absorb(index.create(), bag)
+    assert index.place(bag).domain == 1
+    index.close(1)
+    assert index.place(bag).domain is None
+    index.reopen(1)
+    assert index.place(bag).domain == 1
+
+
+def test_any_measure_can_place() -> None:
+    index = DomainIndex(PlacementSettings(threshold=0.5))
+    bag = Bag(np.array([1, 2], np.int32), np.ones(2, np.int32), np.full(2, SCALE, np.int32))
+    index.absorb(index.create(), bag)
+    assert index.place(bag, lambda a, b: np.full((a.shape[0], b.shape[0]), 0.7), 3).domain == 1
+    assert index.place(bag, lambda a, b: np.full((a.shape[0], b.shape[0]), 0.3), 3).domain is None
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"threshold": 0.0},
+        {"threshold": 2.0},
+        {"min_weight": 1.0},
+        {"count": "words"},
+        {"domain_weight": "tf"},
+        {"prefilter": "some"},
+        {"activation_share": 2.0},
+        {"activation_most": 0},
+    ],
+)
+def test_wrong_settings_are_named(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        PlacementSettings(**wrong)  # type: ignore[arg-type]  # wrong on purpose
