@@ -37,6 +37,7 @@ _CHECKED = {
     "similarity": seam.CheckedSimilarity,
     "clusterer": seam.CheckedClusterer,
     "comparison": seam.CheckedComparison,
+    "exporter": seam.CheckedExporter,
 }
 
 
@@ -122,8 +123,7 @@ class Catalogue:
         if not isinstance(made, KINDS[kind]):
             missing = [m for m in _methods(KINDS[kind]) if not hasattr(made, m)]
             raise PluginError(f"{who}: is not a {kind}: it lacks {', '.join(missing)}")
-        checked = _CHECKED.get(kind)
-        return made if checked is None else checked(made, who)
+        return _CHECKED[kind](made, who)
 
 
 def load_plugins(
@@ -134,15 +134,18 @@ def load_plugins(
     `only_own` leaves third parties out (`--no-plugins`); `strict` makes any problem an error.
     """
     catalogue = Catalogue()
-    candidates: list[tuple[str, Callable[[], object], str, str, str]] = []
+    candidates: list[tuple[str, Callable[[], object], _Package]] = []
     if installed:
-        points = [p for p in _entry_points() if not only_own or _package(p) == OWN_PACKAGE]
-        candidates += [(p.name, p.load, _package(p), *_origin(p)) for p in points]
+        candidates += [
+            (point.name, point.load, package)
+            for point, package in _entry_points()
+            if not only_own or package.name == OWN_PACKAGE
+        ]
     for plugin in plugins:
         name = getattr(plugin, "__name__", type(plugin).__name__)
-        candidates.append((name, _same(plugin), "given", "", ""))
-    for name, load, package, version, licence in candidates:
-        _register(catalogue, name, load, package, version, licence)
+        candidates.append((name, _same(plugin), _Package("given")))
+    for name, load, package in candidates:
+        _register(catalogue, name, load, package)
     if strict and catalogue.problems:
         raise PluginLoadError("; ".join(str(problem) for problem in catalogue.problems))
     return catalogue
@@ -152,42 +155,48 @@ def _same(plugin: object) -> Callable[[], object]:
     return lambda: plugin
 
 
-def _entry_points() -> list[EntryPoint]:
-    """Installed entry points, the program's own first, then by package and name."""
-    unique = {(p.name, p.value, _package(p)): p for p in entry_points(group=PROJECT)}
-    return sorted(unique.values(), key=lambda p: (_package(p) != OWN_PACKAGE, _package(p), p.name))
+def _entry_points() -> list[tuple[EntryPoint, _Package]]:
+    """Installed entry points with their packages, the program's own first, then by name."""
+    unique: dict[tuple[str, str, str], tuple[EntryPoint, _Package]] = {}
+    packages: dict[int, _Package] = {}
+    for point in entry_points(group=PROJECT):
+        if id(point.dist) not in packages:
+            packages[id(point.dist)] = _package(point.dist)
+        package = packages[id(point.dist)]
+        unique.setdefault((package.name, point.name, point.value), (point, package))
+    return sorted(
+        unique.values(),
+        key=lambda found: (found[1].name != OWN_PACKAGE, found[1].name, found[0].name),
+    )
 
 
-def _distribution(point: EntryPoint) -> Distribution | None:
-    return point.dist
+@dataclass(frozen=True, slots=True)
+class _Package:
+    """Where a plugin comes from."""
+
+    name: str
+    version: str = ""
+    licence: str = ""
 
 
-def _package(point: EntryPoint) -> str:
-    distribution = _distribution(point)
-    return distribution.name if distribution is not None else "unknown"
-
-
-def _origin(point: EntryPoint) -> tuple[str, str]:
-    distribution = _distribution(point)
+def _package(distribution: Distribution | None) -> _Package:
     if distribution is None:
-        return "", ""
-    about = distribution.metadata.json
-    licence = str(about.get("license_expression") or about.get("license") or "")
-    return distribution.version, licence.splitlines()[0] if licence else ""
+        return _Package("unknown")
+    about = distribution.metadata
+    given = [about[name] for name in ("License-Expression", "License") if name in about]
+    licence = given[0].splitlines() if given else []
+    return _Package(distribution.name, distribution.version, licence[0] if licence else "")
 
 
 def _register(
-    catalogue: Catalogue,
-    name: str,
-    load: Callable[[], object],
-    package: str,
-    version: str,
-    licence: str,
+    catalogue: Catalogue, name: str, load: Callable[[], object], package: _Package
 ) -> None:
     """Loads one plugin and enters what it offers; any trouble is noted, never raised."""
 
     def note(reason: str, names: Iterable[str] = ()) -> None:
-        catalogue.problems.append(Problem(name, package, reason, version, licence, tuple(names)))
+        catalogue.problems.append(
+            Problem(name, package.name, reason, package.version, package.licence, tuple(names))
+        )
 
     try:
         plugin = load()
@@ -224,7 +233,7 @@ def _register(
                     )
                 else:
                     catalogue.offers[kind, str(offered)] = Offer(
-                        kind, str(offered), factory, package, version, licence
+                        kind, str(offered), factory, package.name, package.version, package.licence
                     )
 
 

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING
 
 from segapsith.model import Document
+
+if TYPE_CHECKING:
+    from py3langid.langid import LanguageIdentifier
 
 __all__ = ["language_of"]
 
@@ -37,17 +42,19 @@ def language_of(lang: str, known: Sequence[str] = ("en", "fr")) -> Callable[[Doc
 
 
 def _guesser(known: Sequence[str]) -> Callable[[str], str]:
-    identifier = None
-
     def guess(text: str) -> str:
-        nonlocal identifier
         if not any(c.isalpha() for c in text):
             return known[0]
-        if identifier is None:
-            from py3langid.langid import MODEL_FILE, LanguageIdentifier
-
-            identifier = LanguageIdentifier.from_model_file(MODEL_FILE)
-            identifier.set_languages(list(known))
-        return str(identifier.classify(text)[0])
+        return str(_identifier(tuple(known)).classify(text)[0])
 
     return guess
+
+
+@cache
+def _identifier(known: tuple[str, ...]) -> LanguageIdentifier:
+    """The model, loaded when a language is first guessed (0.5 s)."""
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    identifier = LanguageIdentifier.from_model_file(MODEL_FILE)
+    identifier.set_languages(list(known))
+    return identifier

@@ -18,7 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.arrays import Compare, Labels, Matrix, Rows, State
-from segapsith.contracts import Annotator, Clusterer, Comparison, Segmenter, Similarity, Source
+from segapsith.contracts import (
+    Annotator,
+    Clusterer,
+    Comparison,
+    Exporter,
+    Segmenter,
+    Similarity,
+    Source,
+)
 from segapsith.errors import PluginError, SegapsithError
 from segapsith.model import (
     Agreement,
@@ -35,6 +43,7 @@ __all__ = [
     "CheckedAnnotator",
     "CheckedClusterer",
     "CheckedComparison",
+    "CheckedExporter",
     "CheckedSegmenter",
     "CheckedSimilarity",
     "CheckedSource",
@@ -43,6 +52,8 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+
+_END = object()
 
 TOLERANCE = 1e-6
 """How far a value may pass its declared bounds by rounding."""
@@ -148,8 +159,8 @@ class CheckedSource(_Checked):
         items = _iterator(self.who, "read", lambda: self.plugin.read(stream, name))
         while True:
             with _named(self.who, "read"):
-                item = next(items, None)
-            if item is None:
+                item: object = next(items, _END)
+            if item is _END:
                 return
             if not isinstance(item, Document | Reject):
                 raise self.who.error("read", f"gave {type(item).__name__}, not a Document")
@@ -166,7 +177,8 @@ class CheckedAnnotator(_Checked):
         results = _iterator(self.who, "annotate", lambda: self.plugin.annotate(waiting, lexicon))
         for document in waiting:
             found = _advance(self.who, "annotate", results, _allowance(len(document.text)))
-            self._check(found, document)
+            with _named(self.who, "annotate"):
+                self._check(found, document)
             assert found is not None
             yield found
         if _advance(self.who, "annotate", results, SECONDS) is not None:
@@ -218,7 +230,8 @@ class CheckedSegmenter(_Checked):
                 if unit is None:
                     break
                 units.append(unit)
-        self._check(units, annotation, most)
+        with _named(self.who, "segment"):
+            self._check(units, annotation, most)
         return units
 
     def _check(self, units: list[Unit], annotation: Annotation, most: int) -> None:
@@ -258,9 +271,12 @@ class CheckedSimilarity(_Checked):
             self.plugin.learn(rows)
 
     def compare(self, left: Rows, right: Rows) -> Matrix:
+        before = [(rows, rows.copy()) for rows in (left, right) if hasattr(rows, "indptr")]
         with _named(self.who, "compare"):
             values = self.plugin.compare(left, right)
-        return self._sound(values, left, right)
+            if any(_changed(rows, copy) for rows, copy in before):
+                raise self.who.error("compare", "changed its input; it should copy what it changes")
+            return self._sound(values, left, right)
 
     def _sound(self, values: object, left: Rows, right: Rows) -> Matrix:
         wanted = (left.shape[0], right.shape[0])
@@ -321,7 +337,7 @@ class CheckedClusterer(_Checked):
             used = np.unique(found[found >= 0])
             if found.min() < -1 or not np.array_equal(used, np.arange(len(used))):
                 raise self.who.error("cluster", "labels should be 0, 1, … without gaps")
-            empty = np.diff(rows.indptr) == 0
+            empty = np.asarray(abs(rows).sum(axis=1)).ravel() == 0
             if ((found == -1) & ~empty).any():
                 raise self.who.error("cluster", "left out a row that is not empty")
         return found.astype(np.int64)
@@ -335,9 +351,35 @@ class CheckedComparison(_Checked):
     def measure(self, left: Snapshot, right: Snapshot) -> Agreement:
         with _named(self.who, "measure"):
             agreement = self.plugin.measure(left, right)
-        if not isinstance(agreement, Agreement) or not math.isfinite(agreement.value):
-            raise self.who.error("measure", f"returned {agreement!r}, not a finite Agreement")
+            if not isinstance(agreement, Agreement) or not math.isfinite(agreement.value):
+                raise self.who.error("measure", f"returned {agreement!r}, not a finite Agreement")
         return agreement
+
+
+class CheckedExporter(_Checked):
+    """An exporter whose failures are named."""
+
+    plugin: Exporter
+
+    def export(self, snapshot: Snapshot, out: BinaryIO) -> None:
+        try:
+            with _named(self.who, "export"):
+                self.plugin.export(snapshot, out)
+        except PluginError as error:
+            if isinstance(error.__cause__, OSError):
+                raise error.__cause__ from error  # the disk is full, or nobody reads any more
+            raise
+
+
+def _changed(rows: Rows, before: Rows) -> bool:
+    """Whether rows say something else than before; sorting their indices is not a change."""
+    same = (
+        rows.shape == before.shape
+        and np.array_equal(rows.indptr, before.indptr)
+        and np.array_equal(rows.indices, before.indices)
+        and np.array_equal(rows.data, before.data, equal_nan=True)
+    )
+    return not same and (rows.shape != before.shape or bool((rows != before).nnz))
 
 
 def _array(values: object, shape: tuple[int, ...]) -> NDArray[np.integer[Any]] | None:

@@ -304,14 +304,22 @@ def _halves(
     sides[inside] = rng.permutation(len(inside)) % 2
     if len(inside) < 2:
         return 0.0, sides[inside]
-    pair = partition.counts[:, :2] * 0, np.zeros((partition.n_words, 2)), np.zeros(2)
-    orders = np.stack([rng.permutation(inside) for _ in range(10)])
+    starts, lengths = partition.indptr[inside], np.diff(partition.indptr)[inside]
+    ends = np.cumsum(lengths)
+    entries = np.arange(ends[-1]) + np.repeat(starts - ends + lengths, lengths)
+    cells = 2 * partition.words[entries] + np.repeat(sides[inside], lengths)
+    tallies, n_cells = partition.tallies[entries], 2 * partition.n_words
+    pooled: Floats = np.bincount(cells, tallies, n_cells).astype(np.float64).reshape(-1, 2)
     tables = partition.tables
-    _bisect(
-        orders, partition.indptr, partition.words, partition.tallies, tables.masses, sides,
-        *pair, tables.rises, tables.levels, tables.tolerance,
-    )  # fmt: skip
-    return loss - math.fsum(_losses(pair[0], pair[2], tables.levels)), sides[inside]
+    whole = len(tables.rises) > 0
+    counts: Counts = pooled.astype(np.int32) if whole else pooled
+    memo: Floats = tables.rises[1][pooled.astype(np.int64)] if whole else xlogx(pooled)
+    sums = counts, memo, pooled.sum(axis=0), tables.rises, tables.levels
+    units = partition.indptr, partition.words, partition.tallies, tables.masses, sides
+    for _ in range(10):
+        if not _sweep(rng.permutation(inside), *units, *sums, tables.tolerance):
+            break
+    return loss - math.fsum(_losses(counts, sums[2], tables.levels)), sides[inside]
 
 
 def batch_start(units: Rows, k: int, rng: np.random.Generator, smoothing: float) -> Labels:
@@ -557,23 +565,6 @@ def _sweep(
             labels[t] = b
             moved += 1
     return moved
-
-
-@kernel
-def _bisect(
-    orders: Ints, indptr: Ints, words: Ints, tallies: Floats, masses: Floats, labels: Ints,
-    counts: Counts, memo: Floats, totals: Floats, rises: Floats, levels: Floats,
-    tolerance: float,
-) -> None:  # fmt: skip
-    """Sums up the units of the orders, which alone belong to two clusters, and sweeps them."""
-    for t in orders[0]:
-        _put(t, labels[t], 1.0, indptr, words, tallies, masses, counts, memo, totals, rises)
-    for i in range(orders.shape[0]):
-        if not _sweep(
-            orders[i], indptr, words, tallies, masses, labels, counts, memo, totals, rises,
-            levels, tolerance,
-        ):  # fmt: skip
-            return
 
 
 @kernel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from segapsith.cli import wiring
+from segapsith.cli import plugin_kit, wiring
 from segapsith.cli.options import (
     CommandJson,
     CommandQuiet,
@@ -22,7 +22,14 @@ __all__ = ["add_to"]
 
 def add_to(app: typer.Typer) -> None:
     app.command("config")(show_config)
-    app.command("plugins")(list_plugins)
+    plugins = typer.Typer(
+        help="What is installed, whether it keeps its promises, and a project for one more.",
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    plugins.callback(invoke_without_command=True)(list_plugins)
+    plugin_kit.add_to(plugins)
+    app.add_typer(plugins, name="plugins")
 
 
 def show_config(
@@ -50,6 +57,7 @@ def show_config(
 
 
 def list_plugins(
+    context: typer.Context,
     strict_plugins: StrictPlugins = False,
     no_plugins: NoPlugins = False,
     as_json: CommandJson = False,
@@ -59,6 +67,8 @@ def list_plugins(
 
     Example: segapsith plugins
     """
+    if context.invoked_subcommand is not None:
+        return
     from segapsith.catalogue import load_plugins
 
     catalogue = load_plugins(only_own=no_plugins, strict=strict_plugins)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
@@ -77,6 +76,7 @@ def lock(path: str, wait: float) -> Iterator[None]:
     if path == MEMORY:
         yield
         return
+    _check_can_be_store(path)  # before the lock, which would make missing directories
     held = FileLock(f"{path}.lock", timeout=wait, mode=0o644)
     try:
         held.acquire()
@@ -129,13 +129,8 @@ def open_reader(path: str) -> Database:
 
 def open_writer(path: str, wait: float) -> Database:
     """The store for writing; the lock is held. An empty or absent file becomes a store."""
-    if path != MEMORY:
-        _check_can_be_store(path)
-    deadline = time.monotonic() + wait
     with plain_errors(path):
-        connection = sqlite3.connect(
-            path, isolation_level=None, timeout=max(0.0, deadline - time.monotonic())
-        )
+        connection = sqlite3.connect(path, isolation_level=None, timeout=wait)
         db = Database(connection, execute_plugins=False, recursive_triggers=False)
         try:
             if not _is_empty(db):

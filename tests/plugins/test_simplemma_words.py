@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from segapsith.contracts import Annotator
 from segapsith.model import Annotation, Document, Lexicon
+from segapsith.testing import annotator_checks
 from segapsith_plugins import _words, simplemma_words
 from segapsith_plugins.simplemma_words import SimplemmaWords
 
@@ -46,6 +47,11 @@ def sentences(annotation: Annotation) -> list[str]:
 
 
 # --- the smallest cases ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("check", annotator_checks, ids=lambda check: check.__name__)
+def test_it_keeps_the_contract(check):
+    check(SimplemmaWords)
 
 
 def test_it_keeps_the_shape_of_the_contract():

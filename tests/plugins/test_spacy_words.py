@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from segapsith.contracts import Annotator
 from segapsith.model import Annotation, Document, Lexicon
+from segapsith.testing import annotator_checks
 from segapsith_plugins import spacy_words
 from segapsith_plugins.simplemma_words import SimplemmaWords
 from segapsith_plugins.spacy_words import SpacyWords
@@ -37,6 +38,11 @@ def content(annotation: Annotation) -> list[str]:
     return [
         lemma for lemma, told in zip(annotation.lemmas, annotation.content, strict=True) if told
     ]
+
+
+@pytest.mark.parametrize("check", annotator_checks, ids=lambda check: check.__name__)
+def test_it_keeps_the_contract(check):
+    check(SpacyWords)
 
 
 def test_it_keeps_the_shape_of_the_contract():

@@ -1,0 +1,215 @@
+#!/usr/bin/env python
+"""Writes docs/cli.md and docs/store.md from the program itself; `--check` only says if they are old.
+
+The command line's own help and the store's own schema are the sources, so that neither page can
+say something else than the program. `tests/test_docs.py` fails when a page is stale.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer.main
+
+from segapsith import clock, errors
+from segapsith.cli.app import app
+from segapsith.settings import SETTINGS
+from segapsith.weighting import SCALE
+from segapsith_store import schema
+
+WIDTH = 88
+"""Characters of a line of help, whatever terminal this runs in."""
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+
+
+def command_line() -> str:
+    """The page on the command line: the help of every command, then settings and exit codes."""
+    parts = [
+        "# The command line",
+        "",
+        "Generated from the program's own `--help` by `scripts/docs.py`; do not edit.",
+        "Recipes that put the commands to work are in [users.md](users.md).",
+    ]
+    for name, text in _helps():
+        parts += ["", f"## {name}" if " " in name else "## The program", ""]
+        parts += ["```text", text, "```"]
+    parts += ["", "## Settings", "", *_settings(), "", "## Exit codes", "", *_exit_codes()]
+    return "\n".join(parts) + "\n"
+
+
+def _helps() -> Iterator[tuple[str, str]]:
+    """The full name and the help of the program and of each command, subcommands after theirs."""
+    program = typer.main.get_command(app)
+    pending: list[tuple[str, Any, Any]] = [("segapsith", program, None)]
+    while pending:
+        name, command, parent = pending.pop(0)
+        context = command.context_class(
+            command,
+            info_name=name.rpartition(" ")[2],
+            parent=parent,
+            terminal_width=WIDTH,
+            **command.context_settings,
+        )
+        yield name, "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
+        inner = getattr(command, "commands", {})
+        pending = [(f"{name} {n}", c, context) for n, c in inner.items()] + pending
+
+
+def _settings() -> Iterator[str]:
+    yield "A flag beats the environment, which beats the file `segapsith.toml`, which beats the"
+    yield "preset, which beats the default. `segapsith config` shows what holds and why."
+    yield ""
+    yield "| setting | default | variable | meaning |"
+    yield "|---|---|---|---|"
+    for setting in SETTINGS.values():
+        choices = f" ({', '.join(setting.choices)})" if setting.choices else ""
+        yield (
+            f"| `{setting.name}` | `{setting.default}` | `{setting.variable}` |"
+            f" {setting.about}{choices} |"
+        )
+
+
+def _exit_codes() -> Iterator[str]:
+    meanings: dict[int, list[str]] = {0: ["Done."]}
+    for name in errors.__all__:
+        kind = getattr(errors, name)
+        if not isinstance(kind, type) or "exit_code" not in vars(kind):
+            continue
+        sentence = "It failed." if kind.exit_code == 1 else (kind.__doc__ or "").splitlines()[0]
+        meanings.setdefault(kind.exit_code, []).append(sentence)
+    meanings[130] = ["Stopped by SIGINT at a batch boundary; the store is sound."]
+    meanings[143] = ["Stopped by SIGTERM at a batch boundary; the store is sound."]
+    yield "| code | meaning |"
+    yield "|---|---|"
+    for code in sorted(meanings):
+        yield f"| {code} | {' '.join(meanings[code])} |"
+
+
+def store() -> str:
+    """The page on the store: every table, column, index and view, and the layouts of blobs."""
+    parts = [
+        "# The store",
+        "",
+        "Generated from `segapsith_store.schema` by `scripts/docs.py`; do not edit.",
+        "",
+        "A store is one SQLite file in WAL mode with foreign keys on. `PRAGMA application_id` is"
+        f" `{schema.APPLICATION_ID:#x}`",
+        f"and says whose file it is; `PRAGMA user_version` is the schema, now {schema.SCHEMA}."
+        " An older store is migrated when",
+        "it is next written to, after a backup. One process writes (it holds a lock on"
+        " `STORE.lock`), any number read.",
+        "",
+        "## Views, to read first",
+    ]
+    for view in schema.VIEWS:
+        parts += ["", f"### {view.name}", "", view.about, "", "```sql", _dedented(view.sql), "```"]
+    parts += ["", "## Tables"]
+    for table in schema.TABLES:
+        parts += ["", f"### {table.name}", "", table.about, "", *_columns(table)]
+    return "\n".join([*parts, "", *_full_text(), "", *_layouts()]) + "\n"
+
+
+def _columns(table: schema.Table) -> Iterator[str]:
+    yield "| column | type | meaning |"
+    yield "|---|---|---|"
+    for name, kind, meaning in table.columns:
+        yield f"| `{name}` | {_plain(kind)} | {_plain(meaning)} |"
+    notes = [_plain(closing) for closing in table.closing]
+    if table.indexes:
+        notes.append("indexes: " + ", ".join(f"`{name}`" for name in table.indexes))
+    if notes:
+        yield ""
+        yield "; ".join(notes)
+
+
+def _plain(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _dedented(sql: str) -> str:
+    lines = [line for line in sql.splitlines() if line.strip()]
+    margin = min(len(line) - len(line.lstrip()) for line in lines)
+    return "\n".join(line[margin:].rstrip() for line in lines)
+
+
+def _full_text() -> Iterator[str]:
+    yield "## Full text"
+    yield ""
+    yield "Indexes of SQLite's FTS5, kept in step by triggers; accents do not matter."
+    yield ""
+    yield "```sql"
+    yield from (statement + ";" for statement in schema.FTS if "VIRTUAL TABLE" in statement)
+    yield "```"
+
+
+def _layouts() -> Iterator[str]:
+    yield f"""## Byte layouts
+
+Many small numbers lie in blobs: arrays of little-endian integers one after the other, nothing
+else, never a pickle. Where a blob holds three arrays they have equal length, so a third of the
+blob is one of them. Weights are fixed point: {SCALE} is a weight of 1.
+
+| blob | integers | arrays |
+|---|---|---|
+| `versions.words` | int32 | the ids of the content words in text order |
+| `units.words` | int32 | word ids (ascending), counts, weights |
+| `domains.words` | int64 | word ids (ascending), occurrences, sums of the units' weights |
+| `clusterings.units`, `.labels` | int64 | unit ids; the cluster of each, -1 for none |
+| `pair_runs.pairs`, `.counts` | int64 | `smaller id << 32 \\| larger id`, ascending; counts |
+| `epochs.arrays` | – | NumPy's npz, read with `allow_pickle=False` |
+
+A word's weight in a domain is its sum of weights divided by the units of the domain and by {SCALE}.
+So opens one who has only NumPy and the file:
+
+```python
+import sqlite3
+import numpy as np
+
+db = sqlite3.connect("file:wire.db?mode=ro", uri=True)
+names = dict(db.execute("SELECT id, word FROM words"))
+units, blob = db.execute("SELECT units, words FROM domains ORDER BY units DESC").fetchone()
+ids, occurrences, sums = np.frombuffer(blob, "<i8").reshape(3, -1)
+for i in np.argsort(-sums)[:10]:
+    print(names[ids[i]], sums[i] / units / {SCALE}, occurrences[i])
+```
+
+## What the digest covers
+
+Two stores are equal if `segapsith status --json` gives the same `digest`: a hash over documents,
+texts, units, words, domains, assignments and network in the order of their ids. Runs, batches,
+clocks and paths are not in it. The learning clock ticks at {", ".join(map(str, _ticks()))} … accepted documents."""
+
+
+def _ticks() -> list[int]:
+    found = [clock.next_tick(0)]
+    while len(found) < 9:
+        found.append(clock.next_tick(found[-1]))
+    return found
+
+
+PAGES = {"cli.md": command_line, "store.md": store}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; 1 if a page is old")
+    check = parser.parse_args().check
+    stale = 0
+    for name, page in PAGES.items():
+        path, text = DOCS / name, page()
+        if path.exists() and path.read_text("utf-8") == text:
+            continue
+        stale += 1
+        print(f"docs/{name} is {'stale' if check else 'written'}")
+        if not check:
+            path.write_text(text, "utf-8")
+    return int(check and stale > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
