@@ -78,7 +78,9 @@ def _exit_codes() -> Iterator[str]:
     meanings: dict[int, list[str]] = {0: ["Done."]}
     for name in errors.__all__:
         kind = getattr(errors, name)
-        if not isinstance(kind, type) or "exit_code" not in vars(kind):
+        if not (isinstance(kind, type) and issubclass(kind, errors.SegapsithError)):
+            continue
+        if "exit_code" not in vars(kind):
             continue
         sentence = "It failed." if kind.exit_code == 1 else (kind.__doc__ or "").splitlines()[0]
         meanings.setdefault(kind.exit_code, []).append(sentence)
@@ -97,12 +99,10 @@ def store() -> str:
         "",
         "Generated from `segapsith_store.schema` by `scripts/docs.py`; do not edit.",
         "",
-        "A store is one SQLite file in WAL mode with foreign keys on. `PRAGMA application_id` is"
-        f" `{schema.APPLICATION_ID:#x}`",
-        f"and says whose file it is; `PRAGMA user_version` is the schema, now {schema.SCHEMA}."
-        " An older store is migrated when",
-        "it is next written to, after a backup. One process writes (it holds a lock on"
-        " `STORE.lock`), any number read.",
+        "A store is one SQLite file in WAL mode with foreign keys on. Its `PRAGMA application_id`,",
+        f"`{schema.APPLICATION_ID:#x}`, says whose file it is; its `PRAGMA user_version` is the schema,",
+        f"now {schema.SCHEMA}. An older store is migrated when it is next written to, after a backup.",
+        "One process writes (it holds a lock on `STORE.lock`), any number read.",
         "",
         "## Views, to read first",
     ]
@@ -163,8 +163,8 @@ blob is one of them. Weights are fixed point: {SCALE} is a weight of 1.
 | `pair_runs.pairs`, `.counts` | int64 | `smaller id << 32 \\| larger id`, ascending; counts |
 | `epochs.arrays` | – | NumPy's npz, read with `allow_pickle=False` |
 
-A word's weight in a domain is its sum of weights divided by the units of the domain and by {SCALE}.
-So opens one who has only NumPy and the file:
+With the default `domain_weight`, a word's weight in a domain is its sum of weights divided by the
+units of the domain and by {SCALE}. This opens a store with nothing but NumPy:
 
 ```python
 import sqlite3

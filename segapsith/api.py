@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import os
 import platform
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from importlib.metadata import version as version_of
 from types import TracebackType
 from typing import Any, Protocol, Self, runtime_checkable
 
-from segapsith import validation
+import numpy as np
+
+from segapsith import clustering, validation
+from segapsith.arrays import Labels, Rows
 from segapsith.catalogue import Catalogue, load_plugins
 from segapsith.domains import PlacementSettings
 from segapsith.engine import Engine, Learning, Plan, RunSummary
@@ -133,19 +137,7 @@ class Wire:
             if role == "placement" and self.settings["placement"] == "eq7":
                 continue
             known[role] = set(self.catalogue.settings(kind, str(self.settings[role])))
-        sorted_out: dict[str, dict[str, Any]] = {role: {} for role in known}
-        for name, value in self.settings.plugins.items():
-            role, _, inner = name.rpartition(".")
-            takers = [r for r in known if (r == role if role else True) and inner in known[r]]
-            if not takers:
-                everything = sorted(n for names in known.values() for n in names)
-                raise SettingError(
-                    f"no chosen plugin has a setting {name!r} (settings: {', '.join(everything)})"
-                    f"{did_you_mean(inner, everything)}"
-                )
-            for taker in takers:
-                sorted_out[taker][inner] = value
-        return sorted_out
+        return _by_taker(self.settings.plugins, known)
 
     def plan(self, command: str = "ingest", *, name: str = "", input_key: str = "") -> Plan:
         """How the run log keeps what is about to be done."""
@@ -249,6 +241,7 @@ class Wire:
         self,
         *,
         clusterer: str = "entropy-kmeans",
+        similarity: str | None = None,
         clusterer_settings: Mapping[str, Any] | None = None,
         min_units: int | None = None,
         k: int | None = None,
@@ -257,23 +250,31 @@ class Wire:
     ) -> dict[str, Any]:
         """Stable domains against a clustering that is recomputed from the same units."""
         least = int(self.settings["stable"]) if min_units is None else min_units
-        chosen = dict(clusterer_settings or {})
+        chosen = {"seed": seed, **(clusterer_settings or {})}
+        for_measure, for_clusterer = self._sorted_settings(similarity, clusterer, chosen)
+        measure = similarity and self.catalogue.make("similarity", similarity, for_measure)
+        self.catalogue.make("clusterer", clusterer, {**for_clusterer, "k": k or 1})
         run = self.writer.begin_run(
             "validate",
-            settings={"clusterer": clusterer, **chosen, "min_units": least, "k": k, "lang": lang},
+            settings={
+                "clusterer": clusterer,
+                "similarity": similarity,
+                **(clusterer_settings or {}),
+                "min_units": least,
+                "k": k,
+                "lang": lang,
+            },
             versions=self.versions(),
             seed=seed,
         )
         try:
             selection = validation.select(browse.learned_units(self.writer, lang), least)
-            size = selection.n_domains if k is None else k
-            maker = self._clusterer(clusterer, {"seed": seed, **chosen, "k": max(size, 1)})
-            result = {
-                **validation.validate(selection, maker.cluster, seed),
-                "min_units": least,
-                "clusterer": clusterer,
-                "lang": lang,
-            }
+            size = max(1, selection.n_domains if k is None else k)
+            grouping = self.catalogue.make("clusterer", clusterer, {**for_clusterer, "k": size})
+            found = validation.validate(
+                selection, lambda rows: clustering.cluster(rows, measure or None, grouping), seed
+            )
+            result = {**found, "min_units": least, "clusterer": clusterer, "lang": lang}
             self.writer.save_comparison(run, "validate", lang or "", result)
             self.writer.finish_run(run, "done", {"kappa": result["kappa"]["greedy"]})
         except BaseException:
@@ -281,16 +282,116 @@ class Wire:
             raise
         return {"run": run, **result}
 
+    def cluster(
+        self,
+        *,
+        clusterer: str = "entropy-kmeans",
+        similarity: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+        k: int | None = None,
+        weights: str | None = None,
+        sample: int | None = None,
+        seed: int = 0,
+        lang: str | None = None,
+        force: bool = False,
+        told: Callable[[clustering.Cost], None] | None = None,
+    ) -> dict[str, Any]:
+        """A clustering recomputed from the stored units, kept under a run.
+
+        A clusterer that must be given a number and is given none makes as many clusters as there
+        are stable domains. `weights` are `counts` or `tf-idf`, the latter if a similarity is named.
+        `told` hears what it will cost before it starts; it is refused if memory is too small.
+        """
+        learned = self.read(lambda store: browse.learned_units(store, lang))
+        if k is None and self._needs_number(clusterer, settings or {}):
+            _, sizes = np.unique(learned.domains, return_counts=True)
+            k = int((sizes >= int(self.settings["stable"])).sum()) or len(sizes)
+        rows, chosen = clustering.sampled(learned.counts, sample or len(learned.units), seed)
+        labels, cost, seconds = self.cluster_rows(
+            clustering.weighted(rows, weights, similarity),
+            clusterer,
+            similarity,
+            {"seed": seed, **(settings or {})},
+            k,
+            force,
+            told,
+        )
+        run = self.writer.begin_run(
+            "cluster",
+            settings={
+                "clusterer": clusterer, "similarity": similarity, **(settings or {}), "k": k,
+                "weights": weights, "sample": sample, "lang": lang,
+            },
+            versions=self.versions(),
+            seed=seed,
+        )  # fmt: skip
+        self.writer.save_clustering(
+            run, lang or "", learned.units[chosen].tolist(), labels.tolist()
+        )
+        found = {"units": len(labels), "clusters": int(labels.max(initial=-1)) + 1}
+        self.writer.finish_run(run, "done", found)
+        return {
+            "run": run,
+            **found,
+            "sizes": np.bincount(labels[labels >= 0]).tolist(),
+            "estimate": {"bytes": cost.bytes, "seconds": round(cost.seconds, 1)},
+            "seconds": round(seconds, 3),
+        }
+
+    def _needs_number(self, clusterer: str, settings: Mapping[str, Any]) -> bool:
+        """Whether a clusterer must be told how many clusters to make."""
+        known = self.catalogue.settings("clusterer", clusterer)
+        return "k" in known and known["k"].default is not None and "k" not in settings
+
+    def cluster_rows(
+        self,
+        rows: Rows,
+        clusterer: str,
+        similarity: str | None,
+        settings: Mapping[str, Any],
+        k: int | None,
+        force: bool = False,
+        told: Callable[[clustering.Cost], None] | None = None,
+    ) -> tuple[Labels, clustering.Cost, float]:
+        """Labels of any rows, what they were said to cost, and the seconds they took."""
+        for_measure, for_clusterer = self._sorted_settings(similarity, clusterer, settings)
+
+        def measure() -> Any:
+            return similarity and self.catalogue.make("similarity", similarity, for_measure)
+
+        def grouping(n_rows: int) -> Any:
+            chosen = for_clusterer if k is None else {**for_clusterer, "k": max(1, min(k, n_rows))}
+            return self.catalogue.make("clusterer", clusterer, chosen)
+
+        cost = clustering.estimate(rows, measure, grouping)
+        if told is not None:
+            told(cost)
+        if not cost.fits and not force:
+            raise clustering.TooLargeError(
+                f"this would not fit: {cost}; take a sample (--sample N), a clusterer that needs no"
+                " similarity (entropy-kmeans, spherical-kmeans), a similarity with a factor form"
+                " (lsa), or one that splits the words; --force tries all the same"
+            )
+        began = time.perf_counter()
+        labels = clustering.cluster(rows, measure() or None, grouping(rows.shape[0]))
+        return labels, cost, time.perf_counter() - began
+
+    def _sorted_settings(
+        self, similarity: str | None, clusterer: str, settings: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Settings by who knows them; a `seed` goes to whoever takes one."""
+        known = {"clusterer": set(self.catalogue.settings("clusterer", clusterer))}
+        if similarity is not None:
+            known["similarity"] = set(self.catalogue.settings("similarity", similarity))
+        seedless = not any("seed" in names for names in known.values())
+        wanted = {n: v for n, v in settings.items() if not (n == "seed" and seedless)}
+        sorted_out = _by_taker(wanted, known)
+        return sorted_out.get("similarity", {}), sorted_out["clusterer"]
+
     def report(self, *, min_units: int = 2, limit: int = 100) -> str:
         """One self-contained HTML page."""
         page: str = self.read(lambda store: browse.report(store, min_units, limit))
         return page
-
-    def _clusterer(self, name: str, settings: Mapping[str, Any]) -> Any:
-        known = self.catalogue.settings("clusterer", name)
-        return self.catalogue.make(
-            "clusterer", name, {k: v for k, v in settings.items() if k in known or k != "seed"}
-        )
 
 
 def open(path: str | os.PathLike[str] = "segapsith.db", **settings: Any) -> Wire:
@@ -343,6 +444,25 @@ def segment(
         Segment(u.start, u.end, u.cohesion, u.kept, _words(annotation, u.first, u.last), u.inferred)
         for u in units
     ]
+
+
+def _by_taker(
+    settings: Mapping[str, Any], known: Mapping[str, set[str]]
+) -> dict[str, dict[str, Any]]:
+    """Settings sorted by who knows their name; `role.name` means that role alone."""
+    sorted_out: dict[str, dict[str, Any]] = {role: {} for role in known}
+    for name, value in settings.items():
+        role, _, inner = name.rpartition(".")
+        takers = [r for r in known if role in ("", r) and inner in known[r]]
+        if not takers:
+            everything = sorted(n for names in known.values() for n in names)
+            raise SettingError(
+                f"no chosen plugin has a setting {name!r} (settings: {', '.join(everything)})"
+                f"{did_you_mean(inner, everything)}"
+            )
+        for taker in takers:
+            sorted_out[taker][inner] = value
+    return sorted_out
 
 
 def _words(annotation: Annotation, first: int, last: int) -> dict[str, int]:

@@ -203,11 +203,15 @@ def _register(
         manager = pluggy.PluginManager(PROJECT)
         manager.add_hookspecs(PluginHooks)
         manager.register(plugin, name=name)
-        manager.check_pending()
     except (Exception, SystemExit) as error:
         note(f"cannot be loaded: {type(error).__name__}: {error}")
         return
     misspelt = _misspelt_hooks(plugin)
+    try:
+        manager.check_pending()
+    except pluggy.PluginValidationError as error:
+        note(f"cannot be loaded: {misspelt or error}")
+        return
     if misspelt:
         note(misspelt)
     for kind, hook in HOOKS.items():

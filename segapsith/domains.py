@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from segapsith.arrays import Compare
-from segapsith.jit import compiled
+from segapsith.jit import kernel
 from segapsith.weighting import SCALE
 
 __all__ = ["Bag", "DomainIndex", "DomainWords", "Placement", "PlacementSettings"]
@@ -435,7 +435,7 @@ def _longer(array: Array, size: int) -> Array:
     return result
 
 
-@compiled
+@kernel
 def _walk(
     words: Array,
     occurrences: Array,
@@ -488,7 +488,7 @@ def _walk(
     return n_touched
 
 
-@compiled
+@kernel
 def _best_two(
     touched: Array,
     sums: Array,
@@ -517,7 +517,7 @@ def _best_two(
     return best, best_score, second, max(second_score, 0.0)
 
 
-@compiled
+@kernel
 def _totals(
     domain: int,
     start: Array,
@@ -548,7 +548,7 @@ def _totals(
     return total_weight, total_occurrences
 
 
-@compiled
+@kernel
 def _add(
     domain: int,
     sign: int,
@@ -585,7 +585,7 @@ def _add(
         pool[start[domain] + position, 1] += sign * weights[i]
 
 
-@compiled
+@kernel
 def _enter(
     domain: int,
     words: Array,
@@ -613,7 +613,7 @@ def _enter(
     length[domain] = len(words)
 
 
-@compiled
+@kernel
 def _move_postings(
     words: Array,
     rooms: Array,

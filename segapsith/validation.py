@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from segapsith import compare, metrics
-from segapsith.arrays import Compare, Labels, Rows
+from segapsith.arrays import Labels, Rows
 
 __all__ = ["LearnedUnits", "Selection", "select", "validate"]
 
@@ -67,7 +67,7 @@ def select(learned: LearnedUnits, min_units: int = 15, min_weight: float = 0.03)
 
 def validate(
     selection: Selection,
-    cluster: Callable[[Rows, Compare | None], Labels],
+    cluster: Callable[[Rows], Labels],
     seed: int = 0,
 ) -> dict[str, Any]:
     """The comparison in the shape of the contract; null where there is nothing to compare."""
@@ -91,7 +91,7 @@ def validate(
             "ari": None,
             "nmi": None,
         }
-    labels = cluster(learned.counts, None)
+    labels = cluster(learned.counts)
     domains = learned.domains.tolist()
     clusters = labels.tolist()
     covered = compare.coverage(domains, clusters)

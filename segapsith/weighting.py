@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
-__all__ = ["SCALE", "Frequencies", "rarity", "significance", "unit_weights"]
+from segapsith.arrays import Rows
+
+__all__ = ["SCALE", "Frequencies", "rarity", "significance", "tf_idf", "unit_weights"]
 
 SCALE = 1 << 16
 """A weight of 1 as a fixed-point number."""
@@ -74,3 +77,25 @@ def unit_weights(counts: NDArray[np.int32], importance: NDArray[np.float64]) -> 
         return np.full(len(counts), SCALE, dtype=np.int32)
     fixed: NDArray[np.int32] = np.maximum(np.rint(weights / top * SCALE), 1).astype(np.int32)
     return fixed
+
+
+def tf_idf(counts: Rows, min_documents: int = 2) -> Rows:
+    """Rows of count × ln(N / df), of length 1; words of fewer documents are left out (S3).
+
+    Columns keep their places. A row that loses all its words stays, empty.
+
+    >>> tf_idf(csr_array([[2.0, 1.0, 0.0], [0.0, 1.0, 3.0], [1.0, 0.0, 0.0]])).toarray().round(2)
+    array([[0.89, 0.45, 0.  ],
+           [0.  , 1.  , 0.  ],
+           [1.  , 0.  , 0.  ]])
+    """
+    n_rows = counts.shape[0]
+    frequency = np.bincount(counts.indices[counts.data != 0], minlength=counts.shape[1])
+    idf = np.log(n_rows / np.maximum(frequency, 1))
+    idf[frequency < min_documents] = 0.0
+    weighted = counts.astype(np.float64)
+    weighted.data = weighted.data * idf[weighted.indices]
+    weighted.eliminate_zeros()
+    lengths = np.sqrt(np.asarray(weighted.multiply(weighted).sum(axis=1)).ravel())
+    weighted.data = weighted.data / np.repeat(lengths, np.diff(weighted.indptr))
+    return csr_array(weighted)

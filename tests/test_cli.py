@@ -409,7 +409,9 @@ def test_the_report_escapes_whatever_a_feed_says(command: Command, tmp_path: Pat
     path = tmp_path / "nasty.jsonl"
     path.write_text(
         "\n".join(
-            json.dumps({"id": f"{v}{i}", "title": v, "text": f"{v} flood river town {i}", "source": v})
+            json.dumps(
+                {"id": f"{v}{i}", "title": v, "text": f"{v} flood river town {i}", "source": v}
+            )
             for i, v in enumerate(VECTORS * 2)
         )
     )

@@ -109,7 +109,9 @@ def test_the_index_agrees_with_the_formula(units: list[Bag], chosen: PlacementSe
 
 @given(st.lists(bags, min_size=1, max_size=12), st.data())
 @settings(deadline=None, max_examples=40)
-def test_taking_units_away_leaves_the_sums_of_the_others(units: list[Bag], data: st.DataObject) -> None:
+def test_taking_units_away_leaves_the_sums_of_the_others(
+    units: list[Bag], data: st.DataObject
+) -> None:
     gone = data.draw(st.sets(st.integers(0, len(units) - 1)))
     whole, rest = DomainIndex(), DomainIndex()
     assert whole.create() == rest.create() == 1

@@ -43,7 +43,7 @@ def body(subject: str, number: int) -> str:
     return f"{first}\n\n{second}"
 
 
-DOCUMENTS = [(f"{s}-{n}", s.title(), body(s, n)) for n in range(5) for s in SUBJECTS]
+DOCUMENTS = [(f"{s}-{n}", s.title(), body(s, n)) for s in SUBJECTS for n in range(5)]
 
 
 class Machine:

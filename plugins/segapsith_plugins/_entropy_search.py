@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from segapsith.arrays import Labels, Rows
-from segapsith_plugins._jit import kernel
+from segapsith.jit import kernel
 from segapsith_plugins._row_algebra import blocks, joined
 
 __all__ = [

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from segapsith.arrays import Compare, Labels, Matrix, Rows
-from segapsith_plugins._jit import kernel
+from segapsith.jit import kernel
 
 __all__ = [
     "DISTANCES",

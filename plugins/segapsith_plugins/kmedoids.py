@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from segapsith.arrays import Compare, Labels, Rows
 from segapsith.hookspecs import hookimpl
-from segapsith_plugins._jit import kernel
+from segapsith.jit import kernel
 from segapsith_plugins._row_algebra import (
     DISTANCES,
     check_choice,

@@ -18,7 +18,7 @@ from scipy.sparse import csr_array
 
 from segapsith.arrays import Compare, Labels, Rows
 from segapsith.hookspecs import hookimpl
-from segapsith_plugins._jit import kernel
+from segapsith.jit import kernel
 from segapsith_plugins._row_algebra import check_whole, filled_rows, spread, unit_rows, used_columns
 
 __all__ = ["SphericalKMeans", "total_cosine"]

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from segapsith.cli import browsing, checking, configuring, ingesting, keeping, showing
+from segapsith.cli import browsing, checking, clustering, configuring, ingesting, keeping, showing
 from segapsith.cli.output import say
 from segapsith.errors import SegapsithError
 
@@ -26,7 +26,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for _room in (ingesting, browsing, checking, keeping, configuring, showing):
+for _room in (ingesting, browsing, checking, clustering, keeping, configuring, showing):
     _room.add_to(app)
 
 GLOBAL_WITH_VALUE = ("--store", "--config", "--wait")

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from segapsith.cli import wiring
-from segapsith.cli.keeping import _must_exist
+from segapsith.cli.keeping import must_exist
 from segapsith.cli.options import (
     CommandJson,
     CommandQuiet,
@@ -34,6 +34,10 @@ def validate(
     clusterer: Annotated[
         str, typer.Option("--clusterer", metavar="NAME", help="What recomputes the clustering.")
     ] = "entropy-kmeans",
+    similarity: Annotated[
+        str | None,
+        typer.Option("--similarity", metavar="NAME", help="What the clusterer compares with."),
+    ] = None,
     k: Annotated[
         int | None, typer.Option("-k", min=1, help="Clusters (default: as many as domains).")
     ] = None,
@@ -58,10 +62,11 @@ def validate(
     """
     limits = dict(_limit(entry) for entry in fail_under or [])
     chosen = wiring.settings(store=store, config=config, wait=wait, sets=sets)
-    _must_exist(str(chosen["store"]))
+    must_exist(str(chosen["store"]))
     with wiring.wire(chosen, strict=strict_plugins, only_own=no_plugins) as wire:
         result = wire.validate(
             clusterer=clusterer,
+            similarity=similarity,
             clusterer_settings=chosen.plugins,
             min_units=min_units,
             k=k,

@@ -11,7 +11,7 @@ from segapsith.cli import wiring
 from segapsith.cli.options import CommandJson, CommandQuiet, Config, StorePath, Wait
 from segapsith.cli.output import say, show_json, table, write
 
-__all__ = ["add_to"]
+__all__ = ["add_to", "must_exist"]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -157,7 +157,7 @@ def undo(
     Example: segapsith runs undo --store wire.db
     """
     chosen = wiring.settings(store=store, config=config, wait=wait)
-    _must_exist(str(chosen["store"]))
+    must_exist(str(chosen["store"]))
     with wiring.wire(chosen) as wire:
         result = wire.undo(run)
     if as_json:
@@ -182,7 +182,7 @@ def forget(
     Example: segapsith forget en-017 --store wire.db
     """
     chosen = wiring.settings(store=store, config=config, wait=wait)
-    _must_exist(str(chosen["store"]))
+    must_exist(str(chosen["store"]))
     with wiring.wire(chosen) as wire:
         result = wire.forget(document)
     if as_json:
@@ -192,7 +192,7 @@ def forget(
         write(f"{document} forgotten: {result['units']} units{heir}")
 
 
-def _must_exist(path: str) -> None:
+def must_exist(path: str) -> None:
     """Commands that change a store do not make one."""
     from segapsith_store import Store
 

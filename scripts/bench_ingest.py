@@ -1,0 +1,279 @@
+#!/usr/bin/env python
+"""How fast an archive is learned, in how much memory, and whether it always ends the same.
+
+Every ingest is the real command line in a process of its own. The bars are those of the project:
+the last thousand documents take at most twice as long as the first, the peak of memory stays below
+1.5 GB, a second delivery brings nothing new, and neither other batches nor kills change the digest.
+
+    scripts/bench ingest                       everything, on the whole of Reuters-21578
+    scripts/bench ingest --limit 1500          the same in small
+    scripts/bench ingest --only speed          speed, batches, kills, or several
+
+The exit code is 1 if a bar is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gzip
+import itertools
+import json
+import os
+import random
+import resource
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+PARTS = ("speed", "batches", "kills")
+SLOWDOWN = 2.0
+PEAK = 1.5e9
+STRETCH = 1000
+"""Documents over which the speed at the beginning and at the end is taken."""
+
+KILO = 1024 if sys.platform != "darwin" else 1  # of ru_maxrss
+PROGRAM = [sys.executable, "-m", "segapsith"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One finished ingest."""
+
+    summary: dict[str, Any]
+    seconds: float
+    peak: int
+    marks: list[tuple[float, int]]
+    """(seconds since the start, documents committed) whenever that was seen to change."""
+
+    @property
+    def start_up(self) -> float:
+        """Seconds until the first commit."""
+        return self.marks[0][0] if self.marks else 0.0
+
+
+class Bars:
+    """What was measured against what was promised."""
+
+    def __init__(self) -> None:
+        self.missed = 0
+
+    def check(self, held: bool, text: str) -> None:
+        self.missed += not held
+        print(f"  {'ok    ' if held else 'MISSED'}  {text}", flush=True)
+
+
+def environment() -> dict[str, str]:
+    """Ours without settings of the program: the defaults are measured."""
+    return {k: v for k, v in os.environ.items() if not k.startswith("SEGAPSITH_")}
+
+
+def start(sources: list[Path], store: Path) -> subprocess.Popen[bytes]:
+    command = [*PROGRAM, "ingest", *map(str, sources), "--store", str(store), "--json"]
+    return subprocess.Popen(
+        command,
+        cwd=store.parent,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+
+
+def ingest(sources: list[Path], store: Path, *, watch: bool = False) -> Outcome:
+    """Runs one ingest to its end; if watched, with the times of its commits."""
+    began = time.monotonic()
+    process = start(sources, store)
+    marks: list[tuple[float, int]] = []
+    while watch and process.poll() is None:
+        committed = documents(store)
+        if committed and (not marks or committed > marks[-1][1]):
+            marks.append((time.monotonic() - began, committed))
+        time.sleep(0.02)
+    out, err = process.communicate()
+    seconds = time.monotonic() - began
+    if process.returncode:
+        sys.exit(f"ingest failed with {process.returncode}: {err.decode(errors='replace')}")
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * KILO
+    return Outcome(json.loads(out), seconds, peak, marks)
+
+
+def documents(store: Path) -> int:
+    """How many documents are committed; 0 while there is no store yet."""
+    with contextlib.suppress(sqlite3.Error):
+        db = sqlite3.connect(f"file:{store}?mode=ro", uri=True, timeout=1)
+        with contextlib.closing(db):
+            return int(db.execute("SELECT count(*) FROM documents").fetchone()[0])
+    return 0
+
+
+def ask(command: str, store: Path) -> dict[str, Any]:
+    answer = subprocess.run(
+        [*PROGRAM, command, "--store", str(store), "--json"],
+        env=environment(),
+        capture_output=True,
+        check=True,
+    )
+    found: dict[str, Any] = json.loads(answer.stdout)
+    return found
+
+
+def digest(store: Path) -> str:
+    return str(ask("status", store)["digest"])
+
+
+def lines(data: Path, limit: int | None) -> list[bytes]:
+    with gzip.open(data) as file:
+        return [line for line, _ in zip(file, range(limit or sys.maxsize), strict=False)]
+
+
+def written(folder: Path, parts: list[list[bytes]]) -> Iterator[Path]:
+    """Each part as a file of JSON lines."""
+    folder.mkdir()
+    for number, part in enumerate(parts):
+        path = folder / f"{number:04}.jsonl"
+        path.write_bytes(b"".join(part))
+        yield path
+
+
+def cut(items: list[bytes], n: int) -> list[list[bytes]]:
+    """The items in `n` stretches of nearly equal length."""
+    edges = [round(i * len(items) / n) for i in range(n + 1)]
+    return [items[a:b] for a, b in itertools.pairwise(edges) if b > a]
+
+
+def per_thousand(marks: list[tuple[float, int]], from_end: bool) -> float:
+    """Seconds per thousand documents over the first or the last stretch of commits.
+
+    Counted from the first commit, so that starting the program is not part of the beginning.
+    """
+    (t0, n0), (t1, n1) = marks[0], marks[-1]
+    stretch = min(STRETCH, max((n1 - n0) // 3, 1))
+    if from_end:
+        t0, n0 = max((t, n) for t, n in marks if n <= n1 - stretch)
+    else:
+        t1, n1 = min((t, n) for t, n in marks if n >= n0 + stretch)
+    return 1000 * (t1 - t0) / (n1 - n0)
+
+
+def speed(whole: Path, store: Path, first: Outcome, bars: Bars) -> None:
+    """Reports the first ingest, and what a second one of the same does."""
+    read = first.summary["read"]
+    print(
+        f"  {read} documents, {first.summary['units']} units, {first.summary['domains_new']}"
+        f" domains in {first.seconds:.1f} s: {read / first.seconds:.0f} documents/s"
+        f" ({store.stat().st_size / 1e6:.0f} MB of store)"
+    )
+    if len(first.marks) >= 4:
+        early, late = (per_thousand(first.marks, end) for end in (False, True))
+        bars.check(
+            late <= SLOWDOWN * early,
+            f"seconds per thousand documents: {early:.2f} at the beginning, {late:.2f} at the end,"
+            f" ratio {late / early:.2f} (at most {SLOWDOWN:g})",
+        )
+    else:
+        print("  too few commits to compare the beginning with the end")
+    bars.check(first.peak <= PEAK, f"peak of memory {first.peak / 1e6:.0f} MB (at most 1500)")
+    before = digest(store)
+    again = ingest([whole], store)
+    bars.check(
+        again.summary["new"] == 0 and digest(store) == before,
+        f"again: {again.summary['new']} new, the digest is"
+        f" {'equal' if digest(store) == before else 'another'} ({again.seconds:.1f} s)",
+    )
+    sound = ask("verify", store)["sound"]
+    bars.check(sound, f"verify: {'sound' if sound else 'faults'}")
+
+
+def batches(items: list[bytes], folder: Path, wanted: str, counts: list[int], bars: Bars) -> None:
+    for n in counts:
+        store = folder / f"batches-{n}.db"
+        began = time.monotonic()
+        for path in written(folder / f"batches-{n}", cut(items, n)):
+            ingest([path], store)
+        equal = digest(store) == wanted
+        took = time.monotonic() - began
+        bars.check(
+            equal, f"{n} deliveries: digest {'equal' if equal else 'differs'} ({took:.0f} s)"
+        )
+
+
+def kills(
+    whole: Path, folder: Path, wanted: str, first: Outcome, n: int, seed: int, bars: Bars
+) -> None:
+    """Kills an ingest `n` times at random moments, lets it go on, and looks at the end."""
+    chance = random.Random(seed)
+    store = folder / "kills.db"
+    landed = progressed = unsound = 0
+    longest = first.start_up + 2 * (first.seconds - first.start_up) / n
+    for _ in range(n):
+        before = documents(store)
+        process = start([whole], store)
+        time.sleep(chance.uniform(0.1, longest))
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            landed += 1
+        process.communicate()
+        progressed += documents(store) > before
+        if documents(store):
+            unsound += not ask("verify", store)["sound"]
+    ingest([whole], store)
+    equal = digest(store) == wanted
+    bars.check(
+        equal and not unsound,
+        f"{landed} of {n} kills landed, {progressed} after progress, {unsound} left a fault;"
+        f" resumed digest {'equal' if equal else 'differs'} (seed {seed})",
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--data", type=Path, help="a .jsonl.gz of documents, or the directory of evaluation data"
+    )
+    parser.add_argument("--limit", type=int, help="only the first so many documents")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--batches", nargs="+", type=int, default=[1, 7, 100])
+    parser.add_argument("--kills", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=0, help="of the moments of the kills")
+    chosen = parser.parse_args()
+    data = chosen.data or Path(
+        os.environ.get("SEGAPSITH_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")
+    )
+    if data.is_dir():
+        data = data / "reuters21578" / "docs.jsonl.gz"
+    if not data.is_file():
+        print(f"there is no archive at {data}; name one with --data or SEGAPSITH_DATA")
+        return 2
+    bars = Bars()
+    items = lines(data, chosen.limit)
+    with tempfile.TemporaryDirectory(prefix="segapsith-bench-") as name:
+        folder = Path(name)
+        (whole,) = written(folder / "whole", [items])
+        store = folder / "whole.db"
+        first = ingest([whole], store, watch=True)
+        wanted = digest(store)
+        if "speed" in chosen.only:
+            print(f"speed: {len(items)} documents")
+            speed(whole, store, first, bars)
+        if "batches" in chosen.only:
+            print("batches: the archive in several deliveries")
+            batches(items, folder, wanted, chosen.batches, bars)
+        if "kills" in chosen.only:
+            print("kills: kill -9 at random moments, then the same command again")
+            kills(whole, folder, wanted, first, chosen.kills, chosen.seed, bars)
+    print(f"{bars.missed} bars missed" if bars.missed else "every bar is kept")
+    return int(bars.missed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,195 @@
+"""`cluster`: a clustering recomputed with any measure and any clusterer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from segapsith.cli import wiring
+from segapsith.cli.keeping import must_exist
+from segapsith.cli.options import (
+    CommandJson,
+    CommandQuiet,
+    Config,
+    NoPlugins,
+    Sets,
+    StorePath,
+    StrictPlugins,
+    Wait,
+)
+from segapsith.cli.output import Progress, say, show_json, write
+from segapsith.errors import InputError, MissingInputError
+
+if TYPE_CHECKING:
+    from segapsith.api import Wire
+    from segapsith.arrays import Rows
+
+__all__ = ["add_to"]
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command("cluster")(cluster)
+
+
+def cluster(
+    matrix: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[MATRIX]",
+            help="An .npz count matrix instead of the store; labels.txt beside it is the gold.",
+        ),
+    ] = None,
+    similarity: Annotated[
+        str | None, typer.Option("--similarity", metavar="NAME", help="What compares two units.")
+    ] = None,
+    clusterer: Annotated[
+        str, typer.Option("--clusterer", metavar="NAME", help="What groups them.")
+    ] = "entropy-kmeans",
+    k: Annotated[int | None, typer.Option("-k", min=1, help="Number of clusters.")] = None,
+    weights: Annotated[
+        str | None,
+        typer.Option(
+            "--weights", metavar="counts|tf-idf", help="Default: tf-idf if a similarity is named."
+        ),
+    ] = None,
+    sample: Annotated[
+        int | None, typer.Option("--sample", min=1, help="Cluster so many units drawn at random.")
+    ] = None,
+    lang: Annotated[str | None, typer.Option("--lang", help="Only this language.")] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of what is random.")] = 0,
+    force: Annotated[bool, typer.Option("--force", help="Start although memory is short.")] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write the labels of a matrix there."),
+    ] = None,
+    store: StorePath = None,
+    sets: Sets = None,
+    config: Config = None,
+    wait: Wait = None,
+    strict_plugins: StrictPlugins = False,
+    no_plugins: NoPlugins = False,
+    as_json: CommandJson = False,
+    quiet: CommandQuiet = False,
+) -> None:
+    """Recompute a clustering of the stored units, or of a matrix file.
+
+    Says first how much memory and time it will take, and refuses what does not fit.
+
+    Example: segapsith cluster --similarity gvsm-cov --clusterer ahc -k 30 --store wire.db
+    """
+    chosen = wiring.settings(store=store, config=config, wait=wait, sets=sets)
+    if matrix is None:
+        must_exist(str(chosen["store"]))
+    progress = Progress(not (quiet or as_json))
+
+    def told(cost: Any) -> None:
+        if not quiet:
+            say(str(cost))
+        progress.update("clustering …")
+
+    with wiring.wire(chosen, strict=strict_plugins, only_own=no_plugins) as wire:
+        progress.update("trying on a few units …")
+        try:
+            if matrix is not None:
+                result = _matrix(
+                    wire,
+                    matrix,
+                    clusterer,
+                    similarity,
+                    k,
+                    weights,
+                    sample,
+                    seed,
+                    force,
+                    output,
+                    told,
+                )
+            else:
+                result = wire.cluster(
+                    clusterer=clusterer, similarity=similarity, settings=chosen.plugins, k=k,
+                    weights=weights, sample=sample, seed=seed, lang=lang, force=force, told=told,
+                )  # fmt: skip
+        finally:
+            progress.end()
+    if as_json:
+        show_json(result)
+    elif not quiet:
+        where = f"run {result['run']}: " if "run" in result else ""
+        write(
+            f"{where}{result['units']} units in {result['clusters']} clusters,"
+            f" {result['seconds']:.1f} s"
+        )
+        for name, value in result.get("scores", {}).items():
+            write(f"{name:16} {value:.4f}")
+
+
+def _matrix(
+    wire: Wire,
+    path: Path,
+    clusterer: str,
+    similarity: str | None,
+    k: int | None,
+    weights: str | None,
+    sample: int | None,
+    seed: int,
+    force: bool,
+    output: Path | None,
+    told: Any,
+) -> dict[str, Any]:
+    """A clustering of a matrix file, with scores if there are labels beside it."""
+    from segapsith.clustering import sampled, weighted
+
+    rows, classes = _read(path)
+    if classes is not None and k is None and similarity is None:
+        k = len(set(classes))
+    part, chosen = sampled(rows, sample or rows.shape[0], seed)
+    settings = {"seed": seed, **wire.settings.plugins}
+    part = weighted(part, weights, similarity)
+    labels, cost, seconds = wire.cluster_rows(part, clusterer, similarity, settings, k, force, told)
+    if output is not None:
+        output.write_text("".join(f"{label}\n" for label in labels.tolist()), encoding="ascii")
+    result: dict[str, Any] = {
+        "units": len(labels),
+        "clusters": int(labels.max(initial=-1)) + 1,
+        "estimate": {"bytes": cost.bytes, "seconds": round(cost.seconds, 1)},
+        "seconds": round(seconds, 3),
+    }
+    if classes is not None:
+        result["scores"] = _scores(labels.tolist(), [classes[i] for i in chosen.tolist()])
+    return result
+
+
+def _scores(labels: list[int], classes: list[str]) -> dict[str, float]:
+    from segapsith import metrics
+
+    return {
+        "micro_precision": metrics.micro_precision(labels, classes),
+        "nmi": metrics.nmi(labels, classes),
+        "ari": metrics.ari(labels, classes),
+        "f_measure": metrics.f_measure(labels, classes),
+        "entropy": metrics.entropy(labels, classes),
+        "purity": metrics.purity(labels, classes),
+        "bcubed_f1": metrics.bcubed(labels, classes).f1,
+    }
+
+
+def _read(path: Path) -> tuple[Rows, list[str] | None]:
+    """The matrix of a file, and the labels beside it if there are as many as rows."""
+    import numpy as np
+    from scipy.sparse import csr_array, load_npz
+
+    if not path.is_file():
+        raise MissingInputError(f"{path}: there is no such file")
+    try:
+        rows = csr_array(load_npz(path), dtype=np.float64)
+    except (OSError, ValueError, KeyError, EOFError) as error:
+        raise InputError(f"{path}: it is not a sparse matrix saved by SciPy: {error}") from error
+    if not np.isfinite(rows.data).all():
+        raise InputError(f"{path}: it holds values that are not finite")
+    beside = path.with_name("labels.txt")
+    if not beside.is_file():
+        return rows, None
+    classes = beside.read_text(encoding="utf-8").splitlines()
+    return rows, classes if len(classes) == rows.shape[0] else None

@@ -1,0 +1,243 @@
+"""The house rules on the sources themselves: who imports whom, what is never used, what is never said."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from importlinter.cli import lint_imports
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = {
+    "segapsith": ROOT / "segapsith",
+    "segapsith_plugins": ROOT / "plugins" / "segapsith_plugins",
+    "segapsith_store": ROOT / "store" / "segapsith_store",
+}
+
+
+def modules() -> Iterator[tuple[str, Path]]:
+    """Every module of the three packages: its dotted name and its file."""
+    for package, folder in PACKAGES.items():
+        for path in sorted(folder.rglob("*.py")):
+            inner = path.relative_to(folder).with_suffix("").parts
+            yield ".".join([package, *inner]).removesuffix(".__init__"), path
+
+
+def sources() -> list[Path]:
+    """What is shipped or run: the packages and the scripts, not the tests."""
+    return [path for _, path in modules()] + sorted((ROOT / "scripts").glob("*.py"))
+
+
+def contracts() -> list[dict[str, object]]:
+    configuration = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    found: list[dict[str, object]] = configuration["tool"]["importlinter"]["contracts"]
+    return found
+
+
+# -- who imports whom ------------------------------------------------------------------------
+
+
+def test_rooms_depend_downwards_and_plugins_know_nothing_of_each_other(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    status = lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True, no_logo=True)
+    assert status == 0, capsys.readouterr().out
+
+
+def test_every_room_of_the_core_has_its_place() -> None:
+    """A new module is put into the layers on purpose, or this says that it was not."""
+    layers = next(c["layers"] for c in contracts() if c["type"] == "layers")
+    placed = {name for layer in layers for name in re.findall(r"[\w.]+", str(layer))}  # type: ignore[attr-defined]
+    rooms = {".".join(name.split(".")[:2]) for name, _ in modules()} - set(PACKAGES)
+    core = {room for room in rooms if room.startswith("segapsith.")}
+    assert core - placed == set(), "name them in [tool.importlinter] of pyproject.toml"
+
+
+def test_only_shared_modules_of_the_plugins_are_exempt() -> None:
+    exempt = {
+        str(line).rpartition(" ")[2]
+        for c in contracts()
+        if c["type"] == "independence"
+        for line in c["ignore_imports"]  # type: ignore[attr-defined]
+        if str(line).startswith("segapsith_plugins")
+    }
+    assert all(name.startswith("segapsith_plugins._") for name in exempt), exempt
+
+
+LOW = {
+    *("Agreement", "Annotation", "Document", "Lexicon", "Network", "Reject", "Snapshot", "Unit"),
+    *("Compare", "Labels", "Matrix", "Rows", "State", "SegapsithError", "hookimpl", "__version__"),
+}
+"""Names of the front door that lead to the lowest rooms."""
+
+
+def test_nobody_inside_goes_round_by_the_front_door() -> None:
+    """`from segapsith import similarity` would reach the top floor without the linter seeing it."""
+    wrong = []
+    rooms = {name.split(".")[1] for name, _ in modules() if name.startswith("segapsith.")}
+    for name, path in modules():
+        if name == "segapsith":
+            continue
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module == "segapsith":
+                asked = {alias.name for alias in node.names}
+                wrong += [f"{name}: {n}" for n in sorted(asked - LOW - rooms)]
+            elif isinstance(node, ast.Import):
+                wrong += [f"{name}: the package" for a in node.names if a.name == "segapsith"]
+    assert wrong == []
+
+
+# -- what is never used (C1) -----------------------------------------------------------------
+
+UNSAFE_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "marshal", "shelve", "joblib"}
+UNSAFE_CALLS = {"eval", "exec", "__import__"}
+UNSAFE_METHODS = {"extractall", "unpack_archive"}
+UNSAFE_OF = {("yaml", "load"), ("os", "system"), ("os", "popen"), ("subprocess", "getoutput")}
+UNSAFE_FLAGS = {"shell", "allow_pickle"}
+XML_PARSERS = ("lxml", "defusedxml", "xml.etree", "xml.dom", "xml.sax", "xml.parsers", "pyexpat")
+WRITES_XML = ("xml.sax.saxutils",)
+
+
+def _imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.lineno, node.module
+            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def _unsafe(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    for line, name in _imports(tree):
+        if name.partition(".")[0] in UNSAFE_MODULES:
+            yield line, f"import {name}"
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        called = node.func
+        if isinstance(called, ast.Name) and called.id in UNSAFE_CALLS:
+            yield node.lineno, f"{called.id}()"
+        if isinstance(called, ast.Attribute):
+            owner = called.value.id if isinstance(called.value, ast.Name) else ""
+            if called.attr in UNSAFE_METHODS or (owner, called.attr) in UNSAFE_OF:
+                yield node.lineno, f"{owner}.{called.attr}()"
+        for keyword in node.keywords:
+            off = isinstance(keyword.value, ast.Constant) and not keyword.value.value
+            if keyword.arg in UNSAFE_FLAGS and not off:
+                yield node.lineno, f"{keyword.arg}="
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import pickle",
+        "from joblib import load",
+        "eval(x)",
+        "exec(x)",
+        "yaml.load(x)",
+        "subprocess.run(x, shell=True)",
+        "np.load(x, allow_pickle=True)",
+        "archive.extractall(x)",
+        "os.system(x)",
+    ],
+)
+def test_the_search_for_unsafe_calls_finds_them(line: str) -> None:
+    assert list(_unsafe(ast.parse(line)))
+
+
+def test_sources_use_no_pickle_no_eval_no_shell_and_no_blind_unpacking() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {what}"
+        for path in sources()
+        for line, what in _unsafe(ast.parse(path.read_text("utf-8")))
+    ]
+    assert found == []
+
+
+def test_xml_is_parsed_in_one_module() -> None:
+    parsing = {
+        name
+        for name, path in modules()
+        for _, imported in _imports(ast.parse(path.read_text("utf-8")))
+        if imported.startswith(XML_PARSERS) and not imported.startswith((*WRITES_XML, "xml.sax."))
+    }
+    assert len(parsing) <= 1, sorted(parsing)
+
+
+# -- a quick start ---------------------------------------------------------------------------
+
+HEAVY = ("numpy", "scipy", "spacy", "numba", "sqlite_utils", "rich", "sklearn", "jinja2", "pandas")
+
+_ASK = """
+import contextlib, io, json, sys
+from segapsith.cli import main
+with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.suppress(SystemExit):
+    main(json.loads(sys.argv[1]))
+print(json.dumps([len(out.getvalue()), sorted({name.partition(".")[0] for name in sys.modules})]))
+"""
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["ingest", "--help"], ["--version"]])
+def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
+    answer = subprocess.run(
+        [sys.executable, "-c", _ASK, json.dumps(arguments)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    said, loaded = json.loads(answer.stdout)
+    assert said > 0
+    assert [name for name in HEAVY if name in loaded] == []
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    code = "import json, sys, segapsith; print(json.dumps(sorted(sys.modules)))"
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert [name for name in HEAVY if name in json.loads(answer.stdout)] == []
+
+
+# -- what is never said ----------------------------------------------------------------------
+
+# Spelled in pieces, so that this file does not find itself.
+REGISTRIES = re.compile(r"py" r"pi\.org|python" r"hosted\.org|ana" r"conda\.org|npm" r"js\.")
+MACHINE_PATHS = re.compile(r"(?<![\w./:~$}-])/(?:wor" r"k|op" r"t|ro" r"ot|Use" r"rs)/\w")
+
+
+def written_files() -> list[Path]:
+    """Every file that is in the repository, or would be with the next commit."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=ROOT,
+        capture_output=True,
+        check=False,
+    )
+    if listed.returncode:
+        pytest.skip("this is not a clone: git does not know which files belong to it")
+    names = listed.stdout.decode().split("\0")
+    return [ROOT / name for name in names if name and (ROOT / name).is_file()]
+
+
+@pytest.mark.parametrize("pattern", [REGISTRIES, MACHINE_PATHS], ids=["registries", "paths"])
+def test_no_file_names_a_package_registry_or_somebodys_machine(pattern: re.Pattern[str]) -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {match.group()}"
+        for path in written_files()
+        for number, line in enumerate(path.read_text("utf-8", "replace").splitlines(), 1)
+        if (match := pattern.search(line))
+    ]
+    assert found == []
+
+
+def test_nothing_generated_is_kept_under_version_control() -> None:
+    ignored = {".db", ".pyc", ".whl", ".nbi", ".nbc"}
+    kept = [p for p in written_files() if p.suffix in ignored or "__pycache__" in p.parts]
+    assert kept == []
