@@ -248,7 +248,11 @@ def test_an_unknown_setting_is_named_with_its_package(machine: Machine) -> None:
     machine.run("ingest", "wire.jsonl", "--store", "set.db")
     options = ("--clusterer", "round-robin", "--min-units", "2", "--store", "set.db")
     said = machine.run("validate", *options, "--set", "kk=3", code=78)
-    assert "clusterer 'round-robin' (package segapsith-thirdparty)" in said and "'kk'" in said
+    assert "'kk'" in said and "did you mean 'k'?" in said
+    code = "import segapsith; segapsith.clusterer('round-robin', kk=3)"
+    done = subprocess.run([machine.python, "-c", code], capture_output=True, text=True, check=False)
+    wanted = "clusterer 'round-robin' (package segapsith-thirdparty): there is no setting 'kk'"
+    assert wanted in done.stderr
     options = ("--placement", "overlap-coefficient", "--store", "set.db", "--set", "power=-1.0")
     said = machine.run("ingest", "wire.jsonl", *options, code=78)
     assert "package segapsith-thirdparty" in said and "power=-1.0 should be > 0" in said

@@ -151,10 +151,12 @@ def check_plugin(catalogue: Catalogue, offer: Offer, limit: float) -> Examinatio
         found.checks.append(_verdict(one.__name__, partial(one, offer.factory, limit)))
     if offer.kind in ("similarity", "clusterer") and found.ok:
         _time(catalogue, offer, limit, found)
+    if offer.kind in ("similarity", "clusterer") and found.ok:
         found.leaderboard = _leaderboard(catalogue, offer, limit)
         for row in found.leaderboard:
             if row["name"] == offer.name and row["error"]:
-                found.checks.append(Verdict("the sample", "FAIL", 0.0, row["error"]))
+                result = "SLOW" if row["slow"] else "FAIL"
+                found.checks.append(Verdict("the sample", result, row["seconds"], row["error"]))
     return found
 
 
@@ -252,7 +254,7 @@ def _leaderboard(catalogue: Catalogue, offer: Offer, limit: float) -> list[dict[
         other = catalogue.offers[offer.kind, name]
         if other.package != OWN_PACKAGE and name != offer.name:
             continue
-        row: dict[str, Any] = {"name": name, "package": other.package, "error": ""}
+        row: dict[str, Any] = {"name": name, "package": other.package, "error": "", "slow": False}
         began = time.monotonic()
         try:
             scores = [
@@ -260,7 +262,7 @@ def _leaderboard(catalogue: Catalogue, offer: Offer, limit: float) -> list[dict[
                 for wire in wires.values()
             ]
         except (PluginError, TooSlowError) as error:
-            row["error"] = str(error)
+            row |= {"error": str(error), "slow": isinstance(error, TooSlowError)}
             scores = []
         for lang, score in zip(wires, scores, strict=False):
             row |= {f"nmi_{lang}": score[0], f"f1_{lang}": score[1]}

@@ -1,0 +1,269 @@
+"""Killed at any moment: nothing lost, nothing doubled, and the same command goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from segapsith import sample
+from segapsith.api import Wire, _document
+from segapsith.settings import resolve
+from segapsith_store import Store
+
+BATCH = 15
+ITEMS = 60
+
+
+class Delivery:
+    """The first items of the sample, under one key."""
+
+    key = "sample"
+
+    def items(self) -> Any:
+        return map(_document, sample.lines("en")[:ITEMS])
+
+
+def wire_on(path: Path) -> Wire:
+    return Wire(path, resolve({"batch_size": BATCH}, environment={}))
+
+
+def killed(work: Callable[[], None]) -> int:
+    """Runs some work in a child of its own; the signal that ended it, or 0."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+        finally:
+            os._exit(0)
+    _, status = os.waitpid(child, 0)
+    return os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+
+
+class Fuse:
+    """A connection that kills its process at the n-th statement."""
+
+    def __init__(self, connection: sqlite3.Connection, statements: int) -> None:
+        self._connection, self._left = connection, statements
+
+    def _burn(self) -> None:
+        self._left -= 1
+        if self._left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def execute(self, *arguments: Any) -> Any:
+        self._burn()
+        return self._connection.execute(*arguments)
+
+    def executemany(self, *arguments: Any) -> Any:
+        self._burn()
+        return self._connection.executemany(*arguments)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+
+def work_until(path: Path, statements: int, work: Callable[[Wire], object]) -> Callable[[], None]:
+    def burning() -> None:
+        with wire_on(path) as wire:
+            wire.writer._db.conn = Fuse(wire.writer._db.conn, statements)
+            work(wire)
+
+    return burning
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    with wire_on(tmp_path_factory.mktemp("whole") / "whole.db") as wire:
+        wire.ingest(Delivery())
+        return {"status": wire.status(), "domains": wire.domains(), "show": wire.show(1)}
+
+
+def check_resumed(path: Path, expected: dict[str, Any]) -> None:
+    with wire_on(path) as wire:
+        verdict = wire.verify()
+        assert verdict.sound, verdict.faults
+        wire.ingest(Delivery())
+        status = wire.status()
+        for name in ("store", "runs", "last_run"):
+            status.pop(name)
+        wanted = {k: v for k, v in expected["status"].items() if k in status}
+        assert status == wanted
+        assert wire.domains() == expected["domains"]
+        shown, wanted_show = wire.show(1), dict(expected["show"])
+        shown.pop("history"), wanted_show.pop("history")
+        assert shown == wanted_show
+
+
+def _healed_at_every(step: int, folder: Path, expected: dict[str, Any]) -> int:
+    """Kills at every `step`-th statement until a run gets through; how many kills that took."""
+    kills = 0
+    while True:
+        path = folder / f"{kills}.db"
+        ended = killed(work_until(path, kills * step, lambda wire: wire.ingest(Delivery())))
+        check_resumed(path, expected)
+        if ended == 0:
+            return kills
+        assert ended == signal.SIGKILL
+        kills += 1
+
+
+def test_a_kill_at_a_statement_is_healed_by_the_same_command(
+    tmp_path: Path, expected: dict[str, Any]
+) -> None:
+    assert _healed_at_every(11, tmp_path, expected) >= 15
+
+
+@pytest.mark.long
+def test_a_kill_at_any_statement_is_healed_by_the_same_command(
+    tmp_path: Path, expected: dict[str, Any]
+) -> None:
+    assert _healed_at_every(1, tmp_path, expected) >= 150
+
+
+def test_several_kills_in_a_row_make_progress(tmp_path: Path, expected: dict[str, Any]) -> None:
+    path = tmp_path / "wire.db"
+    for _ in range(4):
+        assert killed(work_until(path, 70, lambda wire: wire.ingest(Delivery())))
+    with Store.reading(path) as store:
+        assert store.number("SELECT count(*) FROM documents") > 0
+        assert store.number("SELECT count(*) FROM runs") == 1
+    check_resumed(path, expected)
+
+
+@pytest.mark.parametrize("statements", [4, 12, 20, 30])
+@pytest.mark.parametrize("command", ["undo", "forget"])
+def test_a_kill_while_taking_back_leaves_all_or_nothing(
+    tmp_path: Path, statements: int, command: str
+) -> None:
+    path = tmp_path / "wire.db"
+    with wire_on(path) as wire:
+        wire.ingest(Delivery())
+        before = wire.status()["digest"]
+    work = (lambda w: w.undo()) if command == "undo" else (lambda w: w.forget("en-003"))
+    ended = killed(work_until(path, statements, work))
+    with wire_on(path) as wire:
+        verdict = wire.verify()
+        assert verdict.sound, verdict.faults
+        documents = wire.status()["documents"]
+        if ended and wire.status()["digest"] == before:
+            work(wire)
+            assert wire.verify().sound
+            documents = wire.status()["documents"]
+        assert documents == (0 if command == "undo" else len({i.uid for i in Delivery().items()}) - 1)
+
+
+def test_a_kill_while_the_store_is_made_leaves_no_half_store(tmp_path: Path) -> None:
+    for number in range(6):
+        path = tmp_path / f"{number}.db"
+
+        def create(path: Path = path, number: int = number) -> None:
+            original = sqlite3.connect
+
+            def fused(*arguments: Any, **more: Any) -> Any:
+                class Fused(sqlite3.Connection):
+                    left = 3 + 12 * number
+
+                    def execute(self, *sql: Any) -> Any:
+                        self.left -= 1
+                        if self.left < 0:
+                            os.kill(os.getpid(), signal.SIGKILL)
+                        return super().execute(*sql)
+
+                return original(*arguments, **more, factory=Fused)
+
+            sqlite3.connect = fused  # type: ignore[assignment]  # in the child alone
+            Store.writing(path).close()
+
+        assert killed(create) == signal.SIGKILL
+        with Store.writing(path) as store:
+            assert store.number("SELECT count(*) FROM documents") == 0
+
+
+def test_a_dead_holder_does_not_block(tmp_path: Path) -> None:
+    path = tmp_path / "wire.db"
+
+    def hold() -> None:
+        Store.writing(path)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    assert killed(hold) == signal.SIGKILL
+    Store.writing(path).close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_at_a_batch_boundary(tmp_path: Path, number: signal.Signals) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "segapsith", "ingest", "-", "--store", "s.db"],
+        cwd=tmp_path, stdin=subprocess.PIPE, stderr=subprocess.PIPE, stdout=subprocess.PIPE,
+        env={**os.environ, "SEGAPSITH_BATCH_SIZE": "20"},
+    )  # fmt: skip
+    assert process.stdin is not None
+    for line in sample.path("en").read_bytes().splitlines(keepends=True)[:90]:
+        process.stdin.write(line)
+    process.stdin.flush()
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not _documents(tmp_path / "s.db"):
+        time.sleep(0.05)
+    process.send_signal(number)
+    assert process.wait(timeout=10) == 128 + number
+    process.stdin.close()
+    assert process.stderr is not None and process.stdout is not None
+    assert b"Traceback" not in process.stderr.read()
+    process.stderr.close(), process.stdout.close()
+    with Wire(tmp_path / "s.db") as wire:
+        assert wire.verify().sound
+        assert 0 < wire.status()["documents"] < 90
+
+
+def _documents(path: Path) -> int:
+    if not path.exists():
+        return 0
+    try:
+        with Store.reading(path) as store:
+            return store.number("SELECT count(*) FROM documents")
+    except Exception:
+        return 0  # it is just being made
+
+
+def test_environment_and_hash_seed_do_not_matter(tmp_path: Path) -> None:
+    digests = set()
+    for number, more in enumerate(
+        (
+            {"PYTHONHASHSEED": "1", "TZ": "UTC", "LC_ALL": "C", "OMP_NUM_THREADS": "1"},
+            {"PYTHONHASHSEED": "2", "TZ": "Asia/Tokyo", "LC_ALL": "C.UTF-8", "OMP_NUM_THREADS": "2"},
+        )
+    ):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        arguments = ["ingest", str(sample.path("en")), str(sample.path("fr")), "--json"]
+        for command in (arguments, ["status", "--json"]):
+            done = subprocess.run(
+                [sys.executable, "-m", "segapsith", *command],
+                cwd=folder, env={**os.environ, **more}, capture_output=True, check=True,
+            )  # fmt: skip
+        digests.add(json.loads(done.stdout)["digest"])
+    assert len(digests) == 1
+
+
+def test_readers_answer_while_somebody_writes(tmp_path: Path) -> None:
+    path = tmp_path / "wire.db"
+    with wire_on(path) as writer:
+        seen = []
+
+        def look(_: Any) -> None:
+            with Store.reading(path) as store:
+                seen.append(store.number("SELECT count(*) FROM documents"))
+
+        writer.ingest(Delivery(), watch=look)
+    assert seen == sorted(seen)
+    assert len(set(seen)) > 1
