@@ -24,6 +24,7 @@ from segapsith.engine import Engine, Learning, Plan, RunSummary
 from segapsith.errors import ConfigurationError, SettingError, did_you_mean
 from segapsith.language import language_of
 from segapsith.model import Annotation, Document, Lexicon, Network, Reject
+from segapsith.records import FeedState
 from segapsith.settings import Settings, resolve
 from segapsith_store import Store, browse
 from segapsith_store.verify import Verdict, verify
@@ -40,7 +41,7 @@ class Delivery(Protocol):
 
     @property
     def key(self) -> str: ...
-    def items(self) -> Iterator[Document | Reject]: ...
+    def items(self) -> Iterator[Document | Reject | FeedState]: ...
 
 
 class Wire:

@@ -6,7 +6,6 @@ transaction; what is not yet committed when something fails is as if it had not 
 
 from __future__ import annotations
 
-import itertools
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -31,6 +30,7 @@ from segapsith.records import (
     DocumentRecord,
     DomainRecord,
     EpochRecord,
+    FeedState,
     UnitRecord,
     VersionRecord,
 )
@@ -214,7 +214,7 @@ class Engine:
 
     def ingest(
         self,
-        items: Iterable[Document | Reject],
+        items: Iterable[Document | Reject | FeedState],
         plan: Plan | None = None,
         watch: Callable[[RunSummary], None] | None = None,
     ) -> RunSummary:
@@ -223,9 +223,9 @@ class Engine:
         began = time.monotonic()
         summary, committed = self._open_run(plan)
         earlier = summary.seconds
-        consumed = 0
+        consumed = counted = 0
         try:
-            for chunk in _chunks(items, plan.batch):
+            for chunk, feed in _chunks(items, plan.batch):
                 already = max(0, min(len(chunk), committed - consumed))
                 consumed += len(chunk)
                 batch = Batch(run=summary.run, position=max(consumed, committed))
@@ -233,6 +233,8 @@ class Engine:
                 self._learn_chunk(chunk, already, batch, trial)
                 trial.seconds = round(earlier + time.monotonic() - began, 3)
                 batch.counts = trial.as_json()
+                if feed is not None:
+                    batch.feed, counted = replace(feed, new=trial.new - counted), trial.new
                 self._store.save(batch)
                 summary = trial
                 if watch is not None:
@@ -244,12 +246,13 @@ class Engine:
         self._store.finish_run(summary.run, "done", summary.as_json())
         return summary
 
-    def preview(self, items: Iterable[Document | Reject]) -> RunSummary:
+    def preview(self, items: Iterable[Document | Reject | FeedState]) -> RunSummary:
         """What an ingest would do; the store does not change."""
         began = time.monotonic()
         summary = RunSummary()
         try:
-            self._learn_chunk(list(items), 0, Batch(run=0), summary)
+            stories = [item for item in items if not isinstance(item, FeedState)]
+            self._learn_chunk(stories, 0, Batch(run=0), summary)
         finally:
             self._loaded = None
         summary.seconds = round(time.monotonic() - began, 3)
@@ -599,11 +602,23 @@ class Engine:
                 contributions.place(version.lang, unit)
 
 
-def _chunks(items: Iterable[Document | Reject], size: int) -> Iterator[list[Document | Reject]]:
-    """Batches cut by the input: every `size` items, whatever they turn out to be."""
-    iterator = iter(items)
-    while chunk := list(itertools.islice(iterator, size)):
-        yield chunk
+def _chunks(
+    items: Iterable[Document | Reject | FeedState], size: int
+) -> Iterator[tuple[list[Document | Reject], FeedState | None]]:
+    """Batches cut by the input: every `size` items, whatever they turn out to be, and behind the
+    last item of a feed."""
+    chunk: list[Document | Reject] = []
+    for item in items:
+        if isinstance(item, FeedState):
+            yield chunk, item
+            chunk = []
+            continue
+        chunk.append(item)
+        if len(chunk) == size:
+            yield chunk, None
+            chunk = []
+    if chunk:
+        yield chunk, None
 
 
 def _epochs(arrivals: list[Arrival]) -> Iterator[list[Arrival]]:

@@ -1,4 +1,4 @@
-"""Named inputs to items: files, directories, compressed files, standard input.
+"""Named inputs to items: files, directories, compressed files, standard input, addresses.
 
 One unreadable input does not stop the others; what went wrong is kept in `failures`.
 """
@@ -14,6 +14,7 @@ import os
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -21,8 +22,13 @@ from segapsith import limits
 from segapsith.contracts import Source
 from segapsith.errors import InputError, MissingInputError, PluginError, SegapsithError
 from segapsith.model import Document, Reject
+from segapsith.records import FeedState
 
-__all__ = ["Inputs"]
+__all__ = ["Fetch", "Inputs"]
+
+Fetch = Callable[[str], tuple[bytes, str, FeedState | None]]
+"""From an address to its body (empty if nothing is new), the name that its items go under, and
+what is to be kept with the last of them."""
 
 HEAD = 8192
 """Bytes that a source is shown to recognise its own."""
@@ -43,22 +49,24 @@ class Inputs:
         sources: Mapping[str, Source],
         chosen: str | None = None,
         bags_only: bool = False,
+        fetch: Fetch | None = None,
     ) -> None:
         self._names = list(names)
         self._sources = sources
         self._chosen = chosen
         self._bags_only = bags_only
+        self._fetch = fetch
         self.failures: list[SegapsithError] = []
 
     @property
     def key(self) -> str:
         """A hash of what was named: the same names are the same delivery."""
-        named = [n if n == "-" else os.path.abspath(n) for n in self._names]
+        named = [n if n == "-" or "://" in n else os.path.abspath(n) for n in self._names]
         content = "\0".join([*named, self._chosen or ""])
         return hashlib.sha256(content.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
-    def items(self) -> Iterator[Document | Reject]:
-        """Every item of every input."""
+    def items(self) -> Iterator[Document | Reject | FeedState]:
+        """Every item of every input; behind those of an address, what its server said."""
         for name in self._names:
             try:
                 for item in self._named(name):
@@ -69,7 +77,7 @@ class Inputs:
                 self.failures.append(failure)
 
     @staticmethod
-    def _ready(item: Document | Reject) -> Document | Reject:
+    def _ready(item: Document | Reject | FeedState) -> Document | Reject | FeedState:
         """A unit that was made elsewhere; a text is not one."""
         if isinstance(item, Document) and item.bag is None:
             return Reject(
@@ -77,12 +85,13 @@ class Inputs:
             )
         return item
 
-    def _named(self, name: str) -> Iterator[Document | Reject]:
+    def _named(self, name: str) -> Iterator[Document | Reject | FeedState]:
         if name == "-":
             yield from self._stream(sys.stdin.buffer, "stdin")
             return
         if "://" in name:
-            raise InputError(f"{name}: addresses are not read yet; save the feed to a file first")
+            yield from self._address(name)
+            return
         try:
             if not os.path.exists(name):
                 raise MissingInputError(f"{name}: there is no such file or directory")
@@ -99,6 +108,17 @@ class Inputs:
             except SegapsithError as failure:
                 yield Reject(str(path), str(failure).removeprefix(f"{path}: "))
 
+    def _address(self, url: str) -> Iterator[Document | Reject | FeedState]:
+        if self._fetch is None:
+            raise InputError(f"{url}: addresses are not read here; save the feed to a file first")
+        body, name, state = self._fetch(url)
+        if body:
+            # what was fetched is unpacked already, and no archive comes over the network
+            for item in self._stream(io.BytesIO(body), name, lambda raw: raw):
+                yield _of_feed(item, name) if isinstance(item, Document) else item
+        if state is not None:
+            yield state
+
     def _file(self, name: str) -> Iterator[Document | Reject]:
         if not os.path.isfile(name):
             raise InputError(f"{name}: it is not a regular file")
@@ -108,9 +128,12 @@ class Inputs:
         except OSError as error:
             raise InputError(f"{name}: {error.strerror or error}") from error
 
-    def _stream(self, raw: BinaryIO, name: str) -> Iterator[Document | Reject]:
+    def _stream(
+        self, raw: BinaryIO, name: str, unpack: Callable[[BinaryIO], BinaryIO] | None = None
+    ) -> Iterator[Document | Reject]:
         try:
-            stream = io.BufferedReader(cast(io.RawIOBase, _Counted(_plain(raw), name)), 1 << 16)
+            plain = (unpack or _plain)(raw)
+            stream = io.BufferedReader(cast(io.RawIOBase, _Counted(plain, name)), 1 << 16)
             head = stream.peek(HEAD)[:HEAD]
             if not head.strip():
                 raise InputError(f"{name}: it is empty")
@@ -134,6 +157,18 @@ class Inputs:
         if best is None or sure[best] <= 0:
             raise InputError(f"{name}: no source knows this format (--format NAME)")
         return self._sources[best]
+
+
+def _of_feed(item: Document, url: str) -> Document:
+    """An item under its feed: guids are unique within one feed only.
+
+    >>> _of_feed(Document("1"), "https://example.org/wire").uid
+    'https://example.org/wire 1'
+    """
+    uid = f"{url} {item.uid}"
+    if len(uid) > limits.MAX_UID_CHARS:
+        uid = f"{url[:400]} sha256:{hashlib.sha256(uid.encode('utf-8', 'replace')).hexdigest()}"
+    return replace(item, uid=uid if item.uid else "", source=item.source or url)
 
 
 def _plain(raw: BinaryIO) -> BinaryIO:

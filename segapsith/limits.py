@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 __all__ = [
+    "MAX_ARCHIVE_DEPTH",
+    "MAX_ARCHIVE_MEMBERS",
     "MAX_BAG_WORDS",
     "MAX_DECODED_BYTES",
+    "MAX_FETCHED_BYTES",
+    "MAX_ITEM_CHARS",
+    "MAX_JSON_VALUES",
     "MAX_LINE_BYTES",
     "MAX_TEXT_CHARS",
+    "MAX_TRANSFERRED_BYTES",
     "MAX_UID_CHARS",
+    "MAX_WHOLE_BYTES",
     "MAX_WORD_CHARS",
+    "MAX_XML_ATTRIBUTES",
+    "MAX_XML_DEPTH",
+    "MAX_XML_ELEMENTS",
 ]
 
 MAX_TEXT_CHARS = 20_000_000
@@ -20,6 +30,12 @@ MAX_LINE_BYTES = 64 * 1024 * 1024
 MAX_DECODED_BYTES = 8 * 1024**3
 """Bytes that one compressed file may produce."""
 
+MAX_FETCHED_BYTES = 15 * 1024**2
+"""Bytes of one fetched body, decompressed."""
+
+MAX_TRANSFERRED_BYTES = 60_000_000
+"""Bytes that one fetch may move, all redirects together; with what is under way, below 64 MB."""
+
 MAX_UID_CHARS = 1000
 """Characters of an identity."""
 
@@ -28,3 +44,27 @@ MAX_WORD_CHARS = 100
 
 MAX_BAG_WORDS = 5_000_000
 """Words, with repetitions, of a unit that was made elsewhere."""
+
+MAX_WHOLE_BYTES = 64 * 1024 * 1024
+"""Bytes of a file that is one document: a text or a page."""
+
+MAX_ITEM_CHARS = 16 * 1024 * 1024
+"""Characters, with markup, of one item of a feed, of a wire or of an array."""
+
+MAX_XML_DEPTH = 200
+"""How deep the elements of one item may be nested."""
+
+MAX_XML_ELEMENTS = 200_000
+"""Elements of one item."""
+
+MAX_XML_ATTRIBUTES = 1_000
+"""Attributes of one element."""
+
+MAX_JSON_VALUES = 2_000_000
+"""Commas and brackets of one JSON value, which bound the objects that it becomes."""
+
+MAX_ARCHIVE_MEMBERS = 100_000
+"""Members that are read from one archive."""
+
+MAX_ARCHIVE_DEPTH = 2
+"""Archives inside each other: an archive, and archives in it."""

@@ -21,6 +21,7 @@ __all__ = [
     "DomainRecord",
     "EpochRecord",
     "Event",
+    "FeedState",
     "UnitRecord",
     "VersionRecord",
 ]
@@ -129,6 +130,25 @@ class Event:
     detail: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class FeedState:
+    """What a feed's server said; among items it stands behind the last one of its feed.
+
+    It is kept in the batch that stores the last item, so that a validator is never there without
+    the body it stands for. With an `error` the validators that are kept stay as they were.
+    """
+
+    url: str
+    checked_at: str
+    etag: str | None = None
+    last_modified: str | None = None
+    error: str = ""
+    retry_after: int | None = None
+    """Seconds that the server asked for."""
+    new: int = 0
+    """Stories that were new since the batch before; the engine counts them."""
+
+
 @dataclass(slots=True)
 class Batch:
     """Everything that one transaction changes."""
@@ -160,3 +180,5 @@ class Batch:
     facts: dict[str, Any] = field(default_factory=dict)
     position: int = 0
     counts: dict[str, Any] = field(default_factory=dict)
+    feed: FeedState | None = None
+    """The feed whose last item is in this batch."""

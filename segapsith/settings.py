@@ -63,6 +63,8 @@ SETTINGS: dict[str, Setting] = {
             "seconds to wait for another process that is writing",
             environment="SEGAPSITH_LOCK_TIMEOUT",
         ),
+        Setting("http_timeout", 20.0, "seconds that fetching one feed may take, all in all"),
+        Setting("allow_hosts", "", "HOST:PORT, … that may be read although they are not public"),
     )
 }
 
@@ -182,6 +184,8 @@ def _checked(setting: Setting, value: Any, origin: str) -> Any:
             value = int(str(value))
         elif wanted is float:
             value = float(value)
+        elif wanted is str and isinstance(value, list) and all(isinstance(v, str) for v in value):
+            value = ", ".join(value)
         elif wanted is str and not isinstance(value, str):
             raise ValueError
     except (KeyError, TypeError, ValueError):

@@ -159,7 +159,9 @@ def test_a_kill_while_taking_back_leaves_all_or_nothing(
             work(wire)
             assert wire.verify().sound
             documents = wire.status()["documents"]
-        assert documents == (0 if command == "undo" else len({i.uid for i in Delivery().items()}) - 1)
+        assert documents == (
+            0 if command == "undo" else len({i.uid for i in Delivery().items()}) - 1
+        )
 
 
 def test_a_kill_while_the_store_is_made_leaves_no_half_store(tmp_path: Path) -> None:
@@ -240,7 +242,12 @@ def test_environment_and_hash_seed_do_not_matter(tmp_path: Path) -> None:
     for number, more in enumerate(
         (
             {"PYTHONHASHSEED": "1", "TZ": "UTC", "LC_ALL": "C", "OMP_NUM_THREADS": "1"},
-            {"PYTHONHASHSEED": "2", "TZ": "Asia/Tokyo", "LC_ALL": "C.UTF-8", "OMP_NUM_THREADS": "2"},
+            {
+                "PYTHONHASHSEED": "2",
+                "TZ": "Asia/Tokyo",
+                "LC_ALL": "C.UTF-8",
+                "OMP_NUM_THREADS": "2",
+            },
         )
     ):
         folder = tmp_path / str(number)

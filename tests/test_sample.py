@@ -354,3 +354,15 @@ def test_plain_tfidf_does_not_solve_the_documents(sample: Sample) -> None:
     classes = [g["paragraphs"][0] for g in sample.gold]
     f1, threshold = best_baseline(texts, classes, sample.lang)
     assert f1 < 0.8, (f1, threshold)
+
+
+def test_the_baseline_of_the_demo_is_the_same_method(sample: Sample) -> None:
+    from segapsith.sample import baseline
+
+    texts, _ = zip(*sample.paragraphs(), strict=True)
+    stop = set(STOP_WORDS[sample.lang].split())
+    bags = [[w for w in words(text) if w not in stop] for text in texts]
+    rows = tfidf(texts, sample.lang)
+    theirs = baseline.tf_idf(bags)
+    for threshold in (0.04, 0.1, 0.3):
+        assert baseline.single_pass(theirs, threshold) == single_pass(rows, threshold)

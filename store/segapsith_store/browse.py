@@ -133,47 +133,51 @@ def domains(
     lang: str | None = None,
 ) -> list[dict[str, Any]]:
     """Domains with their best words, largest first, ties by id."""
-    with store.frozen():
-        names = _Words(store)
-        return [
-            {
-                "id": number,
-                "label": label,
-                "lang": language,
-                "units": n_units,
-                "documents": n_documents,
-                "first": first,
-                "last": last,
-                "words": names.best(arrays.domain_from(blob, n_units), top),
-            }
-            for number, label, language, n_units, n_documents, first, last, blob in _sizes(
-                store, min_units, since, limit, lang
-            )
-        ]
-
-
-def _sizes(
-    store: Store, min_units: int, since: str | None, limit: int | None, lang: str | None
-) -> Iterator[tuple[Any, ...]]:
-    conditions, parameters = ["m.units >= ?"], [max(1, min_units)]
-    having: list[Any] = []
+    chosen, parameters = ["units >= ?"], [max(1, min_units)]
+    values: list[Any] = []
     if lang is not None:
-        conditions.append("m.lang = ?")
-        having.append(lang)
-    question = (
-        "SELECT m.id, m.label, m.lang, m.units, count(DISTINCT u.document), min(v.date),"
-        " max(v.date), m.words FROM domains m JOIN assignments a ON a.domain = m.id"
-        " JOIN units u ON u.id = a.unit JOIN versions v ON v.id = u.version"
-        f" WHERE {' AND '.join(conditions)} GROUP BY m.id"
-    )
-    if since is not None:
-        question += " HAVING max(v.date) >= ?"
-        having.append(since)
-    question += " ORDER BY m.units DESC, m.id"
-    if limit is not None:
-        question += " LIMIT ?"
-        having.append(limit)
-    return store.rows(question, [*parameters, *having])
+        chosen.append("lang = ?")
+        values.append(lang)
+    with store.frozen():
+        names, spans = _Words(store), _spans(store)
+        found: list[dict[str, Any]] = []
+        for number, label, language, n_units in store.rows(
+            f"SELECT id, label, lang, units FROM domains WHERE {' AND '.join(chosen)}"
+            " ORDER BY units DESC, id",
+            [*parameters, *values],
+        ):
+            n_documents, first, last = spans.get(number, (0, None, None))
+            if since is not None and (last or "") < since:
+                continue
+            if limit is not None and len(found) == limit:
+                break
+            blob = store.row("SELECT words FROM domains WHERE id = ?", [number])
+            assert blob is not None
+            found.append(
+                {
+                    "id": number,
+                    "label": label,
+                    "lang": language,
+                    "units": n_units,
+                    "documents": n_documents,
+                    "first": first,
+                    "last": last,
+                    "words": names.best(arrays.domain_from(blob[0], n_units), top),
+                }
+            )
+        return found
+
+
+def _spans(store: Store) -> dict[int, tuple[int, str | None, str | None]]:
+    """Of each domain: documents, first and last date."""
+    return {
+        number: (n_documents, first, last)
+        for number, n_documents, first, last in store.rows(
+            "SELECT a.domain, count(DISTINCT u.document), min(v.date), max(v.date)"
+            " FROM assignments a JOIN units u ON u.id = a.unit JOIN versions v ON v.id = u.version"
+            " GROUP BY a.domain"
+        )
+    }
 
 
 def domain(store: Store, number: int, *, top: int | None = 40, near: int = 8) -> dict[str, Any]:

@@ -275,15 +275,22 @@ TABLES = (
         "feeds",
         "A subscription, and what its server said last.",
         (
-            ("id", "INTEGER PRIMARY KEY", "never reused"),
+            ("id", "INTEGER PRIMARY KEY AUTOINCREMENT", "never reused"),
             ("url", "TEXT NOT NULL UNIQUE", "address"),
             ("title", "TEXT NOT NULL DEFAULT ''", "name"),
+            ("subscribed", "INTEGER NOT NULL DEFAULT 0", "1 if `update` reads it"),
             ("etag", "TEXT", "validator, kept only with a body stored whole"),
             ("last_modified", "TEXT", "validator, kept only with a body stored whole"),
-            ("checked_at", "TEXT", "UTC"),
-            ("next_check_at", "TEXT", "UTC; not before"),
+            ("checked_at", "TEXT", "UTC; when it was last asked"),
+            ("next_check_at", "TEXT", "UTC; when `update` asks again"),
+            ("retry_at", "TEXT", "UTC; the server asked not to be asked before"),
+            ("interval", "INTEGER NOT NULL DEFAULT 3600", "seconds; shorter the more it brings"),
+            ("failures", "INTEGER NOT NULL DEFAULT 0", "in a row"),
+            ("last_new_at", "TEXT", "UTC; when it last brought a new story"),
             ("error", "TEXT NOT NULL DEFAULT ''", "what went wrong last time"),
+            ("run", "INTEGER REFERENCES runs(id)", "that stored the body of the validators"),
         ),
+        indexes=("run",),
     ),
     Table(
         "pair_runs",
@@ -341,11 +348,13 @@ VIEWS = (
         "domain_sizes",
         "Domains with their words, units, documents and first and last day.",
         """
-        SELECT m.id, m.label, m.lang, m.status, m.units, count(DISTINCT u.document) AS documents,
-               min(v.date) AS first, max(v.date) AS last, m.top_words
-        FROM domains m LEFT JOIN assignments a ON a.domain = m.id
-        LEFT JOIN units u ON u.id = a.unit LEFT JOIN versions v ON v.id = u.version
-        GROUP BY m.id
+        SELECT m.id, m.label, m.lang, m.status, m.units, s.documents, s.first, s.last, m.top_words
+        FROM domains m LEFT JOIN (
+            SELECT a.domain, count(DISTINCT u.document) AS documents, min(v.date) AS first,
+                   max(v.date) AS last
+            FROM assignments a JOIN units u ON u.id = a.unit JOIN versions v ON v.id = u.version
+            GROUP BY a.domain
+        ) s ON s.domain = m.id
         """,
     ),
     View(

@@ -7,7 +7,7 @@ import datetime
 import json
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -25,7 +25,7 @@ from segapsith.records import (
     UnitRecord,
     VersionRecord,
 )
-from segapsith_store import arrays
+from segapsith_store import arrays, subscriptions
 from segapsith_store.schema import migrate
 from segapsith_store.sqlite import MEMORY, lock, open_reader, open_writer, plain_errors
 
@@ -363,6 +363,11 @@ class Store:
 
     # -- keeping ---------------------------------------------------------------------------
 
+    def change(self, write: Callable[[sqlite3.Connection], int]) -> int:
+        """One small change in a transaction of its own; how many rows it concerned."""
+        with self._transaction() as connection:
+            return write(connection)
+
     def save(self, batch: Batch) -> None:
         """Keeps a batch: all of it, or nothing."""
         with self._transaction() as connection:
@@ -377,6 +382,7 @@ class Store:
             for table in ("clusterings", "comparisons"):
                 c.execute(f"DELETE FROM {table} WHERE run = ?", [batch.undone_run])
             c.execute("UPDATE runs SET status = 'undone' WHERE id = ?", [batch.undone_run])
+            subscriptions.ask_again(c, batch.undone_run)
         versions = [
             *batch.gone_versions,
             *(
@@ -492,6 +498,8 @@ class Store:
             "UPDATE runs SET position = ?, counts = ? WHERE id = ?",
             [batch.position, _json(batch.counts), run],
         )
+        if batch.feed is not None:
+            subscriptions.keep(c, batch.feed, run)
 
     @staticmethod
     def _write_assignments(
