@@ -23,7 +23,7 @@ from segapsith.domains import PlacementSettings
 from segapsith.engine import Engine, Learning, Plan, RunSummary
 from segapsith.errors import ConfigurationError, SettingError, did_you_mean
 from segapsith.language import language_of
-from segapsith.model import Annotation, Document, Lexicon, Network, Reject
+from segapsith.model import Annotation, Document, Lexicon, Network, Reject, Snapshot
 from segapsith.records import FeedState
 from segapsith.settings import Settings, resolve
 from segapsith_store import Store, browse
@@ -388,6 +388,11 @@ class Wire:
         wanted = {n: v for n, v in settings.items() if not (n == "seed" and seedless)}
         sorted_out = _by_taker(wanted, known)
         return sorted_out.get("similarity", {}), sorted_out["clusterer"]
+
+    def snapshot(self, lang: str | None = None) -> Snapshot:
+        """The units with their domains, as comparisons and exporters are given them."""
+        learned = self.read(lambda store: browse.learned_units(store, lang))
+        return Snapshot(self.path, learned.units, learned.domains, learned.counts, learned.words)
 
     def report(self, *, min_units: int = 2, limit: int = 100) -> str:
         """One self-contained HTML page."""

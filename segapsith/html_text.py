@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from segapsith.markup import Close, Open, Token, tokens
 
-__all__ = ["Page", "looks_like_html", "page", "text_of"]
+__all__ = ["Page", "looks_like_html", "page", "text_of", "text_of_tokens"]
 
 _NEVER_TEXT = frozenset(
     {"script", "style", "template", "svg", "math", "iframe", "object", "audio", "video", "canvas"}
@@ -21,6 +21,7 @@ _PARAGRAPHS = frozenset(
     | {"article", "section", "header", "footer", "main", "aside", "figure", "figcaption", "hr"}
     | {"pre", "address", "body", "html", "head", "center", "details", "summary", "fieldset"}
     | {"nav", "form", "caption", "thead", "tbody", "noscript", "hedline", "hl1", "hl2"}
+    | {"block", "bq", "note", "abstract", "tagline", "media-caption", "nitf-table", "pagebreak"}
 )
 _LINES = frozenset({"br", "li", "tr", "dt", "dd", "option"})
 _CELLS = frozenset({"td", "th"})
@@ -68,6 +69,11 @@ def text_of(html: str) -> str:
     """
     text, cut = _Text.of(tokens(html, page=True), _NEVER_TEXT)
     return text if text or not cut else _Text.of(tokens(html, page=True), frozenset())[0]
+
+
+def text_of_tokens(found: Iterator[Token], dropped: frozenset[str] = frozenset()) -> str:
+    """The text of markup that is parsed already, without the elements that are dropped."""
+    return _Text.of(found, _NEVER_TEXT | dropped)[0]
 
 
 def page(html: str) -> Page:

@@ -115,7 +115,12 @@ class Inputs:
         if body:
             # what was fetched is unpacked already, and no archive comes over the network
             for item in self._stream(io.BytesIO(body), name, lambda raw: raw):
-                yield _of_feed(item, name) if isinstance(item, Document) else item
+                if isinstance(item, Document):
+                    yield _of_feed(item, name)
+                    continue
+                if state is not None:  # not stored whole: ask for all of it again
+                    state = replace(state, etag=None, last_modified=None)
+                yield item
         if state is not None:
             yield state
 

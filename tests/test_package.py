@@ -7,11 +7,13 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
 import tomllib
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -23,10 +25,12 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 SOURCES = {
-    "segapsith": ROOT / "segapsith",
-    "segapsith_plugins": ROOT / "plugins" / "segapsith_plugins",
-    "segapsith_store": ROOT / "store" / "segapsith_store",
+    "segapsith": "segapsith",
+    "segapsith_plugins": "plugins/segapsith_plugins",
+    "segapsith_store": "store/segapsith_store",
 }
+TOP = ("pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE", "NOTICE")
+SHIPPED = ("segapsith", "plugins", "store", "tests", "scripts", "docs", "requirements")
 EPOCH = "1700000000"
 
 
@@ -86,44 +90,60 @@ def test_the_project_asks_for_ranges_and_pins_nothing() -> None:
 # -- what is built ---------------------------------------------------------------------------
 
 
-def package_files() -> set[str]:
-    """Every file of the three packages, by its place in a wheel."""
-    return {
-        f"{package}/{path.relative_to(folder).as_posix()}"
-        for package, folder in SOURCES.items()
-        for path in folder.rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
-    }
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A copy of the tree, its sdist, and the wheel that was built from that sdist, offline."""
+
+    tree: Path
+    sdist: Path
+    wheel: Path
+
+    def files(self, *folders: str) -> set[str]:
+        """Every file below these folders of the tree."""
+        return {
+            path.relative_to(self.tree).as_posix()
+            for folder in folders
+            for path in (self.tree / folder).rglob("*")
+            if path.is_file()
+        }
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The sdist of this tree, and the wheel that is built from that sdist, offline."""
+def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    tree = tmp_path_factory.mktemp("tree")
+    for name in SHIPPED:
+        shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in (*TOP, ".gitignore"):
+        shutil.copy2(ROOT / name, tree / name)
     out = tmp_path_factory.mktemp("dist")
     subprocess.run(
-        [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out), str(ROOT)],
+        [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out), str(tree)],
         env={**os.environ, "SOURCE_DATE_EPOCH": EPOCH, "PIP_NO_INDEX": "1"},
         capture_output=True,
         check=True,
     )
     (sdist,) = out.glob("*.tar.gz")
     (wheel,) = out.glob("*.whl")
-    return sdist, wheel
+    return Built(tree, sdist, wheel)
 
 
-def test_the_wheel_holds_every_file_of_the_packages(built: tuple[Path, Path]) -> None:
-    with zipfile.ZipFile(built[1]) as wheel:
+def test_the_wheel_holds_every_file_of_the_packages(built: Built) -> None:
+    with zipfile.ZipFile(built.wheel) as wheel:
         names = set(wheel.namelist())
     own = {name for name in names if ".dist-info/" not in name}
-    assert own == package_files()
+    assert own == {
+        name.replace(folder, package, 1)
+        for package, folder in SOURCES.items()
+        for name in built.files(folder)
+    }
     kept = {name.rpartition("/")[2] for name in own}
     assert {"py.typed", "wire.en.jsonl", "wire.fr.jsonl", "report.html", "stopwords.fr.txt"} <= kept
     licences = {name.rpartition("/")[2] for name in names if "/licenses/" in name}
     assert licences == {"LICENSE", "NOTICE"}
 
 
-def test_the_wheel_offers_the_entry_points_of_the_project(built: tuple[Path, Path]) -> None:
-    with zipfile.ZipFile(built[1]) as wheel:
+def test_the_wheel_offers_the_entry_points_of_the_project(built: Built) -> None:
+    with zipfile.ZipFile(built.wheel) as wheel:
         (name,) = [n for n in wheel.namelist() if n.endswith("/entry_points.txt")]
         parser = configparser.ConfigParser(delimiters=("=",))
         parser.read_string(wheel.read(name).decode())
@@ -136,35 +156,22 @@ def test_the_wheel_offers_the_entry_points_of_the_project(built: tuple[Path, Pat
 def test_every_entry_point_of_a_plugin_is_a_file() -> None:
     for module in PROJECT["project"]["entry-points"]["segapsith"].values():
         package, name = module.split(".")
-        assert (SOURCES[package] / f"{name}.py").is_file(), module
+        assert (ROOT / SOURCES[package] / f"{name}.py").is_file(), module
 
 
-def test_the_sdist_holds_sources_tests_scripts_docs_and_locks(built: tuple[Path, Path]) -> None:
-    with tarfile.open(built[0]) as sdist:
+def test_the_sdist_holds_sources_tests_scripts_docs_and_locks(built: Built) -> None:
+    with tarfile.open(built.sdist) as sdist:
         names = {name.partition("/")[2] for name in sdist.getnames()}
-    wanted = {
-        (folder / name.partition("/")[2]).relative_to(ROOT).as_posix()
-        for package, folder in SOURCES.items()
-        for name in package_files()
-        if name.startswith(f"{package}/")
-    }
-    for part in ("tests", "scripts", "docs", "requirements"):
-        wanted |= {
-            path.relative_to(ROOT).as_posix()
-            for path in (ROOT / part).rglob("*")
-            if path.is_file() and "__pycache__" not in path.parts
-        }
-    wanted |= {"pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE", "NOTICE"}
-    assert wanted - names == set()
+    assert built.files(*SHIPPED) | set(TOP) <= names
 
 
 def test_two_builds_give_the_same_bytes(
-    built: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    built: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One wheel came from the sdist, the other comes from the tree: they are the same file."""
     monkeypatch.setenv("SOURCE_DATE_EPOCH", EPOCH)
-    for before, builder in zip(built, (SdistBuilder, WheelBuilder), strict=True):
-        (again,) = builder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
+    for before, builder in ((built.sdist, SdistBuilder), (built.wheel, WheelBuilder)):
+        (again,) = builder(str(built.tree)).build(directory=str(tmp_path), versions=["standard"])
         assert Path(again).name == before.name
         assert _digest(Path(again)) == _digest(before), before.name
 
@@ -189,11 +196,11 @@ print(json.dumps({
 """
 
 
-def test_the_wheel_installs_and_works(built: tuple[Path, Path], tmp_path: Path) -> None:
+def test_the_wheel_installs_and_works(built: Built, tmp_path: Path) -> None:
     home = tmp_path / "site"
     subprocess.run(
         [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index",
-         "--no-compile", "--disable-pip-version-check", "--target", str(home), str(built[1])],
+         "--no-compile", "--disable-pip-version-check", "--target", str(home), str(built.wheel)],
         capture_output=True,
         check=True,
     )  # fmt: skip

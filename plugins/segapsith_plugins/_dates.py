@@ -68,7 +68,8 @@ def dated(text: str | None, *, month_first: bool = False) -> tuple[str | None, d
     """The date, and the original as metadata where it was written in another way."""
     found = iso(text, month_first=month_first)
     original = (text or "").strip()[:200]
-    return found, {"date_original": original} if original and original != found else {}
+    same = original.replace("Z", "+00:00") == found
+    return found, {} if same or not original else {"date_original": original}
 
 
 def _basic(text: str) -> str | None:

@@ -149,49 +149,43 @@ class _Frame:
     """The feed around its items: what feedparser must see to understand them."""
 
     def __init__(self, head: Head) -> None:
-        self._known: set[str] = {"xml", "xmlns"}
-        text = head.text if len(head.text) <= _HEAD_CHARS else ""
-        start = re.search(r"<[A-Za-z_]", text)
-        opened = list(head.opened) or []
-        tags = "".join(_tag(o.name, o.attributes) for o in opened)
+        tags = "".join(_tag(o.name, o.attributes) for o in head.opened)
         self._begin = tags or "<rss version='2.0'><channel>"
-        self._end = "".join(f"</{o.name}>" for o in reversed(opened)) or "</channel></rss>"
-        if start and opened:
-            self._take(text[start.start() :])
-        for o in opened:
-            self.know({n.partition(":")[0] for n in (o.name, *o.attributes) if ":" in n})
-            self._known |= {a.partition(":")[2] for a in o.attributes if a.startswith("xmlns:")}
-        self._declared = ""
-        self._missing: set[str] = set()
+        self._end = "".join(f"</{o.name}>" for o in reversed(head.opened)) or "</channel></rss>"
+        names = [n for o in head.opened for n in (o.name, *o.attributes)]
+        self._declared = {"xml", "xmlns"} | {
+            n.partition(":")[2] for n in names if n.startswith("xmlns:")
+        }
+        self._used = {n.partition(":")[0] for n in names if ":" in n}
+        if head.opened and len(head.text) <= _HEAD_CHARS:
+            self._take(head.text)
 
     def _take(self, text: str) -> None:
         """The head as it stands, if it can be written; it carries the title and the language."""
+        start = re.search(r"<[A-Za-z_]", text)
         try:
-            whole, prefixes = rewritten(text, _CUT)
+            whole, prefixes = rewritten(text[start.start() :] if start else "", _CUT)
         except XmlError:
             return
         if whole.endswith(self._end):
             self._begin = whole.removesuffix(self._end)
-            self._seen = prefixes
+            self._used |= prefixes
 
-    def know(self, prefixes: set[str] | frozenset[str]) -> None:
-        """Declares the prefixes that are used and not declared."""
-        self._missing = getattr(self, "_missing", set()) | set(prefixes)
+    def know(self, prefixes: frozenset[str]) -> None:
+        """Takes note of the prefixes that an item uses."""
+        self._used |= prefixes
 
     def around(self, items: Sequence[str]) -> bytes:
-        """A well-formed feed of these items."""
-        used = self._missing | set(getattr(self, "_seen", ()))
-        own = {p for item in items for p in _OWN_PREFIX.findall(item)}
-        lacking = sorted(used - self._known - own)
+        """A well-formed feed of these items, in which every prefix is declared."""
         declared = "".join(
-            f" xmlns:{p}={quoteattr(_SPACES.get(p, f'urn:undeclared:{p}'))}" for p in lacking
+            f" xmlns:{p}={quoteattr(_SPACES.get(p.lower(), f'urn:undeclared:{p}'))}"
+            for p in sorted(self._used - self._declared)
         )
         begin = _FIRST_NAME.sub(lambda m: m.group() + declared, self._begin, count=1)
         return "".join([begin, *items, self._end]).encode("utf-8", "replace")
 
 
 _FIRST_NAME = re.compile(r"<[\w.:\-]+")
-_OWN_PREFIX = re.compile(r"\sxmlns:([\w.\-]+)=")
 
 
 def _tag(name: str, attributes: Mapping[str, str]) -> str:
@@ -283,6 +277,7 @@ def _body(entry: Mapping[str, Any], title: str) -> str:
 
 
 _HTML = ("text/html", "application/xhtml+xml")
+_SURELY_HTML = re.compile(r"</[A-Za-z]{1,10}>|<br ?/?>|&(?:#\d{2,5}|[a-z]{2,8});")
 
 
 def _plain(value: object, detail: object) -> str:
@@ -290,9 +285,12 @@ def _plain(value: object, detail: object) -> str:
     if not isinstance(value, str) or not value.strip():
         return ""
     kind = detail.get("type") if isinstance(detail, Mapping) else None
-    if kind in _HTML or looks_like_html(value):
+    markup = (
+        _SURELY_HTML.search(value) is not None if kind == "text/plain" else looks_like_html(value)
+    )
+    if kind in _HTML or markup:
         return text_of(value)
-    return text_of(value.replace("<", "&lt;").replace("\n", "<br>")) if kind else value.strip()
+    return "\n".join(" ".join(line.split()) for line in value.strip().splitlines())
 
 
 def _metadata(entry: Mapping[str, Any], link: str) -> dict[str, Json]:
@@ -302,7 +300,7 @@ def _metadata(entry: Mapping[str, Any], link: str) -> dict[str, Json]:
         found["tags"] = kept
     if author := _string(entry.get("author")):
         found["byline"] = author[:AUTHOR_CHARS]
-    if link:
+    if "://" in link:
         found["link"] = link
     if updated := _string(entry.get("updated")):
         found["updated"] = updated
@@ -310,13 +308,9 @@ def _metadata(entry: Mapping[str, Any], link: str) -> dict[str, Json]:
     if isinstance(source, Mapping) and _string(source.get("title")):
         found["origin"] = _string(source["title"])
     for key, value in entry.items():
-        if (
-            key not in _TAKEN
-            and not key.endswith(("_detail", "_parsed"))
-            and isinstance(value, str)
-        ):
-            if plain := _string(value)[:1000]:
-                found[key] = plain
+        ours = key in _TAKEN or key.endswith(("_detail", "_parsed"))
+        if not ours and (plain := _string(value)[:1000]):
+            found[key] = plain
     return found
 
 

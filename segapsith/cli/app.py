@@ -11,7 +11,16 @@ from typing import Annotated
 
 import typer
 
-from segapsith.cli import browsing, checking, clustering, configuring, ingesting, keeping, showing
+from segapsith.cli import (
+    browsing,
+    checking,
+    clustering,
+    configuring,
+    feeding,
+    ingesting,
+    keeping,
+    showing,
+)
 from segapsith.cli.output import say
 from segapsith.errors import SegapsithError
 
@@ -26,7 +35,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for _room in (ingesting, browsing, checking, clustering, keeping, configuring, showing):
+for _room in (ingesting, feeding, browsing, checking, clustering, keeping, configuring, showing):
     _room.add_to(app)
 
 GLOBAL_WITH_VALUE = ("--store", "--config", "--wait")
@@ -141,6 +150,6 @@ def _add_commands_of_plugins(given: list[str]) -> None:
     for point in entry_points(group="segapsith.commands"):
         try:
             point.load().register_commands(app)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             package = point.dist.name if point.dist else "unknown"
             say(f"segapsith: commands of package {package} cannot be used: {error}")

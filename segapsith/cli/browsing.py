@@ -141,7 +141,12 @@ def search(
 
 
 def export(
-    to: Annotated[str, typer.Option("--to", metavar="|".join(FORMATS), help="Format.")] = "jsonl",
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to", metavar="|".join(FORMATS), help="Format; or the name of an exporter plugin."
+        ),
+    ] = "jsonl",
     what: Annotated[
         str, typer.Option("--what", metavar="|".join(SUBJECTS), help="Which rows.")
     ] = "assignments",
@@ -156,13 +161,18 @@ def export(
 
     Example: segapsith export --what assignments --to csv --output a.csv --store wire.db
     """
-    if to not in FORMATS:
-        raise UsageError(f"--to {to!r} should be one of {', '.join(FORMATS)}")
     if what not in SUBJECTS:
         raise UsageError(f"--what {what!r} should be one of {', '.join(SUBJECTS)}")
     if to == "graphml" and what != "assignments":
         raise UsageError("graphml draws documents and domains: use --what assignments")
-    data = _reader(store, config).read(lambda kept: _written(kept, what, to))
+    wire = _reader(store, config)
+    if to in FORMATS:
+        data = wire.read(lambda kept: _written(kept, what, to))
+    elif ("exporter", to) in wire.catalogue.offers:
+        data = _by_plugin(wire, to, what)
+    else:
+        known = [*FORMATS, *wire.catalogue.names("exporter")]
+        raise UsageError(f"--to {to!r} should be one of {', '.join(dict.fromkeys(known))}")
     if output is not None:
         output.write_bytes(data)
     elif to == "parquet" and sys.stdout.isatty():
@@ -170,6 +180,15 @@ def export(
     else:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
+
+
+def _by_plugin(wire: Wire, name: str, what: str) -> bytes:
+    """What an exporter makes of the units and their domains."""
+    if what not in ("units", "assignments"):
+        raise UsageError(f"the exporter {name!r} writes units with their domains, not {what}")
+    out = io.BytesIO()
+    wire.catalogue.make("exporter", name).export(wire.snapshot(), out)
+    return out.getvalue()
 
 
 def _rows(store: Store, what: str) -> Iterator[dict[str, Any]]:

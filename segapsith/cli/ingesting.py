@@ -10,6 +10,7 @@ import typer
 
 from segapsith.cli import wiring
 from segapsith.cli.options import (
+    AllowHosts,
     CommandJson,
     CommandQuiet,
     Config,
@@ -38,7 +39,8 @@ def add_to(app: typer.Typer) -> None:
 
 def ingest(
     sources: Annotated[
-        list[str], typer.Argument(metavar="SOURCE…", help="Files, directories, or - for stdin.")
+        list[str],
+        typer.Argument(metavar="SOURCE…", help="Files, directories, - for stdin, http(s) feeds."),
     ],
     store: StorePath = None,
     format: Annotated[
@@ -80,6 +82,7 @@ def ingest(
     strict: Annotated[
         bool, typer.Option("--strict", help="A refused item makes the exit code 65.")
     ] = False,
+    allow_host: AllowHosts = None,
     config: Config = None,
     wait: Wait = None,
     strict_plugins: StrictPlugins = False,
@@ -98,9 +101,10 @@ def ingest(
     chosen = wiring.settings(
         store=store, config=config, wait=wait, lang=lang, annotator=annotator,
         segmenter="none" if as_units else segmenter, placement=placement, preset=preset, sets=sets,
+        allow_hosts=wiring.joined(allow_host),
     )  # fmt: skip
     with wiring.wire(chosen, strict=strict_plugins, only_own=no_plugins) as wire:
-        inputs = _inputs(wire, sources, format, bag)
+        inputs = _inputs(wire, sources, format, bag, dry_run)
         progress = Progress(not (quiet or as_json))
         refused = _Rejects(inputs, rejects)
 
@@ -132,14 +136,19 @@ def one_line(summary: RunSummary) -> str:
     )
 
 
-def _inputs(wire: Wire, names: list[str], format: str | None, bag: bool) -> Inputs:
+def _inputs(wire: Wire, names: list[str], format: str | None, bag: bool, dry_run: bool) -> Inputs:
     from segapsith.inputs import Inputs
 
     kinds = wire.catalogue.names("source") if format is None else [format]
     if bag and format is None:
         kinds = ["jsonl"]
     made = {name: wire.catalogue.make("source", name) for name in kinds}
-    return Inputs(names, made, format or ("jsonl" if bag else None), bag)
+    fetch = None
+    if any("://" in name for name in names):
+        from segapsith.courier import Courier
+
+        fetch = Courier(wire.settings, None if dry_run else lambda: wire.writer)
+    return Inputs(names, made, format or ("jsonl" if bag else None), bag, fetch)
 
 
 class _Rejects:
@@ -153,8 +162,12 @@ class _Rejects:
     def items(self) -> Any:
         from segapsith.model import Reject
         from segapsith.reception import sound
+        from segapsith.records import FeedState
 
         for item in self._inputs.items():
+            if isinstance(item, FeedState):
+                yield item
+                continue
             checked = sound(item)
             if isinstance(checked, Reject) and self._out is not None:
                 line = {"name": checked.name, "reason": checked.reason}

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 __all__ = [
+    "AllowHosts",
     "CommandJson",
     "CommandQuiet",
     "Config",
@@ -52,6 +53,14 @@ StrictPlugins = Annotated[
 ]
 NoPlugins = Annotated[
     bool, typer.Option("--no-plugins", help="Use only what the program brings itself.")
+]
+AllowHosts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-host",
+        metavar="HOST:PORT",
+        help="May be read although it is not a public address (repeatable).",
+    ),
 ]
 OutputPath = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file.")

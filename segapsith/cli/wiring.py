@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from segapsith.api import Wire
     from segapsith.catalogue import Catalogue
 
-__all__ = ["plugins", "settings", "wire"]
+__all__ = ["joined", "plugins", "settings", "wire"]
 
 
 def settings(
@@ -22,6 +22,11 @@ def settings(
     """The settings that hold, given these flags."""
     sets = flags.pop("sets", None)
     return resolve({"store": store, "wait": wait, **flags}, _pairs(sets or []), file=config)
+
+
+def joined(entries: list[str] | None) -> str | None:
+    """A repeated option as one setting; None if it was not given."""
+    return None if not entries else ", ".join(entries)
 
 
 def _pairs(sets: list[str]) -> dict[str, Any]:

@@ -20,8 +20,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from segapsith.contingency import Contingency, Counts, LabelSequence, contingency
+from segapsith.jit import kernel
 
 __all__ = [
     "Mantel",
@@ -236,18 +238,67 @@ def _drawn_tables(
 def _permuted_units(
     left: Counts, right: Counts, draws: int, rng: np.random.Generator
 ) -> Iterator[Counts]:
-    # a unit alone in its class is never together with another: those come last and are not seen
-    several = int(left[left > 1].sum())
-    rows = np.repeat(np.arange(len(left)), left)[:several] * len(right)
-    columns = np.repeat(np.arange(len(right)), right)
-    n_cells = len(left) * len(right)
-    for _ in range(draws):
-        rng.shuffle(columns)
-        cells = rows + columns[:several]
-        counts = np.bincount(cells) if n_cells <= 16 * len(columns) else _runs(np.sort(cells))
-        yield np.array([(counts * (counts - 1)).sum()])
+    # the largest class is what the others leave; a unit alone in its class is in no pair
+    drawn = left[1:][left[1:] > 1]
+    columns = np.repeat(np.arange(len(right), dtype=np.int32), right)
+    seed = rng.integers(0, 2**64, dtype=np.uint64)
+    yield _shuffle(drawn, right, int(left[1:].sum()), columns, draws, seed)
 
 
-def _runs(values: Counts) -> Counts:
-    """How often each value occurs in a sorted array."""
-    return np.diff(np.flatnonzero(np.diff(values, prepend=-1, append=-1)))
+@kernel
+def _chance(state: np.uint64) -> float:
+    """A number from 0 on and below 1."""
+    mixed = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed = mixed ^ (mixed >> np.uint64(31))
+    return float(mixed >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+
+
+@kernel
+def _shuffle(
+    drawn: Counts,
+    right: Counts,
+    n_dealt: int,
+    columns: NDArray[np.int32],
+    draws: int,
+    seed: np.uint64,
+) -> Counts:
+    """Deals the units of the drawn classes from all units, and counts pairs that stay together.
+
+    Chances come from SplitMix64 (Steele, Lea & Flood 2014), which costs less than the dealing.
+    """
+    n_units = len(columns)
+    result = np.zeros(draws, dtype=np.int64)
+    state = seed
+    dealt = columns.copy()
+    counts = np.zeros(len(right), dtype=np.int64)
+    for draw in range(draws):
+        rest = right.copy()
+        pairs = 0
+        at = 0
+        for size in drawn:
+            for _ in range(size):
+                state += np.uint64(0x9E3779B97F4A7C15)
+                other = at + int(_chance(state) * (n_units - at))
+                column = dealt[other]
+                dealt[other] = dealt[at]
+                dealt[at] = column
+                pairs += 2 * counts[column]
+                counts[column] += 1
+                at += 1
+            for i in range(at - size, at):
+                column = dealt[i]
+                rest[column] -= 1
+                counts[column] = 0
+        while at < n_dealt:  # classes of one unit
+            state += np.uint64(0x9E3779B97F4A7C15)
+            other = at + int(_chance(state) * (n_units - at))
+            column = dealt[other]
+            dealt[other] = dealt[at]
+            dealt[at] = column
+            rest[column] -= 1
+            at += 1
+        for size in rest:
+            pairs += size * (size - 1)
+        result[draw] = pairs
+    return result
