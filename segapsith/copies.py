@@ -218,7 +218,7 @@ class Rules:
 
     A copy has at least the share `copy` of its runs in the other text, both ways; a brief has the
     share `brief` in the longer one. Few runs prove little and a short template has few of them, so
-    n runs must reach `doubt` / n more. `figures` is the share of the contained text's figures that
+    n runs must reach `doubt` / n more, or all there is. `figures` is the share of the contained text's figures that
     the other one must have.
     """
 
@@ -296,9 +296,9 @@ def _shares(
         return 0.0, 0.0
     new_in_old, old_in_new = shared / n_new, shared / n_old
     n_inner = min(n_new, n_old)
-    doubt = rules[2] / n_inner
-    copied = min(new_in_old, old_in_new) >= rules[0] + doubt
-    if not copied and max(new_in_old, old_in_new) < max(rules[1], rules[0] + doubt):
+    need = min(rules[0] + rules[2] / n_inner, 1.0)
+    copied = min(new_in_old, old_in_new) >= need
+    if not copied and max(new_in_old, old_in_new) < max(rules[1], need):
         return 0.0, 0.0
     same, n_new, n_old = _overlap(
         figures, sizes[2], sizes[3], old_figures, old_sizes[2], old_sizes[3]
@@ -473,7 +473,7 @@ class Window:
     """The stories of the last `size` ordinals, found by their keys.
 
     What is found depends on which stories are in the window and not on the order in which they
-    came there. Memory grows with the stories up to about 1.3 KB for each of `size`.
+    came there. Memory grows with the stories up to about 1.7 KB for each of `size`.
     """
 
     def __init__(self, size: int = WINDOW) -> None:
@@ -486,7 +486,7 @@ class Window:
         self._free: list[int] = []
         self._stamp = 0
         self._make(min(_FEW, size))
-        self._index(4 * _FEW * KEYS)
+        self._index(_FEW * KEYS)
 
     def __len__(self) -> int:
         return len(self._slots)

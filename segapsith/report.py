@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
+from segapsith.compare import BINS
+
 __all__ = ["page"]
 
 
@@ -61,6 +63,6 @@ def _shown(validation: Mapping[str, Any]) -> dict[str, Any]:
     most = max(bins.values(), default=0) or 1
     bars = [
         {"name": f"{name} %", "count": count, "width": round(260 * count / most, 1), "y": 22 * i}
-        for i, (name, count) in enumerate(bins.items())
+        for i, (name, count) in enumerate((name, bins[name]) for name in BINS if name in bins)
     ]
     return {**validation, "bars": bars, "bars_height": 22 * len(bars)}

@@ -1,4 +1,7 @@
-"""JSON lines: one object a line is one document, or one unit that was made elsewhere."""
+"""JSON lines: one object a line is one document, or one unit that was made elsewhere.
+
+An array of such objects, or one object over several lines, will do as well.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import BinaryIO
 
 from segapsith import Document, Reject, hookimpl
-from segapsith.limits import MAX_LINE_BYTES
+from segapsith_plugins._json_values import beginning, values
 
 _OWN = {"id", "title", "text", "date", "lang", "source", "words"}
 
@@ -16,14 +19,16 @@ class JsonLines:
     """Objects with `text` and, as they have them, `id title date lang source`.
 
     An object with `words` (word to count) and no text is a ready unit. Every other field is kept
-    as metadata. A line that is no such object is a reject; the others go on.
+    as metadata. What is no such object is a reject; the others go on.
     """
 
     def sniff(self, head: bytes) -> float:
-        first = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-        if not first.startswith(b"{"):
+        first = beginning(head)
+        if not first:
             return 0.0
-        line, separator, _ = first.partition(b"\n")
+        if first.startswith("["):
+            return 0.5 if first[1:].lstrip()[:1] in ("{", "") else 0.3
+        line, separator, _ = first.partition("\n")
         if not separator:
             return 0.6
         try:
@@ -33,27 +38,14 @@ class JsonLines:
         return 0.9
 
     def read(self, stream: BinaryIO, name: str) -> Iterator[Document | Reject]:
-        number = 0
-        while line := stream.readline(MAX_LINE_BYTES + 1):
-            number += 1
-            where = f"{name}: line {number}"
-            if len(line) > MAX_LINE_BYTES:
-                while line and not line.endswith(b"\n"):
-                    line = stream.readline(MAX_LINE_BYTES + 1)
-                yield Reject(where, f"it is longer than {MAX_LINE_BYTES:,} bytes")
-                continue
-            line = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
-            if line.strip():
-                yield _document(line, where)
+        for found in values(stream, name):
+            if isinstance(found, Reject):
+                yield found
+            else:
+                yield _document(*found)
 
 
-def _document(line: bytes, where: str) -> Document | Reject:
-    try:
-        value = json.loads(line)
-    except RecursionError:
-        return Reject(where, "its JSON is nested too deeply")
-    except ValueError as error:
-        return Reject(where, f"it is not JSON: {error}")
+def _document(where: str, value: object) -> Document | Reject:
     if not isinstance(value, dict):
         return Reject(where, f"it is {_kind(value)}, not an object")
     uid = value.get("id")

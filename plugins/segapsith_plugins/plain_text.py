@@ -6,34 +6,25 @@ from collections.abc import Iterator, Mapping
 from typing import BinaryIO
 
 from segapsith import Document, Reject, hookimpl
+from segapsith.decoding import decoded, is_binary, repaired
+from segapsith.limits import MAX_WHOLE_BYTES
 
 
 class PlainText:
-    """A whole stream as one document; UTF-8 with or without a mark, else Windows-1252."""
+    """A whole stream as one document, in whatever encoding it is."""
 
     def sniff(self, head: bytes) -> float:
-        return 0.0 if b"\x00" in head else 0.1
+        return 0.0 if is_binary(head) else 0.1
 
     def read(self, stream: BinaryIO, name: str) -> Iterator[Document | Reject]:
-        data = stream.read()
-        if b"\x00" in data[:4096] and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        data = stream.read(MAX_WHOLE_BYTES + 1)
+        if len(data) > MAX_WHOLE_BYTES:
+            yield Reject(name, f"it has more than {MAX_WHOLE_BYTES:,} bytes")
+            return
+        if is_binary(data[:4096]):
             yield Reject(name, "it is not a text: it has NUL bytes")
             return
-        yield Document(body=decoded(data))
-
-
-def decoded(data: bytes) -> str:
-    """The text of some bytes: marked UTF-16, UTF-8, else Windows-1252.
-
-    >>> decoded("été".encode("cp1252")), decoded("été".encode("utf-8-sig"))
-    ('été', 'été')
-    """
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16", "replace")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return data.decode("cp1252", "replace")
+        yield Document(body=repaired(decoded(data)))
 
 
 @hookimpl

@@ -1,0 +1,145 @@
+"""The store: made whole, migrated with a copy first, read while others write."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlite_utils import Database
+
+from segapsith import sample
+from segapsith.api import Wire
+from segapsith.domains import Bag, DomainWords
+from segapsith.errors import ForeignStoreError
+from segapsith_store import Store, arrays, schema, sqlite
+from segapsith_store import store as store_module
+
+
+def test_a_new_store_has_every_table_view_and_mark(tmp_path: Path) -> None:
+    with Store.writing(tmp_path / "s.db"):
+        pass
+    with sqlite3.connect(tmp_path / "s.db") as connection:
+        names = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
+        assert {t.name for t in schema.TABLES} | {v.name for v in schema.VIEWS} <= names
+        assert connection.execute("PRAGMA application_id").fetchone()[0] == schema.APPLICATION_ID
+        assert connection.execute("PRAGMA user_version").fetchone()[0] == schema.SCHEMA
+        assert connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
+        for view in schema.VIEWS:
+            connection.execute(f'SELECT * FROM "{view.name}"').fetchall()
+    connection.close()
+
+
+def test_every_column_is_explained() -> None:
+    for table in schema.TABLES:
+        assert table.about
+        assert all(name and kind and about for name, kind, about in table.columns), table.name
+    assert all(view.about for view in schema.VIEWS)
+
+
+def test_views_read_well(tmp_path: Path) -> None:
+    with Wire(tmp_path / "s.db") as wire:
+        wire.ingest(sample.lines("en")[:30])
+        stories = dict(wire.writer.rows("SELECT uid, title FROM stories"))
+        assert stories["en-001"] == sample.lines("en")[0]["title"]
+        row = wire.writer.row('SELECT document, start, "end", text FROM unit_texts LIMIT 1')
+        assert row is not None
+        texts = {i["id"]: f"{i['title']}\n\n{i['text']}" for i in sample.lines("en")}
+        assert row[3] == texts[row[0]][row[1] : row[2]]
+        days = wire.writer.number("SELECT sum(units) FROM domain_days")
+        assert days == wire.writer.number("SELECT sum(units) FROM domain_sizes")
+
+
+def test_an_older_store_is_copied_and_then_migrated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "s.db"
+    with Wire(path) as wire:
+        wire.ingest(sample.lines("en")[:30])
+        before = wire.status()["digest"]
+
+    def later_room(db: Database) -> None:
+        db.execute("CREATE TABLE later (x)")
+
+    known = len(schema.migrations._migrations)
+    schema.migrations()(later_room)
+    try:
+        for module in (schema, sqlite):
+            monkeypatch.setattr(module, "SCHEMA", 2)
+        with pytest.raises(ForeignStoreError, match="any command that writes"):
+            Store.reading(path)
+        with Store.writing(path) as store:
+            assert store.number("SELECT count(*) FROM later") == 0
+        with Wire(path) as wire:
+            assert wire.status()["digest"] == before
+            assert wire.verify().sound
+    finally:
+        del schema.migrations._migrations[known:]
+    copy = tmp_path / "s.db.schema-1.backup"
+    with sqlite3.connect(copy) as old:
+        assert old.execute("PRAGMA user_version").fetchone()[0] == 1
+        assert old.execute("SELECT count(*) FROM documents").fetchone()[0] == 30
+    old.close()
+
+
+def test_a_newer_store_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    Store.writing(path).close()
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"PRAGMA user_version = {schema.SCHEMA + 7}")
+    connection.close()
+    for opened in (Store.reading, Store.writing):
+        with pytest.raises(ForeignStoreError, match="newer release"):
+            opened(path)
+
+
+def test_a_batch_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Wire(tmp_path / "s.db") as wire:
+        wire.ingest(sample.lines("en")[:20])
+        before = wire.status()["digest"]
+
+        def full(*_: object) -> None:
+            raise sqlite3.OperationalError("database or disk is full")
+
+        monkeypatch.setattr(store_module.Store, "_write_domains", staticmethod(full))
+        with pytest.raises(Exception, match="free some room"):
+            wire.ingest(sample.lines("en"))
+        monkeypatch.undo()
+        assert wire.status()["digest"] == before
+        wire.ingest(sample.lines("en"))
+        assert wire.verify().sound
+
+
+def test_measuring_runs_can_be_undone(tmp_path: Path) -> None:
+    with Wire(tmp_path / "s.db") as wire:
+        wire.ingest(sample.lines("en")[:80])
+        before = wire.status()["digest"]
+        wire.validate(min_units=3)
+        wire.cluster(k=3)
+        assert wire.writer.number("SELECT count(*) FROM clusterings") == 1
+        wire.undo()
+        wire.undo()
+        assert wire.writer.number("SELECT count(*) FROM clusterings") == 0
+        assert wire.writer.number("SELECT count(*) FROM comparisons") == 0
+        assert wire.status()["digest"] == before
+
+
+numbers = st.lists(st.integers(0, 2**31 - 1), max_size=20)
+
+
+@given(numbers)
+def test_arrays_come_back(values: list[int]) -> None:
+    small = np.array(values, dtype=np.int32)
+    large = np.array(values, dtype=np.int64) * 7
+    assert np.array_equal(arrays.words_from(arrays.words_bytes(small)), small)
+    assert np.array_equal(arrays.integers_from(arrays.integers(large)), large)
+    bag = arrays.bag_from(arrays.bag_bytes(Bag(small, small, small)))
+    assert np.array_equal(bag.counts, small)
+    sums = arrays.domain_from(arrays.domain_bytes(DomainWords(small, large, large, 3)), 3)
+    assert np.array_equal(sums.words, small)
+    assert np.array_equal(sums.weights, large)
+    named = arrays.named_arrays_from(arrays.named_arrays({"a": large, "b": small}))
+    assert np.array_equal(named["a"], large)
