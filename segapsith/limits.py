@@ -7,6 +7,8 @@ __all__ = [
     "MAX_ARCHIVE_MEMBERS",
     "MAX_BAG_WORDS",
     "MAX_DECODED_BYTES",
+    "MAX_DIRECTORY_BYTES",
+    "MAX_EXPANSION",
     "MAX_FETCHED_BYTES",
     "MAX_ITEM_CHARS",
     "MAX_JSON_VALUES",
@@ -19,6 +21,7 @@ __all__ = [
     "MAX_XML_ATTRIBUTES",
     "MAX_XML_DEPTH",
     "MAX_XML_ELEMENTS",
+    "SMALL_BYTES",
 ]
 
 MAX_TEXT_CHARS = 20_000_000
@@ -68,3 +71,12 @@ MAX_ARCHIVE_MEMBERS = 100_000
 
 MAX_ARCHIVE_DEPTH = 2
 """Archives inside each other: an archive, and archives in it."""
+
+MAX_DIRECTORY_BYTES = 16 * 1024 * 1024
+"""Bytes of the list of members of a zip archive."""
+
+SMALL_BYTES = 256 * 1024 * 1024
+"""Bytes that a compressed file may produce however small it is."""
+
+MAX_EXPANSION = 200
+"""How many times its own size a compressed file may produce beyond that; news shrinks 3 to 50 times."""

@@ -53,7 +53,9 @@ _CORRECTED = re.compile(
 )
 _UPDATED = re.compile(r"\b(?:writethru|lead|ld|update|updates)\b", re.IGNORECASE)
 _BYLINE = re.compile(r"(?:By|Par|de notre|Von|Por)\s.{2,100}", re.IGNORECASE)
-_NOT_FOR_PRINT = re.compile(r"the following information is not (?:intended )?for publication", re.IGNORECASE)
+_NOT_FOR_PRINT = re.compile(
+    r"the following information is not (?:intended )?for publication", re.IGNORECASE
+)
 
 
 class WireText:
@@ -66,7 +68,7 @@ class WireText:
 
     def sniff(self, head: bytes) -> float:
         text = decoded(head).lstrip("\r\n \x16\x00\ufeff")
-        if text.startswith("<") or text.startswith(("{", "[")):
+        if text.startswith(("<", "{", "[")):
             return 0.0
         first, _, rest = text.partition("\n")
         first = first.strip()
