@@ -18,13 +18,16 @@ import numpy as np
 
 from segapsith import clustering, validation
 from segapsith.arrays import Labels, Rows
-from segapsith.catalogue import Catalogue, load_plugins
+from segapsith.catalogue import OWN_PACKAGE, Catalogue, load_plugins
+from segapsith.contracts import Annotator
 from segapsith.domains import PlacementSettings
 from segapsith.engine import Engine, Learning, Plan, RunSummary
 from segapsith.errors import ConfigurationError, SettingError, did_you_mean
 from segapsith.language import language_of
 from segapsith.model import Annotation, Document, Lexicon, Network, Reject, Snapshot
+from segapsith.parallel import ParallelAnnotator
 from segapsith.records import FeedState
+from segapsith.seam import CheckedAnnotator, Who
 from segapsith.settings import Settings, resolve
 from segapsith_store import Store, browse
 from segapsith_store.verify import Verdict, verify
@@ -58,6 +61,7 @@ class Wire:
         self._catalogue = catalogue
         self._writer: Store | None = None
         self._engine: Engine | None = None
+        self._parallel: ParallelAnnotator | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -74,7 +78,9 @@ class Wire:
         """Gives the lock back."""
         if self._writer is not None:
             self._writer.close()
-        self._writer = self._engine = None
+        if self._parallel is not None:
+            self._parallel.close()
+        self._writer = self._engine = self._parallel = None
 
     @property
     def catalogue(self) -> Catalogue:
@@ -117,9 +123,7 @@ class Wire:
             None if name == "eq7" else self.catalogue.make("similarity", name, own.get("placement"))
         )
         return Learning(
-            annotator=self.catalogue.make(
-                "annotator", str(values["annotator"]), own.get("annotator")
-            ),
+            annotator=self._annotator(own.get("annotator") or {}),
             segmenter=self.catalogue.make(
                 "segmenter", str(values["segmenter"]), own.get("segmenter")
             ),
@@ -129,6 +133,18 @@ class Wire:
             measure_name=name,
             language=language_of(str(values["lang"])),
         )
+
+    def _annotator(self, settings: Mapping[str, Any]) -> Annotator:
+        """The chosen annotator, in as many processes as were asked for."""
+        name, workers = str(self.settings["annotator"]), int(self.settings["workers"])
+        if workers < 1:
+            raise SettingError(f"workers={workers} should be >= 1")
+        made: Annotator = self.catalogue.make("annotator", name, settings)
+        if workers == 1:
+            return made
+        offer = self.catalogue.offer("annotator", name)
+        self._parallel = ParallelAnnotator(name, settings, workers, offer.package == OWN_PACKAGE)
+        return CheckedAnnotator(self._parallel, Who("annotator", name, offer.package))
 
     def _plugin_settings(self) -> dict[str, dict[str, Any]]:
         """`--set name=value` sorted by the chosen plugin that knows the name."""

@@ -1,6 +1,6 @@
-"""Named inputs to items: files, directories, compressed files, standard input, addresses.
+"""Named inputs to items: files, directories, compressed files, archives, standard input, addresses.
 
-One unreadable input does not stop the others; what went wrong is kept in `failures`.
+What an input is, is told from its content. One unreadable input does not stop the others; what went wrong is kept in `failures`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import io
 import lzma
 import os
 import sys
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from segapsith import limits
+from segapsith.archives import Member, is_archive, members
 from segapsith.contracts import Source
 from segapsith.errors import InputError, MissingInputError, PluginError, SegapsithError
 from segapsith.model import Document, Reject
@@ -38,6 +40,9 @@ _OPENERS: dict[bytes, Callable[..., object]] = {
     b"BZh": bz2.open,
     b"\xfd7zXZ\x00": lzma.open,
 }
+
+
+_DAMAGES = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, zipfile.BadZipFile)
 
 
 class Inputs:
@@ -114,7 +119,7 @@ class Inputs:
         body, name, state = self._fetch(url)
         if body:
             # what was fetched is unpacked already, and no archive comes over the network
-            for item in self._stream(io.BytesIO(body), name, lambda raw: raw):
+            for item in self._stream(io.BytesIO(body), name, fetched=True):
                 if isinstance(item, Document):
                     yield _of_feed(item, name)
                     continue
@@ -134,25 +139,49 @@ class Inputs:
             raise InputError(f"{name}: {error.strerror or error}") from error
 
     def _stream(
-        self, raw: BinaryIO, name: str, unpack: Callable[[BinaryIO], BinaryIO] | None = None
+        self, raw: BinaryIO, name: str, depth: int = 0, fetched: bool = False
     ) -> Iterator[Document | Reject]:
         try:
-            plain = (unpack or _plain)(raw)
-            stream = io.BufferedReader(cast(io.RawIOBase, _Counted(plain, name)), 1 << 16)
-            head = stream.peek(HEAD)[:HEAD]
+            stream = _Counted(raw, name, unpacked=fetched)
+            head = stream.head(HEAD)
             if not head.strip():
                 raise InputError(f"{name}: it is empty")
+            if is_archive(head) and not fetched:
+                yield from self._archive(stream, name, depth)
+                return
             source = self._source(head, name)
-            yield from source.read(stream, name)
-        except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+            yield from source.read(io.BufferedReader(stream, 1 << 16), name)
+        except _DAMAGES as error:
             raise InputError(f"{name}: the compressed file is damaged: {error}") from error
         except PluginError as error:
             cause = error.__cause__
-            if isinstance(cause, EOFError | zlib.error | lzma.LZMAError | OSError):
+            if isinstance(cause, (*_DAMAGES, OSError)):
                 raise InputError(f"{name}: it could not be read to its end: {cause}") from error
             if isinstance(cause, InputError):
                 raise cause from error
             raise
+
+    def _archive(self, stream: _Counted, name: str, depth: int) -> Iterator[Document | Reject]:
+        """The items of every member, in the order of their names."""
+        if depth >= limits.MAX_ARCHIVE_DEPTH:
+            raise InputError(f"{name}: it lies in {depth} archives already and is left closed")
+        for member in members(stream, name):
+            if isinstance(member, Reject):
+                yield member
+                continue
+            try:
+                yield from self._member(member, depth)
+            except PluginError:
+                raise
+            except SegapsithError as failure:
+                yield Reject(member.name, str(failure).removeprefix(f"{member.name}: "))
+
+    def _member(self, member: Member, depth: int) -> Iterator[Document | Reject]:
+        try:
+            with member.open() as raw:
+                yield from self._stream(raw, member.name, depth + 1)
+        except (*_DAMAGES, OSError) as error:
+            raise InputError(f"{member.name}: the member is damaged: {error}") from error
 
     def _source(self, head: bytes, name: str) -> Source:
         if self._chosen is not None:
@@ -176,22 +205,12 @@ def _of_feed(item: Document, url: str) -> Document:
     return replace(item, uid=uid if item.uid else "", source=item.source or url)
 
 
-def _plain(raw: BinaryIO) -> BinaryIO:
-    """The stream itself, or what it decompresses to."""
-    if not isinstance(raw, io.BufferedReader):
-        raw = cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, raw)))
-    magic = cast(io.BufferedReader, raw).peek(8)
-    for mark, opener in _OPENERS.items():
-        if magic.startswith(mark):
-            return cast(BinaryIO, opener(raw, "rb"))
-    return raw
+class _Metered(io.RawIOBase):
+    """Counts the bytes that are taken from a stream."""
 
-
-class _Counted(io.RawIOBase):
-    """Counts the bytes that a stream really produces, and stops at the limit."""
-
-    def __init__(self, stream: BinaryIO, name: str) -> None:
-        self._stream, self._name, self._left = stream, name, limits.MAX_DECODED_BYTES
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self.taken = 0
 
     def readable(self) -> bool:
         return True
@@ -199,11 +218,53 @@ class _Counted(io.RawIOBase):
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # any writable buffer
         read = getattr(self._stream, "read1", self._stream.read)
         data = read(len(buffer))
-        self._left -= len(data)
-        if self._left < 0:
-            raise InputError(f"{self._name}: more than {limits.MAX_DECODED_BYTES:,} bytes")
+        self.taken += len(data)
         buffer[: len(data)] = data
         return len(data)
+
+
+class _Counted(io.RawIOBase):
+    """What a stream holds or decompresses to; counts the bytes really produced, and stops."""
+
+    def __init__(self, raw: BinaryIO, name: str, unpacked: bool = False) -> None:
+        self._name, self._produced, self._ahead = name, 0, b""
+        self._metered = _Metered(raw)
+        packed = io.BufferedReader(self._metered, 1 << 16)
+        magic = b"" if unpacked else packed.peek(8)
+        opener = next((o for mark, o in _OPENERS.items() if magic.startswith(mark)), None)
+        self._packed = opener is not None
+        self._stream: BinaryIO = cast(BinaryIO, opener(packed, "rb")) if opener else packed
+        self.plain = raw if not self._packed and raw.seekable() else None
+
+    def readable(self) -> bool:
+        return True
+
+    def head(self, size: int) -> bytes:
+        """The first bytes, which are still to be read."""
+        while len(self._ahead) < size and (data := self._more(size - len(self._ahead))):
+            self._ahead += data
+        return self._ahead[:size]
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # any writable buffer
+        if self._ahead:
+            data, self._ahead = self._ahead[: len(buffer)], self._ahead[len(buffer) :]
+        else:
+            data = self._more(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def _more(self, size: int) -> bytes:
+        read = getattr(self._stream, "read1", self._stream.read)
+        data: bytes = read(size)
+        self._produced += len(data)
+        if self._produced > limits.MAX_DECODED_BYTES:
+            raise InputError(f"{self._name}: more than {limits.MAX_DECODED_BYTES:,} bytes")
+        allowed = max(limits.SMALL_BYTES, limits.MAX_EXPANSION * self._metered.taken)
+        if self._packed and self._produced > allowed:
+            raise InputError(
+                f"{self._name}: it grows to more than {limits.MAX_EXPANSION} times its size"
+            )
+        return data
 
 
 def _walk(folder: Path) -> Iterator[Path]:

@@ -74,7 +74,8 @@ def inner_brief(story: Story, chance: random.Random, others: Sequence[Story]) ->
     if len(words) < 120:
         return None
     first = chance.randrange(len(words) - len(words) // 2)
-    return f"{chance.choice(others).title}\n\n{' '.join(words[first : first + len(words) // 2])}"
+    title = re.sub(r"\d\S*", "", chance.choice(others).title)
+    return f"{title}\n\n{' '.join(words[first : first + len(words) // 2])}"
 
 
 def edited(share: float) -> Change:

@@ -405,7 +405,7 @@ def test_one_feed_that_fails_does_not_stop_the_others(command: Command, host: Ho
     host.pages |= {
         "/1": Page(lines("a", "b"), fields={"ETag": '"1"'}),
         "/2": Page(status=500),
-        "/3": Page(b"\x00\xff" * 50),
+        "/3": Page(b"\x00\x01\x02\xff" * 100),
         "/4": Page(lines("c") + b"junk\n"),
     }
     closed = "http://127.0.0.1:9/wire"

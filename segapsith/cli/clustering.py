@@ -20,7 +20,7 @@ from segapsith.cli.options import (
     Wait,
 )
 from segapsith.cli.output import Progress, say, show_json, write
-from segapsith.errors import InputError, MissingInputError
+from segapsith.errors import MissingInputError
 
 if TYPE_CHECKING:
     from segapsith.api import Wire
@@ -177,17 +177,11 @@ def _scores(labels: list[int], classes: list[str]) -> dict[str, float]:
 
 def _read(path: Path) -> tuple[Rows, list[str] | None]:
     """The matrix of a file, and the labels beside it if there are as many as rows."""
-    import numpy as np
-    from scipy.sparse import csr_array, load_npz
+    from segapsith.bags import read_matrix
 
     if not path.is_file():
         raise MissingInputError(f"{path}: there is no such file")
-    try:
-        rows = csr_array(load_npz(path), dtype=np.float64)
-    except (OSError, ValueError, KeyError, EOFError) as error:
-        raise InputError(f"{path}: it is not a sparse matrix saved by SciPy: {error}") from error
-    if not np.isfinite(rows.data).all():
-        raise InputError(f"{path}: it holds values that are not finite")
+    rows = read_matrix(path).astype(float)
     beside = path.with_name("labels.txt")
     if not beside.is_file():
         return rows, None

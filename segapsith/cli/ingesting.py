@@ -75,6 +75,9 @@ def ingest(
     bag: Annotated[
         bool, typer.Option("--bag", help="The input holds units already made: words with counts.")
     ] = False,
+    workers: Annotated[
+        int | None, typer.Option("--workers", min=1, help="Processes that annotate.")
+    ] = None,
     rejects: Annotated[
         Path | None,
         typer.Option("--rejects", metavar="FILE", help="Write refused items there, with reasons."),
@@ -100,7 +103,8 @@ def ingest(
         raise UsageError(f"--as-units and --segmenter {segmenter} say different things")
     chosen = wiring.settings(
         store=store, config=config, wait=wait, lang=lang, annotator=annotator,
-        segmenter="none" if as_units else segmenter, placement=placement, preset=preset, sets=sets,
+        segmenter="none" if as_units else segmenter, placement=placement, preset=preset,
+        workers=workers, sets=sets,
         allow_hosts=wiring.joined(allow_host),
     )  # fmt: skip
     with wiring.wire(chosen, strict=strict_plugins, only_own=no_plugins) as wire:
