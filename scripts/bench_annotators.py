@@ -39,7 +39,12 @@ def seconds(work: Callable[[], object]) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", default=os.environ.get("SEGAPSITH_DATA", "/work/shared/data"))
+    parser.add_argument(
+        "--data",
+        default=os.environ.get(
+            "SEGAPSITH_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"
+        ),
+    )
     parser.add_argument("--documents", type=int, default=8000)
     parser.add_argument("--rounds", type=int, default=5)
     args = parser.parse_args()

@@ -8,6 +8,7 @@ Compilation is never timed; both sides run one after the other on the same machi
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from collections.abc import Callable
 from functools import partial
@@ -275,7 +276,15 @@ BENCHES = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("which", nargs="*", default=list(BENCHES), help=f"of {', '.join(BENCHES)}")
-    parser.add_argument("--data", type=Path, default=Path("/work/shared/data"))
+    parser.add_argument(
+        "--data",
+        type=Path,
+        default=Path(
+            os.environ.get(
+                "SEGAPSITH_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"
+            )
+        ),
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=120.0, help="for naive random moves")
     options = parser.parse_args()

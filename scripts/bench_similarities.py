@@ -233,7 +233,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     names = ["chi", "blocked", "gvsm", "paper"]
     parser.add_argument("only", nargs="*", help=f"which of {', '.join(names)}; all without")
-    default = os.environ.get("SEGAPSITH_DATA", "/work/shared/data")
+    default = os.environ.get(
+        "SEGAPSITH_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"
+    )
     parser.add_argument("--data", type=Path, default=Path(default))
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()

@@ -250,31 +250,54 @@ class Verdict:
 
 
 @kernel
+def _up_to(values: Hashes, n: int, most: np.uint32) -> int:
+    """How many of n ascending hashes are not above a bound."""
+    low, high = 0, n
+    while low < high:
+        middle = (low + high) // 2
+        if values[middle] <= most:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel
 def _overlap(
-    left: Hashes, n_left: int, all_left: int, right: Hashes, n_right: int, all_right: int
+    left: Hashes,
+    n_left: int,
+    all_left: int,
+    right: Hashes,
+    n_right: int,
+    all_right: int,
+    share: float,
 ) -> tuple[int, int, int]:
-    """Of two bottom-k sketches: how many hashes they share, and how many each has, as far as
-    both are complete."""
+    """Of two bottom-k sketches, as far as both are complete: how many hashes they share, and how
+    many each has. Gives up, with none shared, when neither can have `share` of its own."""
     most = np.uint32(0xFFFFFFFF)
     if all_left > n_left:
         most = left[n_left - 1]
     if all_right > n_right and right[n_right - 1] < most:
         most = right[n_right - 1]
+    n_left, n_right = _up_to(left, n_left, most), _up_to(right, n_right, most)
+    may_miss = min(n_left, n_right) * (1.0 - share)
+    spare_left = n_left - min(n_left, n_right) + may_miss
+    spare_right = n_right - min(n_left, n_right) + may_miss
     i = j = shared = 0
-    while i < n_left and j < n_right and left[i] <= most and right[j] <= most:
+    while i < n_left and j < n_right:
         if left[i] == right[j]:
             shared += 1
             i += 1
             j += 1
         elif left[i] < right[j]:
             i += 1
+            if i - shared > spare_left:
+                return 0, n_left, n_right
         else:
             j += 1
-    while i < n_left and left[i] <= most:
-        i += 1
-    while j < n_right and right[j] <= most:
-        j += 1
-    return shared, i, j
+            if j - shared > spare_right:
+                return 0, n_left, n_right
+    return shared, n_left, n_right
 
 
 @kernel
@@ -291,7 +314,15 @@ def _shares(
 
     `sizes`: runs kept, runs, figures kept, figures; `rules` as in `_numbers`.
     """
-    shared, n_new, n_old = _overlap(runs, sizes[0], sizes[1], old_runs, old_sizes[0], old_sizes[1])
+    shared, n_new, n_old = _overlap(
+        runs,
+        sizes[0],
+        sizes[1],
+        old_runs,
+        old_sizes[0],
+        old_sizes[1],
+        0.99 * min(rules[0], rules[1]),
+    )
     if shared < rules[3]:
         return 0.0, 0.0
     new_in_old, old_in_new = shared / n_new, shared / n_old
@@ -301,7 +332,7 @@ def _shares(
     if not copied and max(new_in_old, old_in_new) < max(rules[1], need):
         return 0.0, 0.0
     same, n_new, n_old = _overlap(
-        figures, sizes[2], sizes[3], old_figures, old_sizes[2], old_sizes[3]
+        figures, sizes[2], sizes[3], old_figures, old_sizes[2], old_sizes[3], 0.0
     )
     n_inner = n_new if new_in_old >= old_in_new else n_old
     if same < rules[4] * n_inner:

@@ -151,7 +151,7 @@ class _Text:
         if name in _PARAGRAPHS:
             self._parts.append("\n\n")
         elif name in _LINES:
-            self._parts.append("\n" if opening or name != "br" else "")
+            self._parts.append("\n" if opening else "")
         elif name in _CELLS:
             self._parts.append(" ")
 
@@ -188,6 +188,8 @@ class _Facts:
             elif isinstance(token, Close):
                 inside = "" if token.name.lower() == inside else inside
             else:
+                if inside and token.name.lower() in _PARAGRAPHS:
+                    inside = ""  # it was never closed
                 inside = self._open(token) or inside
 
     def _open(self, token: Open) -> str:

@@ -22,7 +22,7 @@ class Archive(Protocol):
 
     def document(self, uid: str) -> DocumentRecord | None: ...
     def has_text(self, document: int, digest: str) -> bool: ...
-    def original_of(self, digest: str) -> DocumentRecord | None: ...
+    def stories_with(self, digest: str) -> list[DocumentRecord]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Reception:
         self._by_uid: dict[str, DocumentRecord] = {}
         self._by_id: dict[int, DocumentRecord] = {}
         self._texts: set[tuple[int, str]] = set()
-        self._stories: dict[str, int] = {}
+        self._stories: dict[str, set[int]] = {}
         self._story_text: dict[int, str] = {}
 
     def receive(self, document: Document) -> Arrival:
@@ -86,22 +86,23 @@ class Reception:
         return self._counters.ordinal
 
     def _original(self, digest: str) -> int | None:
-        """The story that has this text now."""
-        found = self._archive.original_of(digest)
-        if found is not None:
+        """The earliest story that has this text now."""
+        stories = set(self._stories.get(digest, ()))
+        for found in self._archive.stories_with(digest):
             present = self._by_id.get(found.id, found)
             if present.version == found.version and present.duplicate_of is None:
-                return present.id
-        return self._stories.get(digest)
+                stories.add(found.id)
+                break  # they come by id
+        return min(stories, default=None)
 
     def _enter(self, record: DocumentRecord, digest: str) -> None:
         if record.id in self._story_text:  # its earlier text is no longer a story
-            self._stories.pop(self._story_text.pop(record.id))
+            self._stories[self._story_text.pop(record.id)].discard(record.id)
         self._by_uid[record.uid] = record
         self._by_id[record.id] = record
         self._texts.add((record.id, digest))
-        if record.duplicate_of is None and digest not in self._stories:
-            self._stories[digest] = record.id
+        if record.duplicate_of is None:
+            self._stories.setdefault(digest, set()).add(record.id)
             self._story_text[record.id] = digest
 
 

@@ -30,6 +30,8 @@ MAX_HEAD_CHARS = 1024 * 1024
 """Characters before the first item."""
 
 _EMPTY_IN_HTML = frozenset({"br", "hr", "img", "input", "wbr", "col", "area", "embed", "param"})
+_LEAVES = frozenset({"title", "link", "guid", "id", "pubdate", "author", "category", "hl1"})
+_FIELDS = _LEAVES | {"description", "summary", "content", "encoded", "updated", "published", "body"}
 _ENTITY_NAME = re.compile(r"<!ENTITY\s{1,20}(?:%\s{1,20})?([^\s%\"'<>]{1,100})")
 _STRAY = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 _NAME = re.compile(r"[A-Za-z_][\w.\-]*(?::[A-Za-z_][\w.\-]*)?")
@@ -295,6 +297,10 @@ def _lenient(text: str, handler: _Handler) -> None:
                 for key, value in token.attributes.items()
                 if _NAME.fullmatch(key)
             }
+            if opened and _local(opened[-1]) in _LEAVES and _local(token.name) in _FIELDS:
+                handler.end(
+                    opened.pop()
+                )  # a field that was never closed ends where the next begins
             handler.start(token.name, sound)
             if token.closed or token.name.lower() in _EMPTY_IN_HTML:
                 handler.end(token.name)

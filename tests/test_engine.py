@@ -72,6 +72,16 @@ def test_cutting_the_stream_does_not_matter(
         check_sound(parts)
 
 
+def test_a_copy_follows_the_earliest_story_that_has_its_text_now() -> None:
+    items = [
+        {"id": uid, "text": TEXTS[text]} for uid, text in (("b", 1), ("a", 2), ("b", 2), ("c", 2))
+    ]
+    with memory() as whole, memory(batch_size=1) as parts:
+        whole.ingest(items)
+        parts.ingest(items)
+        assert digest(whole) == digest(parts)
+
+
 @given(documents, documents)
 @settings(deadline=None, max_examples=25)
 def test_again_and_overlapping_changes_nothing(

@@ -53,6 +53,9 @@ _CORRECTED = re.compile(
 )
 _UPDATED = re.compile(r"\b(?:writethru|lead|ld|update|updates)\b", re.IGNORECASE)
 _BYLINE = re.compile(r"(?:By|Par|de notre|Von|Por)\s.{2,100}", re.IGNORECASE)
+_FURNITURE = re.compile(r"[a-z]{1,4}(?:[/-][a-z]{1,4}){1,5}[/.]?|[*_\s#=-]{2,40}")
+"""Signatures of the desk and rules between the parts."""
+_TELEX_SECOND = re.compile(r"(?P<urgency>[A-Z]{2}) (?P<section>[A-Z]{2,4})")
 _NOT_FOR_PRINT = re.compile(
     r"the following information is not (?:intended )?for publication", re.IGNORECASE
 )
@@ -164,7 +167,7 @@ def _document(lines: Sequence[str]) -> Document:
     notes: dict[str, list[str]] = {"headline": [], "byline": [], "slug": [], "note": []}
     for line in top:
         notes[_role(line, notes)].append(line.strip(" ^<=_"))
-    kept = [p for p in paragraphs if p]
+    kept = [p for p in paragraphs if p and not _FURNITURE.fullmatch(p)]
     text = "\n\n".join(kept)
     title = " ".join(" ".join(notes["headline"]).split())
     if not text and len(notes["headline"]) > 1:
@@ -179,7 +182,7 @@ def _document(lines: Sequence[str]) -> Document:
             "dateline": told.group("line").strip() if told else "",
             "byline": " ".join(notes["byline"]),
             "slug": slug,
-            "keywords": [w for w in re.split(r"[-/\s,]+", slug) if w],
+            "keywords": [w for w in re.split(r"[-/\s,]+", slug) if w and not w.isdigit()],
             "note": " ".join(notes["note"]),
             "status": _status(" ".join([header.get("keywords", ""), *top])),
             "date_original": given,
@@ -229,6 +232,8 @@ def _header(lines: Sequence[str]) -> tuple[dict[str, str], list[str]]:
             match = _IPTC.fullmatch(text) or _ANPA_SECOND.fullmatch(text)
             match = match or (_ANPA.fullmatch(text) if "number" not in header else None)
             match = match or _TELEX.fullmatch(text)
+            if match is None and lines[number - 1].startswith("ZCZC"):
+                match = _TELEX_SECOND.fullmatch(text)
         if match is not None:
             header |= {k: v.strip() for k, v in match.groupdict().items() if v}
         elif started:

@@ -155,7 +155,8 @@ def _document(
 
 
 def _plain(cell: str) -> str:
-    return text_of(cell) if "</" in cell and looks_like_html(cell) else cell
+    markup = "</" in cell and looks_like_html(cell)
+    return text_of(cell) if markup else cell.replace("\r\n", "\n")
 
 
 @hookimpl

@@ -215,12 +215,13 @@ def _through(
     yield Reject(where, f"feedparser could not read it: {text[:60]!r}")
 
 
-def _parsed(data: bytes) -> tuple[Mapping[str, Any], list[Any]]:
+def _parsed(data: bytes) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     import feedparser
 
     try:
         found = feedparser.parse(io.BytesIO(data), resolve_relative_uris=False, sanitize_html=False)
-        return found.feed, list(found.entries)
+        # as plain mappings: its own ones warn when `updated` is asked for and not there
+        return dict(dict.items(found.feed)), [dict(dict.items(entry)) for entry in found.entries]
     except Exception:  # it may raise anything (feedparser#599)
         return {}, []
 
@@ -302,7 +303,8 @@ def _metadata(entry: Mapping[str, Any], link: str) -> dict[str, Json]:
         found["byline"] = author[:AUTHOR_CHARS]
     if "://" in link:
         found["link"] = link
-    if updated := _string(entry.get("updated")):
+    updated = _string(entry.get("updated"))
+    if updated and updated != _string(entry.get("published")):
         found["updated"] = updated
     source = entry.get("source")
     if isinstance(source, Mapping) and _string(source.get("title")):
@@ -361,7 +363,11 @@ def _json_item(item: object, feed: Mapping[str, Any], where: str) -> Document | 
         if isinstance(a, dict)
     ]
     taken = {"id", "title", "content_html", "content_text", "tags", "author", "authors"}
-    rest = {k: v for k, v in item.items() if k not in taken | {"language", "attachments", "url"}}
+    rest = {
+        k: v
+        for k, v in item.items()
+        if k not in taken | {"language", "attachments", "url", "date_published"}
+    }
     metadata: dict[str, Json] = {**rest, **original}
     if isinstance(tags, list) and tags:
         metadata["tags"] = [_string(t) for t in tags if _string(t)]

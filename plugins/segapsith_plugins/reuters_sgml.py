@@ -69,7 +69,8 @@ def _document(item: Element) -> Document:
     body = _body(body_element)
     date, original = dated(_plain(item.first("date")))
     metadata: dict[str, Json] = {key: value for key, value in item.attributes.items() if value}
-    metadata["has_topics"] = metadata.pop("topics", "")
+    if "topics" in metadata:  # whether it has been indexed; the topics themselves are elements
+        metadata["has_topics"] = metadata.pop("topics")
     for key in _LISTS:
         element = item.child(key)
         if element is not None and (labels := [d.text for d in element.all("d") if d.text]):

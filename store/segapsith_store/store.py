@@ -187,15 +187,17 @@ class Store:
             self.row("SELECT 1 FROM versions WHERE document = ? AND hash = ?", [document, digest])
         )
 
-    def original_of(self, digest: str) -> DocumentRecord | None:
-        """The earliest story whose present text has this hash, itself no duplicate."""
-        found = self.row(
-            "SELECT d.id, d.uid, d.ordinal, d.version, d.duplicate_of, d.run FROM versions v"
-            " JOIN documents d ON d.id = v.document AND d.version = v.number"
-            " WHERE v.hash = ? AND d.duplicate_of IS NULL ORDER BY d.id LIMIT 1",
-            [digest],
-        )
-        return DocumentRecord(*found) if found else None
+    def stories_with(self, digest: str) -> list[DocumentRecord]:
+        """The stories whose present text has this hash, themselves no duplicates, by id."""
+        return [
+            DocumentRecord(*row)
+            for row in self.rows(
+                "SELECT d.id, d.uid, d.ordinal, d.version, d.duplicate_of, d.run FROM versions v"
+                " JOIN documents d ON d.id = v.document AND d.version = v.number"
+                " WHERE v.hash = ? AND d.duplicate_of IS NULL ORDER BY d.id",
+                [digest],
+            )
+        ]
 
     def duplicates_of(self, document: int) -> list[DocumentRecord]:
         return [
