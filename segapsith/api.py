@@ -132,6 +132,7 @@ class Wire:
             measure=measure,
             measure_name=name,
             language=language_of(str(values["lang"])),
+            window=_window(values["window"]),
         )
 
     def _annotator(self, settings: Mapping[str, Any]) -> Annotator:
@@ -466,6 +467,12 @@ def segment(
         Segment(u.start, u.end, u.cohesion, u.kept, _words(annotation, u.first, u.last), u.inferred)
         for u in units
     ]
+
+
+def _window(size: int) -> int:
+    if size < 0:
+        raise SettingError(f"window={size} should be >= 0")
+    return size
 
 
 def _by_taker(

@@ -185,10 +185,13 @@ def _tarred(file: BinaryIO, size: int, name: str, budget: _Budget) -> Iterator[M
     listed: list[tuple[str, int, int]] = []
     damage = ""
     place, longer = 0, ""
-    while place + _BLOCK <= size:
+    while place < size:
         file.seek(place)
         block = file.read(_BLOCK)
         if not block.strip(b"\0"):
+            break
+        if len(block) < _BLOCK:
+            damage = "the archive ends inside a header"
             break
         length = _number(block[124:136])
         if not _sum_holds(block) or length is None or length < 0:

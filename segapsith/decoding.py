@@ -51,6 +51,9 @@ _WESTERN = frozenset(
     "àâäáãåæçéèêëíìîïñóòôöõøœúùûüýÿßšž«»’‘“”–—…€°•·£§©®¡¿º\xa0ÀÂÄÁÃÅÆÇÉÈÊËÍÎÏÑÓÔÖÕØŒÚÙÛÜ"
 )
 
+_FOREIGN_WORD = re.compile(rb"[\xc0-\xff]{4}")
+"""Western words have no four such letters in a row; Cyrillic and Greek ones have little else."""
+
 _FAMILIES = [
     *("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "koi8_r"),
     *("mac_roman", "cp850", "shift_jis", "euc_jp", "gb18030", "big5", "euc_kr", "iso8859_2"),
@@ -99,6 +102,8 @@ def decoded(data: bytes, declared: str | None = None) -> str:
     >>> decoded("été ".encode() + "été".encode("cp1252"))
     'été été'
     """
+    if wide := _without_mark(data[:512]):  # plain letters with NULs between are UTF-8 too
+        return data.decode(wide, "replace").removeprefix("\ufeff")
     try:
         return data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
@@ -188,15 +193,15 @@ def _without_mark(head: bytes) -> str | None:
     sample = head[: min(len(head), 512) // 4 * 4]
     if len(sample) < 4 or b"\0" not in sample:
         return None
-    zeros = [sample[place::4].count(0) * 8 > len(sample) for place in range(4)]  # half or more
-    whole = [not any(sample[place::4]) for place in range(4)]
-    if whole[1] and whole[2] and whole[3] and not zeros[0]:
+    mostly = [sample[place::4].count(0) * 8 > len(sample) for place in range(4)]
+    always = [not any(sample[place::4]) for place in range(4)]
+    if always[2] and always[3] and mostly[1] and not mostly[0]:
         return "utf-32-le"
-    if whole[0] and whole[1] and whole[2] and not zeros[3]:
+    if always[0] and always[1] and mostly[2] and not mostly[3]:
         return "utf-32-be"
-    if zeros[1] and zeros[3] and not zeros[0] and not zeros[2]:
+    if mostly[1] and mostly[3] and not mostly[0] and not mostly[2]:
         return "utf-16-le"
-    if zeros[0] and zeros[2] and not zeros[1] and not zeros[3]:
+    if mostly[0] and mostly[2] and not mostly[1] and not mostly[3]:
         return "utf-16-be"
     return None
 
@@ -224,7 +229,8 @@ def _looks_like(head: bytes) -> str:
     sample = _telling(head)
     western = sample.decode("cp1252", "replace")
     high = [c for c in western if ord(c) > 127]
-    if not high or sum(c in _WESTERN for c in high) >= 0.9 * len(high):
+    letters = sum(c in _WESTERN for c in high)
+    if letters >= 0.9 * len(high) and not _FOREIGN_WORD.search(sample):
         return "cp1252"
     from charset_normalizer import from_bytes
 

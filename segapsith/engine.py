@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith import clock, identity, limits
+from segapsith import clock, copies, identity, limits
 from segapsith.arrays import Compare, Matrix, Rows, State
 from segapsith.contracts import Annotator
 from segapsith.contributions import Contributions
@@ -53,6 +53,7 @@ class Keeper(Protocol):
     def document_by_id(self, number: int) -> DocumentRecord | None: ...
     def has_text(self, document: int, digest: str) -> bool: ...
     def stories_with(self, digest: str) -> list[DocumentRecord]: ...
+    def signatures(self, after: int) -> Iterator[tuple[int, int, bytes]]: ...
     def duplicates_of(self, document: int) -> list[DocumentRecord]: ...
     def documents_of(self, run: int) -> list[DocumentRecord]: ...
     def seen(self, document: int, source: str) -> bool: ...
@@ -117,6 +118,8 @@ class Learning:
     """Places units in the manner of any similarity; None is eq. 7 over the index."""
     measure_name: str = "eq7"
     language: Callable[[Document], str] = _given_or_english
+    window: int = copies.WINDOW
+    """Stories, by ordinal, that a text may repeat; 0 recognises equal texts only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +162,7 @@ class Engine:
         self._learning = learning
         self._loaded: Knowledge | None = None
         self._rows: dict[int, DomainRecord] = {}
+        self._window: copies.Window | None = None
 
     # -- knowledge -------------------------------------------------------------------------
 
@@ -195,6 +199,11 @@ class Engine:
             state = store.frozen_arrays(learning.measure_name)
             if state is not None:
                 learning.measure.restore(state.arrays)
+        self._window = copies.Window(learning.window) if learning.window else None
+        if self._window is not None:
+            oldest = knowledge.counters.ordinal - learning.window
+            for document, ordinal, blob in store.signatures(oldest):
+                self._window.add(document, ordinal, copies.Signature.of(blob))
         return knowledge
 
     @property
@@ -278,7 +287,8 @@ class Engine:
         self, chunk: list[Document | Reject], already: int, batch: Batch, summary: RunSummary
     ) -> None:
         """Learns one batch; the first `already` items were counted before a kill."""
-        reception = Reception(self._store, self.knowledge.counters, batch.run)
+        counters = self.knowledge.counters  # loads the window too
+        reception = Reception(self._store, counters, batch.run, self._window)
         waiting: list[Arrival] = []
         for position, item in enumerate(chunk):
             again = position < already
@@ -298,7 +308,7 @@ class Engine:
             if arrival.known and again:
                 continue
             summary.read += 1
-            if arrival.before is not None:
+            if arrival.before is not None or (arrival.replaced and _corrects(arrival)):
                 summary.corrected += 1
             elif arrival.known or not arrival.record.counts:
                 summary.duplicate += 1
@@ -327,6 +337,11 @@ class Engine:
                 if arrival.before.counts:
                     self._withdraw(arrival.before, batch, contributions)
             batch.documents[arrival.record.id] = arrival.record
+            batch.changes.extend(arrival.replaced)
+            for displaced in arrival.replaced:
+                if displaced.counts:
+                    self._withdraw(displaced, batch, contributions)
+            batch.documents.update((record.id, record) for record in arrival.displaced)
             if arrival.record.counts:
                 contributions.learn(version, units)
                 summary.units += len(units)
@@ -381,6 +396,7 @@ class Engine:
             lang,
             document.source,
             json.dumps(dict(document.metadata), ensure_ascii=False, sort_keys=True),
+            arrival.signature,
             words,
             run,
         )
@@ -484,6 +500,7 @@ class Engine:
         except BaseException:
             self._loaded = None
             raise
+        self._loaded = None  # the window has lost a story
         self._store.finish_run(run, "done")
         self._store.scrub()
         return result
@@ -542,6 +559,7 @@ class Engine:
         except BaseException:
             self._loaded = None
             raise
+        self._loaded = None  # the window has lost stories
         self._store.finish_run(number, "done")
         return dict(batch.counts)
 
@@ -631,6 +649,12 @@ def _epochs(arrivals: list[Arrival]) -> Iterator[list[Arrival]]:
             group = []
     if group:
         yield group
+
+
+def _corrects(arrival: Arrival) -> bool:
+    """Whether a story that takes another's place says that it corrects it."""
+    document = arrival.document
+    return copies.notice(document.title, document.body) is copies.Notice.CORRECTION
 
 
 def _repeated(bag: Mapping[str, int]) -> list[str]:

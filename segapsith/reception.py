@@ -1,4 +1,4 @@
-"""Who has arrived: a new story, one seen before, a correction, or a copy under another name.
+"""Who has arrived: a new story, one seen before, a correction, a copy or a brief of another story.
 
 Decides from the store and from what arrived earlier in the same batch, so that the way in which
 a stream is cut into batches does not matter.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from segapsith import identity, limits
+from segapsith import copies, identity, limits
 from segapsith.knowledge import Counters
 from segapsith.model import Document, Reject
 from segapsith.records import DocumentRecord
@@ -23,6 +23,8 @@ class Archive(Protocol):
     def document(self, uid: str) -> DocumentRecord | None: ...
     def has_text(self, document: int, digest: str) -> bool: ...
     def stories_with(self, digest: str) -> list[DocumentRecord]: ...
+    def document_by_id(self, number: int) -> DocumentRecord | None: ...
+    def duplicates_of(self, document: int) -> list[DocumentRecord]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,9 @@ class Arrival:
 
     `before` is what it was before a correction; `accepted` says that the clock counted it now;
     `known` that its text was there already under this identity, so there is nothing to read.
+    `replaced` are stories that it takes the place of, as they were: the brief of a fuller copy, or
+    the text that it corrects under another identity; `displaced` are they and their copies, as
+    they are now.
     """
 
     document: Document
@@ -39,15 +44,25 @@ class Arrival:
     before: DocumentRecord | None = None
     accepted: bool = False
     known: bool = False
+    signature: bytes = b""
+    replaced: tuple[DocumentRecord, ...] = ()
+    displaced: tuple[DocumentRecord, ...] = ()
 
 
 class Reception:
-    """Receives the documents of one batch, in order."""
+    """Receives the documents of one batch, in order.
 
-    def __init__(self, archive: Archive, counters: Counters, run: int) -> None:
+    With a window of earlier stories, texts that repeat one of them are recognised too; without,
+    only equal texts are.
+    """
+
+    def __init__(
+        self, archive: Archive, counters: Counters, run: int, window: copies.Window | None = None
+    ) -> None:
         self._archive = archive
         self._counters = counters
         self._run = run
+        self._window = window
         self._by_uid: dict[str, DocumentRecord] = {}
         self._by_id: dict[int, DocumentRecord] = {}
         self._texts: set[tuple[int, str]] = set()
@@ -66,20 +81,78 @@ class Reception:
         return self._correction(document, digest, present)
 
     def _new(self, document: Document, digest: str) -> Arrival:
-        original = self._original(digest)
+        signature = self._signature(document)
+        original, replaced = self._original(digest), None
+        if original is None and signature is not None:
+            original, replaced = self._repeated(document, signature)
         ordinal = None if original is not None else self._accept()
         record = DocumentRecord(
             self._counters.document, document.uid, ordinal, 1, original, self._run
         )
         self._counters.document += 1
-        self._enter(record, digest)
-        return Arrival(document, digest, record, accepted=ordinal is not None)
+        self._enter(record, digest, signature)
+        before, after = self._displace(replaced, record) if replaced is not None else ((), ())
+        return Arrival(
+            document,
+            digest,
+            record,
+            accepted=ordinal is not None,
+            signature=bytes(signature) if signature is not None else b"",
+            replaced=before,
+            displaced=after,
+        )
 
     def _correction(self, document: Document, digest: str, present: DocumentRecord) -> Arrival:
         ordinal = present.ordinal if present.ordinal is not None else self._accept()
         record = replace(present, version=present.version + 1, duplicate_of=None, ordinal=ordinal)
-        self._enter(record, digest)
-        return Arrival(document, digest, record, present, accepted=present.ordinal is None)
+        signature = self._signature(document)
+        self._enter(record, digest, signature)
+        return Arrival(
+            document,
+            digest,
+            record,
+            present,
+            accepted=present.ordinal is None,
+            signature=bytes(signature) if signature is not None else b"",
+        )
+
+    def _signature(self, document: Document) -> copies.Signature | None:
+        """By what a text is recognised when it is repeated; ready units are not looked at."""
+        return None if document.bag is not None else copies.signature(document.text)
+
+    def _repeated(
+        self, document: Document, signature: copies.Signature
+    ) -> tuple[int | None, int | None]:
+        """The story that this text repeats, or the story that it takes the place of."""
+        if self._window is None:
+            return None, None
+        if copies.notice(document.title, document.body) is copies.Notice.CORRECTION:
+            corrected = self._window.find(signature, copies.CORRECTION)
+            return None, corrected.document if corrected is not None else None
+        match = self._window.find(signature)
+        if match is None:
+            return None, None
+        return (None, match.document) if match.verdict.kind == "fuller" else (match.document, None)
+
+    def _displace(
+        self, story: int, by: DocumentRecord
+    ) -> tuple[tuple[DocumentRecord, ...], tuple[DocumentRecord, ...]]:
+        """A story and its copies follow another story from now on: what they were and are."""
+        found = self._by_id.get(story) or self._archive.document_by_id(story)
+        assert found is not None, f"story {story} is in the window but not in the store"
+        kept = {copy.id: copy for copy in self._archive.duplicates_of(story)}
+        known = kept | {number: record for number, record in self._by_id.items() if number in kept}
+        known |= {n: r for n, r in self._by_id.items() if r.duplicate_of == story}
+        followers = [r for _, r in sorted(known.items()) if r.duplicate_of == story]
+        before = (found, *followers)
+        after = tuple(replace(record, duplicate_of=by.id) for record in before)
+        for record in after:
+            self._by_uid[record.uid] = self._by_id[record.id] = record
+        if story in self._story_text:
+            self._stories[self._story_text.pop(story)].discard(story)
+        if self._window is not None:
+            self._window.remove(story)
+        return before, after
 
     def _accept(self) -> int:
         self._counters.ordinal += 1
@@ -95,7 +168,9 @@ class Reception:
                 break  # they come by id
         return min(stories, default=None)
 
-    def _enter(self, record: DocumentRecord, digest: str) -> None:
+    def _enter(
+        self, record: DocumentRecord, digest: str, signature: copies.Signature | None
+    ) -> None:
         if record.id in self._story_text:  # its earlier text is no longer a story
             self._stories[self._story_text.pop(record.id)].discard(record.id)
         self._by_uid[record.uid] = record
@@ -104,6 +179,8 @@ class Reception:
         if record.duplicate_of is None:
             self._stories.setdefault(digest, set()).add(record.id)
             self._story_text[record.id] = digest
+            if self._window is not None and signature is not None:
+                self._window.add(record.id, record.ordinal or 0, signature)
 
 
 def sound(item: Document | Reject) -> Document | Reject:

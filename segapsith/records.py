@@ -59,6 +59,7 @@ class VersionRecord:
     lang: str
     source: str
     metadata: str
+    signature: bytes
     words: NDArray[np.int32]
     run: int
 

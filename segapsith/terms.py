@@ -24,12 +24,14 @@ from segapsith.jit import kernel
 from segapsith.model import Annotation
 
 __all__ = [
+    "TERM",
     "Candidates",
     "Rules",
     "Term",
     "TermCounts",
     "accept",
     "candidates",
+    "given_terms",
     "lexicon_terms",
     "links",
     "sequences",
@@ -102,7 +104,7 @@ def links(annotation: Annotation, places: Sequence[int]) -> NDArray[np.uint8]:
             ):
                 continue
         one, two = text[starts[first] : ends[first]], text[starts[last] : ends[last]]
-        if " " in one or " " in two or (one.isupper() and two.isupper() and len(one) > 1):
+        if (one.isupper() and two.isupper()) or " " in lemmas[first] or " " in lemmas[last]:
             continue
         if french and _conjugated(one, lemmas[first]):
             continue
@@ -330,6 +332,10 @@ class Rules:
     """Connectors whose lemmas do not read as the text does."""
 
 
+TERM = Rules()
+"""What makes a term."""
+
+
 @dataclass(frozen=True, slots=True)
 class Term:
     """An accepted term with what spoke for it."""
@@ -364,7 +370,7 @@ def accept(
     total: int,
     words: Sequence[str] | Mapping[int, str],
     already: Collection[tuple[str, ...]] = (),
-    rules: Rules = Rules(),  # noqa: B008
+    rules: Rules = TERM,
 ) -> list[Term]:
     """The candidates that become terms now, best first; `already` are the terms of before.
 
@@ -415,15 +421,69 @@ def accept(
 
 
 _PARTICLES = frozenset(
-    ["de", "del", "della", "der", "des", "di", "da", "do", "dos", "du", "den", "ten", "van", "von", "zu", "el", "al", "bin", "ibn", "ben", "la", "le", "los", "las", "es", "the", "of", "and", "for"]
+    [
+        "de",
+        "del",
+        "della",
+        "der",
+        "des",
+        "di",
+        "da",
+        "do",
+        "dos",
+        "du",
+        "den",
+        "ten",
+        "van",
+        "von",
+        "zu",
+        "el",
+        "al",
+        "bin",
+        "ibn",
+        "ben",
+        "la",
+        "le",
+        "los",
+        "las",
+        "es",
+        "the",
+        "of",
+        "and",
+        "for",
+    ]
 )
 """Parts of names that are written small, and small words of other languages."""
 
 _LY_NOUNS = frozenset(
-    ["family", "supply", "assembly", "monopoly", "anomaly", "daily", "weekly", "monthly", "quarterly", "yearly", "early"]
+    [
+        "family",
+        "supply",
+        "assembly",
+        "monopoly",
+        "anomaly",
+        "daily",
+        "weekly",
+        "monthly",
+        "quarterly",
+        "yearly",
+        "early",
+    ]
 )
 _NO_NOUNS = frozenset(
-    ["exclude", "include", "comprise", "please", "read", "affect", "oper", "avg", "undisclose", "unchanged", "compare"]
+    [
+        "exclude",
+        "include",
+        "comprise",
+        "please",
+        "read",
+        "affect",
+        "oper",
+        "avg",
+        "undisclose",
+        "unchanged",
+        "compare",
+    ]
 )
 """English words that open or close no term, although they carry a subject."""
 
@@ -552,3 +612,12 @@ def lexicon_terms(
     given = given or {}
     langs = sorted({*accepted, *given})
     return {lang: frozenset([*accepted.get(lang, ()), *given.get(lang, ())]) for lang in langs}
+
+
+def given_terms(phrases: Iterable[Annotation]) -> dict[str, set[tuple[str, ...]]]:
+    """The terms of a user's list, one annotated phrase a term, by language."""
+    result: dict[str, set[tuple[str, ...]]] = {}
+    for phrase in phrases:
+        if len(phrase.lemmas) > 1:
+            result.setdefault(phrase.document.lang or "", set()).add(tuple(phrase.lemmas))
+    return result

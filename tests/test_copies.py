@@ -182,7 +182,7 @@ def same_headline(stories: Sequence[Story]) -> list[tuple[Story, Story]]:
     for group in by_title.values():
         for first, second in itertools.pairwise(group):
             figures = [set(_FIGURE.findall(story.text)) for story in (first, second)]
-            if first.day != second.day and not figures[1] <= figures[0] >= figures[1]:
+            if first.day != second.day and not figures[1] <= figures[0]:
                 pairs.append((first, second))
     return pairs
 

@@ -26,6 +26,7 @@ def test_french(encoding: str, times: int) -> None:
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
 def test_wide_without_a_mark(encoding: str) -> None:
     assert decoded(FRENCH.encode(encoding)) == FRENCH
+    assert decoded("plain letters".encode(encoding)) == "plain letters"
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,21 @@ from segapsith_store import browse
 
 OpenWire = Callable[..., Wire]
 
+STORY = (
+    "The harbour master of Port Albers closed the northern quay on Monday after divers found a"
+    " crack in the sea wall that runs for forty metres below the water line.\n\n"
+    "Engineers sent by the regional council will measure the damage with sonar before any ship is"
+    " allowed to moor there again, and fishermen were told to land their catch at Sarnac instead.\n\n"
+    "Insurance surveyors estimate that repairs could last until autumn because the stone has to be"
+    " cut in a quarry abroad and brought in by barge when the weather is calm enough."
+)
+BRIEF = STORY.partition("\n\n")[0]
+
 TEXTS = [
+    STORY,
+    BRIEF,
+    STORY.replace("Monday", "Tuesday").replace("fishermen", "trawlers"),
+    f"CORRECTED: quay closed\n\n{STORY.replace('forty', 'fifty').replace('Sarnac', 'Brassanne')}",
     "The river rose and the flood reached the town below the dam.",
     "The flood left the town; the river is falling below the dam.",
     "Union drivers strike again and the trains stop at the station.",
@@ -74,7 +88,7 @@ def test_cutting_the_stream_does_not_matter(
 
 def test_a_copy_follows_the_earliest_story_that_has_its_text_now() -> None:
     items = [
-        {"id": uid, "text": TEXTS[text]} for uid, text in (("b", 1), ("a", 2), ("b", 2), ("c", 2))
+        {"id": uid, "text": TEXTS[text]} for uid, text in (("b", 5), ("a", 6), ("b", 6), ("c", 6))
     ]
     with memory() as whole, memory(batch_size=1) as parts:
         whole.ingest(items)
@@ -132,21 +146,73 @@ def test_forgetting_leaves_a_sound_store(items: list[dict[str, str]], gone: list
 
 def test_a_correction_replaces_its_predecessor(open_wire: OpenWire) -> None:
     wire = open_wire(segmenter="none")
-    wire.ingest([{"id": "1", "text": TEXTS[0]}, {"id": "2", "text": TEXTS[4]}])
-    summary = wire.ingest([{"id": "1", "text": TEXTS[2]}])
+    wire.ingest([{"id": "1", "text": TEXTS[4]}, {"id": "2", "text": TEXTS[8]}])
+    summary = wire.ingest([{"id": "1", "text": TEXTS[6]}])
     assert (summary.new, summary.corrected) == (0, 1)
     words = {w["word"] for d in wire.domains(top=None) for w in d["words"]}
     assert "strike" in words
     assert "river" not in words
     assert wire.status()["documents"] == 2
     check_sound(wire)
-    assert wire.ingest([{"id": "1", "text": TEXTS[0]}]).duplicate == 1  # an old text is no news
+    assert wire.ingest([{"id": "1", "text": TEXTS[4]}]).duplicate == 1  # an old text is no news
+
+
+def test_a_brief_of_a_story_counts_once(open_wire: OpenWire) -> None:
+    wire = open_wire()
+    summary = wire.ingest([{"id": "1", "text": STORY}, {"id": "2", "text": BRIEF}])
+    assert (summary.new, summary.duplicate) == (1, 1)
+    rows = wire.read(lambda store: list(browse.assignments(store)))
+    assert len({r["domain"] for r in rows if r["document"] == "2"}) == 1
+
+
+def test_a_fuller_copy_takes_the_place_of_its_brief(open_wire: OpenWire) -> None:
+    wire = open_wire()
+    wire.ingest([{"id": "1", "text": BRIEF}, {"id": "2", "text": BRIEF}])
+    before = digest(wire)
+    summary = wire.ingest([{"id": "3", "text": STORY}])
+    assert summary.new == 1
+    assert wire.status()["documents"] == 1
+    words = {w["word"] for d in wire.domains(top=None) for w in d["words"]}
+    assert "quarry" in words
+    check_sound(wire)
+    wire.undo()
+    assert digest(wire) == before
+    wire.ingest([{"id": "3", "text": STORY}])
+    assert wire.forget("3")["successor"] == "1"
+    check_sound(wire)
+
+
+def test_a_correction_under_another_id_replaces_what_it_corrects(open_wire: OpenWire) -> None:
+    wire = open_wire()
+    wire.ingest([{"id": "1", "title": "Quay closed", "text": STORY}])
+    summary = wire.ingest(
+        [
+            {
+                "id": "2",
+                "title": "CORRECTED: Quay closed",
+                "text": STORY.replace("forty metres", "50 metres").replace("Sarnac", "Brassanne"),
+            }
+        ]
+    )
+    assert (summary.new, summary.corrected) == (0, 1)
+    assert wire.status()["documents"] == 1
+    words = {w["word"] for d in wire.domains(top=None) for w in d["words"]}
+    assert "sarnac" not in words
+    assert "brassanne" in words
+    check_sound(wire)
+
+
+def test_without_a_window_only_equal_texts_are_copies(open_wire: OpenWire) -> None:
+    wire = open_wire(window=0)
+    items = [{"id": "1", "text": STORY}, {"id": "2", "text": BRIEF}, {"id": "3", "text": STORY}]
+    summary = wire.ingest(items)
+    assert (summary.new, summary.duplicate) == (2, 1)
 
 
 def test_the_same_text_under_another_id_counts_once(open_wire: OpenWire) -> None:
     wire = open_wire(segmenter="none")
-    wire.ingest([{"id": "1", "text": TEXTS[0], "source": "north"}])
-    summary = wire.ingest([{"id": "2", "text": TEXTS[0] + "\n", "source": "south"}])
+    wire.ingest([{"id": "1", "text": TEXTS[4], "source": "north"}])
+    summary = wire.ingest([{"id": "2", "text": TEXTS[4] + "\n", "source": "south"}])
     assert (summary.new, summary.duplicate) == (0, 1)
     assert wire.status()["documents"] == 1
     assert wire.domains()[0]["units"] == 1
@@ -156,7 +222,7 @@ def test_the_same_text_under_another_id_counts_once(open_wire: OpenWire) -> None
 
 def test_the_earliest_copy_takes_the_place_of_a_forgotten_story(open_wire: OpenWire) -> None:
     wire = open_wire(segmenter="none")
-    wire.ingest([{"id": uid, "text": TEXTS[0]} for uid in "abc"])
+    wire.ingest([{"id": uid, "text": TEXTS[4]} for uid in "abc"])
     result = wire.forget("a")
     assert result["successor"] == "b"
     rows = wire.read(lambda store: list(browse.assignments(store)))
@@ -176,7 +242,7 @@ def test_a_forgotten_text_is_not_in_the_file(open_wire: OpenWire, tmp_path: Any)
 
 def test_what_is_forgotten_cannot_come_back(open_wire: OpenWire) -> None:
     wire = open_wire()
-    wire.ingest([{"id": "1", "text": TEXTS[0]}, {"id": "2", "text": TEXTS[2]}])
+    wire.ingest([{"id": "1", "text": TEXTS[4]}, {"id": "2", "text": TEXTS[6]}])
     wire.forget("1")
     with pytest.raises(UsageError, match="cannot come back"):
         wire.undo()
@@ -187,7 +253,7 @@ def test_what_is_forgotten_cannot_come_back(open_wire: OpenWire) -> None:
 
 def test_undo_is_last_in_first_out(open_wire: OpenWire) -> None:
     wire = open_wire()
-    for number, text in enumerate(TEXTS[:3]):
+    for number, text in enumerate(TEXTS[4:7]):
         wire.ingest([{"id": str(number), "text": text}])
     with pytest.raises(UsageError, match="run 3 comes first"):
         wire.undo(1)
@@ -198,9 +264,9 @@ def test_undo_is_last_in_first_out(open_wire: OpenWire) -> None:
 
 def test_numbers_are_never_used_again(open_wire: OpenWire) -> None:
     wire = open_wire(segmenter="none")
-    wire.ingest([{"id": "1", "text": TEXTS[0]}])
+    wire.ingest([{"id": "1", "text": TEXTS[4]}])
     wire.undo()
-    wire.ingest([{"id": "1", "text": TEXTS[0]}])
+    wire.ingest([{"id": "1", "text": TEXTS[4]}])
     assert [d["id"] for d in wire.domains()] == [2]
     assert wire.read(lambda store: store.number("SELECT min(id) FROM units")) == 2
 
@@ -241,12 +307,12 @@ def test_bad_items_are_named_and_the_rest_goes_on(open_wire: OpenWire) -> None:
     wire = open_wire()
     summary = wire.ingest(
         [
-            {"id": "1", "text": TEXTS[0]},
+            {"id": "1", "text": TEXTS[4]},
             {"id": "2", "text": "   "},
             {"id": "3", "text": ["a", "list"]},
             "not a document",  # type: ignore[list-item]  # wrong on purpose
-            {"id": "x" * 2000, "text": TEXTS[1]},
-            {"id": "4", "text": TEXTS[2]},
+            {"id": "x" * 2000, "text": TEXTS[5]},
+            {"id": "4", "text": TEXTS[6]},
         ]
     )
     assert (summary.new, summary.rejected) == (2, 4)

@@ -26,7 +26,7 @@ from segapsith.html_text import looks_like_html, page, text_of
         ("&lt;tag&gt; &amp; &eacute;&#233;&#xe9;&nbsp;!", "<tag> & ééé !"),
         ("a<script>if (a < b) { '</p>' }</script>b<STYLE>p{}</STYLE >c", "abc"),
         ("a<!-- <p>hidden</p> -->b", "ab"),
-        ("<pre>a\n  b</pre>", "a\n b"),
+        ("<pre>a\n  b</pre>", "a\nb"),
         ("<img alt='x > y'>z", "z"),
         ("soft\u00adhyphen", "softhyphen"),
         ("3 < 4 and 5 > 4", "3 < 4 and 5 > 4"),

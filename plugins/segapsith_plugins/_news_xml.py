@@ -15,7 +15,15 @@ from segapsith_plugins._dates import dated
 if TYPE_CHECKING:
     from segapsith.model import Json
 
-__all__ = ["NITF_ASIDE", "attribute", "body_text", "compact", "nitf_document", "text_at"]
+__all__ = [
+    "NITF_ASIDE",
+    "attribute",
+    "body_text",
+    "compact",
+    "inline_text",
+    "nitf_document",
+    "text_at",
+]
 
 NITF_ASIDE = frozenset({"media", "media-caption", "note", "body.end", "hedline", "table.reference"})
 """Elements beside the running text."""
@@ -72,10 +80,10 @@ def nitf_document(nitf: Element, lang: str | None = None) -> Document:
         or text_at(top, "story.date")
     )
     date, original = dated(issued)
-    language = (body.attributes.get("lang") if body is not None else "") or nitf.attributes.get(
-        "lang"
+    language = (body.attributes.get("lang") if body is not None else "") or (
+        nitf.attributes.get("lang") or nitf.attributes.get("baselang")
     )
-    metadata = compact(_particulars(nitf, head, data, top))
+    metadata = compact(_particulars(head, data, top))
     if abstract and text:
         metadata["abstract"] = abstract
     return Document(
@@ -93,7 +101,7 @@ def nitf_document(nitf: Element, lang: str | None = None) -> Document:
 
 
 def _particulars(
-    nitf: Element, head: Element | None, data: Element | None, top: Element | None
+    head: Element | None, data: Element | None, top: Element | None
 ) -> dict[str, Json]:
     subjects: list[Json] = []
     metas: dict[str, Json] = {}
@@ -117,13 +125,13 @@ def _particulars(
     if correction is not None:
         status = status if status not in ("", "usable") else "corrected"
     return {
-        "version": attribute(data, "du-key", "version") or nitf.attributes.get("version", ""),
+        "version": attribute(data, "du-key", "version"),
         "status": status,
         "correction": attribute(correction, "info") if correction is not None else "",
         "urgency": attribute(data, "urgency", "ed-urg"),
         "embargo": attribute(data, "date.release", "norm"),
         "expires": attribute(data, "date.expire", "norm"),
-        "dateline": text_at(top, "dateline"),
+        "dateline": text_at(top, "dateline", "location") or _without_date(top),
         "byline": text_at(top, "byline"),
         "subtitle": text_at(top, "hedline", "hl2"),
         "section": attribute(head, "pubdata", "position.section")
@@ -136,6 +144,11 @@ def _particulars(
         "scope": attribute(data, "doc-scope", "scope"),
         "meta": metas,
     }
+
+
+def _without_date(top: Element | None) -> str:
+    line = top.first("dateline") if top is not None else None
+    return "" if line is None else body_text(line, frozenset({"story.date"}))
 
 
 def inline_text(kind: str, text: str) -> str:

@@ -39,7 +39,7 @@ _UNIT = (
 _ASSIGNMENT = "a.domain, a.score, a.runner_up, a.runner_up_score, a.run"
 _VERSION = (
     "id, document, number, hash, title, body, date, date_original, lang, source, metadata,"
-    " words, run"
+    " signature, words, run"
 )
 
 
@@ -198,6 +198,16 @@ class Store:
                 [digest],
             )
         ]
+
+    def signatures(self, after: int) -> Iterator[tuple[int, int, bytes]]:
+        """Document, ordinal and signature of the stories after an ordinal."""
+        yield from self.rows(
+            "SELECT d.id, d.ordinal, v.signature FROM documents d"
+            " JOIN versions v ON v.document = d.id AND v.number = d.version"
+            " WHERE d.duplicate_of IS NULL AND d.ordinal > ? AND v.signature <> x''"
+            " ORDER BY d.ordinal",
+            [after],
+        )
 
     def duplicates_of(self, document: int) -> list[DocumentRecord]:
         return [
@@ -433,11 +443,11 @@ class Store:
             ],
         )
         c.executemany(
-            f"INSERT INTO versions ({_VERSION}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
+            f"INSERT INTO versions ({_VERSION}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
             [
                 (
                     v.id, v.document, v.number, v.hash, v.title, v.body, v.date, v.date_original,
-                    v.lang, v.source, v.metadata, arrays.words_bytes(v.words), v.run,
+                    v.lang, v.source, v.metadata, v.signature, arrays.words_bytes(v.words), v.run,
                 )
                 for v in batch.versions
             ],

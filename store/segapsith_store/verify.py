@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from segapsith.copies import signature
 from segapsith.identity import text_hash
 from segapsith.model import Document
 from segapsith.weighting import SCALE
@@ -94,10 +95,17 @@ def _texts(store: Store, checked: dict[str, int]) -> Iterator[str]:
     ):
         yield f"document {uid}: the clock has not counted it"
     count = 0
-    for number, kept, title, body in store.rows("SELECT id, hash, title, body FROM versions"):
+    for number, kept, title, body, sketch in store.rows(
+        "SELECT id, hash, title, body, signature FROM versions"
+    ):
         count += 1
-        if (title or body) and text_hash(Document(title=title, body=body)) != kept:
+        if not (title or body):
+            continue
+        document = Document(title=title, body=body)
+        if text_hash(document) != kept:
             yield f"version {number}: its text is not the one it was kept with"
+        elif bytes(signature(document.text)) != sketch:
+            yield f"version {number}: its signature is not that of its text"
     checked["versions"] = count
 
 
