@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from importlib.metadata import version as version_of
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self, runtime_checkable
 
@@ -23,12 +24,13 @@ from segapsith.contracts import Annotator
 from segapsith.domains import PlacementSettings
 from segapsith.engine import Engine, Learning, Plan, RunSummary
 from segapsith.errors import ConfigurationError, SettingError, did_you_mean
-from segapsith.language import language_of
+from segapsith.language import KNOWN, language_of
 from segapsith.model import Annotation, Document, Lexicon, Network, Reject, Snapshot
 from segapsith.parallel import ParallelAnnotator
 from segapsith.records import FeedState
 from segapsith.seam import CheckedAnnotator, Who
 from segapsith.settings import Settings, resolve
+from segapsith.terms import given_terms
 from segapsith_store import Store, browse
 from segapsith_store.verify import Verdict, verify
 
@@ -122,8 +124,9 @@ class Wire:
         measure = (
             None if name == "eq7" else self.catalogue.make("similarity", name, own.get("placement"))
         )
+        annotator = self._annotator(own.get("annotator") or {})
         return Learning(
-            annotator=self._annotator(own.get("annotator") or {}),
+            annotator=annotator,
             segmenter=self.catalogue.make(
                 "segmenter", str(values["segmenter"]), own.get("segmenter")
             ),
@@ -132,6 +135,8 @@ class Wire:
             measure=measure,
             measure_name=name,
             language=language_of(str(values["lang"])),
+            learns_terms=bool(values["learn_terms"]),
+            given_terms=_user_terms(str(values["terms"]), annotator),
             window=_window(values["window"]),
         )
 
@@ -467,6 +472,24 @@ def segment(
         Segment(u.start, u.end, u.cohesion, u.kept, _words(annotation, u.first, u.last), u.inferred)
         for u in units
     ]
+
+
+def _user_terms(path: str, annotator: Annotator) -> dict[str, set[tuple[str, ...]]]:
+    """The terms of a user's file as sequences of lemmas; `lang:` may stand before a term."""
+    if not path:
+        return {}
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"terms: {path}: {error}") from error
+    phrases = []
+    for line in lines:
+        lang, sign, phrase = line.partition(":")
+        if sign and lang.strip() in KNOWN:
+            phrases.append(Document(body=phrase.strip(), lang=lang.strip()))
+        elif line.strip() and not line.startswith("#"):
+            phrases += [Document(body=line.strip(), lang=lang) for lang in KNOWN]
+    return given_terms(annotator.annotate(phrases, Lexicon()))
 
 
 def _window(size: int) -> int:

@@ -17,6 +17,7 @@ from segapsith.records import (
     UnitRecord,
     VersionRecord,
 )
+from segapsith.terms import Candidates, TermCounts
 
 __all__ = ["Contributions"]
 
@@ -43,6 +44,7 @@ class Contributions:
         self._first_new_word = len(knowledge.vocabulary)
         self._words: set[int] = set()
         self._domains: set[int] = set()
+        self._terms: dict[str, TermCounts] = {}
         self.joined = 0
         self.created = 0
 
@@ -94,11 +96,18 @@ class Contributions:
         self._knowledge.frequencies.grow(len(self._knowledge.vocabulary))
         self._knowledge.frequencies.add(version.lang, words, counts, sign)
         self._words.update(words.tolist())
+        found = Candidates.of(version.words, version.links)
+        if len(found.keys):
+            for terms in (self._knowledge.term_counts, self._terms):
+                terms.setdefault(version.lang, TermCounts()).add(found, sign)
 
     def tick(self, ordinal: int) -> None:
         """The clock ticks: what was summed up so far reads the stream from now on."""
         knowledge = self._knowledge
-        knowledge.tick()
+        for lang, accepted in knowledge.tick().items():
+            self._batch.terms += [
+                (lang, words, knowledge.counters.epoch, ordinal) for words in accepted
+            ]
         self._batch.epochs["frequencies"] = EpochRecord(
             knowledge.counters.epoch, ordinal, "frequencies", knowledge.frozen.arrays()
         )
@@ -113,6 +122,7 @@ class Contributions:
             for w in sorted(self._words)
         ]
         batch.languages = dict(frequencies.totals)
+        batch.term_runs = {lang: counts.arrays() for lang, counts in sorted(self._terms.items())}
         for domain in sorted(self._domains):
             self._rows[domain] = self._present(self._rows[domain])
             batch.domains.append(self._rows[domain])

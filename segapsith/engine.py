@@ -22,7 +22,7 @@ from segapsith.contributions import Contributions
 from segapsith.domains import DomainIndex, PlacementSettings
 from segapsith.errors import MissingInputError, UsageError
 from segapsith.knowledge import Counters, Frozen, Knowledge
-from segapsith.model import Annotation, Document, Lexicon, Network, Reject, Unit
+from segapsith.model import Annotation, Document, Network, Reject, Unit
 from segapsith.reception import Arrival, Reception, sound
 from segapsith.records import (
     Assignment,
@@ -34,6 +34,7 @@ from segapsith.records import (
     UnitRecord,
     VersionRecord,
 )
+from segapsith.terms import TermCounts, links
 
 __all__ = ["Engine", "Keeper", "Learning", "Plan", "RunSummary"]
 
@@ -54,6 +55,8 @@ class Keeper(Protocol):
     def has_text(self, document: int, digest: str) -> bool: ...
     def stories_with(self, digest: str) -> list[DocumentRecord]: ...
     def signatures(self, after: int) -> Iterator[tuple[int, int, bytes]]: ...
+    def terms(self) -> dict[str, list[tuple[str, ...]]]: ...
+    def term_counts(self) -> dict[str, TermCounts]: ...
     def duplicates_of(self, document: int) -> list[DocumentRecord]: ...
     def documents_of(self, run: int) -> list[DocumentRecord]: ...
     def seen(self, document: int, source: str) -> bool: ...
@@ -118,6 +121,9 @@ class Learning:
     """Places units in the manner of any similarity; None is eq. 7 over the index."""
     measure_name: str = "eq7"
     language: Callable[[Document], str] = _given_or_english
+    learns_terms: bool = True
+    given_terms: Mapping[str, Iterable[tuple[str, ...]]] = field(default_factory=dict)
+    """Multi-word terms that a user knows, as sequences of lemmas by language."""
     window: int = copies.WINDOW
     """Stories, by ordinal, that a text may repeat; 0 recognises equal texts only."""
 
@@ -175,7 +181,12 @@ class Engine:
 
     def _load(self) -> Knowledge:
         store, learning = self._store, self._learning
-        knowledge = Knowledge(DomainIndex(learning.placement), learning.importance)
+        knowledge = Knowledge(
+            DomainIndex(learning.placement),
+            learning.importance,
+            learns_terms=learning.learns_terms,
+            given_terms=learning.given_terms,
+        )
         entries = list(store.words())
         knowledge.vocabulary.restore((n, lang, word) for n, lang, word, _, _ in entries)
         knowledge.frequencies.grow(len(knowledge.vocabulary))
@@ -192,6 +203,9 @@ class Engine:
             knowledge.domains.restore(row.id, row.sums, row.status == "open")
             self._rows[row.id] = row
         knowledge.domains.skip_to(int(facts.get("next_domain", 1)))
+        knowledge.term_counts = store.term_counts()
+        knowledge.terms = store.terms()
+        knowledge.read_with_terms()
         frozen = store.frozen_arrays("frequencies")
         if frozen is not None:
             knowledge.freeze(Frozen.of(dict(frozen.arrays)))
@@ -369,8 +383,7 @@ class Engine:
             for arrival, lang in zip(group, langs, strict=True)
             if arrival.document.bag is None
         ]
-        lexicon = Lexicon(self.knowledge.counters.epoch)
-        annotations = iter(self._learning.annotator.annotate(texts, lexicon))
+        annotations = iter(self._learning.annotator.annotate(texts, self.knowledge.lexicon))
         for arrival, lang in zip(group, langs, strict=True):
             yield arrival, lang, None if arrival.document.bag is not None else next(annotations)
 
@@ -381,9 +394,10 @@ class Engine:
         counters, document = self.knowledge.counters, arrival.document
         if annotation is None:
             words = self._numbered(lang, _repeated(document.bag or {}))
+            joins = np.zeros(len(words), dtype=np.uint8)
             cuts = [(Unit(0, 0, 0, 0), 0, len(words))]
         else:
-            words, cuts = self._segmented(lang, annotation)
+            words, joins, cuts = self._segmented(lang, annotation)
         version = VersionRecord(
             counters.version,
             arrival.record.id,
@@ -398,6 +412,7 @@ class Engine:
             json.dumps(dict(document.metadata), ensure_ascii=False, sort_keys=True),
             arrival.signature,
             words,
+            joins,
             run,
         )
         counters.version += 1
@@ -424,8 +439,8 @@ class Engine:
 
     def _segmented(
         self, lang: str, annotation: Annotation
-    ) -> tuple[NDArray[np.int32], list[tuple[Unit, int, int]]]:
-        """The content words of a text, and its units with the stretch of words of each."""
+    ) -> tuple[NDArray[np.int32], NDArray[np.uint8], list[tuple[Unit, int, int]]]:
+        """The content words of a text, how they join, and its units with the words of each."""
         content = [
             i
             for i in np.flatnonzero(annotation.content).tolist()
@@ -435,7 +450,8 @@ class Engine:
         units = self._learning.segmenter.segment(annotation, Network(self.knowledge.counters.epoch))
         firsts = np.searchsorted(content, [unit.first for unit in units])
         lasts = np.searchsorted(content, [unit.last for unit in units])
-        return words, list(zip(units, firsts.tolist(), lasts.tolist(), strict=True))
+        cuts = list(zip(units, firsts.tolist(), lasts.tolist(), strict=True))
+        return words, links(annotation, content), cuts
 
     def _numbered(self, lang: str, words: list[str]) -> NDArray[np.int32]:
         if not identity.is_clean("".join(words)):

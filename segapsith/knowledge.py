@@ -6,12 +6,15 @@ integers, so it can be taken back exactly.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.domains import Bag, DomainIndex
+from segapsith.model import Lexicon
+from segapsith.terms import TermCounts, accept, lexicon_terms
 from segapsith.vocabulary import Vocabulary
 from segapsith.weighting import Frequencies, rarity, significance, unit_weights
 
@@ -59,7 +62,14 @@ class Frozen:
 class Knowledge:
     """Everything that learning reads and changes."""
 
-    def __init__(self, domains: DomainIndex, importance: str = "rarity") -> None:
+    def __init__(
+        self,
+        domains: DomainIndex,
+        importance: str = "rarity",
+        *,
+        learns_terms: bool = True,
+        given_terms: Mapping[str, Iterable[tuple[str, ...]]] | None = None,
+    ) -> None:
         if importance not in ("rarity", "significance"):
             raise ValueError(f"importance={importance!r} should be 'rarity' or 'significance'")
         self.vocabulary = Vocabulary()
@@ -67,6 +77,13 @@ class Knowledge:
         self.domains = domains
         self.counters = Counters()
         self.frozen = Frozen()
+        self.term_counts: dict[str, TermCounts] = {}
+        """Candidates for multi-word terms, by language."""
+        self.terms: dict[str, list[tuple[str, ...]]] = {}
+        """Terms that were accepted, by language, in the order of acceptance."""
+        self.given_terms: Mapping[str, Iterable[tuple[str, ...]]] = given_terms or {}
+        self.learns_terms = learns_terms
+        self.lexicon = Lexicon(0, lexicon_terms({}, self.given_terms))
         self._importance = importance
 
     def importance(self, lang: str, words: NDArray[np.int32]) -> NDArray[np.float64]:
@@ -93,8 +110,8 @@ class Knowledge:
         self.counters.ordinal += 1
         return self.counters.ordinal
 
-    def tick(self) -> None:
-        """Freezes the counts as they are now; a new epoch begins."""
+    def tick(self) -> dict[str, list[tuple[str, ...]]]:
+        """Freezes the counts as they are now; a new epoch begins. Gives the terms accepted now."""
         n_words = len(self.vocabulary)
         self.frequencies.grow(n_words)
         self.freeze(
@@ -105,6 +122,31 @@ class Knowledge:
             )
         )
         self.counters.epoch += 1
+        accepted = self._accept_terms() if self.learns_terms else {}
+        for lang, terms in accepted.items():
+            self.terms.setdefault(lang, []).extend(terms)
+        self.read_with_terms()
+        return accepted
+
+    def _accept_terms(self) -> dict[str, list[tuple[str, ...]]]:
+        """The terms that the counts speak for now and that were not accepted before."""
+        accepted = {}
+        for lang, counts in sorted(self.term_counts.items()):
+            found = accept(
+                counts,
+                lang,
+                self.frozen.occurrences,
+                self.frozen.totals.get(lang, (0, 0))[1],
+                self.vocabulary.words,
+                self.terms.get(lang, ()),
+            )
+            if found:
+                accepted[lang] = [term.words for term in found]
+        return accepted
+
+    def read_with_terms(self) -> None:
+        """From now on texts are read with the terms accepted so far."""
+        self.lexicon = Lexicon(self.counters.epoch, lexicon_terms(self.terms, self.given_terms))
 
     def freeze(self, frozen: Frozen) -> None:
         """Reads the stream with these counts from now on."""

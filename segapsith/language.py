@@ -12,12 +12,15 @@ from segapsith.model import Document
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
 
-__all__ = ["language_of"]
+__all__ = ["KNOWN", "language_of"]
+
+KNOWN = ("en", "fr")
+"""Languages that are guessed, and that the word lists are made for."""
 
 _TAG = re.compile(r"[A-Za-z]{2,3}")
 
 
-def language_of(lang: str, known: Sequence[str] = ("en", "fr")) -> Callable[[Document], str]:
+def language_of(lang: str, known: Sequence[str] = KNOWN) -> Callable[[Document], str]:
     """A function that gives the language of a document.
 
     `auto` believes the document and else guesses among the known languages; anything else is

@@ -13,6 +13,7 @@ __all__ = [
     "MAX_ITEM_CHARS",
     "MAX_JSON_VALUES",
     "MAX_LINE_BYTES",
+    "MAX_PAGE_BYTES",
     "MAX_TEXT_CHARS",
     "MAX_TRANSFERRED_BYTES",
     "MAX_UID_CHARS",
@@ -49,7 +50,10 @@ MAX_BAG_WORDS = 5_000_000
 """Words, with repetitions, of a unit that was made elsewhere."""
 
 MAX_WHOLE_BYTES = 64 * 1024 * 1024
-"""Bytes of a file that is one document: a text or a page."""
+"""Bytes of a text file, which is one document."""
+
+MAX_PAGE_BYTES = 8 * 1024 * 1024
+"""Bytes of a page of HTML."""
 
 MAX_ITEM_CHARS = 16 * 1024 * 1024
 """Characters, with markup, of one item of a feed, of a wire or of an array."""

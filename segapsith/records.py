@@ -61,6 +61,8 @@ class VersionRecord:
     metadata: str
     signature: bytes
     words: NDArray[np.int32]
+    links: NDArray[np.uint8]
+    """How each content word joins the next one: candidates for multi-word terms."""
     run: int
 
 
@@ -174,6 +176,10 @@ class Batch:
     frequencies: list[tuple[int, int, int]] = field(default_factory=list)
     """(documents, occurrences, word) of every word whose counts changed."""
     languages: dict[str, tuple[int, int]] = field(default_factory=dict)
+    term_runs: dict[str, Mapping[str, NDArray[np.int64]]] = field(default_factory=dict)
+    """By language, the change of the counts of term candidates."""
+    terms: list[tuple[str, tuple[str, ...], int, int]] = field(default_factory=list)
+    """Terms accepted: language, words, epoch, ordinal."""
     domains: list[DomainRecord] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     epochs: dict[str, EpochRecord] = field(default_factory=dict)

@@ -284,13 +284,15 @@ class TermCounts:
         }
 
     @classmethod
-    def restore(cls, arrays: Mapping[str, NDArray[np.int64]]) -> TermCounts:
-        """The counts that `arrays` gave."""
+    def restore(cls, *runs: Mapping[str, NDArray[np.int64]]) -> TermCounts:
+        """The counts that `arrays` gave, or the sum of several."""
         counts = cls()
-        counts._keys = np.array(arrays["keys"], np.int64)
-        counts._sums = np.stack(
-            [np.array(arrays[name], np.int64) for name in ("occurrences", "documents", "named")]
-        )
+        for arrays in runs:
+            sums = [
+                np.array(arrays[name], np.int64) for name in ("occurrences", "documents", "named")
+            ]
+            counts._waiting.append((np.array(arrays["keys"], np.int64), np.stack(sums)))
+        counts._merge()
         return counts
 
     def _merge(self) -> None:
@@ -302,7 +304,7 @@ class TermCounts:
         keys = keys[order]
         firsts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])) if len(keys) else order
         totals = np.add.reduceat(sums[:, order], firsts, axis=1) if len(keys) else sums
-        present = totals[0] != 0
+        present = (totals != 0).any(axis=0)  # a difference may cancel in one sum alone
         self._keys, self._sums = keys[firsts][present], totals[:, present]
         self._waiting, self._n_waiting = [], 0
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 __all__ = ["Vocabulary"]
 
@@ -54,6 +54,11 @@ class Vocabulary:
     def find(self, lang: str, word: str) -> int | None:
         """The number of a word, if it has one."""
         return self._numbers.get(lang, {}).get(word)
+
+    @property
+    def words(self) -> Sequence[str]:
+        """Every word by its number; not to be changed."""
+        return self._words
 
     def word(self, number: int) -> str:
         return self._words[number]

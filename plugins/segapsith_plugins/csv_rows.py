@@ -75,8 +75,10 @@ class CsvRows:
             try:
                 row = next(rows, None)
             except csv.Error as error:
-                yield Reject(f"{name}: row {number}", f"it is no row of a table: {error}")
-                continue
+                # most often a quotation mark that is never closed: where rows begin is unknown
+                reason = f"it is no row of a table, and what follows is not read: {error}"
+                yield Reject(f"{name}: row {number}", reason)
+                return
             if row is None:
                 return
             if any(cell.strip() for cell in row):

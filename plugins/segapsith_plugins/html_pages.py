@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from segapsith import Document, Reject, hookimpl
 from segapsith.decoding import decoded, is_binary, repaired
 from segapsith.html_text import page
-from segapsith.limits import MAX_WHOLE_BYTES
+from segapsith.limits import MAX_PAGE_BYTES
 from segapsith.safe_xml import root_name
 from segapsith_plugins._dates import dated
 
@@ -40,9 +40,9 @@ class HtmlPage:
         return 0.5 if name in _PART else 0.0
 
     def read(self, stream: BinaryIO, name: str) -> Iterator[Document | Reject]:
-        data = stream.read(MAX_WHOLE_BYTES + 1)
-        if len(data) > MAX_WHOLE_BYTES:
-            yield Reject(name, f"it has more than {MAX_WHOLE_BYTES:,} bytes")
+        data = stream.read(MAX_PAGE_BYTES + 1)
+        if len(data) > MAX_PAGE_BYTES:
+            yield Reject(name, f"it has more than {MAX_PAGE_BYTES:,} bytes")
             return
         if is_binary(data[:4096]):
             yield Reject(name, "it is not a page: it has NUL bytes")

@@ -101,6 +101,11 @@ TABLES = (
             ("metadata", "TEXT NOT NULL", "JSON: every other field; never learned from"),
             ("signature", "BLOB NOT NULL", "by what copies of it are found; see copies.py"),
             ("words", "BLOB NOT NULL", "the content words in text order, int32 little endian"),
+            (
+                "links",
+                "BLOB NOT NULL",
+                "a byte a content word: how it joins the next; see terms.py",
+            ),
             ("body", "TEXT NOT NULL", "the text is title, blank line, body"),
         ),
         closing=("UNIQUE (document, number)",),
@@ -129,6 +134,29 @@ TABLES = (
             ("occurrences", "INTEGER NOT NULL", "times it occurs in them"),
         ),
         closing=("UNIQUE (lang, word)",),
+    ),
+    Table(
+        "terms",
+        "Multi-word terms that the stream taught; stable once accepted.",
+        (
+            ("lang", "TEXT NOT NULL", "language"),
+            ("words", "TEXT NOT NULL", "its lemmas, with blanks between them"),
+            ("epoch", "INTEGER NOT NULL", "of the clock from which texts are read with it"),
+            ("ordinal", "INTEGER NOT NULL", "documents accepted then"),
+            ("place", "INTEGER NOT NULL", "in the order of acceptance"),
+        ),
+        closing=("PRIMARY KEY (lang, words)",),
+        without_rowid=True,
+    ),
+    Table(
+        "term_runs",
+        "Counts of term candidates: their sum over the rows of a language.",
+        (
+            ("id", "INTEGER PRIMARY KEY", "number"),
+            ("lang", "TEXT NOT NULL", "language"),
+            ("arrays", "BLOB NOT NULL", "keys, occurrences, documents, named: npz, int64"),
+        ),
+        indexes=("lang",),
     ),
     Table(
         "languages",

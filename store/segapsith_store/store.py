@@ -25,6 +25,7 @@ from segapsith.records import (
     UnitRecord,
     VersionRecord,
 )
+from segapsith.terms import TermCounts
 from segapsith_store import arrays, subscriptions
 from segapsith_store.schema import migrate
 from segapsith_store.sqlite import MEMORY, lock, open_reader, open_writer, plain_errors
@@ -39,8 +40,12 @@ _UNIT = (
 _ASSIGNMENT = "a.domain, a.score, a.runner_up, a.runner_up_score, a.run"
 _VERSION = (
     "id, document, number, hash, title, body, date, date_original, lang, source, metadata,"
-    " signature, words, run"
+    " signature, words, links, run"
 )
+
+
+TERM_RUNS = 32
+"""Changes of the counts of term candidates that are kept apart before they become one."""
 
 
 def _now() -> str:
@@ -209,6 +214,20 @@ class Store:
             [after],
         )
 
+    def terms(self) -> dict[str, list[tuple[str, ...]]]:
+        """The accepted terms of each language, in the order of acceptance."""
+        found: dict[str, list[tuple[str, ...]]] = {}
+        for lang, words in self.rows("SELECT lang, words FROM terms ORDER BY place"):
+            found.setdefault(lang, []).append(tuple(words.split(" ")))
+        return found
+
+    def term_counts(self) -> dict[str, TermCounts]:
+        """The counts of term candidates of each language."""
+        runs: dict[str, list[dict[str, Any]]] = {}
+        for lang, data in self.rows("SELECT lang, arrays FROM term_runs ORDER BY id"):
+            runs.setdefault(lang, []).append(arrays.named_arrays_from(data))
+        return {lang: TermCounts.restore(*found) for lang, found in runs.items()}
+
     def duplicates_of(self, document: int) -> list[DocumentRecord]:
         return [
             DocumentRecord(*row)
@@ -242,8 +261,9 @@ class Store:
 
     @staticmethod
     def _version(row: tuple[Any, ...]) -> VersionRecord:
-        *head, words, run = row
-        return VersionRecord(*[*head, arrays.words_from(words), run])
+        *head, words, links, run = row
+        joins = np.frombuffer(links, dtype=np.uint8)
+        return VersionRecord(*[*head, arrays.words_from(words), joins, run])
 
     def units(self, version: int) -> list[UnitRecord]:
         """The units of one text, with their domains."""
@@ -443,11 +463,12 @@ class Store:
             ],
         )
         c.executemany(
-            f"INSERT INTO versions ({_VERSION}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+            f"INSERT INTO versions ({_VERSION}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
             [
                 (
                     v.id, v.document, v.number, v.hash, v.title, v.body, v.date, v.date_original,
-                    v.lang, v.source, v.metadata, v.signature, arrays.words_bytes(v.words), v.run,
+                    v.lang, v.source, v.metadata, v.signature, arrays.words_bytes(v.words),
+                    v.links.tobytes(), v.run,
                 )
                 for v in batch.versions
             ],
@@ -502,6 +523,7 @@ class Store:
                 "INSERT OR REPLACE INTO epochs (name, epoch, ordinal, arrays) VALUES (?, ?, ?, ?)",
                 [epoch.name, epoch.epoch, epoch.ordinal, arrays.named_arrays(epoch.arrays)],
             )
+        self._write_terms(c, batch)
         c.executemany(
             "INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)",
             [(name, _json(value)) for name, value in batch.facts.items()],
@@ -512,6 +534,28 @@ class Store:
         )
         if batch.feed is not None:
             subscriptions.keep(c, batch.feed, run)
+
+    @staticmethod
+    def _write_terms(c: sqlite3.Connection, batch: Batch) -> None:
+        """New terms, and the change of their candidates' counts; many changes become one."""
+        place = c.execute("SELECT count(*) FROM terms").fetchone()[0]
+        c.executemany(
+            "INSERT INTO terms (lang, words, epoch, ordinal, place) VALUES (?, ?, ?, ?, ?)",
+            [
+                (lang, " ".join(words), epoch, ordinal, place + i)
+                for i, (lang, words, epoch, ordinal) in enumerate(batch.terms)
+            ],
+        )
+        for lang, run in batch.term_runs.items():
+            kept = c.execute("SELECT arrays FROM term_runs WHERE lang = ?", [lang]).fetchall()
+            if len(kept) >= TERM_RUNS:
+                runs = [arrays.named_arrays_from(data) for (data,) in kept]
+                run = TermCounts.restore(*runs, run).arrays()
+                c.execute("DELETE FROM term_runs WHERE lang = ?", [lang])
+            c.execute(
+                "INSERT INTO term_runs (lang, arrays) VALUES (?, ?)",
+                [lang, arrays.named_arrays(run)],
+            )
 
     @staticmethod
     def _write_assignments(

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from segapsith.copies import signature
 from segapsith.identity import text_hash
 from segapsith.model import Document
+from segapsith.terms import Candidates, TermCounts
 from segapsith.weighting import SCALE
 from segapsith_store import arrays
 from segapsith_store.digest import digest
@@ -115,9 +116,15 @@ def _words(store: Store, checked: dict[str, int]) -> Iterator[str]:
     documents = np.zeros(size, dtype=np.int64)
     occurrences = np.zeros(size, dtype=np.int64)
     totals: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-    for lang, blob in store.rows(
-        f"SELECT v.lang, v.words FROM documents d {_PRESENT} WHERE d.duplicate_of IS NULL"
+    terms: dict[str, TermCounts] = defaultdict(TermCounts)
+    for lang, blob, joins in store.rows(
+        f"SELECT v.lang, v.words, v.links FROM documents d {_PRESENT} WHERE d.duplicate_of IS NULL"
     ):
+        links = np.frombuffer(joins, dtype=np.uint8)
+        if 4 * len(links) != len(blob):
+            yield "a text has not as many links as words"
+            continue
+        terms[lang].add(Candidates.of(arrays.words_from(blob), links))
         words, counts = np.unique(arrays.words_from(blob), return_counts=True)
         if len(words) and (words[0] < 0 or words[-1] >= size):
             yield f"a text has the word {words[-1]}, which does not exist"
@@ -135,6 +142,12 @@ def _words(store: Store, checked: dict[str, int]) -> Iterator[str]:
         if (n_documents, n_occurrences) != wanted:
             yield f"word {word!r}: counts {n_documents}, {n_occurrences} should be {wanted}"
     checked["words"] = n_words
+    kept_terms = store.term_counts()
+    for lang in sorted({*terms, *kept_terms}):
+        wanted_terms = terms.get(lang, TermCounts()).arrays()
+        found_terms = kept_terms.get(lang, TermCounts()).arrays()
+        if not all(np.array_equal(found_terms[name], wanted_terms[name]) for name in wanted_terms):
+            yield f"terms: the counts of candidates in {lang!r} are not those of the texts"
     kept = {lang: list(sizes) for lang, sizes in store.languages().items() if any(sizes)}
     if kept != {lang: sizes for lang, sizes in totals.items() if any(sizes)}:
         yield f"languages: {kept} should be {dict(totals)}"

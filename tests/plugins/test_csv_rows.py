@@ -63,3 +63,11 @@ def test_ragged_rows(items: Items, sample: Callable[[str], bytes]) -> None:
 def test_a_table_without_text_is_named(items: Items) -> None:
     (only,) = items(CsvRows, b"a,b,c\n1,2,3\n")
     assert isinstance(only, Reject)
+
+
+def test_a_field_without_an_end_stops_the_table(
+    items: Items, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("segapsith_plugins.csv_rows.MAX_ITEM_CHARS", 1000)
+    found = items(CsvRows, b'id,text\n1,ok\n2,"open\n' + b"3,more\n" * 1000)
+    assert [type(item) for item in found] == [Document, Reject]
