@@ -10,6 +10,10 @@ import numpy as np
 from segapsith import Annotation, Network, Unit, hookimpl
 
 _BREAK = re.compile(r"\n[ \t]*\n\s*|\n(?=[ \t]{2,}\S)")
+_LINE = re.compile(r"\n\s*")
+
+WRAPPED = 200
+"""Characters beyond which no line is wrapped by hand: such a text has a paragraph a line."""
 
 
 class Whole:
@@ -21,7 +25,8 @@ class Whole:
 
 
 class Paragraphs:
-    """A unit is a paragraph: what stands between blank lines, or after an indented line.
+    """A unit is a paragraph: what stands between blank lines, or after an indented line; or a line,
+    in a text whose lines are too long to be wrapped ones.
 
     The title goes with the first paragraph. A paragraph with fewer content words than `min_words`
     goes with the one before it; the first, with the one after it.
@@ -38,7 +43,8 @@ class Paragraphs:
             return
         text = document.text
         body = len(document.title) + 2 if document.title and document.body else 0
-        starts = [m.end() for m in _BREAK.finditer(text, body)]
+        unwrapped = any(len(line) > WRAPPED for line in text.splitlines())
+        starts = [m.end() for m in (_LINE if unwrapped else _BREAK).finditer(text, body)]
         firsts = np.searchsorted(annotation.spans[:, 0], starts)
         weight = np.concatenate([[0], np.cumsum(annotation.content)])
         cuts = [0]

@@ -1,0 +1,572 @@
+"""Cohesion: units with the shortest description, found by dynamic programming.
+
+A unit is cheap to describe if its words repeat, if its small words keep their style, and, where
+a word space is known, if its words lie close together. Every new unit costs a penalty that
+follows the scale on which the text itself changes its words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segapsith import Annotation, Network, Unit, hookimpl
+from segapsith.arrays import Matrix
+from segapsith.jit import kernel
+
+__all__ = ["Cohesion", "Scale", "Space", "WordSpace", "learn_space", "scale_of"]
+
+Numbers = NDArray[np.int64]
+
+# --- word spaces -------------------------------------------------------------------------
+
+
+class Space(Protocol):
+    """Words as points: what a network may carry as `vectors`."""
+
+    @property
+    def vectors(self) -> Matrix:
+        """One row of length 1 for each word."""
+
+    def numbers(self, words: Sequence[str]) -> Numbers:
+        """The row of each word, -1 where it is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class WordSpace:
+    """Words and their vectors of length 1, learned from a corpus.
+
+    >>> WordSpace({"storm": 0}, np.ones((1, 1))).numbers(["storm", "bank"])
+    array([ 0, -1])
+    """
+
+    rows: Mapping[str, int]
+    vectors: Matrix
+
+    def numbers(self, words: Sequence[str]) -> Numbers:
+        return np.fromiter((self.rows.get(word, -1) for word in words), np.int64, len(words))
+
+
+def learn_space(
+    annotations: Iterable[Annotation],
+    *,
+    rank: int = 200,
+    min_documents: int = 3,
+    max_share: float = 0.2,
+) -> WordSpace:
+    """Latent semantic analysis of the content words of documents (Deerwester et al. 1990).
+
+    Rows x_dw = (1 + ln tf) ln(N / df), each of length 1; X = U S V'; a word is its row of
+    V S^(1/2), scaled to length 1. The rank is at most a quarter of the number of documents:
+    beyond that the axes of a small corpus are its single documents. Words in fewer than
+    `min_documents` documents, or in more than `max_share` of them, are left out. The largest
+    entry of every axis is positive, so that the same documents give the same space.
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.linalg import svds
+
+    numbers: dict[str, int] = {}
+    columns: list[int] = []
+    ends = [0]
+    for annotation in annotations:
+        for i in np.flatnonzero(annotation.content).tolist():
+            columns.append(numbers.setdefault(annotation.lemmas[i], len(numbers)))
+        ends.append(len(columns))
+    n_documents = len(ends) - 1
+    rows = csr_array(
+        (np.ones(len(columns)), np.array(columns, np.int64), np.array(ends, np.int64)),
+        shape=(n_documents, len(numbers)),
+    )
+    rows.sum_duplicates()
+    spread = np.bincount(rows.indices, minlength=len(numbers))
+    known = np.flatnonzero((spread >= min_documents) & (spread <= max_share * n_documents))
+    rank = min(rank, n_documents // 4, len(known) - 1)
+    if rank < 1:  # too little to learn from
+        return WordSpace({}, np.zeros((0, 1)))
+    rows = rows[:, known]
+    rows.data = 1 + np.log(rows.data)
+    rows = csr_array(rows.multiply(np.log(n_documents / spread[known])[None, :]))
+    lengths = np.sqrt(rows.multiply(rows).sum(axis=1))
+    rows = csr_array(rows.multiply(1 / np.maximum(lengths, 1e-12)[:, None]))
+    start = np.random.default_rng(0).standard_normal(min(rows.shape))
+    _, sizes, axes = svds(rows, k=rank, v0=start)
+    order = np.argsort(-sizes, kind="stable")
+    axes = axes[order]
+    largest = np.abs(axes).argmax(axis=1)
+    signs = np.sign(axes[np.arange(rank), largest])
+    points = (axes * (signs * np.sqrt(np.maximum(sizes[order], 0)))[:, None]).T
+    vectors = points / np.maximum(np.linalg.norm(points, axis=1), 1e-12)[:, None]
+    words = list(numbers)
+    return WordSpace({words[i]: row for row, i in enumerate(known.tolist())}, vectors)
+
+
+# --- from tokens to sentences ------------------------------------------------------------
+
+_STOP = re.compile(r"\s[.!?]+[\"'”’»)\]\s]*\s")
+"""The full stop of a tokenised text, which stands alone."""
+
+_PARAGRAPH = re.compile(r"\n[ \t]*\n\s*|\n(?=[ \t]{2,}\S)")
+
+_LONGEST = 120
+_PIECE, _SHORTEST = 30, 8
+"""Tokens: a longer sentence is no sentence but lost punctuation; it is read in such pieces."""
+
+
+class _Sentences(NamedTuple):
+    """First token and first character of every sentence of a body."""
+
+    first: Numbers
+    start: Numbers
+
+
+def _sentences(annotation: Annotation, body: int) -> _Sentences:
+    """The sentences of a text from character `body` on, each with at least one token.
+
+    The annotator's, and those that end with a full stop between blanks whatever follows it. A
+    sentence of more than 120 tokens is a text whose punctuation was lost: it is parted at line
+    ends, before capitals, or every 30 tokens.
+    """
+    spans, text = annotation.spans, annotation.document.text
+    token_starts = spans[:, 0].astype(np.int64)
+    begun = np.append(0, annotation.sentences[:, 0]).astype(np.int64)
+    stops = [match.end() for match in _STOP.finditer(text, body)]
+    bounds = np.unique(np.concatenate([begun, np.array(stops, np.int64), [body]]))
+    bounds = bounds[bounds >= body]
+    first = np.searchsorted(token_starts, bounds)
+    held = np.append(first[1:] > first[:-1], first[-1] < len(spans))
+    first, start = first[held], bounds[held]
+    ends = np.append(first[1:], len(spans))
+    if not len(first) or (ends - first).max() <= _LONGEST:
+        return _Sentences(first, start)
+    firsts, starts = [], []
+    for begin, character, end in zip(first.tolist(), start.tolist(), ends.tolist(), strict=True):
+        firsts.append(begin)
+        starts.append(character)
+        if end - begin > _LONGEST:
+            for cut in _pieces(text, spans, begin, end):
+                firsts.append(cut)
+                starts.append(int(token_starts[cut]))
+    return _Sentences(np.array(firsts, np.int64), np.array(starts, np.int64))
+
+
+def _pieces(text: str, spans: NDArray[np.int32], begin: int, end: int) -> Iterator[int]:
+    """The tokens at which an endless sentence is parted."""
+    last = begin
+    capital = text[spans[begin, 0]].isupper()
+    for i in range(begin + 1, end - _SHORTEST):
+        was_capital, capital = capital, text[spans[i, 0]].isupper()
+        size = i - last
+        line = "\n" in text[spans[i - 1, 1] : spans[i, 0]]
+        opens = (capital and not was_capital) or line
+        if size >= _PIECE or (size >= _SHORTEST and opens):
+            yield i
+            last = i
+
+
+def _numbered(words: Iterable[str]) -> tuple[Numbers, int]:
+    """Words as numbers in order of appearance, and how many there are."""
+    numbers: dict[str, int] = {}
+    found = np.array([numbers.setdefault(word, len(numbers)) for word in words], np.int64)
+    return found, len(numbers)
+
+
+# --- the scale on which a text changes its words -----------------------------------------
+
+
+class Scale(NamedTuple):
+    """How the recurrence of words falls with the distance between two sentences.
+
+    The chance that two words, `lag` sentences apart, are the same is
+    near (1 - lag/length)+ + far: a text made of pieces of `length` sentences that have only
+    `far` in common. `near` is 0 where nothing could be seen.
+    """
+
+    length: float
+    near: float
+    far: float
+
+
+_MOST_LAG = 400
+_MOST_NEXT = 60
+_STEPS = 40
+
+
+def scale_of(words: Numbers, ends: Numbers) -> Scale:
+    """The scale of a text; `ends` parts its words into sentences (first 0, last all).
+
+    Counts the recurrences of every word with its next sixty occurrences, by distance, and fits
+    the triangle by Poisson likelihood: expectation-maximisation in both heights, a geometric
+    grid in the length. Linear in the number of words.
+    """
+    n = len(ends) - 1
+    most = min(n - 1, _MOST_LAG)
+    if most < 3 or not len(words):
+        return Scale(float(max(n, 1)), 0.0, 0.0)
+    sizes = np.diff(ends).astype(float)
+    sentence = np.repeat(np.arange(n), np.diff(ends))
+    order = np.argsort(words, kind="stable")
+    sorted_words, places = words[order], sentence[order]
+    met = np.zeros(most + 1)
+    for step in range(1, min(_MOST_NEXT, len(words) - 1) + 1):
+        same = sorted_words[step:] == sorted_words[:-step]
+        if not same.any():
+            break
+        lags = (places[step:] - places[:-step])[same]
+        met += np.bincount(lags[lags <= most], minlength=most + 1)
+    pairs = np.array([sizes[:-lag] @ sizes[lag:] for lag in range(1, most + 1)])
+    grid = np.exp(np.arange(np.log(2.5), np.log(max(most, 3.0)), 0.15))
+    length, near, far = _fitted(met[1:], pairs, grid, _STEPS)
+    return Scale(float(length), float(near), float(far))
+
+
+@kernel
+def _fitted(met: Matrix, pairs: Matrix, grid: Matrix, n_steps: int) -> tuple[float, float, float]:
+    """Length, near and far of the likeliest triangle."""
+    n = len(met)
+    total, all_pairs = met.sum(), pairs.sum()
+    best_length, best_near, best_far = grid[0], 0.0, 0.0
+    best = -np.inf
+    if total == 0 or all_pairs == 0:
+        return best_length, best_near, best_far
+    for length in grid:
+        near, far = 5 * total / all_pairs, 0.5 * total / all_pairs
+        mass = 0.0
+        for lag in range(n):
+            mass += pairs[lag] * max(0.0, 1 - (lag + 1) / length)
+        for _ in range(n_steps):
+            near_share, far_share = 0.0, 0.0
+            for lag in range(n):
+                height = max(0.0, 1 - (lag + 1) / length)
+                share = met[lag] / (near * height + far + 1e-300)
+                near_share += share * height
+                far_share += share
+            if mass > 0:
+                near *= near_share / mass
+            far *= far_share / all_pairs
+        likelihood = 0.0
+        for lag in range(n):
+            mean = pairs[lag] * (near * max(0.0, 1 - (lag + 1) / length) + far)
+            if met[lag] > 0:
+                likelihood += met[lag] * np.log(mean + 1e-300)
+            likelihood -= mean
+        if likelihood > best:
+            best, best_length, best_near, best_far = likelihood, length, near, far
+    return best_length, best_near, best_far
+
+
+# --- the search --------------------------------------------------------------------------
+
+_TOO_SHORT = 1e6
+_MOST_EVEN = 0.7
+
+
+@kernel
+def _cuts(
+    words: Numbers,
+    ends: Numbers,
+    n_words: int,
+    prior: float,
+    small: Numbers,
+    small_ends: Numbers,
+    small_priors: Matrix,
+    style: float,
+    points: Matrix,
+    masses: Matrix,
+    meaning: float,
+    opening: Matrix,
+    penalty: float,
+    drift: float,
+    min_words: int,
+    longest: int,
+) -> Numbers:
+    """For every sentence end the begin of the last unit in the cheapest division up to there.
+
+    For each begin the unit grows sentence by sentence and its cost with it, so the work is the
+    number of words times `longest`.
+    """
+    n = len(ends) - 1
+    n_small = len(small_priors)
+    n_axes = points.shape[1]
+    small_total = small_priors.sum()
+    even = min(_MOST_EVEN, prior / max(n_words, 1))
+    log_count = np.log(np.arange(ends[n] + 1) + even)
+    log_size = np.log(np.arange(ends[n] + 1) + prior)
+    counts = np.zeros(n_words, np.int64)
+    small_counts = np.zeros(n_small, np.int64)
+    centre = np.zeros(n_axes)
+    best = np.full(n + 1, np.inf)
+    back = np.zeros(n + 1, np.int64)
+    best[0] = 0.0
+    for i in range(n):
+        stop = min(n, i + longest)
+        cost, near, mass = best[i] + opening[i] + penalty, 0.0, 0.0
+        centre[:] = 0.0
+        n_held, n_small_held = 0, 0
+        for j in range(i, stop):
+            for t in range(ends[j], ends[j + 1]):
+                word = words[t]
+                cost += log_size[n_held] - log_count[counts[word]]
+                counts[word] += 1
+                n_held += 1
+            if style > 0:
+                for t in range(small_ends[j], small_ends[j + 1]):
+                    word = small[t]
+                    chance = (small_counts[word] + small_priors[word]) / (
+                        n_small_held + small_total
+                    )
+                    cost -= style * np.log(chance)
+                    small_counts[word] += 1
+                    n_small_held += 1
+            value = cost
+            if meaning > 0:
+                square = 0.0
+                for axis in range(n_axes):
+                    centre[axis] += points[j, axis]
+                    square += centre[axis] * centre[axis]
+                mass += masses[j]
+                if mass > 0:
+                    value += meaning * (mass - square / mass)
+            if n_held > 1:
+                value -= drift * n_held * np.log(n_held)
+            if n_held < min_words:
+                value += _TOO_SHORT * (1 - n_held / min_words)
+            if value < best[j + 1]:
+                best[j + 1] = value
+                back[j + 1] = i
+        for t in range(ends[i], ends[stop]):
+            counts[words[t]] = 0
+        for t in range(small_ends[i], small_ends[stop]):
+            small_counts[small[t]] = 0
+    return back
+
+
+@kernel
+def _likenesses(words: Numbers, ends: Numbers, n_words: int, cuts: Numbers) -> Matrix:
+    """For each unit the mean cosine between a sentence and the rest of it; 1 for one sentence."""
+    found = np.ones(len(cuts) - 1)
+    counts = np.zeros(n_words, np.int64)
+    own = np.zeros(n_words, np.int64)
+    for unit in range(len(cuts) - 1):
+        first, last = cuts[unit], cuts[unit + 1]
+        for t in range(ends[first], ends[last]):
+            counts[words[t]] += 1
+        whole = 0.0
+        for t in range(ends[first], ends[last]):
+            whole += counts[words[t]]
+        total, n_sentences = 0.0, 0
+        for j in range(first, last):
+            if ends[j + 1] == ends[j]:
+                continue
+            n_sentences += 1
+            for t in range(ends[j], ends[j + 1]):
+                own[words[t]] += 1
+            square, common = 0.0, 0.0
+            for t in range(ends[j], ends[j + 1]):
+                square += own[words[t]]
+                common += counts[words[t]]
+            rest = whole - 2 * common + square
+            if rest > 0:
+                total += (common - square) / np.sqrt(square * rest)
+            for t in range(ends[j], ends[j + 1]):
+                own[words[t]] = 0
+        if n_sentences > 1:
+            found[unit] = min(1.0, max(0.0, total / n_sentences))
+        for t in range(ends[first], ends[last]):
+            counts[words[t]] = 0
+    return found
+
+
+# --- the segmenter -----------------------------------------------------------------------
+
+_STEM = 7
+_STYLE_PRIOR = 200.0
+
+
+class Cohesion:
+    """Units at sentence ends that make the text cheapest to describe.
+
+    The cost of a unit is, in nats, the sum of
+
+    - its content words, stems of seven letters, under a Dirichlet-multinomial model of its own:
+      sum over tokens of ln (m + prior) - ln (c_w + prior/V), m and c_w what the unit held before
+      (after Utiyama & Isahara 2001 and Eisenstein & Barzilay 2008);
+    - `style` times the same for the other words, with the frequencies of the text as prior;
+    - `meaning` times the scatter of its words in the word space, W - |sum of vectors|^2 / W, the
+      mean of the text taken off, if `space` or the network has one;
+    - `paragraph`, if it begins within a paragraph of a text that has paragraphs;
+    - - `drift` m ln m, m its content words: a cut has to pay for the natural drift of what it
+      parts, which is in proportion to the length;
+    - a penalty that grows with the number of words in which the text changes its vocabulary, as
+      far as this can be seen from how the recurrence of words falls with distance.
+
+    Units have at least `min_words` content words unless the text has fewer, and at most
+    `max_sentences` sentences, which bounds the work: it is proportional to the length of the
+    text. The title goes with the first unit and has no part in the cost. A unit's cohesion is
+    the mean cosine between the words of a sentence and those of the rest. Units below `keep` are
+    not learned from; by default all are, since a wire of a few sentences that share no word is
+    still about one thing, and its cohesion only says how often it repeats itself.
+    """
+
+    def __init__(
+        self,
+        *,
+        min_words: int = 20,
+        max_sentences: int = 400,
+        prior: float = 300.0,
+        style: float = 0.3,
+        meaning: float = 3.0,
+        paragraph: float = 3.0,
+        drift: float = 0.03,
+        penalty: float = 1.0,
+        keep: float = 0.0,
+        space: Space | None = None,
+    ) -> None:
+        for name, value, least in (
+            ("min_words", min_words, 1),
+            ("max_sentences", max_sentences, 2),
+        ):
+            if value < least:
+                raise ValueError(f"{name}={value} should be >= {least}")
+        if not prior > 0:
+            raise ValueError(f"prior={prior} should be > 0")
+        weights = {"style": style, "meaning": meaning, "paragraph": paragraph, "drift": drift}
+        for name, weight in {**weights, "penalty": penalty}.items():
+            if not 0 <= weight < np.inf:
+                raise ValueError(f"{name}={weight} should be >= 0 and finite")
+        if not 0 <= keep <= 1:
+            raise ValueError(f"keep={keep} should lie between 0 and 1")
+        self.min_words, self.max_sentences, self.prior = min_words, max_sentences, prior
+        self.style, self.meaning, self.paragraph = style, meaning, paragraph
+        self.drift, self.penalty, self.keep, self.space = drift, penalty, keep, space
+
+    def segment(self, annotation: Annotation, network: Network) -> Iterator[Unit]:
+        n_tokens = len(annotation.lemmas)
+        if not n_tokens:
+            return
+        document = annotation.document
+        text = document.text
+        body = len(document.title) + 2 if document.title and document.body else 0
+        sentences = _sentences(annotation, body)
+        if not len(sentences.first):  # a title and no word after it
+            yield Unit(0, len(text), 0, n_tokens)
+            return
+        space = self.space or getattr(network, "vectors", None)
+        stems, ends, n_stems = _stream(annotation, sentences, True)
+        cuts = self._division(annotation, sentences, (stems, ends, n_stems), space, body)
+        values = _likenesses(stems, ends, n_stems, np.append(cuts, len(sentences.first)))
+        firsts, starts = sentences.first[cuts].tolist(), sentences.start[cuts].tolist()
+        firsts[0], starts[0] = 0, 0
+        for first, last, start, end, cohesion in zip(
+            firsts, [*firsts[1:], n_tokens], starts, [*starts[1:], len(text)], values, strict=True
+        ):
+            yield Unit(start, end, first, last, float(cohesion), bool(cohesion >= self.keep))
+
+    def _division(
+        self,
+        annotation: Annotation,
+        sentences: _Sentences,
+        stream: tuple[Numbers, Numbers, int],
+        space: Space | None,
+        body: int,
+    ) -> Numbers:
+        """The first sentence of each unit."""
+        stems, ends, n_stems = stream
+        n = len(sentences.first)
+        if n < 2 or len(stems) < 2 * self.min_words and n <= self.max_sentences:
+            return np.zeros(1, np.int64)
+        small, small_ends, n_small = _stream(annotation, sentences, False)
+        small_priors = np.bincount(small, minlength=n_small) * (_STYLE_PRIOR / max(len(small), 1))
+        points, masses = _points(annotation, sentences, space if self.meaning else None)
+        back = _cuts(
+            stems,
+            ends,
+            n_stems,
+            self.prior,
+            small,
+            small_ends,
+            small_priors,
+            self.style,
+            points,
+            masses,
+            self.meaning if masses.any() else 0.0,
+            self.paragraph * _within(annotation.document.text, sentences.start, body),
+            self.penalty * _penalty(scale_of(stems, ends), len(stems), n, bool(masses.any())),
+            self.drift,
+            self.min_words,
+            self.max_sentences,
+        )
+        cuts = [int(back[n])]
+        while cuts[-1]:
+            cuts.append(int(back[cuts[-1]]))
+        return np.array(cuts[::-1], np.int64)
+
+
+def _stream(
+    annotation: Annotation, sentences: _Sentences, content: bool
+) -> tuple[Numbers, Numbers, int]:
+    """The stems of the content words, or the other words, as numbers; where sentences part them."""
+    chosen = np.flatnonzero(annotation.content == content)
+    chosen = chosen[np.searchsorted(chosen, sentences.first[0]) :]
+    ends = np.searchsorted(chosen, np.append(sentences.first, len(annotation.lemmas)))
+    lemmas = annotation.lemmas
+    length = _STEM if content else None
+    words, n_words = _numbered(lemmas[i][:length] for i in chosen.tolist())
+    return words, ends.astype(np.int64), n_words
+
+
+def _points(
+    annotation: Annotation, sentences: _Sentences, space: Space | None
+) -> tuple[Matrix, Matrix]:
+    """For each sentence the sum of its words' vectors without the mean of the text; their number."""
+    n = len(sentences.first)
+    if space is None or not len(space.vectors):
+        return np.zeros((n, 1)), np.zeros(n)
+    chosen = np.flatnonzero(annotation.content)
+    chosen = chosen[np.searchsorted(chosen, sentences.first[0]) :]
+    rows = space.numbers([annotation.lemmas[i] for i in chosen.tolist()])
+    chosen, rows = chosen[rows >= 0], rows[rows >= 0]
+    ends = np.searchsorted(chosen, np.append(sentences.first, len(annotation.lemmas)))
+    masses = np.diff(ends).astype(float)
+    vectors = np.asarray(space.vectors, float)
+    points = np.zeros((n, vectors.shape[1]))
+    held = np.flatnonzero(masses)
+    if len(held):
+        points[held] = np.add.reduceat(vectors[rows], ends[:-1][held], axis=0)
+        points -= masses[:, None] * (points.sum(axis=0) / masses.sum())
+    return points, masses
+
+
+def _within(text: str, starts: Numbers, body: int) -> Matrix:
+    """1 for each sentence that begins within a paragraph; 0 for all of a text without any."""
+    breaks = np.array([match.end() for match in _PARAGRAPH.finditer(text, body)], np.int64)
+    if not len(breaks):
+        return np.zeros(len(starts))
+    # A sentence may begin before the indentation that the break takes in, or after a quote mark.
+    paragraph = np.searchsorted(breaks, np.append(starts[1:], len(text)), side="left")
+    opens = np.append(True, paragraph[:-1] > np.append(0, paragraph[:-2]))
+    opens |= np.isin(starts, breaks)
+    within: Matrix = (~opens).astype(float)
+    return within
+
+
+def _penalty(scale: Scale, n_words: int, n_sentences: int, with_space: bool) -> float:
+    """What a new unit costs."""
+    usual = n_words / max(1.0, 0.8 * min(n_sentences / 150 + 13, n_sentences**0.4))
+    usual = max(90.0, usual)
+    if scale.near > 0:
+        unlike = scale.far / scale.near
+        trust = n_words / (n_words + 100) / (1 + (unlike / 0.2) ** 2)
+        seen = scale.length * n_words / n_sentences
+        usual = float(np.exp(trust * np.log(seen) + (1 - trust) * np.log(usual)))
+    slope, base = (0.08, 1.0) if with_space else (0.05, -1.0)
+    return max(0.5, slope * usual + base)
+
+
+@hookimpl
+def register_segmenters() -> Mapping[str, type[Cohesion]]:
+    return {"cohesion": Cohesion}
