@@ -285,7 +285,9 @@ def speed(data: Path, n_words: int) -> None:
     text = " ".join(s for d in read(data, "fiction")[:40] for s in d["sentences"]).split(" ")
     for n in (n_words, 2 * n_words, 4 * n_words):
         body = " ".join((text * (1 + n // len(text)))[:n])
-        (annotation,) = SimplemmaWords().annotate([Document("long", "", body, lang="en")], Lexicon())
+        (annotation,) = SimplemmaWords().annotate(
+            [Document("long", "", body, lang="en")], Lexicon()
+        )
         for _ in range(2):  # the first call may have to compile
             begin = time.process_time()
             units = list(Cohesion().segment(annotation, Network()))
@@ -298,7 +300,9 @@ def main() -> None:
     parser.add_argument("sets", nargs="*", metavar="SET", help=", ".join(SETS))
     parser.add_argument("--data", default=os.environ.get("SEGAPSITH_DATA", "/work/shared/data"))
     parser.add_argument("--limit", type=int, help="documents of each set")
-    parser.add_argument("--space", nargs="+", metavar="CORPUS", help="learn a word space from these")
+    parser.add_argument(
+        "--space", nargs="+", metavar="CORPUS", help="learn a word space from these"
+    )
     parser.add_argument("--only", nargs="+", metavar="NAME", help="these segmenters alone")
     parser.add_argument("--words", type=int, help="measure the speed on so many words")
     args = parser.parse_args()

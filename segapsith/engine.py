@@ -324,7 +324,7 @@ class Engine:
             summary.read += 1
             if arrival.before is not None or (arrival.replaced and _corrects(arrival)):
                 summary.corrected += 1
-            elif arrival.known or not arrival.record.counts:
+            elif arrival.known or arrival.replaced or not arrival.record.counts:
                 summary.duplicate += 1
             else:
                 summary.new += 1

@@ -107,8 +107,11 @@ def test_deliveries_of_every_kind_are_counted_once(command: Command, tmp_path: P
     with gzip.open(folder / "b.jsonl.gz", "wb") as packed:
         packed.write(b"".join(lines[15:]))
     done = answer(command, "ingest", str(folder))
-    assert done["new"] == len({json.loads(line)["id"] for line in lines})
-    digest = answer(command, "status")["digest"]
+    status = answer(command, "status")
+    assert status["documents"] == done["new"]
+    ids = {json.loads(line)["id"] for line in lines}
+    assert status["documents"] + status["duplicates"] == len(ids)
+    digest = status["digest"]
     (tmp_path / "renamed.txt").write_bytes(b"".join(lines))
     answer(command, "ingest", str(tmp_path / "renamed.txt"), str(folder / "a.jsonl"))
     assert answer(command, "status")["digest"] == digest

@@ -170,7 +170,7 @@ def test_a_fuller_copy_takes_the_place_of_its_brief(open_wire: OpenWire) -> None
     wire.ingest([{"id": "1", "text": BRIEF}, {"id": "2", "text": BRIEF}])
     before = digest(wire)
     summary = wire.ingest([{"id": "3", "text": STORY}])
-    assert summary.new == 1
+    assert (summary.new, summary.duplicate) == (0, 1)
     assert wire.status()["documents"] == 1
     words = {w["word"] for d in wire.domains(top=None) for w in d["words"]}
     assert "quarry" in words

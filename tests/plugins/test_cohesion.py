@@ -67,7 +67,7 @@ class Task:
     penalty: float
     min_words: int
     longest: int
-    prior: float = 20.0
+    prior: float = 8.0
     style: float = 0.3
     meaning: float = 2.0
     drift: float = 0.03
@@ -92,7 +92,7 @@ class Task:
         value = self.penalty + self.opening[first]
         held: Counter[int] = Counter()
         for i, word in enumerate(words):
-            value -= math.log((held[word] + self.prior / 5) / (i + self.prior))
+            value -= math.log((held[word] + min(1.2, self.prior / 5)) / (i + self.prior))
             held[word] += 1
         held = Counter()
         for i, word in enumerate(small):
@@ -137,6 +137,7 @@ def tasks(draw: st.DrawFn) -> Task:
         draw(st.floats(0, 3)),
         draw(st.integers(1, 4)),
         draw(st.integers(2, 8)),
+        draw(st.sampled_from([2.0, 30.0])),
     )
 
 
