@@ -26,7 +26,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -117,7 +117,7 @@ def sentence_counts(item: Item) -> NDArray[np.float64]:
     places = item.annotation.spans[chosen, 0]
     rows = np.searchsorted(item.starts, places, side="right") - 1
     counts = np.zeros((len(item.starts), max(len(numbers), 1)))
-    np.add.at(counts, (rows, columns), 1)
+    np.add.at(counts, (rows, np.array(columns, int)), 1)
     return counts
 
 
@@ -190,7 +190,7 @@ def c99(item: Item, mask: int = 11) -> list[int]:
     order: list[int] = []
     while len(cuts) - 1 < min(n, 100):  # it stops long before, and the rest is slow
         choice: tuple[float, float, float, int] | None = None
-        for i, j in zip(cuts, cuts[1:], strict=False):
+        for i, j in pairwise(cuts):
             if j - i < 2:
                 continue
             middle = np.arange(i + 1, j)

@@ -21,6 +21,7 @@ from typing import BinaryIO, cast
 
 from segapsith import limits
 from segapsith.archives import Member, is_archive, members
+from segapsith.bags import count_matrix
 from segapsith.contracts import Source
 from segapsith.errors import InputError, MissingInputError, PluginError, SegapsithError
 from segapsith.model import Document, Reject
@@ -102,6 +103,9 @@ class Inputs:
                 raise MissingInputError(f"{name}: there is no such file or directory")
         except ValueError as error:
             raise MissingInputError(f"{name!r}: {error}") from error
+        if self._bags_only and name.endswith(".npz"):
+            yield from count_matrix(Path(name))
+            return
         if not os.path.isdir(name):
             yield from self._file(name)
             return

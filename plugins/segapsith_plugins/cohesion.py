@@ -7,6 +7,7 @@ follows the scale on which the text itself changes its words.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -305,7 +306,7 @@ def _cuts(
     best[0] = 0.0
     for i in range(n):
         stop = min(n, i + longest)
-        cost, near, mass = best[i] + opening[i] + penalty, 0.0, 0.0
+        cost, mass = best[i] + opening[i] + penalty, 0.0
         centre[:] = 0.0
         n_held, n_small_held = 0, 0
         for j in range(i, stop):
@@ -417,7 +418,7 @@ class Cohesion:
     def __init__(
         self,
         *,
-        min_words: int = 20,
+        min_words: int = 12,
         max_sentences: int = 400,
         prior: float = 300.0,
         style: float = 0.3,
@@ -479,10 +480,11 @@ class Cohesion:
         """The first sentence of each unit."""
         stems, ends, n_stems = stream
         n = len(sentences.first)
-        if n < 2 or len(stems) < 2 * self.min_words and n <= self.max_sentences:
+        if n < 2 or (len(stems) < 2 * self.min_words and n <= self.max_sentences):
             return np.zeros(1, np.int64)
         small, small_ends, n_small = _stream(annotation, sentences, False)
-        small_priors = np.bincount(small, minlength=n_small) * (_STYLE_PRIOR / max(len(small), 1))
+        small_priors: Matrix = np.bincount(small, minlength=n_small).astype(np.float64)
+        small_priors *= _STYLE_PRIOR / max(len(small), 1)
         points, masses = _points(annotation, sentences, space if self.meaning else None)
         known = bool(masses.any())
         usual = _usual_words(scale_of(stems, ends), len(stems), n)
@@ -593,7 +595,7 @@ def _usual_words(scale: Scale, n_words: int, n_sentences: int) -> float:
     seen = scale.length * n_words / n_sentences
     common = scale.far / scale.near
     trust = n_words / (n_words + _TRUSTED_WORDS) / (1 + (common / _UNLIKE) ** 2)
-    return float(seen**trust * usual ** (1 - trust))
+    return math.exp(trust * math.log(seen) + (1 - trust) * math.log(usual))
 
 
 @hookimpl

@@ -8,7 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +39,10 @@ def units(annotation: Annotation, network: Any = None, **choices: Any) -> list[U
 def story(subject: Sequence[str], n: int) -> str:
     """Sentences about a subject that keep its words."""
     k = len(subject)
-    lines = (f"The {subject[i % k]} met the {subject[(i + 1) % k]} near a {subject[(i + 2) % k]}."
-             for i in range(n))  # fmt: skip
-    return " ".join(lines)
+    return " ".join(
+        f"The {subject[i % k]} and this {subject[(i + 1) % k]} are in a {subject[(i + 2) % k]}."
+        for i in range(n)
+    )
 
 
 RIVER = ["river", "flood", "bridge", "valley", "rain", "dam"]
@@ -107,7 +108,7 @@ class Task:
         return value
 
     def total(self, cuts: Sequence[int]) -> float:
-        return sum(self.cost(i, j) for i, j in zip(cuts, cuts[1:], strict=False))
+        return sum(self.cost(i, j) for i, j in pairwise(cuts))
 
     def cheapest(self) -> float:
         n = len(self.sentences)
@@ -373,7 +374,7 @@ def test_articles_of_the_sample_are_cut_where_their_subject_turns(lang):
     space = learn_space(wire.values(), min_documents=2)
     right = wanted = found = whole = n_whole = 0
     for uid, marks in paragraphs.items():
-        turns = {b[0] for a, b in zip(marks, marks[1:], strict=False) if a[1] != b[1]}
+        turns = {b[0] for a, b in pairwise(marks) if a[1] != b[1]}
         cuts = {unit.start for unit in units(wire[uid], space=space)} - {0}
         if turns:
             right += len(turns & cuts)
