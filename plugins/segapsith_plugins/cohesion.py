@@ -7,7 +7,6 @@ follows the scale on which the text itself changes its words.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -595,7 +594,8 @@ def _usual_words(scale: Scale, n_words: int, n_sentences: int) -> float:
     seen = scale.length * n_words / n_sentences
     common = scale.far / scale.near
     trust = n_words / (n_words + _TRUSTED_WORDS) / (1 + (common / _UNLIKE) ** 2)
-    return math.exp(trust * math.log(seen) + (1 - trust) * math.log(usual))
+    mean: float = seen**trust * usual ** (1 - trust)
+    return mean
 
 
 @hookimpl

@@ -80,11 +80,20 @@ def _documents(item: Element, piece: Piece, where: str) -> Iterator[Document | R
     if found.title or found.body:
         yield found
         return
-    inner = [i for i in item.all("newsitem") if i is not item]
+    inner = list(_outermost(item))
     if not inner:
         yield Reject(found.uid or where, "it has neither a title nor a text")
     for one in inner:
         yield from _documents(one, piece, where)
+
+
+def _outermost(item: Element) -> Iterator[Element]:
+    """The news items in an item; those in them in turn are theirs."""
+    for child in item:
+        if child.name == "newsitem":
+            yield child
+        else:
+            yield from _outermost(child)
 
 
 # -- NewsML-G2 -------------------------------------------------------------------------------

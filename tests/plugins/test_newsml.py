@@ -89,3 +89,10 @@ def test_a_cut_message_gives_what_was_whole(items: Items, sample: Callable[[str]
 def test_a_package_alone_is_named(items: Items) -> None:
     (only,) = items(NewsMl, b"<packageItem guid='p'><itemMeta/></packageItem>")
     assert isinstance(only, Reject)
+
+
+def test_items_in_items_are_read_once(items: Items) -> None:
+    inner = b"<NewsItem guid='i'><contentMeta><headline>In</headline></contentMeta></NewsItem>"
+    nested = b"<NewsItem><x>" * 90 + inner + b"</x></NewsItem>" * 90
+    (only,) = items(NewsMl, b"<NewsML>" + nested + b"</NewsML>")
+    assert isinstance(only, Document) and only.title == "In"
