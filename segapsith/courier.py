@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from segapsith.contracts import Source
 from segapsith.engine import RunSummary
 from segapsith.errors import ConfigurationError, FeedError, PluginError, SegapsithError
 from segapsith.fetching import Address, Answer, fetch, place
+from segapsith.full_text import FullText
 from segapsith.inputs import Inputs
 from segapsith.model import Document, Reject
 from segapsith.records import FeedState
@@ -48,6 +50,7 @@ class Courier:
         named = re.split(r"[\s,]+", str(settings["allow_hosts"]).strip())
         self.allow = frozenset(place(entry) for entry in named if entry)
         self.now = now
+        self._follows = bool(settings["full_text"])
         self._store = store
         self._get = get
 
@@ -77,6 +80,30 @@ class Courier:
         if not _is_whole(answer.body):
             return answer.body, address.url, FeedState(key, now)
         return answer.body, address.url, FeedState(key, now, answer.etag, answer.last_modified)
+
+    def page(self, url: str) -> bytes:
+        """A page that is read once and not subscribed to; nothing about it is kept."""
+        answer = self._get(
+            url, etag=None, last_modified=None, allow=self.allow, timeout=self.timeout
+        )
+        _must_be_useful(answer, conditional=False)
+        return answer.body
+
+    def follower(self) -> FullText | None:
+        """What makes articles of summaries, if that is wanted."""
+        return FullText(self.page, self._recall) if self._follows else None
+
+    def _recall(self, uid: str) -> tuple[str, str] | None:
+        """The summary that was followed for a document, and the text that was found then."""
+        if self._store is None:
+            return None
+        found = self._store().row(
+            "SELECT v.metadata, v.body FROM documents d JOIN versions v ON v.document = d.id"
+            " AND v.number = d.version WHERE d.uid = ?",
+            [uid],
+        )
+        summary = None if found is None else json.loads(found[0]).get("summary")
+        return (summary, found[1]) if found is not None and isinstance(summary, str) else None
 
     def _remember_failure(self, key: str, now: str, error: FeedError) -> None:
         if self._store is not None:
@@ -218,7 +245,9 @@ class _Night:
         self, feed: subscriptions.Feed, report: FeedReport
     ) -> tuple[list[Document | Reject], FeedState | None]:
         """All items of a feed at once: a body is bounded, and a plugin that fails spoils one."""
-        inputs = Inputs([feed.url], self._sources, fetch=self._courier)
+        inputs = Inputs(
+            [feed.url], self._sources, fetch=self._courier, follow=self._courier.follower()
+        )
         try:
             found = list(inputs.items())
             report.failure = next(iter(inputs.failures), None)

@@ -56,12 +56,14 @@ class Inputs:
         chosen: str | None = None,
         bags_only: bool = False,
         fetch: Fetch | None = None,
+        follow: Callable[[Document], Document] | None = None,
     ) -> None:
         self._names = list(names)
         self._sources = sources
         self._chosen = chosen
         self._bags_only = bags_only
         self._fetch = fetch
+        self._follow = follow
         self.failures: list[SegapsithError] = []
 
     @property
@@ -76,7 +78,10 @@ class Inputs:
         for name in self._names:
             try:
                 for item in self._named(name):
-                    yield self._ready(item) if self._bags_only else item
+                    if self._follow is not None and isinstance(item, Document):
+                        yield self._follow(item)
+                    else:
+                        yield self._ready(item) if self._bags_only else item
             except PluginError:
                 raise
             except SegapsithError as failure:

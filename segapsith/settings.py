@@ -56,6 +56,7 @@ SETTINGS: dict[str, Setting] = {
         ),
         Setting("importance", "rarity", "what makes a word telling", ("rarity", "significance")),
         Setting("batch_size", 200, "items of one transaction"),
+        Setting("full_text", False, "follow the link of feed items that carry only a summary"),
         Setting("learn_terms", True, "learn multi-word terms from the stream"),
         Setting("terms", "", "a file of multi-word terms, one a line; `fr:` before it for French"),
         Setting("window", 100_000, "stories that a text may repeat; 0: equal texts only"),

@@ -292,6 +292,10 @@ def update(
     batch: Annotated[
         str, typer.Option("--batch", metavar="NAME", help="A name for this delivery.")
     ] = "",
+    full_text: Annotated[
+        bool | None,
+        typer.Option("--full-text", help="Follow the link of items that carry only a summary."),
+    ] = None,
     allow_host: AllowHosts = None,
     config: Config = None,
     wait: Wait = None,
@@ -308,7 +312,12 @@ def update(
     Example: segapsith update --quiet --store wire.db
     """
     chosen = wiring.settings(
-        store=store, config=config, wait=wait, lang=lang, allow_hosts=wiring.joined(allow_host)
+        store=store,
+        config=config,
+        wait=wait,
+        lang=lang,
+        full_text=full_text,
+        allow_hosts=wiring.joined(allow_host),
     )
     must_exist(str(chosen["store"]))
     with wiring.wire(chosen, strict=strict_plugins, only_own=no_plugins) as wire:

@@ -75,6 +75,10 @@ def ingest(
     bag: Annotated[
         bool, typer.Option("--bag", help="The input holds units already made: words with counts.")
     ] = False,
+    full_text: Annotated[
+        bool | None,
+        typer.Option("--full-text", help="Follow the link of items that carry only a summary."),
+    ] = None,
     workers: Annotated[
         int | None, typer.Option("--workers", min=1, help="Processes that annotate.")
     ] = None,
@@ -104,7 +108,7 @@ def ingest(
     chosen = wiring.settings(
         store=store, config=config, wait=wait, lang=lang, annotator=annotator,
         segmenter="none" if as_units else segmenter, placement=placement, preset=preset,
-        workers=workers, sets=sets,
+        workers=workers, full_text=full_text, sets=sets,
         allow_hosts=wiring.joined(allow_host),
     )  # fmt: skip
     with wiring.wire(chosen, strict=strict_plugins, only_own=no_plugins) as wire:
@@ -147,12 +151,13 @@ def _inputs(wire: Wire, names: list[str], format: str | None, bag: bool, dry_run
     if bag and format is None:
         kinds = ["jsonl"]
     made = {name: wire.catalogue.make("source", name) for name in kinds}
-    fetch = None
-    if any("://" in name for name in names):
+    courier = None
+    if any("://" in name for name in names) or wire.settings["full_text"]:
         from segapsith.courier import Courier
 
-        fetch = Courier(wire.settings, None if dry_run else lambda: wire.writer)
-    return Inputs(names, made, format or ("jsonl" if bag else None), bag, fetch)
+        courier = Courier(wire.settings, None if dry_run else lambda: wire.writer)
+    follow = courier.follower() if courier is not None else None
+    return Inputs(names, made, format or ("jsonl" if bag else None), bag, courier, follow)
 
 
 class _Rejects:
