@@ -71,8 +71,8 @@ class WireText:
 
     def sniff(self, head: bytes) -> float:
         text = decoded(head).lstrip("\r\n \x16\x00\ufeff")
-        if text.startswith(("<", "{", "[")):
-            return 0.0
+        if text.startswith(("<", "{", "[")) or "\x00" in text:
+            return 0.0  # a wire pads with NUL before a message, never within
         first, _, rest = text.partition("\n")
         first = first.strip()
         headed = _IPTC.fullmatch(first.lstrip(_SOH)) or (

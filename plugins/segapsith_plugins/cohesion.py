@@ -587,7 +587,7 @@ def _usual_words(scale: Scale, n_words: int, n_sentences: int) -> float:
     scale seen in the recurrence of words is trusted as far as the text is long and its pieces
     have little in common; the mean of both is geometric.
     """
-    n_subjects = max(float(n_sentences) ** 0.4, n_sentences / 150)
+    n_subjects: float = max(n_sentences**0.4, n_sentences / 150)
     usual = max(_FEWEST_WORDS, n_words / n_subjects)
     if not scale.near:
         return usual
