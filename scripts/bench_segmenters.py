@@ -298,7 +298,12 @@ def speed(data: Path, n_words: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sets", nargs="*", metavar="SET", help=", ".join(SETS))
-    parser.add_argument("--data", default=os.environ.get("SEGAPSITH_DATA", "/work/shared/data"))
+    parser.add_argument(
+        "--data",
+        default=os.environ.get(
+            "SEGAPSITH_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"
+        ),
+    )
     parser.add_argument("--limit", type=int, help="documents of each set")
     parser.add_argument(
         "--space", nargs="+", metavar="CORPUS", help="learn a word space from these"
