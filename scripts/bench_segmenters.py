@@ -237,17 +237,38 @@ def at_random(length: float) -> Cutter:
 # --- the table ---------------------------------------------------------------------------
 
 
-def scored(cut: Cutter, documents: list[Item]) -> str:
-    """One line of the table."""
+class Score(NamedTuple):
+    """For each document Pk, WindowDiff and F; segments found and given; seconds."""
+
+    values: list[tuple[float, float, float]]
+    n_found: int
+    n_given: int
+    seconds: float
+
+    def __str__(self) -> str:
+        pk_, diff, f1 = np.mean(self.values, axis=0).tolist()
+        ratio = self.n_found / self.n_given
+        return f"{100 * pk_:7.1f}{100 * diff:7.1f}{f1:7.2f}{ratio:9.2f}{self.seconds:9.1f}"
+
+    def joined(self, other: Score) -> Score:
+        return Score(
+            self.values + other.values,
+            self.n_found + other.n_found,
+            self.n_given + other.n_given,
+            self.seconds + other.seconds,
+        )
+
+
+def scored(cut: Cutter, documents: list[Item]) -> Score:
     begin = time.process_time()
     found = [np.diff([0, *cut(item), len(item.starts)]) for item in documents]
     seconds = time.process_time() - begin
-    means = [
-        100 * float(np.mean([score(d.segments, h) for d, h in zip(documents, found, strict=True)]))
-        for score in (pk, window_diff, boundary_f1)
+    values = [
+        (pk(d.segments, h), window_diff(d.segments, h), boundary_f1(d.segments, h))
+        for d, h in zip(documents, found, strict=True)
     ]
-    ratio = sum(map(len, found)) / sum(len(d.segments) for d in documents)
-    return f"{means[0]:7.1f}{means[1]:7.1f}{means[2] / 100:7.2f}{ratio:9.2f}{seconds:9.1f}"
+    n_given = sum(len(d.segments) for d in documents)
+    return Score(values, sum(map(len, found)), n_given, seconds)
 
 
 def table(data: Path, args: argparse.Namespace) -> None:
@@ -258,8 +279,9 @@ def table(data: Path, args: argparse.Namespace) -> None:
             if names:
                 spaces[lang] = space_of(data, names, lang)
                 print(f"space {lang}: {len(spaces[lang].rows)} words from {', '.join(names)}")
-    print(f"{'set':24}{'part':9}{'segmenter':16}     Pk     WD     F1    found  seconds")
+    print(f"{'set':24}{'part':11}{'segmenter':16}     Pk     WD     F1    found  seconds")
     for name in args.sets or SETS:
+        totals: dict[str, Score] = {}
         documents = sorted(items(data, name, args.limit), key=lambda item: item.part)
         for part, group in groupby(documents, key=lambda item: item.part):
             of_part = list(group)
@@ -277,7 +299,12 @@ def table(data: Path, args: argparse.Namespace) -> None:
             }
             for who, cut in contenders.items():
                 if not args.only or who in args.only:
-                    print(f"{name:24}{part:9}{who:16}{scored(cut, of_part)}", flush=True)
+                    score = scored(cut, of_part)
+                    print(f"{name:24}{part:11}{who:16}{score}", flush=True)
+                    totals[who] = totals[who].joined(score) if who in totals else score
+        if len({item.part for item in documents}) > 1:
+            for who, score in totals.items():
+                print(f"{name:24}{'all':11}{who:16}{score}", flush=True)
 
 
 def speed(data: Path, n_words: int) -> None:

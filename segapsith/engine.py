@@ -322,7 +322,9 @@ class Engine:
             if arrival.known and again:
                 continue
             summary.read += 1
-            if arrival.before is not None or (arrival.replaced and _corrects(arrival)):
+            if arrival.before is not None or (
+                arrival.replaced and arrival.notice is not copies.Notice.NONE
+            ):
                 summary.corrected += 1
             elif arrival.known or arrival.replaced or not arrival.record.counts:
                 summary.duplicate += 1
@@ -416,6 +418,7 @@ class Engine:
             run,
         )
         counters.version += 1
+        withdrawn = arrival.notice is copies.Notice.WITHDRAWAL
         units = []
         for position, (unit, first, last) in enumerate(cuts):
             units.append(
@@ -429,7 +432,7 @@ class Engine:
                     first,
                     last - first,
                     float(unit.cohesion),
-                    unit.kept and last > first,
+                    unit.kept and last > first and not withdrawn,
                     counters.epoch,
                     self.knowledge.bag(lang, words[first:last]),
                 )
@@ -665,12 +668,6 @@ def _epochs(arrivals: list[Arrival]) -> Iterator[list[Arrival]]:
             group = []
     if group:
         yield group
-
-
-def _corrects(arrival: Arrival) -> bool:
-    """Whether a story that takes another's place says that it corrects it."""
-    document = arrival.document
-    return copies.notice(document.title, document.body) is copies.Notice.CORRECTION
 
 
 def _repeated(bag: Mapping[str, int]) -> list[str]:

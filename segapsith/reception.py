@@ -17,6 +17,9 @@ from segapsith.records import DocumentRecord
 __all__ = ["Archive", "Arrival", "Reception", "sound"]
 
 
+_REPLACING = (copies.Notice.CORRECTION, copies.Notice.WITHDRAWAL)
+
+
 class Archive(Protocol):
     """What must be known about the documents of the past."""
 
@@ -35,7 +38,8 @@ class Arrival:
     `known` that its text was there already under this identity, so there is nothing to read.
     `replaced` are stories that it takes the place of, as they were: the brief of a fuller copy, or
     the text that it corrects under another identity; `displaced` are they and their copies, as
-    they are now.
+    they are now. `notice` is what its headline says about an earlier story: the text of a
+    withdrawal is kept, and not learned from.
     """
 
     document: Document
@@ -47,6 +51,7 @@ class Arrival:
     signature: bytes = b""
     replaced: tuple[DocumentRecord, ...] = ()
     displaced: tuple[DocumentRecord, ...] = ()
+    notice: copies.Notice = copies.Notice.NONE
 
 
 class Reception:
@@ -100,6 +105,7 @@ class Reception:
             signature=bytes(signature) if signature is not None else b"",
             replaced=before,
             displaced=after,
+            notice=copies.notice(document.title, document.body),
         )
 
     def _correction(self, document: Document, digest: str, present: DocumentRecord) -> Arrival:
@@ -114,6 +120,7 @@ class Reception:
             present,
             accepted=present.ordinal is None,
             signature=bytes(signature) if signature is not None else b"",
+            notice=copies.notice(document.title, document.body),
         )
 
     def _signature(self, document: Document) -> copies.Signature | None:
@@ -126,7 +133,7 @@ class Reception:
         """The story that this text repeats, or the story that it takes the place of."""
         if self._window is None:
             return None, None
-        if copies.notice(document.title, document.body) is copies.Notice.CORRECTION:
+        if copies.notice(document.title, document.body) in _REPLACING:
             corrected = self._window.find(signature, copies.CORRECTION)
             return None, corrected.document if corrected is not None else None
         match = self._window.find(signature)

@@ -202,6 +202,23 @@ def test_a_correction_under_another_id_replaces_what_it_corrects(open_wire: Open
     check_sound(wire)
 
 
+def test_a_withdrawn_story_is_not_learned_from(open_wire: OpenWire) -> None:
+    wire = open_wire()
+    wire.ingest([{"id": "1", "title": "Quay closed", "text": STORY}, {"id": "2", "text": TEXTS[8]}])
+    before = digest(wire)
+    summary = wire.ingest(
+        [
+            {"id": "3", "title": "WITHDRAWN: Quay closed", "text": STORY},
+            {"id": "2", "title": "KILL: rates", "text": "Do not use the story on interest rates."},
+        ]
+    )
+    assert (summary.new, summary.corrected, summary.units_kept) == (0, 2, 0)
+    assert wire.domains() == []
+    check_sound(wire)
+    wire.undo()
+    assert digest(wire) == before
+
+
 def test_without_a_window_only_equal_texts_are_copies(open_wire: OpenWire) -> None:
     wire = open_wire(window=0)
     items = [{"id": "1", "text": STORY}, {"id": "2", "text": BRIEF}, {"id": "3", "text": STORY}]
