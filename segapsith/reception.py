@@ -87,9 +87,10 @@ class Reception:
 
     def _new(self, document: Document, digest: str) -> Arrival:
         signature = self._signature(document)
+        notice = copies.notice(document.title, document.body)
         original, replaced = self._original(digest), None
         if original is None and signature is not None:
-            original, replaced = self._repeated(document, signature)
+            original, replaced = self._repeated(notice, signature)
         ordinal = None if original is not None else self._accept()
         record = DocumentRecord(
             self._counters.document, document.uid, ordinal, 1, original, self._run
@@ -105,7 +106,7 @@ class Reception:
             signature=bytes(signature) if signature is not None else b"",
             replaced=before,
             displaced=after,
-            notice=copies.notice(document.title, document.body),
+            notice=notice,
         )
 
     def _correction(self, document: Document, digest: str, present: DocumentRecord) -> Arrival:
@@ -128,12 +129,12 @@ class Reception:
         return None if document.bag is not None else copies.signature(document.text)
 
     def _repeated(
-        self, document: Document, signature: copies.Signature
+        self, notice: copies.Notice, signature: copies.Signature
     ) -> tuple[int | None, int | None]:
         """The story that this text repeats, or the story that it takes the place of."""
         if self._window is None:
             return None, None
-        if copies.notice(document.title, document.body) in _REPLACING:
+        if notice in _REPLACING:
             corrected = self._window.find(signature, copies.CORRECTION)
             return None, corrected.document if corrected is not None else None
         match = self._window.find(signature)
