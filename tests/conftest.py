@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from segapsith.api import Wire
+from segapsith.cli.app import run
 from segapsith.settings import resolve
 
 
@@ -47,3 +48,22 @@ def open_wire(tmp_path: Path) -> Iterator[Callable[..., Wire]]:
     yield make
     for wire in opened:
         wire.close()
+
+
+@pytest.fixture
+def command(
+    capfdbinary: pytest.CaptureFixture[bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., tuple[int, str, str]]:
+    """Runs a command in this process: exit code, standard output, standard error."""
+    monkeypatch.chdir(tmp_path)
+    for name in list(os.environ):
+        if name.startswith("SEGAPSITH_"):
+            monkeypatch.delenv(name)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        capfdbinary.readouterr()
+        code = run(list(arguments))
+        out, err = capfdbinary.readouterr()
+        return code, out.decode(), err.decode()
+
+    return call

@@ -18,28 +18,8 @@ from typing import Any
 import pytest
 
 from segapsith import sample
-from segapsith.cli.app import run
 
 Command = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def command(
-    capfdbinary: pytest.CaptureFixture[bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Command:
-    """Runs a command in this process: exit code, standard output, standard error."""
-    monkeypatch.chdir(tmp_path)
-    for name in list(os.environ):
-        if name.startswith("SEGAPSITH_"):
-            monkeypatch.delenv(name)
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        capfdbinary.readouterr()
-        code = run(list(arguments))
-        out, err = capfdbinary.readouterr()
-        return code, out.decode(), err.decode()
-
-    return call
 
 
 def answer(command: Command, *arguments: str) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
-import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +15,6 @@ from typing import Any
 import pytest
 
 from segapsith.api import Wire
-from segapsith.cli.app import run
 from segapsith.contracts import Source
 from segapsith.courier import Courier, update
 from segapsith.errors import ConfigurationError, FeedError, PluginError
@@ -31,25 +29,6 @@ from segapsith_store.subscriptions import later
 
 Command = Callable[..., tuple[int, str, str]]
 MODIFIED = "Mon, 02 Mar 2026 06:15:00 GMT"
-
-
-@pytest.fixture
-def command(
-    capfdbinary: pytest.CaptureFixture[bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Command:
-    """Runs a command in this process: exit code, standard output, standard error."""
-    monkeypatch.chdir(tmp_path)
-    for name in list(os.environ):
-        if name.startswith("SEGAPSITH_"):
-            monkeypatch.delenv(name)
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        capfdbinary.readouterr()
-        code = run(list(arguments))
-        out, err = capfdbinary.readouterr()
-        return code, out.decode(), err.decode()
-
-    return call
 
 
 def answer(command: Command, *arguments: str, code: int = 0) -> Any:
