@@ -129,6 +129,8 @@ class Contributions:
         for name in Counters.__dataclass_fields__:
             batch.facts[f"counter_{name}"] = getattr(knowledge.counters, name)
         batch.facts["next_domain"] = knowledge.domains.next_domain
+        batch.facts["count"] = knowledge.domains.settings.count
+        batch.facts["domain_weight"] = knowledge.domains.settings.domain_weight
 
     def _present(self, row: DomainRecord) -> DomainRecord:
         """The row of a domain as it is now."""

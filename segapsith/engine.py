@@ -20,7 +20,7 @@ from segapsith.arrays import Compare, Matrix, Rows, State
 from segapsith.contracts import Annotator
 from segapsith.contributions import Contributions
 from segapsith.domains import DomainIndex, PlacementSettings
-from segapsith.errors import MissingInputError, UsageError
+from segapsith.errors import MissingInputError, SettingError, UsageError
 from segapsith.knowledge import Counters, Frozen, Knowledge
 from segapsith.model import Annotation, Document, Network, Reject, Unit
 from segapsith.reception import Arrival, Reception, sound
@@ -195,6 +195,11 @@ class Engine:
             knowledge.frequencies.occurrences[number] = occurrences
         knowledge.frequencies.totals = store.languages()
         facts = store.facts()
+        if facts.get("count", learning.placement.count) != learning.placement.count:
+            raise SettingError(
+                f"count={learning.placement.count!r} does not fit this store, whose occurrences are"
+                f" {facts['count']}"
+            )
         for name in Counters.__dataclass_fields__:
             value = facts.get(f"counter_{name}", getattr(knowledge.counters, name))
             setattr(knowledge.counters, name, int(value))
@@ -228,10 +233,6 @@ class Engine:
     def _contributions(self, batch: Batch) -> Contributions:
         knowledge = self.knowledge  # loads the rows too
         return Contributions(knowledge, self._rows, batch, self._compare)
-
-    def _keep(self, batch: Batch, contributions: Contributions) -> None:
-        contributions.close()
-        self._store.save(batch)
 
     # -- ingest ----------------------------------------------------------------------------
 

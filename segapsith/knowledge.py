@@ -105,11 +105,6 @@ class Knowledge:
             )
         return Bag(numbers, times, unit_weights(times, self.importance(lang, numbers)))
 
-    def accept(self) -> int:
-        """The ordinal of one more document."""
-        self.counters.ordinal += 1
-        return self.counters.ordinal
-
     def tick(self) -> dict[str, list[tuple[str, ...]]]:
         """Freezes the counts as they are now; a new epoch begins. Gives the terms accepted now."""
         n_words = len(self.vocabulary)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from segapsith import sample
 from segapsith.api import Wire
-from segapsith.errors import MissingInputError, PluginError, UsageError
+from segapsith.errors import MissingInputError, PluginError, SettingError, UsageError
 from segapsith.settings import resolve
 from segapsith_store import browse
 
@@ -411,6 +411,24 @@ def test_presets_learn_soundly_and_differently(open_wire: OpenWire, preset: str)
     other = open_wire("other.db", preset="paper" if preset == "default" else "default")
     other.ingest(sample.lines("en"))
     assert digest(wire) != digest(other)
+
+
+def test_occurrences_may_be_tokens_and_then_stay_tokens(open_wire: OpenWire) -> None:
+    wire = open_wire(count="tokens")
+    wire.ingest(sample.lines("en")[:60])
+    check_sound(wire)
+    wire.close()
+    with pytest.raises(SettingError, match="does not fit this store"):
+        open_wire(count="units").ingest(sample.lines("en"))
+
+
+def test_the_paper_preset_shows_its_own_weights(open_wire: OpenWire) -> None:
+    wire = open_wire(preset="paper")
+    wire.ingest(sample.lines("en")[:60])
+    shown = wire.domains(top=1, limit=1)[0]
+    index = wire.engine.knowledge.domains
+    _, weights, _ = index.weights(shown["id"])
+    assert shown["words"][0]["weight"] == pytest.approx(float(weights[0]), abs=1e-4)
 
 
 @pytest.mark.parametrize("placement", ["cosine", "gvsm-cov"])
