@@ -18,7 +18,6 @@ __all__ = [
     "Agreement",
     "Annotation",
     "Document",
-    "DomainView",
     "Lexicon",
     "Network",
     "Reject",
@@ -111,22 +110,6 @@ class Unit:
     cohesion: float = 1.0
     kept: bool = True
     inferred: Mapping[str, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class DomainView:
-    """A domain as others see it: its number, its size and its weighted words, best first."""
-
-    uid: int
-    label: str
-    lang: str
-    n_units: int
-    n_documents: int
-    first: str | None
-    last: str | None
-    words: Sequence[tuple[str, float, int]]
-    """(word, weight, occurrences)"""
-    locked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

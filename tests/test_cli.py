@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from markupsafe import escape
 
 from segapsith import sample
 
@@ -389,13 +390,13 @@ class _Elements(HTMLParser):
 
 
 def test_the_report_escapes_whatever_a_feed_says(command: Command, tmp_path: Path) -> None:
+    """Each vector stands in a story of its own, so that its headline is shown."""
     path = tmp_path / "nasty.jsonl"
+    stories = sample.lines("en")[:100:5]
     path.write_text(
         "\n".join(
-            json.dumps(
-                {"id": f"{v}{i}", "title": v, "text": f"{v} flood river town {i}", "source": v}
-            )
-            for i, v in enumerate(VECTORS * 2)
+            json.dumps({"id": f"{v}{i}", "title": v, "text": stories[i]["text"], "source": v})
+            for i, v in enumerate(VECTORS)
         )
     )
     command("ingest", str(path))
@@ -406,7 +407,8 @@ def test_the_report_escapes_whatever_a_feed_says(command: Command, tmp_path: Pat
     assert not found.tags & {"script", "img", "iframe", "object", "a", "link"}
     assert not {name for name in found.attributes if name.startswith("on") or name == "style"}
     assert "default-src 'none'" in html
-    assert "49" not in re.findall(r"\{\{ 7\*7 \}\}|49", html)[:1]
+    for vector in VECTORS:
+        assert str(escape(vector)) in html, vector  # shown as it stands, not run
 
 
 def test_the_demo_is_the_whole_line(command: Command) -> None:

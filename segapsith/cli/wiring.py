@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 from segapsith.cli.output import say
@@ -54,8 +53,3 @@ def wire(chosen: Settings, *, strict: bool = False, only_own: bool = False) -> W
     from segapsith.api import Wire
 
     return Wire(str(chosen["store"]), chosen, plugins(strict=strict, only_own=only_own))
-
-
-def interactive() -> bool:
-    """Whether somebody sits at the terminal."""
-    return sys.stdin.isatty() and sys.stderr.isatty()
