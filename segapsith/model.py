@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     import numpy as np
@@ -74,11 +74,47 @@ class Lexicon:
     """Accepted multi-word terms by language, each a sequence of lemmas."""
 
 
+def _none(kind: str, *shape: int) -> Any:
+    """An array without entries; numpy is loaded when one is made."""
+    import numpy as np
+
+    return np.zeros(shape or (0,), dtype=kind)
+
+
 @dataclass(frozen=True, slots=True)
 class Network:
-    """The collocation network, frozen for one epoch of the clock; empty until one is learned."""
+    """The collocation network of one language, frozen for one epoch of the clock.
+
+    Rows are words. Row `r` is linked to `neighbours[starts[r]:starts[r + 1]]`, ascending, with the
+    cohesion values `weights`, in (0, 1] and symmetric. Empty until one is learned.
+    """
 
     epoch: int = 0
+    rows: Mapping[str, int] = field(default_factory=dict)
+    """Word to row; words that came after the freezing may have rows beyond the arrays."""
+    words: Sequence[str] = ()
+    """Row to word."""
+    starts: NDArray[np.int64] = field(default_factory=lambda: _none("int64", 1))
+    neighbours: NDArray[np.int32] = field(default_factory=lambda: _none("int32"))
+    weights: NDArray[np.float32] = field(default_factory=lambda: _none("float32"))
+    significance: NDArray[np.float32] = field(default_factory=lambda: _none("float32"))
+    """How telling each word is, in [0, 1] (algorithms 1.3)."""
+    vectors: NDArray[np.float32] = field(default_factory=lambda: _none("float32", 0, 0))
+    """Words as points: a row of length 1 for each word, zeros where it has none."""
+    mean_cohesion: float = 0.0
+    """Of the units of the stream so far; 0 while there are none."""
+
+    def numbers(self, words: Sequence[str]) -> NDArray[np.int64]:
+        """The row of each word, -1 where it is unknown.
+
+        >>> Network(rows={"storm": 0}, significance=_none("float32", 1)).numbers(["storm", "bank"])
+        array([ 0, -1])
+        """
+        import numpy as np
+
+        rows = np.fromiter((self.rows.get(word, -1) for word in words), np.int64, len(words))
+        rows[rows >= len(self.significance)] = -1
+        return rows
 
 
 @dataclass(frozen=True, slots=True)

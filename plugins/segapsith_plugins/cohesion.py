@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,10 +27,10 @@ Numbers = NDArray[np.int64]
 
 
 class Space(Protocol):
-    """Words as points: what a network may carry as `vectors`."""
+    """Words as points, as a network has them too."""
 
     @property
-    def vectors(self) -> Matrix:
+    def vectors(self) -> NDArray[Any]:
         """One row of length 1 for each word."""
 
     def numbers(self, words: Sequence[str]) -> Numbers:
@@ -457,7 +457,7 @@ class Cohesion:
         if not len(sentences.first):  # a title and no word after it
             yield Unit(0, len(text), 0, n_tokens)
             return
-        space = self.space or getattr(network, "vectors", None)
+        space = self.space or network
         stems, ends, n_stems = _stream(annotation, sentences, True)
         cuts = self._division(annotation, sentences, (stems, ends, n_stems), space, body)
         values = _likenesses(stems, ends, n_stems, np.append(cuts, len(sentences.first)))
@@ -534,7 +534,9 @@ def _points(
     chosen = np.flatnonzero(annotation.content)
     chosen = chosen[np.searchsorted(chosen, sentences.first[0]) :]
     rows = space.numbers([annotation.lemmas[i] for i in chosen.tolist()])
-    chosen, rows = chosen[rows >= 0], rows[rows >= 0]
+    known = (rows >= 0) & (rows < len(space.vectors))
+    known[known] = space.vectors[rows[known]].any(axis=1)  # a word may have no vector
+    chosen, rows = chosen[known], rows[known]
     ends = np.searchsorted(chosen, np.append(sentences.first, len(annotation.lemmas)))
     masses = np.diff(ends).astype(float)
     vectors = np.asarray(space.vectors, float)

@@ -350,10 +350,13 @@ def test_nothing_is_learned_from_nothing():
 
 
 def test_a_network_may_bring_the_space():
-    @dataclass
-    class Taught:
-        vectors: WordSpace
-
+    space = taught()
+    no_vector = np.zeros((1, space.vectors.shape[1]))
+    network = Network(
+        rows={**space.rows, "bridge": len(space.rows)},
+        vectors=np.vstack([space.vectors, no_vector]).astype(np.float32),
+        significance=np.ones(len(space.rows) + 1, np.float32),
+    )
     # No word twice: only what the space knows can tell where the subject changes.
     text = (
         "The river met a flood near a bridge in the valley. The rain broke the dam.\n\n"
@@ -362,10 +365,8 @@ def test_a_network_may_bring_the_space():
     annotation = annotated(text)
     choices = {"min_words": 5, "meaning": 20.0}
     assert len(units(annotation, **choices)) == 1
-    assert len(units(annotation, Taught(taught()), **choices)) == 2
-    assert units(annotation, Taught(taught()), **choices) == units(
-        annotation, space=taught(), **choices
-    )
+    assert len(units(annotation, network, **choices)) == 2
+    assert units(annotation, network, **choices) == units(annotation, space=space, **choices)
 
 
 # -- evaluation ----------------------------------------------------------------------------
