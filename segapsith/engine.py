@@ -48,6 +48,7 @@ class Keeper(Protocol):
     def facts(self) -> dict[str, Any]: ...
     def words(self) -> Iterator[tuple[int, str, str, int, int]]: ...
     def languages(self) -> dict[str, tuple[int, int]]: ...
+    def cohesion(self) -> dict[str, tuple[int, int]]: ...
     def domains(self) -> Iterator[DomainRecord]: ...
     def frozen_arrays(self, name: str) -> EpochRecord | None: ...
     def document(self, uid: str) -> DocumentRecord | None: ...
@@ -194,6 +195,7 @@ class Engine:
             knowledge.frequencies.documents[number] = documents
             knowledge.frequencies.occurrences[number] = occurrences
         knowledge.frequencies.totals = store.languages()
+        knowledge.frequencies.cohesion = store.cohesion()
         facts = store.facts()
         if facts.get("count", learning.placement.count) != learning.placement.count:
             raise SettingError(
@@ -480,7 +482,7 @@ class Engine:
     ) -> list[UnitRecord]:
         """Takes a document's contribution out; its units stay, without a domain."""
         version, units = self._present(record, batch)
-        contributions.count(version, -1)
+        contributions.count(version, units, -1)
         for unit in units:
             contributions.leave(unit)
             if unit.assignment is not None:
@@ -541,7 +543,7 @@ class Engine:
         for copy in copies[1:]:
             batch.documents[copy.id] = replace(copy, duplicate_of=heir.id)
         version, units = self._present(heir, batch)
-        contributions.count(version, 1)
+        contributions.count(version, units, 1)
         before = {u.position: u for u in gone_units}
         for unit in units:
             place = batch.ended.get(before[unit.position].id) if unit.position in before else None
@@ -632,8 +634,9 @@ class Engine:
         if not before.counts:
             return
         version = self._store.version(before.id, before.version)
-        contributions.count(version, 1)
-        for unit in self._store.units(version.id):
+        units = self._store.units(version.id)
+        contributions.count(version, units, 1)
+        for unit in units:
             if unit.id in past:
                 contributions.enter(unit, past[unit.id])
             elif unit.kept:

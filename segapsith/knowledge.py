@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from segapsith.domains import Bag, DomainIndex
 from segapsith.model import Lexicon
+from segapsith.network import WINDOW
 from segapsith.terms import TermCounts, accept, lexicon_terms
 from segapsith.vocabulary import Vocabulary
-from segapsith.weighting import Frequencies, rarity, significance, unit_weights
+from segapsith.weighting import SCALE, Frequencies, rarity, significance, unit_weights
 
 __all__ = ["Counters", "Frozen", "Knowledge"]
 
@@ -40,6 +41,12 @@ class Frozen:
     documents: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     occurrences: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     totals: dict[str, tuple[int, int]] = field(default_factory=dict)
+    cohesion: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def mean_cohesion(self, lang: str) -> float:
+        """Of the units of a language; 0 while there are none."""
+        n_units, total = self.cohesion.get(lang, (0, 0))
+        return total / SCALE / n_units if n_units > 0 else 0.0
 
     def arrays(self) -> dict[str, NDArray[np.int64] | NDArray[np.str_]]:
         langs = sorted(self.totals)
@@ -48,6 +55,9 @@ class Frozen:
             "occurrences": self.occurrences,
             "langs": np.array(langs, dtype=np.str_),
             "totals": np.array([self.totals[lang] for lang in langs], dtype=np.int64),
+            "cohesion": np.array(
+                [self.cohesion.get(lang, (0, 0)) for lang in langs], dtype=np.int64
+            ),
         }
 
     @classmethod
@@ -56,7 +66,11 @@ class Frozen:
             str(lang): (int(documents), int(tokens))
             for lang, (documents, tokens) in zip(arrays["langs"], arrays["totals"], strict=True)
         }
-        return cls(arrays["documents"], arrays["occurrences"], totals)
+        cohesion = {
+            str(lang): (int(units), int(total))
+            for lang, (units, total) in zip(arrays["langs"], arrays["cohesion"], strict=True)
+        }
+        return cls(arrays["documents"], arrays["occurrences"], totals, cohesion)
 
 
 class Knowledge:
@@ -69,6 +83,7 @@ class Knowledge:
         *,
         learns_terms: bool = True,
         given_terms: Mapping[str, Iterable[tuple[str, ...]]] | None = None,
+        pair_window: int = WINDOW,
     ) -> None:
         if importance not in ("rarity", "significance"):
             raise ValueError(f"importance={importance!r} should be 'rarity' or 'significance'")
@@ -83,6 +98,8 @@ class Knowledge:
         """Terms that were accepted, by language, in the order of acceptance."""
         self.given_terms: Mapping[str, Iterable[tuple[str, ...]]] = given_terms or {}
         self.learns_terms = learns_terms
+        self.pair_window = pair_window
+        """Content words within which two words meet."""
         self.lexicon = Lexicon(0, lexicon_terms({}, self.given_terms))
         self._importance = importance
 
@@ -114,6 +131,7 @@ class Knowledge:
                 self.frequencies.documents[:n_words].copy(),
                 self.frequencies.occurrences[:n_words].copy(),
                 dict(self.frequencies.totals),
+                dict(self.frequencies.cohesion),
             )
         )
         self.counters.epoch += 1
