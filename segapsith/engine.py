@@ -21,8 +21,9 @@ from segapsith.contracts import Annotator
 from segapsith.contributions import Contributions
 from segapsith.domains import DomainIndex, PlacementSettings
 from segapsith.errors import MissingInputError, SettingError, UsageError
-from segapsith.knowledge import Counters, Frozen, Knowledge
+from segapsith.knowledge import Frozen, Knowledge
 from segapsith.model import Annotation, Document, Network, Reject, Unit
+from segapsith.network import NetworkSettings
 from segapsith.reception import Arrival, Reception, sound
 from segapsith.records import (
     Assignment,
@@ -34,6 +35,7 @@ from segapsith.records import (
     UnitRecord,
     VersionRecord,
 )
+from segapsith.stream_network import StreamNetwork, Sums, used_by
 from segapsith.terms import TermCounts, links
 
 __all__ = ["Engine", "Keeper", "Learning", "Plan", "RunSummary"]
@@ -42,15 +44,13 @@ BATCH = 200
 """Items of one transaction."""
 
 
-class Keeper(Protocol):
+class Keeper(Sums, Protocol):
     """What the engine needs of a store."""
 
-    def facts(self) -> dict[str, Any]: ...
     def words(self) -> Iterator[tuple[int, str, str, int, int]]: ...
     def languages(self) -> dict[str, tuple[int, int]]: ...
     def cohesion(self) -> dict[str, tuple[int, int]]: ...
     def domains(self) -> Iterator[DomainRecord]: ...
-    def frozen_arrays(self, name: str) -> EpochRecord | None: ...
     def document(self, uid: str) -> DocumentRecord | None: ...
     def document_by_id(self, number: int) -> DocumentRecord | None: ...
     def has_text(self, document: int, digest: str) -> bool: ...
@@ -125,6 +125,7 @@ class Learning:
     learns_terms: bool = True
     given_terms: Mapping[str, Iterable[tuple[str, ...]]] = field(default_factory=dict)
     """Multi-word terms that a user knows, as sequences of lemmas by language."""
+    network: NetworkSettings = field(default_factory=NetworkSettings)
     window: int = copies.WINDOW
     """Stories, by ordinal, that a text may repeat; 0 recognises equal texts only."""
 
@@ -170,6 +171,7 @@ class Engine:
         self._loaded: Knowledge | None = None
         self._rows: dict[int, DomainRecord] = {}
         self._window: copies.Window | None = None
+        self._network: StreamNetwork
 
     # -- knowledge -------------------------------------------------------------------------
 
@@ -187,24 +189,21 @@ class Engine:
             learning.importance,
             learns_terms=learning.learns_terms,
             given_terms=learning.given_terms,
+            pair_window=learning.network.window,
         )
-        entries = list(store.words())
-        knowledge.vocabulary.restore((n, lang, word) for n, lang, word, _, _ in entries)
-        knowledge.frequencies.grow(len(knowledge.vocabulary))
-        for number, _, _, documents, occurrences in entries:
-            knowledge.frequencies.documents[number] = documents
-            knowledge.frequencies.occurrences[number] = occurrences
-        knowledge.frequencies.totals = store.languages()
-        knowledge.frequencies.cohesion = store.cohesion()
         facts = store.facts()
+        knowledge.restore_counts(store.words(), store.languages(), store.cohesion(), facts)
         if facts.get("count", learning.placement.count) != learning.placement.count:
             raise SettingError(
                 f"count={learning.placement.count!r} does not fit this store, whose occurrences are"
                 f" {facts['count']}"
             )
-        for name in Counters.__dataclass_fields__:
-            value = facts.get(f"counter_{name}", getattr(knowledge.counters, name))
-            setattr(knowledge.counters, name, int(value))
+        window = int(facts.get("pair_window", learning.network.window))
+        if window != learning.network.window:
+            raise SettingError(
+                f"network_window={learning.network.window} does not fit this store, whose words meet"
+                f" within {window}"
+            )
         self._rows = {}
         for row in store.domains():
             knowledge.domains.restore(row.id, row.sums, row.status == "open")
@@ -220,6 +219,9 @@ class Engine:
             state = store.frozen_arrays(learning.measure_name)
             if state is not None:
                 learning.measure.restore(state.arrays)
+        self._network = StreamNetwork(
+            store, knowledge, learning.network, used_by(learning.segmenter)
+        )
         self._window = copies.Window(learning.window) if learning.window else None
         if self._window is not None:
             oldest = knowledge.counters.ordinal - learning.window
@@ -304,7 +306,8 @@ class Engine:
         self, chunk: list[Document | Reject], already: int, batch: Batch, summary: RunSummary
     ) -> None:
         """Learns one batch; the first `already` items were counted before a kill."""
-        counters = self.knowledge.counters  # loads the window too
+        counters = self.knowledge.counters  # loads the window and the network too
+        self._network.open(batch)
         reception = Reception(self._store, counters, batch.run, self._window)
         waiting: list[Arrival] = []
         for position, item in enumerate(chunk):
@@ -372,6 +375,7 @@ class Engine:
 
     def _tick(self, ordinal: int, batch: Batch, contributions: Contributions) -> None:
         contributions.tick(ordinal)
+        self._network.tick(ordinal, contributions.pairs, batch)
         measure, knowledge = self._learning.measure, self.knowledge
         if measure is not None:
             measure.learn(knowledge.domains.rows(knowledge.domains, len(knowledge.vocabulary)))
@@ -453,7 +457,7 @@ class Engine:
             if 0 < len(annotation.lemmas[i]) <= limits.MAX_WORD_CHARS
         ]
         words = self._numbered(lang, [annotation.lemmas[i] for i in content])
-        units = self._learning.segmenter.segment(annotation, Network(self.knowledge.counters.epoch))
+        units = self._learning.segmenter.segment(annotation, self._network.of(lang))
         firsts = np.searchsorted(content, [unit.first for unit in units])
         lasts = np.searchsorted(content, [unit.last for unit in units])
         cuts = list(zip(units, firsts.tolist(), lasts.tolist(), strict=True))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,6 +103,26 @@ class Knowledge:
         """Content words within which two words meet."""
         self.lexicon = Lexicon(0, lexicon_terms({}, self.given_terms))
         self._importance = importance
+
+    def restore_counts(
+        self,
+        words: Iterable[tuple[int, str, str, int, int]],
+        totals: Mapping[str, tuple[int, int]],
+        cohesion: Mapping[str, tuple[int, int]],
+        facts: Mapping[str, Any],
+    ) -> None:
+        """Takes back words with their counts, the sizes of languages, and the counters."""
+        entries = list(words)
+        self.vocabulary.restore((n, lang, word) for n, lang, word, _, _ in entries)
+        self.frequencies.grow(len(self.vocabulary))
+        for number, _, _, documents, occurrences in entries:
+            self.frequencies.documents[number] = documents
+            self.frequencies.occurrences[number] = occurrences
+        self.frequencies.totals = dict(totals)
+        self.frequencies.cohesion = dict(cohesion)
+        for name in Counters.__dataclass_fields__:
+            value = facts.get(f"counter_{name}", getattr(self.counters, name))
+            setattr(self.counters, name, int(value))
 
     def importance(self, lang: str, words: NDArray[np.int32]) -> NDArray[np.float64]:
         """How telling each word is, by the frozen counts."""
