@@ -15,13 +15,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith import clock, copies, identity, limits
+from segapsith import clock, copies, identity
 from segapsith.arrays import Compare, Matrix, Rows, State
 from segapsith.contracts import Annotator
 from segapsith.contributions import Contributions
 from segapsith.domains import DomainIndex, PlacementSettings
 from segapsith.errors import MissingInputError, SettingError, UsageError
-from segapsith.knowledge import Frozen, Knowledge
+from segapsith.knowledge import Frozen, Knowledge, content_places
 from segapsith.model import Annotation, Document, Network, Reject, Unit
 from segapsith.network import NetworkSettings
 from segapsith.reception import Arrival, Reception, sound
@@ -402,7 +402,7 @@ class Engine:
         """The text of an arrival with its words, and its units, not placed yet."""
         counters, document = self.knowledge.counters, arrival.document
         if annotation is None:
-            words = self._numbered(lang, _repeated(document.bag or {}))
+            words = self.knowledge.numbered(lang, _repeated(document.bag or {}))
             joins = np.zeros(len(words), dtype=np.uint8)
             cuts = [(Unit(0, 0, 0, 0), 0, len(words))]
         else:
@@ -451,22 +451,13 @@ class Engine:
         self, lang: str, annotation: Annotation
     ) -> tuple[NDArray[np.int32], NDArray[np.uint8], list[tuple[Unit, int, int]]]:
         """The content words of a text, how they join, and its units with the words of each."""
-        content = [
-            i
-            for i in np.flatnonzero(annotation.content).tolist()
-            if 0 < len(annotation.lemmas[i]) <= limits.MAX_WORD_CHARS
-        ]
-        words = self._numbered(lang, [annotation.lemmas[i] for i in content])
+        content = content_places(annotation)
+        words = self.knowledge.numbered(lang, [annotation.lemmas[i] for i in content])
         units = self._learning.segmenter.segment(annotation, self._network.of(lang))
         firsts = np.searchsorted(content, [unit.first for unit in units])
         lasts = np.searchsorted(content, [unit.last for unit in units])
         cuts = list(zip(units, firsts.tolist(), lasts.tolist(), strict=True))
         return words, links(annotation, content), cuts
-
-    def _numbered(self, lang: str, words: list[str]) -> NDArray[np.int32]:
-        if not identity.is_clean("".join(words)):
-            words = [identity.clean(word) for word in words]
-        return np.array(self.knowledge.vocabulary.numbers(lang, words), dtype=np.int32)
 
     # -- taking back -----------------------------------------------------------------------
 

@@ -6,21 +6,22 @@ integers, so it can be taken back exactly.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from segapsith import identity, limits
 from segapsith.domains import Bag, DomainIndex
-from segapsith.model import Lexicon
+from segapsith.model import Annotation, Lexicon
 from segapsith.network import WINDOW
 from segapsith.terms import TermCounts, accept, lexicon_terms
 from segapsith.vocabulary import Vocabulary
 from segapsith.weighting import SCALE, Frequencies, rarity, significance, unit_weights
 
-__all__ = ["Counters", "Frozen", "Knowledge"]
+__all__ = ["Counters", "Frozen", "Knowledge", "content_places"]
 
 
 @dataclass(slots=True)
@@ -124,6 +125,12 @@ class Knowledge:
             value = facts.get(f"counter_{name}", getattr(self.counters, name))
             setattr(self.counters, name, int(value))
 
+    def numbered(self, lang: str, words: Sequence[str]) -> NDArray[np.int32]:
+        """The numbers of the words of a text; new ones get the next."""
+        if not identity.is_clean("".join(words)):
+            words = [identity.clean(word) for word in words]
+        return np.array(self.vocabulary.numbers(lang, words), dtype=np.int32)
+
     def importance(self, lang: str, words: NDArray[np.int32]) -> NDArray[np.float64]:
         """How telling each word is, by the frozen counts."""
         documents, tokens = self.frozen.totals.get(lang, (0, 0))
@@ -191,6 +198,15 @@ class Knowledge:
             of_lang = langs == lang
             values[of_lang] = significance(tokens, frozen.occurrences[of_lang])
         self.domains.learn_significance(values)
+
+
+def content_places(annotation: Annotation) -> list[int]:
+    """The tokens that are learned from: content words of a sane length."""
+    return [
+        i
+        for i in np.flatnonzero(annotation.content).tolist()
+        if 0 < len(annotation.lemmas[i]) <= limits.MAX_WORD_CHARS
+    ]
 
 
 def _at(values: NDArray[np.int64], words: NDArray[np.int32]) -> NDArray[np.int64]:

@@ -661,7 +661,10 @@ class Store:
             pair_runs.add(connection, pairs, run)
 
     def save_reference(
-        self, new_words: Sequence[tuple[int, str, str]], references: Sequence[ReferenceRecord]
+        self,
+        new_words: Sequence[tuple[int, str, str]],
+        references: Sequence[ReferenceRecord],
+        facts: Mapping[str, Any],
     ) -> None:
         """From now on a reference corpus counts for the network."""
         with self._transaction() as connection:
@@ -679,6 +682,10 @@ class Store:
                     for r in references
                 ],
             )  # fmt: skip
+            connection.executemany(
+                "INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)",
+                [(name, _json(value)) for name, value in facts.items()],
+            )
             connection.execute(_MELT)
 
     def drop_unnamed_pairs(self) -> None:
