@@ -149,9 +149,9 @@ def alarms(tonight: Figures, before: Sequence[Figures], store: str = "") -> list
 
 
 def _chance(share: float, size: int) -> float:
-    """Three standard errors of a share among so many; a share of 0 is given half a case."""
+    """Four standard errors of a share among so many; a share of 0 is given half a case."""
     share = min(max(share, 0.5 / size), 1 - 0.5 / size)
-    return 3 * math.sqrt(share * (1 - share) / size)
+    return 4 * math.sqrt(share * (1 - share) / size)
 
 
 def _kappa(tonight: Figures, past: Sequence[Figures], at: str) -> Iterator[Alarm]:

@@ -10,7 +10,6 @@ import shlex
 import shutil
 import sqlite3
 import stat
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
@@ -106,12 +105,7 @@ def _installation() -> Iterator[Finding]:
         )
     else:
         yield Finding("packages", "ok", f"segapsith {version('segapsith')}, all it needs is here")
-    if sys.version_info < (3, 11):
-        yield Finding(
-            "python", "trouble", platform.python_version(), "Python 3.11 or newer is needed"
-        )
-    else:
-        yield Finding("python", "ok", platform.python_version())
+    yield Finding("python", "ok", platform.python_version())
     if sqlite3.sqlite_version_info < SAFE_SQLITE:
         yield Finding(
             "sqlite",
@@ -203,7 +197,7 @@ def _disk(wire: Wire) -> Iterator[Finding]:
     places = {"store": Path(wire.path).absolute().parent, "backups": backups(wire).folder}
     size = os.path.getsize(wire.path) if os.path.isfile(wire.path) else 0
     for what, folder in places.items():
-        present = next((p for p in (folder.absolute(), *folder.absolute().parents) if p.is_dir()))
+        present = next(p for p in (folder.absolute(), *folder.absolute().parents) if p.is_dir())
         free = shutil.disk_usage(present).free
         told = f"{what}: {free / 1e9:.1f} GB free at {present}"
         if free < size + 50_000_000:
@@ -248,7 +242,7 @@ def _nights(wire: Wire, store: Store, now: str) -> Iterator[Finding]:
             "nights", "note", f"the last night was {last.night}",
             f"is the timer on? segapsith schedule show {_at(wire)}",
         )  # fmt: skip
-    elif last.code:
+    elif last.code or last.result.get("alarms"):
         yield Finding("nights", "note", last.line, "the exit codes are in docs/operations.md")
     else:
         yield Finding("nights", "ok", last.line)
