@@ -25,6 +25,7 @@ from segapsith.engine import RunSummary
 from segapsith.errors import MissingInputError, SegapsithError, ValidationBelowError, worst
 from segapsith.inputs import Inputs
 from segapsith_store import Store, nights, subscriptions
+from segapsith_store.seal import seal
 
 __all__ = ["LINE", "Ended", "Night", "Outcome", "Step", "backups", "reports", "run_night"]
 
@@ -272,12 +273,12 @@ def _report(night: Night) -> Outcome:
 
 
 def _backup(night: Night) -> Outcome:
-    """Copies the store, proves the copy, and lets old ones go."""
+    """Seals the store, copies it, proves the copy, and lets old ones go."""
     shelf = backups(night.wire)
-    alone = night.number > 0
+    wanted = seal(night.wire.writer) if night.number else None
 
     def copied(store: Store) -> dict[str, Any]:
-        return rotation.back_up(store, shelf, night.date, alone=alone)
+        return rotation.back_up(store, shelf, night.date, wanted)
 
     result: dict[str, Any] = night.wire.read(copied)
     settings = night.wire.settings

@@ -100,10 +100,10 @@ def _is_date(text: str) -> bool:
     return True
 
 
-def back_up(store: Store, shelf: Dated, night: str, *, alone: bool) -> dict[str, Any]:
+def back_up(store: Store, shelf: Dated, night: str, wanted: str | None = None) -> dict[str, Any]:
     """A copy of the store under its date, kept only if it opens, is sound and says the same.
 
-    `alone` means that nobody else can write meanwhile, so that the digests must be equal.
+    `wanted` is the digest that it must have; None if others may write meanwhile.
     """
     shelf.make_room()
     target = shelf.path(night)
@@ -124,7 +124,7 @@ def back_up(store: Store, shelf: Dated, night: str, *, alone: bool) -> dict[str,
             found = digest(copy)
         if wrong:
             raise StorageError(f"{target}: the copy is damaged ({wrong[0]}); it is not kept")
-        if alone and found != digest(store):
+        if wanted is not None and found != wanted:
             raise StorageError(f"{target}: the copy differs from the store; it is not kept")
         with plain_errors(str(target)):
             os.replace(fresh, target)
