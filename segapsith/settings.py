@@ -86,6 +86,14 @@ SETTINGS: dict[str, Setting] = {
         ),
         Setting("http_timeout", 20.0, "seconds that fetching one feed may take, all in all"),
         Setting("allow_hosts", "", "HOST:PORT, … that may be read although they are not public"),
+        Setting("inbox", "", "a directory whose entries each night ingests, in the order of names"),
+        Setting("reports", "", "where the reports of the nights go; beside the store if not said"),
+        Setting("backups", "", "where the backups of the nights go; beside the store if not said"),
+        Setting("keep_reports", 30, "reports of nights that are kept"),
+        Setting("keep_daily", 7, "backups of the last nights that are kept"),
+        Setting("keep_weekly", 4, "weeks of which the last backup is kept besides"),
+        Setting("log_format", "text", "how messages are written", ("text", "json")),
+        Setting("log_file", "", "a file that messages are added to as well"),
     )
 }
 

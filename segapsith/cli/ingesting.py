@@ -21,7 +21,7 @@ from segapsith.cli.options import (
     Wait,
 )
 from segapsith.cli.output import Progress, say, show_json, write
-from segapsith.errors import InputError, UsageError
+from segapsith.errors import InputError, UsageError, worst
 
 if TYPE_CHECKING:
     from segapsith.api import Wire
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from segapsith.inputs import Inputs
 
 __all__ = ["add_to", "named_inputs", "one_line"]
-
-WORST_FIRST = (73, 74, 77, 70, 65, 66, 69, 76)
 
 
 def add_to(app: typer.Typer) -> None:
@@ -198,4 +196,4 @@ def _exit_code(inputs: Inputs, summary: RunSummary, strict: bool) -> int:
     if strict and summary.rejected:
         say(f"segapsith: {summary.rejected} items were refused (--strict)")
         codes.add(InputError.exit_code)
-    return next((code for code in WORST_FIRST if code in codes), max(codes, default=0))
+    return worst(codes)

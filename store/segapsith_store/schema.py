@@ -328,6 +328,21 @@ TABLES = (
         indexes=("run",),
     ),
     Table(
+        "nights",
+        "One unattended run (`update --nightly`): how it ended, and what it was judged by.",
+        (
+            ("id", "INTEGER PRIMARY KEY", "never reused"),
+            ("night", "TEXT NOT NULL", "its date, UTC"),
+            ("started_at", "TEXT NOT NULL", "UTC"),
+            ("finished_at", "TEXT", "UTC; none if it was cut short"),
+            ("code", "INTEGER", "its exit code"),
+            ("line", "TEXT NOT NULL DEFAULT ''", "the summary that went into the mail"),
+            ("figures", "TEXT NOT NULL DEFAULT '{}'", "JSON: what alarms compare; see alarms.py"),
+            ("result", "TEXT NOT NULL DEFAULT '{}'", "JSON: its steps and alarms"),
+        ),
+        indexes=("night",),
+    ),
+    Table(
         "pair_runs",
         "How often words meet: blocks of sorted runs, merged like a log; their sum counts.",
         (

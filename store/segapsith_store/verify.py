@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.copies import signature
-from segapsith.errors import StorageError
+from segapsith.errors import SegapsithError, StorageError
 from segapsith.identity import text_hash
 from segapsith.model import Document
 from segapsith.network import WINDOW, count_pairs, words_of
 from segapsith.terms import Candidates, TermCounts
 from segapsith.weighting import SCALE, fixed_cohesion
-from segapsith_store import arrays, pair_runs
+from segapsith_store import arrays, pair_runs, seal
 from segapsith_store.digest import digest
 from segapsith_store.store import Store
 
@@ -49,11 +49,28 @@ def verify(store: Store) -> Verdict:
     n_faults = 0
     with store.frozen():
         for check in (_file, _counters, _texts, _words, _pairs, _units, _domains):
-            for fault in check(store, checked):
+            for fault in _to_the_end(check, store, checked):
                 n_faults += 1
                 if len(faults) < SHOWN:
                     faults.append(fault)
-        return Verdict(faults, n_faults, digest(store), checked)
+        found = digest(store)
+        if seal.broken(store, found):
+            n_faults += 1
+            faults.append("seal: something was changed since the last run, and by no run")
+        return Verdict(faults, n_faults, found, checked)
+
+
+def _to_the_end(
+    check: Callable[[Store, dict[str, int]], Iterator[str]], store: Store, checked: dict[str, int]
+) -> Iterator[str]:
+    """The faults that a check finds; what it stumbles over in a damaged store is one of them."""
+    try:
+        yield from check(store, checked)
+    except SegapsithError:
+        raise
+    except Exception as error:
+        what = check.__name__.lstrip("_")
+        yield f"{what}: cannot be checked to the end ({type(error).__name__}: {error})"
 
 
 def _file(store: Store, checked: dict[str, int]) -> Iterator[str]:
