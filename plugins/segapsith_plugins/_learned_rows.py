@@ -155,4 +155,5 @@ def _in_turn(contents: Places, asked: Places) -> Places:
     order = np.argsort(asked, kind="stable")
     turn = np.empty(len(asked), dtype=np.intp)
     turn[order] = np.arange(len(asked)) - np.searchsorted(asked[order], asked[order])
-    return standing[np.minimum(first + turn, last)]
+    places: Places = standing[np.minimum(first + turn, last)]
+    return places

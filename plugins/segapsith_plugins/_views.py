@@ -43,12 +43,11 @@ def read_blocks(cut: Cut) -> int | list[NDArray[np.intp]]:
         if cut < 1:
             raise ValueError(f"views={cut} should be >= 1")
         return cut
-    if isinstance(cut, bool | str) or not isinstance(cut, Sequence):
-        raise ValueError(f"views={cut!r} should be a number of blocks, or lists of columns")
-    found = [np.asarray(block, dtype=np.intp) for block in cut]
+    lists = [] if isinstance(cut, int | str) else list(cut)
+    found = [np.asarray(block, dtype=np.intp) for block in lists]
     every = np.concatenate([np.zeros(0, dtype=np.intp), *found])
     if not found or any(len(block) == 0 for block in found):
-        raise ValueError("views should hold at least one column each")
+        raise ValueError(f"views={cut!r} should be a number of blocks, or lists of columns")
     if every.min() < 0 or len(np.unique(every)) != len(every):
         raise ValueError("views should name each column once, from 0 on")
     return found
