@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from segapsith.arrays import Matrix, Rows, State, Views
+from segapsith.views import side_by_side
 from segapsith_plugins._sparse_rows import Floats, canonical, packed, same_rows, unpacked
-from segapsith_plugins._views import named_views, side_by_side
+from segapsith_plugins._views import named_views
 
 __all__ = ["LearnedRows"]
 

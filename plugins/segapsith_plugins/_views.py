@@ -5,18 +5,18 @@ Not a plugin.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, hstack
+from scipy.sparse import csr_array
 from scipy.sparse.linalg import aslinearoperator
 
 from segapsith.arrays import Rows, Views
 from segapsith_plugins._sparse_rows import canonical, inverse, leading_vectors
 
-__all__ = ["Blocks", "Cut", "column_blocks", "named_views", "read_blocks", "side_by_side"]
+__all__ = ["Blocks", "Cut", "column_blocks", "named_views", "read_blocks"]
 
 Blocks: TypeAlias = Literal["random", "clusters"]
 
@@ -29,12 +29,6 @@ def named_views(given: Views, owner: str) -> dict[str, Rows]:
     if not given:
         raise ValueError(f"{owner} was given no view; a mapping of view name to matrix is wanted")
     return {str(name): canonical(rows) for name, rows in given.items()}
-
-
-def side_by_side(views: Mapping[str, Rows]) -> Rows:
-    """The views of the same rows as one matrix."""
-    matrices = list(views.values())
-    return matrices[0] if len(matrices) == 1 else csr_array(hstack(matrices, format="csr"))
 
 
 def read_blocks(cut: Cut) -> int | list[NDArray[np.intp]]:

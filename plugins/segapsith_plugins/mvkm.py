@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +46,8 @@ class MvKm:
     After `cluster`: `objective_`, the sum of the cosines of rows and final centres over all
     views; `objectives_`, one a start; `trace_`, the best sum so far in the best start, by round.
     """
+
+    takes_views: ClassVar[bool] = True
 
     def __init__(
         self,

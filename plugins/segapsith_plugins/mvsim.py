@@ -106,6 +106,7 @@ class MvSim:
     bounds: ClassVar[tuple[float, float]] = (0.0, math.inf)
     unit_diagonal: ClassVar[bool] = True
     learned_rows_only: ClassVar[bool] = True
+    takes_views: ClassVar[bool] = True
 
     def __init__(
         self,
