@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from importlib.metadata import version as version_of
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import Any, Protocol, Self, runtime_checkable
 import numpy as np
 
 from segapsith import clustering, validation
-from segapsith.arrays import Labels, Rows
+from segapsith.arrays import Labels, Rows, Views
 from segapsith.catalogue import OWN_PACKAGE, Catalogue, load_plugins
 from segapsith.contracts import Annotator
 from segapsith.domains import PlacementSettings
@@ -34,6 +34,8 @@ from segapsith.seam import CheckedAnnotator, Who
 from segapsith.settings import Settings, resolve
 from segapsith.stream_network import used_by
 from segapsith.terms import given_terms
+from segapsith.validation import LearnedUnits
+from segapsith.views import make_views
 from segapsith_store import Store, browse, networks
 from segapsith_store.verify import Verdict, verify
 
@@ -399,21 +401,25 @@ class Wire:
         seed: int = 0,
         lang: str | None = None,
         force: bool = False,
+        views: Sequence[str] | None = None,
         told: Callable[[clustering.Cost], None] | None = None,
     ) -> dict[str, Any]:
         """A clustering recomputed from the stored units, kept under a run.
 
         A clusterer that must be given a number and is given none makes as many clusters as there
         are stable domains. `weights` are `counts` or `tf-idf`, the latter if a similarity is named.
+        `views` are sides from which the units are seen (`words`, `names`, `source`, `subjects`,
+        `keywords`), for a similarity or a clusterer that takes several.
         `told` hears what it will cost before it starts; it is refused if memory is too small.
         """
         learned = self.read(lambda store: browse.learned_units(store, lang))
         if k is None and self._needs_number(clusterer, settings or {}):
             _, sizes = np.unique(learned.domains, return_counts=True)
             k = int((sizes >= int(self.settings["stable"])).sum()) or len(sizes)
-        rows, chosen = clustering.sampled(learned.counts, sample or len(learned.units), seed)
+        given = self._seen(learned, views, lang, similarity, clusterer)
+        rows, chosen = clustering.sampled(given, sample or len(learned.units), seed)
         labels, cost, seconds = self.cluster_rows(
-            clustering.weighted(rows, weights, similarity),
+            _weighted(rows, weights, similarity),
             clusterer,
             similarity,
             {"seed": seed, **(settings or {})},
@@ -426,6 +432,7 @@ class Wire:
             settings={
                 "clusterer": clusterer, "similarity": similarity, **(settings or {}), "k": k,
                 "weights": weights, "sample": sample, "lang": lang,
+                **({} if views is None else {"views": list(views)}),
             },
             versions=self.versions(),
             seed=seed,
@@ -443,6 +450,29 @@ class Wire:
             "seconds": round(seconds, 3),
         }
 
+    def _seen(
+        self,
+        learned: LearnedUnits,
+        views: Sequence[str] | None,
+        lang: str | None,
+        similarity: str | None,
+        clusterer: str,
+    ) -> Any:
+        """The units as counts of words, or in the views that were asked for."""
+        if views is None:
+            return learned.counts
+        kind, name = ("clusterer", clusterer) if similarity is None else ("similarity", similarity)
+        if not getattr(self.catalogue.make(kind, name), "takes_views", False):
+            raise UsageError(
+                f"{kind} {name!r} takes one matrix; views need --similarity mvsim, or"
+                " --clusterer mvkm without a similarity"
+            )
+        return self.read(
+            lambda store: make_views(
+                views, learned.counts, learned.units.tolist(), browse.origins(store, lang)
+            )
+        )
+
     def _needs_number(self, clusterer: str, settings: Mapping[str, Any]) -> bool:
         """Whether a clusterer must be told how many clusters to make."""
         known = self.catalogue.settings("clusterer", clusterer)
@@ -450,7 +480,7 @@ class Wire:
 
     def cluster_rows(
         self,
-        rows: Rows,
+        rows: Rows | Views,
         clusterer: str,
         similarity: str | None,
         settings: Mapping[str, Any],
@@ -478,7 +508,7 @@ class Wire:
                 " (lsa), or one that splits the words; --force tries all the same"
             )
         began = time.perf_counter()
-        labels = clustering.cluster(rows, measure() or None, grouping(rows.shape[0]))
+        labels = clustering.cluster(rows, measure() or None, grouping(clustering.n_rows_of(rows)))
         return labels, cost, time.perf_counter() - began
 
     def _sorted_settings(
@@ -502,6 +532,13 @@ class Wire:
         """One self-contained HTML page."""
         page: str = self.read(lambda store: browse.report(store, min_units, limit))
         return page
+
+
+def _weighted(rows: Rows | Views, weights: str | None, similarity: str | None) -> Rows | Views:
+    """The rows as they are compared, in each of their views."""
+    if not isinstance(rows, Mapping):
+        return clustering.weighted(rows, weights, similarity)
+    return {name: clustering.weighted(m, weights, similarity) for name, m in rows.items()}
 
 
 def open(path: str | os.PathLike[str] = "segapsith.db", **settings: Any) -> Wire:

@@ -16,6 +16,7 @@ from segapsith.errors import MissingInputError, UsageError
 from segapsith.knowledge import Frozen
 from segapsith.report import page
 from segapsith.validation import LearnedUnits
+from segapsith.views import Origin
 from segapsith.weighting import SCALE, significance
 from segapsith_store import arrays
 from segapsith_store.digest import digest
@@ -28,6 +29,7 @@ __all__ = [
     "domain",
     "domains",
     "learned_units",
+    "origins",
     "report",
     "runs",
     "search",
@@ -409,6 +411,22 @@ def learned_units(store: Store, lang: str | None = None) -> LearnedUnits:
         weights,
         [names[int(w)] for w in used],
     )
+
+
+def origins(store: Store, lang: str | None = None) -> Iterator[Origin]:
+    """Where the units that are in a domain come from, the units of one text together."""
+    question = (
+        'SELECT u.id, u.version, u.start, u."end", v.lang, v.source, v.metadata, v.title, v.body'
+        " FROM assignments a JOIN units u ON u.id = a.unit JOIN versions v ON v.id = u.version"
+        " JOIN domains m ON m.id = a.domain"
+    )
+    parameters: list[Any] = []
+    if lang is not None:
+        question, parameters = f"{question} WHERE m.lang = ?", [lang]
+    found = store.rows(f"{question} ORDER BY u.version, u.id", parameters)
+    for unit, version, start, end, language, source, metadata, title, body in found:
+        text = f"{title}\n\n{body}" if title and body else title or body
+        yield Origin(unit, version, start, end, language, source, metadata, text)
 
 
 def report(store: Store, min_units: int, limit: int) -> str:
