@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from segapsith.contracts import NETWORK_PARTS
 from segapsith.domains import DomainIndex, PlacementSettings
 from segapsith.errors import MissingInputError
 from segapsith.knowledge import Frozen, Knowledge
 from segapsith.model import Lexicon, Network
 from segapsith.network import NetworkSettings, key_of
-from segapsith.stream_network import NETWORK, USES, StreamNetwork
+from segapsith.stream_network import NETWORK, StreamNetwork
 from segapsith.terms import lexicon_terms
 from segapsith_store.store import Store
 
@@ -51,7 +52,7 @@ def network(
     store: Store,
     lang: str,
     settings: NetworkSettings | None = None,
-    uses: frozenset[str] = USES,
+    uses: frozenset[str] = NETWORK_PARTS,
 ) -> Network:
     """The network of one language."""
     return _opened(store, settings, uses)[0].of(lang)
