@@ -126,7 +126,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path(default))
     parser.add_argument("--words", type=int, default=39_000_000)
     parser.add_argument("--vocabulary", type=int, default=31_000)
-    parser.add_argument("--min-cohesion", type=float, default=0.05)
+    parser.add_argument("--min-cohesion", type=float, default=0.02)
     args = parser.parse_args()
     settings = NetworkSettings(min_cohesion=args.min_cohesion, most_links=0)
     measure(100_000, args.vocabulary, settings)  # compiles

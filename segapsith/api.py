@@ -321,17 +321,23 @@ class Wire:
 
     def network(self, lang: str) -> Network:
         """The collocation network of a language, as texts are read with it now."""
-        found: Network = self.read(lambda store: networks.network(store, lang))
+        found: Network = self.read(
+            lambda store: networks.network(store, lang, _network_settings(self.settings))
+        )
         return found
 
     def network_status(self) -> dict[str, Any]:
         """Words, links and pairs of the network, and what they were made with."""
-        found: dict[str, Any] = self.read(networks.status)
+        found: dict[str, Any] = self.read(
+            lambda store: networks.status(store, _network_settings(self.settings))
+        )
         return found
 
     def neighbours(self, word: str, lang: str | None = None, top: int = 20) -> dict[str, Any]:
         """The words that keep a word company, the closest first."""
-        found: dict[str, Any] = self.read(lambda store: networks.near(store, word, lang, top))
+        found: dict[str, Any] = self.read(
+            lambda store: networks.near(store, word, lang, top, _network_settings(self.settings))
+        )
         return found
 
     def search(self, words: str, limit: int = 20) -> dict[str, Any]:

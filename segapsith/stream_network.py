@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith import clock
+from segapsith.contracts import NETWORK_PARTS
 from segapsith.errors import SettingError
 from segapsith.knowledge import Knowledge
 from segapsith.model import Network
@@ -32,10 +33,7 @@ from segapsith.records import Batch, EpochRecord, ReferenceRecord
 from segapsith.weighting import significance
 from segapsith.word_space import GRAIN, learn_points
 
-__all__ = ["NETWORK", "RANK", "SPACE", "USES", "StreamNetwork", "Sums", "used_by"]
-
-USES = frozenset({"network", "vectors"})
-"""What a segmenter may use of a network: its links and significance, or the points of words."""
+__all__ = ["NETWORK", "RANK", "SPACE", "StreamNetwork", "Sums", "used_by"]
 
 NETWORK, SPACE = "network", "word space"
 """The names under which the store keeps what was frozen."""
@@ -59,11 +57,11 @@ class Sums(Protocol):
 
 def used_by(segmenter: object) -> frozenset[str]:
     """What a segmenter uses of the network: everything, unless it says less (`uses`)."""
-    found = frozenset(getattr(segmenter, "uses", USES))
-    if not found <= USES:
+    found = frozenset(getattr(segmenter, "uses", NETWORK_PARTS))
+    if not found <= NETWORK_PARTS:
         raise SettingError(
-            f"a segmenter uses {', '.join(sorted(found - USES))}; a network has only"
-            f" {', '.join(sorted(USES))}"
+            f"a segmenter uses {', '.join(sorted(found - NETWORK_PARTS))}; a network has only"
+            f" {', '.join(sorted(NETWORK_PARTS))}"
         )
     return found
 
@@ -76,7 +74,7 @@ class StreamNetwork:
         store: Sums,
         knowledge: Knowledge,
         settings: NetworkSettings,
-        uses: frozenset[str] = USES,
+        uses: frozenset[str] = NETWORK_PARTS,
     ) -> None:
         self._store, self._knowledge = store, knowledge
         self._settings, self._uses = settings, uses

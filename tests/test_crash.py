@@ -133,7 +133,7 @@ def test_a_kill_at_any_statement_is_healed_by_the_same_command(
 def test_several_kills_in_a_row_make_progress(tmp_path: Path, expected: dict[str, Any]) -> None:
     path = tmp_path / "wire.db"
     for _ in range(4):
-        assert killed(work_until(path, 70, lambda wire: wire.ingest(Delivery())))
+        assert killed(work_until(path, 80, lambda wire: wire.ingest(Delivery())))
     with Store.reading(path) as store:
         assert store.number("SELECT count(*) FROM documents") > 0
         assert store.number("SELECT count(*) FROM runs") == 1

@@ -16,10 +16,12 @@ import segapsith
 from segapsith import clock, sample
 from segapsith.api import Wire
 from segapsith.catalogue import Catalogue, load_plugins
+from segapsith.contracts import NETWORK_PARTS
 from segapsith.errors import MissingInputError, SettingError, UsageError
 from segapsith.model import Annotation, Network, Unit
 from segapsith.network import key_of
 from segapsith.settings import resolve
+from segapsith.stream_network import used_by
 from segapsith_store import pair_runs
 
 Command = Callable[..., tuple[int, str, str]]
@@ -257,12 +259,10 @@ def test_the_window_of_a_store_stays(catalogue: Catalogue, tmp_path: Path) -> No
 
 
 def test_segmenters_may_use_only_what_a_network_has() -> None:
-    from segapsith.stream_network import USES, used_by
-
     class Greedy:
         uses = ("network", "oracle")
 
-    assert used_by(object()) == USES
+    assert used_by(object()) == NETWORK_PARTS
     with pytest.raises(SettingError, match="oracle"):
         used_by(Greedy())
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from segapsith.contracts import NETWORK_PARTS
 from segapsith.domains import DomainIndex, PlacementSettings
 from segapsith.errors import MissingInputError
 from segapsith.knowledge import Frozen, Knowledge
 from segapsith.model import Lexicon, Network
 from segapsith.network import NetworkSettings, key_of
-from segapsith.stream_network import NETWORK, USES, StreamNetwork
+from segapsith.stream_network import NETWORK, StreamNetwork
 from segapsith.terms import lexicon_terms
 from segapsith_store.store import Store
 
@@ -23,14 +25,13 @@ __all__ = ["lexicon", "links", "near", "network", "status"]
 SUGGESTED = 5
 
 
-def _settings(store: Store, settings: NetworkSettings | None) -> NetworkSettings:
-    """Those that were given, or those that the store's network was frozen with."""
+def _settings(store: Store, wanted: NetworkSettings | None) -> NetworkSettings:
+    """Those that the store's network was frozen with; if none was, those that are wanted."""
     facts = store.facts()
-    if settings is not None:
-        return settings
-    kept = facts.get(NETWORK)
-    window = facts.get("pair_window")
-    return NetworkSettings(**(kept or ({} if window is None else {"window": window})))
+    if NETWORK in facts:
+        return NetworkSettings(**facts[NETWORK])
+    chosen = wanted or NetworkSettings()
+    return replace(chosen, window=int(facts.get("pair_window", chosen.window)))
 
 
 def _opened(
@@ -51,7 +52,7 @@ def network(
     store: Store,
     lang: str,
     settings: NetworkSettings | None = None,
-    uses: frozenset[str] = USES,
+    uses: frozenset[str] = NETWORK_PARTS,
 ) -> Network:
     """The network of one language."""
     return _opened(store, settings, uses)[0].of(lang)
@@ -114,10 +115,16 @@ def status(store: Store, settings: NetworkSettings | None = None) -> dict[str, A
         }
 
 
-def near(store: Store, word: str, lang: str | None = None, top: int = 20) -> dict[str, Any]:
+def near(
+    store: Store,
+    word: str,
+    lang: str | None = None,
+    top: int = 20,
+    settings: NetworkSettings | None = None,
+) -> dict[str, Any]:
     """The words that keep a word company, the closest first, and how often they met."""
     with store.frozen():
-        found, knowledge = _opened(store, None, frozenset({"network"}))
+        found, knowledge = _opened(store, settings, frozenset({"network"}))
         sizes = Counter(one for one in knowledge.vocabulary.langs if one)
         langs = [lang] if lang else sorted(sizes, key=lambda one: (-sizes[one], one))
         place = next(
