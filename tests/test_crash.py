@@ -118,19 +118,19 @@ def _healed_at_every(step: int, folder: Path, expected: dict[str, Any]) -> int:
 
 
 def test_a_kill_at_a_statement_is_healed_by_the_same_command(
-    tmp_path: Path, expected: dict[str, Any], record_property: Callable[[str, object], None]
+    tmp_path: Path, expected: dict[str, Any]
 ) -> None:
     kills = _healed_at_every(11, tmp_path, expected)
-    record_property("trials", kills)
+    print("trials:", kills)
     assert kills >= 15
 
 
 @pytest.mark.long
 def test_a_kill_at_any_statement_is_healed_by_the_same_command(
-    tmp_path: Path, expected: dict[str, Any], record_property: Callable[[str, object], None]
+    tmp_path: Path, expected: dict[str, Any]
 ) -> None:
     kills = _healed_at_every(1, tmp_path, expected)
-    record_property("trials", kills)
+    print("trials:", kills)
     assert kills >= 150
 
 
