@@ -24,7 +24,7 @@ from segapsith_store.sqlite import lock
 __all__ = ["Finding", "examine", "versions"]
 
 SAFE_SQLITE = (3, 51, 3)
-"""From here on, the log is never reset under a reader's feet."""
+"""The first without the WAL-reset fault."""
 
 OLD_HOURS = 36
 """A night or a backup that is older was missed."""
@@ -112,8 +112,8 @@ def _installation() -> Iterator[Finding]:
             "note",
             (
                 f"{sqlite3.sqlite_version} is older than {'.'.join(map(str, SAFE_SQLITE))}, which"
-                " repaired a rare loss when two processes reset the log at once; this program has"
-                " one writer and readers that never do, so it is not concerned"
+                " repaired a rare fault when several connections write and reset the log (WAL reset);"
+                " here one process writes and readers never reset it"
             ),
             "do not let other programs write to the store",
         )

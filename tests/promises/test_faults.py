@@ -6,6 +6,7 @@ the same command brings it to the digest of an undisturbed one.
 
 from __future__ import annotations
 
+import os
 import resource
 import shutil
 import signal
@@ -98,7 +99,9 @@ def taken_back(
 def test_a_kill_at_a_statement_of_taking_back_leaves_all_or_nothing(
     trials: Any, whole: Path, work: Callable[[Wire], None]
 ) -> None:
-    assert taken_back(trials, whole, work, 17) >= 3
+    kills = taken_back(trials, whole, work, 17)
+    print("trials:", kills)
+    assert kills >= 3
 
 
 @pytest.mark.long
@@ -106,7 +109,9 @@ def test_a_kill_at_a_statement_of_taking_back_leaves_all_or_nothing(
 def test_a_kill_at_any_statement_of_taking_back_leaves_all_or_nothing(
     trials: Any, whole: Path, work: Callable[[Wire], None]
 ) -> None:
-    assert taken_back(trials, whole, work, 1) >= 40
+    kills = taken_back(trials, whole, work, 1)
+    print("trials:", kills)
+    assert kills >= 40
 
 
 # -- the n-th page that is written to a file -------------------------------------------------------
@@ -126,17 +131,16 @@ def written(trials: Any, whole: Path, pages: range, killed: bool) -> tuple[int, 
             if killed:
                 signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit * PAGE, limit * PAGE))
-            if killed:
+            try:
                 with trials.wire(path) as wire:
                     trials.ingest(wire)
-                return
-            with pytest.raises(StorageError), trials.wire(path) as wire:
-                trials.ingest(wire)
-            raise SystemExit
+            except StorageError:
+                os._exit(StorageError.exit_code)
 
+        fault = -signal.SIGXFSZ if killed else StorageError.exit_code
         code = trials.child(limited)
-        assert code in ((0, -signal.SIGXFSZ) if killed else (0, 9))
-        ended += code == (-signal.SIGXFSZ if killed else 9)
+        assert code in (0, fault)
+        ended += code == fault
         with trials.wire(path) as wire:
             progress += 0 < wire.writer.number("SELECT count(*) FROM documents")
             verdict = wire.verify()
@@ -149,6 +153,7 @@ def written(trials: Any, whole: Path, pages: range, killed: bool) -> tuple[int, 
 @pytest.mark.parametrize("killed", [True, False], ids=["killed", "full"])
 def test_a_fault_at_a_page_is_healed(trials: Any, whole: Path, killed: bool) -> None:
     ended, progress = written(trials, whole, range(1, 200, 29), killed)
+    print("trials:", ended)
     assert ended >= 4
     assert progress >= 1
 
@@ -157,6 +162,7 @@ def test_a_fault_at_a_page_is_healed(trials: Any, whole: Path, killed: bool) -> 
 @pytest.mark.parametrize("killed", [True, False], ids=["killed", "full"])
 def test_a_fault_at_any_page_is_healed(trials: Any, whole: Path, killed: bool) -> None:
     ended, progress = written(trials, whole, range(1, 200), killed)
+    print("trials:", ended)
     assert ended >= 100
     assert progress >= 10
 
@@ -221,7 +227,9 @@ def called(trials: Any, whole: Path, kind: str, step: int) -> int:
 def test_a_plugin_that_fails_at_a_call_costs_only_its_batch(
     trials: Any, whole: Path, kind: str
 ) -> None:
-    assert called(trials, whole, kind, 7) >= 3
+    failures = called(trials, whole, kind, 7)
+    print("trials:", failures)
+    assert failures >= 3
 
 
 @pytest.mark.long
@@ -229,7 +237,9 @@ def test_a_plugin_that_fails_at_a_call_costs_only_its_batch(
 def test_a_plugin_that_fails_at_any_call_costs_only_its_batch(
     trials: Any, whole: Path, kind: str
 ) -> None:
-    assert called(trials, whole, kind, 1) >= 20
+    failures = called(trials, whole, kind, 1)
+    print("trials:", failures)
+    assert failures >= 20
 
 
 # -- one byte of the file is another -------------------------------------------------------------------
@@ -284,6 +294,10 @@ def test_a_changed_byte_is_noticed_or_does_not_matter(trials: Any, whole: Path) 
 
 
 @pytest.mark.long
-def test_ten_thousand_changed_bytes_are_noticed_or_do_not_matter(trials: Any, whole: Path) -> None:
-    noticed, equal = flipped(trials, whole, range(17, 10_000 * 9973, 9973))
-    assert noticed + equal == 10_000
+@pytest.mark.parametrize("part", range(5))
+def test_two_thousand_more_changed_bytes_are_noticed_or_do_not_matter(
+    trials: Any, whole: Path, part: int
+) -> None:
+    first = 101 + part * 2_000 * 9973
+    noticed, equal = flipped(trials, whole, range(first, first + 2_000 * 9973, 9973))
+    assert noticed + equal == 2_000
