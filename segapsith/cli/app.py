@@ -19,6 +19,7 @@ from segapsith.cli import (
     feeding,
     ingesting,
     keeping,
+    reproducing,
     showing,
 )
 from segapsith.cli.output import say
@@ -35,7 +36,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for _room in (ingesting, feeding, browsing, checking, clustering, keeping, configuring, showing):
+for _room in (
+    *(ingesting, feeding, browsing, checking, clustering),
+    *(keeping, configuring, showing, reproducing),
+):
     _room.add_to(app)
 
 GLOBAL_WITH_VALUE = ("--store", "--config", "--wait")
