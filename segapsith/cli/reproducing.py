@@ -31,6 +31,14 @@ def reproduce(
         bool, typer.Option("--quick", help="A part of the data, for a first look.")
     ] = False,
     seed: Annotated[int, typer.Option("--seed", help="Of what is random.")] = 0,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            "--results",
+            metavar="FILE",
+            help="Keep figures there as they come, and go on from what is there.",
+        ),
+    ] = None,
     as_json: CommandJson = False,
     quiet: CommandQuiet = False,
 ) -> None:
@@ -53,7 +61,7 @@ def reproduce(
         raise UsageError("name the folder of the data sets with --data or SEGAPSITH_DATA")
     progress = Progress(not quiet and not as_json)
     try:
-        found = computed(name, folder, Options(quick, seed, progress.update))
+        found = computed(name, folder, Options(quick, seed, progress.update, results))
     finally:
         progress.end()
     if as_json:

@@ -32,6 +32,8 @@ class Options:
     seed: int = 0
     tell: Callable[[str], None] = _silent
     """Hears what is being done."""
+    results: Path | None = None
+    """JSON lines in which figures are kept as they come, so that a table can be gone on with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,52 @@ class Reproduction:
 
 TABLES: dict[str, Reproduction] = {}
 """Every table, by the name that the command knows."""
+
+
+TABLES |= {
+    "chi-sim-2": Reproduction(
+        "χ-Sim, precision with words by mutual information", "chi_sim:table", ("20ng",),
+        {"words": "information"},
+    ),
+    "chi-sim-3": Reproduction(
+        "χ-Sim, precision with words by k-medoids", "chi_sim:table", ("20ng",),
+        {"words": "medoids"},
+    ),
+    "chi-sim-figure-2": Reproduction(
+        "χ-Sim, precision against p and k", "chi_sim:figure", ("20ng",)
+    ),
+    "gvsm-2": Reproduction(
+        "GVSM models, complete and average linkage", "gvsm:models", (),
+        {"algorithms": ("complete", "average"), "number": 2},
+    ),
+    "gvsm-3": Reproduction(
+        "GVSM models, spherical k-means", "gvsm:models", (),
+        {"algorithms": ("spherical",), "number": 3},
+    ),
+    "gvsm-4": Reproduction("GVSM models, paired t-tests", "gvsm:tests"),
+    "gvsm-5": Reproduction(
+        "hybrid models, spherical k-means", "gvsm:hybrids", (),
+        {"algorithm": "spherical", "number": 5},
+    ),
+    "gvsm-6": Reproduction(
+        "hybrid models, complete linkage", "gvsm:hybrids", (),
+        {"algorithm": "complete", "number": 6},
+    ),
+    "gvsm-7": Reproduction(
+        "hybrid models, average linkage", "gvsm:hybrids", (),
+        {"algorithm": "average", "number": 7},
+    ),
+    "gvsm-8": Reproduction("GVSM COV from sampled rows", "gvsm:sampling"),
+    "mvsim-2": Reproduction(
+        "MVSim and others on two views, precision", "mvsim:views", (),
+        {"score": "micro_precision", "number": 2},
+    ),
+    "mvsim-3": Reproduction(
+        "MVSim and others on two views, entropy", "mvsim:views", (),
+        {"score": "entropy_nats", "number": 3},
+    ),
+    "mvsim-4": Reproduction("MVSim on split matrices", "mvsim:splitting", ("20ng",)),
+}  # fmt: skip
 
 
 def reproduce(name: str, data: Path, options: Options | None = None) -> Table:
