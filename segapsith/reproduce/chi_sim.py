@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -215,17 +216,26 @@ def _headers(folder: Path) -> dict[str, str]:
         }
 
 
+_RUN = re.compile(r"[a-z]{2,}")
+
+
 def _forms(texts: list[str]) -> Iterator[list[str]]:
-    """The words of each text in lower case, stop words left out, inflected as they stand."""
+    """Runs of letters in lower case, inflected as they stand, stop words left out.
+
+    Addresses and names of groups fall into their parts, which is what makes headers tell.
+    """
+    runs = [_RUN.findall(text.lower()) for text in texts]
+    known = _content(sorted({form for forms in runs for form in forms}))
+    return ([form for form in forms if form in known] for forms in runs)
+
+
+def _content(forms: list[str]) -> set[str]:
+    """Those of the words that are no stop words."""
     annotator = plugins().make("annotator", "simplemma", {})
-    documents = [Document(uid=str(i), body=text, lang="en") for i, text in enumerate(texts)]
-    for found in annotator.annotate(documents, Lexicon()):
-        text = found.document.text
-        yield [
-            text[start:end].lower()
-            for (start, end), content in zip(found.spans.tolist(), found.content, strict=True)
-            if content
-        ]
+    document = Document(uid="words", body="\n".join(forms), lang="en")
+    (found,) = annotator.annotate([document], Lexicon())
+    spans = zip(found.spans.tolist(), found.content, strict=True)
+    return {document.text[start:end] for (start, end), content in spans if content}
 
 
 _counted: dict[tuple[Path, str, int, str], tuple[Rows, list[str]]] = {}
