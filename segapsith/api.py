@@ -133,6 +133,12 @@ class Wire:
         measure = (
             None if name == "eq7" else self.catalogue.make("similarity", name, own.get("placement"))
         )
+        if getattr(measure, "learned_rows_only", False):
+            raise ConfigurationError(
+                f"placement {name!r} compares only rows that it has learned, and each unit is new;"
+                " take eq7, cosine, chi-sim, gvsm-cov or lsa, and keep it for"
+                f" `segapsith cluster --similarity {name}`"
+            )
         annotator = self._annotator(own.get("annotator") or {})
         return Learning(
             annotator=annotator,

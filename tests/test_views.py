@@ -133,3 +133,14 @@ def test_what_cannot_be_done_is_said(store: Path, capsys: pytest.CaptureFixture[
     assert "nothing for the view keywords" in capsys.readouterr().err
     assert clustered(store, "--similarity", "mvsim", "--views", "words,label") == 2
     assert run(["cluster", "x.npz", "--similarity", "mvsim", "--views", "words"]) == 2
+
+
+def test_units_are_not_placed_by_a_measure_that_refuses_new_rows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = tmp_path / "a.txt"
+    text.write_text("The river rose in the night.")
+    for name in ("mvsim", "snos", "ctk"):
+        given = ["ingest", str(text), "--store", str(tmp_path / "s.db"), "--placement", name]
+        assert run(given) == 78
+        assert "each unit is new" in capsys.readouterr().err

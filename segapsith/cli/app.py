@@ -22,6 +22,7 @@ from segapsith.cli import (
     logs,
     networking,
     nights,
+    reproducing,
     showing,
 )
 from segapsith.cli.output import say
@@ -49,6 +50,7 @@ for _room in (
     keeping,
     configuring,
     showing,
+    reproducing,
 ):
     _room.add_to(app)
 
