@@ -17,7 +17,7 @@ from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from segapsith import clustering, validation
+from segapsith import clustering, lineage, validation
 from segapsith.arrays import Labels, Rows
 from segapsith.catalogue import OWN_PACKAGE, Catalogue, load_plugins
 from segapsith.contracts import Annotator
@@ -137,7 +137,9 @@ class Wire:
             language=language_of(str(values["lang"])),
             learns_terms=bool(values["learn_terms"]),
             given_terms=_user_terms(str(values["terms"]), annotator),
-            window=_window(values["window"]),
+            window=_at_least_0("window", values["window"]),
+            retire_after=_at_least_0("retire_after", values["retire_after"]),
+            retire_below=_at_least_0("retire_below", values["retire_below"]),
         )
 
     def _annotator(self, settings: Mapping[str, Any]) -> Annotator:
@@ -212,6 +214,83 @@ class Wire:
     def undo(self, run: int | None = None) -> dict[str, Any]:
         """Takes the last run back."""
         return self.engine.undo(run, self.versions())
+
+    # -- the life of domains ---------------------------------------------------------------
+
+    def change(self, command: str, *changes: lineage.Change, **noted: Any) -> list[dict[str, Any]]:
+        """Does something to domains in one run of its own; `noted` goes into the run log."""
+        return self.engine.change(changes, Plan(command, noted, self.versions()))
+
+    def rename(self, domain: int, label: str) -> dict[str, Any]:
+        """Gives a domain a name that stays; an empty one lets its best words name it again."""
+        change = lineage.Rename(domain, label)
+        return self.change("rename", change, domain=domain, label=label)[0]
+
+    def merge(self, domains: Iterable[int], into: int | None = None) -> dict[str, Any]:
+        """Makes one domain of several: the oldest of them unless another is chosen."""
+        numbers = tuple(domains)
+        return self.change("merge", lineage.Merge(numbers, into), domains=numbers, into=into)[0]
+
+    def split(
+        self,
+        domain: int,
+        units: Iterable[int] | None = None,
+        *,
+        parts: int = 2,
+        clusterer: str = "entropy-kmeans",
+        similarity: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+        seed: int = 0,
+    ) -> dict[str, Any]:
+        """Makes several domains of one: the given units apart, or as a clusterer parts them."""
+        members = self.read(lambda store: browse.learned_units(store, domain=domain))
+        if units is not None:
+            apart = frozenset(units)
+            rest = tuple(u for u in members.units.tolist() if u not in apart)
+            groups: tuple[tuple[int, ...], ...] = (tuple(sorted(apart)), rest)
+        else:
+            labels = self._parted(members.counts, parts, clusterer, similarity, settings, seed)
+            groups = tuple(
+                tuple(members.units[labels == label].tolist()) for label in np.unique(labels)
+            )
+        noted = {"parts": parts, "clusterer": None if units is not None else clusterer}
+        return self.change("split", lineage.Split(domain, groups), domain=domain, **noted)[0]
+
+    def _parted(
+        self,
+        rows: Rows,
+        parts: int,
+        clusterer: str,
+        similarity: str | None,
+        settings: Mapping[str, Any] | None,
+        seed: int,
+    ) -> Labels:
+        chosen = {"seed": seed, **(settings or {})}
+        for_measure, for_clusterer = self._sorted_settings(similarity, clusterer, chosen)
+        if "k" in self.catalogue.settings("clusterer", clusterer):
+            for_clusterer["k"] = max(1, min(parts, rows.shape[0]))
+        grouping = self.catalogue.make("clusterer", clusterer, for_clusterer)
+        measure = similarity and self.catalogue.make("similarity", similarity, for_measure)
+        if rows.shape[0] == 0:
+            return np.zeros(0, dtype=np.int64)
+        weighted = clustering.weighted(rows, None, similarity)
+        return clustering.cluster(weighted, measure or None, grouping)
+
+    def retire(self, domains: Iterable[int]) -> dict[str, Any]:
+        """Closes domains: they keep their units and words and take no more."""
+        numbers = tuple(domains)
+        return self.change("retire", lineage.Retire(numbers), domains=numbers)[0]
+
+    def reopen(self, domains: Iterable[int]) -> dict[str, Any]:
+        """Lets retired domains take units again."""
+        numbers = tuple(domains)
+        return self.change("reopen", lineage.Retire(numbers, back=True), domains=numbers)[0]
+
+    def lock(self, domains: Iterable[int], locked: bool = True) -> dict[str, Any]:
+        """Keeps domains from being merged, split or retired, or permits it again."""
+        numbers = tuple(domains)
+        command = "lock" if locked else "unlock"
+        return self.change(command, lineage.Lock(numbers, locked), domains=numbers)[0]
 
     # -- reading ---------------------------------------------------------------------------
 
@@ -492,10 +571,10 @@ def _user_terms(path: str, annotator: Annotator) -> dict[str, set[tuple[str, ...
     return given_terms(annotator.annotate(phrases, Lexicon()))
 
 
-def _window(size: int) -> int:
-    if size < 0:
-        raise SettingError(f"window={size} should be >= 0")
-    return size
+def _at_least_0(name: str, value: int) -> int:
+    if value < 0:
+        raise SettingError(f"{name}={value} should be >= 0")
+    return value
 
 
 def _by_taker(

@@ -134,8 +134,9 @@ class DomainIndex:
         return 0 < domain < self._n_domains and bool(self.n_units[domain] > 0)
 
     def __iter__(self) -> Iterator[int]:
-        """The domains that have units, in order."""
-        return (int(d) for d in np.flatnonzero(self.n_units[: self._n_domains]))
+        """The domains that have units and take more, in order."""
+        known = slice(self._n_domains)
+        return (int(d) for d in np.flatnonzero((self.n_units[known] > 0) & self._open[known]))
 
     def words(self, domain: int) -> DomainWords:
         """The sums of a domain."""
@@ -328,6 +329,42 @@ class DomainIndex:
 
     def reopen(self, domain: int) -> None:
         self._open[domain] = True
+
+    def pour(self, source: int, target: int) -> None:
+        """Moves everything from one domain into another; the source is empty then."""
+        sums = self.words(source)
+        self.drop(source)
+        self._make_room(target, Bag(sums.words, sums.words, sums.words))
+        _add(
+            target,
+            1,
+            sums.words,
+            sums.occurrences,
+            sums.weights,
+            self._start,
+            self._length,
+            self._pool_words,
+            self._pool,
+            self._post_start,
+            self._post_length,
+            self._postings,
+        )
+        self.n_units[target] += sums.n_units
+        self._retotal(target)
+
+    def drop(self, domain: int) -> None:
+        """Takes a domain out of memory; its number stays taken and `restore` brings it back."""
+        _leave(
+            domain,
+            self._start,
+            self._length,
+            self._pool_words,
+            self._post_start,
+            self._post_length,
+            self._postings,
+        )
+        self.n_units[domain] = 0
+        self._retotal(domain)
 
     def restore(self, domain: int, sums: DomainWords, is_open: bool = True) -> None:
         """Takes back a domain that was kept."""
@@ -611,6 +648,29 @@ def _enter(
         postings[p, 1] = i
         post_length[word] += 1
     length[domain] = len(words)
+
+
+@kernel
+def _leave(
+    domain: int,
+    start: Array,
+    length: Array,
+    pool_words: Array,
+    post_start: Array,
+    post_length: Array,
+    postings: Array,
+) -> None:
+    """Takes a whole domain out of the postings of its words; the last posting fills the gap."""
+    for at in range(start[domain], start[domain] + length[domain]):
+        word = pool_words[at]
+        last = post_start[word] + post_length[word] - 1
+        for p in range(post_start[word], last + 1):
+            if postings[p, 0] == domain:
+                postings[p, 0] = postings[last, 0]
+                postings[p, 1] = postings[last, 1]
+                post_length[word] -= 1
+                break
+    length[domain] = 0
 
 
 @kernel

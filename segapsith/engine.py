@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith import clock, copies, identity, limits
+from segapsith import clock, copies, identity, limits, lineage
 from segapsith.arrays import Compare, Matrix, Rows, State
 from segapsith.contracts import Annotator
 from segapsith.contributions import Contributions
@@ -30,6 +30,7 @@ from segapsith.records import (
     DocumentRecord,
     DomainRecord,
     EpochRecord,
+    Event,
     FeedState,
     UnitRecord,
     VersionRecord,
@@ -48,7 +49,11 @@ class Keeper(Protocol):
     def facts(self) -> dict[str, Any]: ...
     def words(self) -> Iterator[tuple[int, str, str, int, int]]: ...
     def languages(self) -> dict[str, tuple[int, int]]: ...
-    def domains(self) -> Iterator[DomainRecord]: ...
+    def domains(
+        self, where: str = "1", parameters: Sequence[Any] = ()
+    ) -> Iterator[DomainRecord]: ...
+    def events_of(self, run: int) -> list[Event]: ...
+    def units_where(self, where: str, parameters: Sequence[Any] = ()) -> Iterator[UnitRecord]: ...
     def frozen_arrays(self, name: str) -> EpochRecord | None: ...
     def document(self, uid: str) -> DocumentRecord | None: ...
     def document_by_id(self, number: int) -> DocumentRecord | None: ...
@@ -126,6 +131,10 @@ class Learning:
     """Multi-word terms that a user knows, as sequences of lemmas by language."""
     window: int = copies.WINDOW
     """Stories, by ordinal, that a text may repeat; 0 recognises equal texts only."""
+    retire_after: int = 0
+    """Stories that a small domain may stay quiet for before it is retired; 0: for ever."""
+    retire_below: int = 15
+    """Units below which a domain is small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,8 +213,8 @@ class Engine:
             value = facts.get(f"counter_{name}", getattr(knowledge.counters, name))
             setattr(knowledge.counters, name, int(value))
         self._rows = {}
-        for row in store.domains():
-            knowledge.domains.restore(row.id, row.sums, row.status == "open")
+        for row in store.domains("status = 'open' AND units > 0"):
+            knowledge.domains.restore(row.id, row.sums)
             self._rows[row.id] = row
         knowledge.domains.skip_to(int(facts.get("next_domain", 1)))
         knowledge.term_counts = store.term_counts()
@@ -232,7 +241,11 @@ class Engine:
 
     def _contributions(self, batch: Batch) -> Contributions:
         knowledge = self.knowledge  # loads the rows too
-        return Contributions(knowledge, self._rows, batch, self._compare)
+        return Contributions(knowledge, self._rows, batch, self._compare, self._asleep)
+
+    def _asleep(self, domain: int) -> DomainRecord:
+        """A domain that is not in memory: closed, or without units."""
+        return next(self._store.domains("id = ?", [domain]))
 
     # -- ingest ----------------------------------------------------------------------------
 
@@ -360,7 +373,7 @@ class Engine:
                     self._withdraw(displaced, batch, contributions)
             batch.documents.update((record.id, record) for record in arrival.displaced)
             if arrival.record.counts:
-                contributions.learn(version, units)
+                contributions.learn(version, units, arrival.record.ordinal or 0)
                 summary.units += len(units)
                 summary.units_kept += sum(unit.kept for unit in units)
             else:
@@ -370,10 +383,14 @@ class Engine:
 
     def _tick(self, ordinal: int, batch: Batch, contributions: Contributions) -> None:
         contributions.tick(ordinal)
-        measure, knowledge = self._learning.measure, self.knowledge
+        learning, knowledge = self._learning, self.knowledge
+        lineage.retire_quiet(
+            batch, contributions, ordinal, learning.retire_after, learning.retire_below
+        )
+        measure = learning.measure
         if measure is not None:
             measure.learn(knowledge.domains.rows(knowledge.domains, len(knowledge.vocabulary)))
-            name = self._learning.measure_name
+            name = learning.measure_name
             batch.epochs[name] = EpochRecord(
                 knowledge.counters.epoch, ordinal, name, measure.state()
             )
@@ -570,11 +587,17 @@ class Engine:
             past = self._store.past_assignments(target)
             for before in restored:
                 self._revert(before, target, past, batch, contributions)
+            moved = lineage.take_back(self._store, target, batch, contributions)
             batch.ended.clear()
             for unit in [u for u in batch.units.values() if u.document in gone]:
                 del batch.units[unit.id]
             contributions.close()
-            batch.counts = {"run": target, "documents": len(removed), "restored": len(restored)}
+            batch.counts = {
+                "run": target,
+                "documents": len(removed),
+                "restored": len(restored),
+                "moved": moved,
+            }
             self._store.save(batch)
         except BaseException:
             self._loaded = None
@@ -582,6 +605,25 @@ class Engine:
         self._loaded = None  # the window has lost stories
         self._store.finish_run(number, "done")
         return dict(batch.counts)
+
+    def change(self, changes: Sequence[lineage.Change], plan: Plan) -> list[dict[str, Any]]:
+        """Does something to domains, all of it in one run or nothing; says what was done."""
+        for change in changes:
+            change.check(self._store)
+        run = self._store.begin_run(plan.command, settings=plan.settings, versions=plan.versions)
+        batch = Batch(run=run)
+        try:
+            contributions = self._contributions(batch)
+            done = [change.apply(self._store, batch, contributions) for change in changes]
+            contributions.close()
+            batch.counts = done[0] if len(done) == 1 else {"changes": len(done)}
+            self._store.save(batch)
+        except BaseException:
+            self._loaded = None
+            self._store.finish_run(run, "failed")
+            raise
+        self._store.finish_run(run, "done")
+        return [{"run": run, **result} for result in done]
 
     def _undo_target(self, run: int | None) -> int:
         last = self._store.undoable()

@@ -141,8 +141,8 @@ def domains(
     with store.frozen():
         names, spans = _Words(store), _spans(store)
         found: list[dict[str, Any]] = []
-        for number, label, language, n_units in store.rows(
-            f"SELECT id, label, lang, units FROM domains WHERE {' AND '.join(chosen)}"
+        for number, label, language, n_units, state, locked in store.rows(
+            f"SELECT id, label, lang, units, status, locked FROM domains WHERE {' AND '.join(chosen)}"
             " ORDER BY units DESC, id",
             [*parameters, *values],
         ):
@@ -158,6 +158,8 @@ def domains(
                     "id": number,
                     "label": label,
                     "lang": language,
+                    "status": state,
+                    "locked": bool(locked),
                     "units": n_units,
                     "documents": n_documents,
                     "first": first,
@@ -188,7 +190,9 @@ def domain(store: Store, number: int, *, top: int | None = 40, near: int = 8) ->
             "SELECT label, lang, units, words, status FROM domains WHERE id = ?", [number]
         )
         if found is None or found[2] == 0:
-            raise MissingInputError(f"there is no domain {number}; `segapsith domains` lists them")
+            raise MissingInputError(
+                f"there is no domain {number}{_fate(store, number)}; `segapsith domains` lists them"
+            )
         label, lang, n_units, blob, state = found
         sums = arrays.domain_from(blob, n_units)
         members = list(
@@ -226,6 +230,21 @@ def domain(store: Store, number: int, *, top: int | None = 40, near: int = 8) ->
             ],
             "near": _near(store, number, lang, sums, near),
         }
+
+
+def _fate(store: Store, number: int) -> str:
+    """What became of a domain that has no units any more."""
+    found = store.row(
+        "SELECT e.kind, e.detail, e.run FROM events e JOIN runs r ON r.id = e.run"
+        " WHERE e.domain = ? AND e.kind IN ('merged', 'split') AND r.status <> 'undone'"
+        " ORDER BY e.id DESC LIMIT 1",
+        [number],
+    )
+    if found is None:
+        return ""
+    into = json.loads(found[1])["into"]
+    numbers = ", ".join(map(str, into if isinstance(into, list) else [into]))
+    return f" any more: it was {found[0]} into {numbers} by run {found[2]}"
 
 
 def _near(
@@ -376,7 +395,7 @@ def units(store: Store) -> Iterator[dict[str, Any]]:
         }
 
 
-def learned_units(store: Store, lang: str | None = None) -> LearnedUnits:
+def learned_units(store: Store, lang: str | None = None, domain: int | None = None) -> LearnedUnits:
     """The units that are in a domain, as matrices of counts and weights."""
     ids, labels, bags = [], [], []
     question = (
@@ -386,6 +405,8 @@ def learned_units(store: Store, lang: str | None = None) -> LearnedUnits:
     parameters: list[Any] = []
     if lang is not None:
         question, parameters = f"{question} WHERE m.lang = ?", [lang]
+    elif domain is not None:
+        question, parameters = f"{question} WHERE a.domain = ?", [domain]
     for unit, found, blob in store.rows(f"{question} ORDER BY u.id", parameters):
         ids.append(unit)
         labels.append(found)
