@@ -163,6 +163,32 @@ class DomainIndex:
         order = np.lexsort((sums.words, -sums.occurrences, -numerators))
         return sums.words[order], weights[order], sums.occurrences[order]
 
+    def profile(self, domain: int) -> tuple[NDArray[np.int32], Ints, Ints, NDArray[np.bool_]]:
+        """The words of a domain, their weights times `SCALE` and units, occurrences, and which
+        weigh enough to be compared."""
+        sums = self.words(domain)
+        numerators = self._numerators(sums)
+        return sums.words, numerators, sums.occurrences, numerators >= self._floor * sums.n_units
+
+    def nearest(
+        self, bag: Bag, most: int, compare: Compare | None = None, n_words: int = 0
+    ) -> list[tuple[int, float]]:
+        """The nearest open domains with their scores, best first, ties to the older.
+
+        By eq. 7, or by any measure that is given, as in `place`.
+        """
+        touched = np.sort(self._touched[: self._touch(bag)])
+        scores = self._eq7(bag, touched)
+        self._sums[touched] = 0
+        if compare is not None and len(touched):
+            unit = csr_array(
+                (bag.weights / float(SCALE), bag.words, np.array([0, len(bag.words)])),
+                shape=(1, n_words),
+            )
+            scores = compare(unit, self.rows(touched.tolist(), n_words))[0]
+        ranked = np.lexsort((touched, -scores))[:most]
+        return [(int(touched[i]), float(scores[i])) for i in ranked]
+
     def _numerators(self, sums: DomainWords) -> Ints:
         if self.settings.domain_weight == "mean-unit-weight":
             return sums.weights

@@ -19,8 +19,9 @@ from segapsith import clock, copies, identity, limits, lineage
 from segapsith.arrays import Compare, Matrix, Rows, State
 from segapsith.contracts import Annotator
 from segapsith.contributions import Contributions
-from segapsith.domains import DomainIndex, PlacementSettings
+from segapsith.domains import Bag, DomainIndex, PlacementSettings
 from segapsith.errors import MissingInputError, SettingError, UsageError
+from segapsith.explanation import nearness
 from segapsith.knowledge import Counters, Frozen, Knowledge
 from segapsith.model import Annotation, Document, Network, Reject, Unit
 from segapsith.reception import Arrival, Reception, sound
@@ -178,6 +179,7 @@ class Engine:
         self._loaded: Knowledge | None = None
         self._rows: dict[int, DomainRecord] = {}
         self._window: copies.Window | None = None
+        self._reads = ""
 
     # -- knowledge -------------------------------------------------------------------------
 
@@ -188,7 +190,8 @@ class Engine:
             self._loaded = self._load()
         return self._loaded
 
-    def _load(self) -> Knowledge:
+    def _load(self, lang: str | None = None) -> Knowledge:
+        """The knowledge; for one language alone it is enough to read with, not to learn."""
         store, learning = self._store, self._learning
         knowledge = Knowledge(
             DomainIndex(learning.placement),
@@ -213,11 +216,13 @@ class Engine:
             value = facts.get(f"counter_{name}", getattr(knowledge.counters, name))
             setattr(knowledge.counters, name, int(value))
         self._rows = {}
-        for row in store.domains("status = 'open' AND units > 0"):
+        chosen, values = ("", []) if lang is None else (" AND lang = ?", [lang])
+        for row in store.domains(f"status = 'open' AND units > 0{chosen}", values):
             knowledge.domains.restore(row.id, row.sums)
             self._rows[row.id] = row
         knowledge.domains.skip_to(int(facts.get("next_domain", 1)))
-        knowledge.term_counts = store.term_counts()
+        if lang is None:
+            knowledge.term_counts = store.term_counts()
         knowledge.terms = store.terms()
         knowledge.read_with_terms()
         frozen = store.frozen_arrays("frequencies")
@@ -227,7 +232,7 @@ class Engine:
             state = store.frozen_arrays(learning.measure_name)
             if state is not None:
                 learning.measure.restore(state.arrays)
-        self._window = copies.Window(learning.window) if learning.window else None
+        self._window = copies.Window(learning.window) if learning.window and not lang else None
         if self._window is not None:
             oldest = knowledge.counters.ordinal - learning.window
             for document, ordinal, blob in store.signatures(oldest):
@@ -294,6 +299,56 @@ class Engine:
             self._loaded = None
         summary.seconds = round(time.monotonic() - began, 3)
         return summary
+
+    def classify(self, document: Document, top: int = 3) -> dict[str, Any]:
+        """Which domains a text belongs to, unit by unit; nothing is learned.
+
+        An engine that has classified is not to be learned with: it knows one language, and words
+        that the store does not have.
+        """
+        checked = sound(document)
+        if isinstance(checked, Reject):
+            raise UsageError(f"this cannot be classified: {checked.reason}")
+        document = checked
+        lang = self._learning.language(document)
+        if self._loaded is None or self._reads != lang:
+            self._loaded, self._reads = self._load(lang), lang
+        knowledge = self._loaded
+        (annotation,) = self._learning.annotator.annotate(
+            [replace(document, lang=lang)], knowledge.lexicon
+        )
+        words, _, cuts = self._segmented(lang, annotation)
+        units = []
+        for unit, first, last in cuts:
+            bag = knowledge.bag(lang, words[first:last])
+            near = knowledge.domains.nearest(bag, top, self._compare, len(knowledge.vocabulary))
+            units.append(
+                {
+                    "start": unit.start,
+                    "end": unit.end,
+                    "cohesion": float(unit.cohesion),
+                    "kept": unit.kept and last > first,
+                    "words": {
+                        knowledge.vocabulary.word(int(w)): int(c)
+                        for w, c in zip(bag.words, bag.counts, strict=True)
+                    },
+                    "domains": [self._near(bag, domain, score) for domain, score in near],
+                }
+            )
+        return {"lang": lang, "threshold": self._learning.placement.threshold, "units": units}
+
+    def _near(self, bag: Bag, domain: int, score: float) -> dict[str, Any]:
+        """A domain that a unit is near to, and the words that speak for it."""
+        knowledge = self.knowledge
+        found = nearness(knowledge.domains, domain, bag).as_json(knowledge.vocabulary.word)
+        return {
+            "id": domain,
+            "label": self._rows[domain].label,
+            "topic": None,
+            **found,
+            "score": round(score, 6),
+            "joins": score >= self._learning.placement.threshold,
+        }
 
     def _open_run(self, plan: Plan) -> tuple[RunSummary, int]:
         found = self._store.unfinished(plan.command, plan.input_key) if plan.input_key else None

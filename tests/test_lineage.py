@@ -314,17 +314,15 @@ class Life(RuleBasedStateMachine):
         chosen = {"threshold": 0.5, "retire_after": 12, "retire_below": 2}
         self.wire = Wire(":memory:", resolve(chosen, environment={}))
         self.next = 0
-        self.past: list[tuple[str, list[dict[str, Any]]]] = []
+        self.past: list[tuple[int, str, list[dict[str, Any]]]] = []
         self.forgotten = False
         self.wire.learn(bags(0, 6))
         self.next = 6
-        self.past = [self.state()]
-
-    def state(self) -> tuple[str, list[dict[str, Any]]]:
-        return digest(self.wire), self.wire.domains()
+        self.remember()
 
     def remember(self) -> None:
-        self.past.append(self.state())
+        last = self.wire.runs(limit=1)[0]["id"]
+        self.past.append((last, digest(self.wire), self.wire.domains()))
 
     def pick(self, data: st.DataObject, **wanted: Any) -> list[int]:
         rows = [d for d in self.wire.domains() if all(d[k] == v for k, v in wanted.items())]
@@ -388,7 +386,13 @@ class Life(RuleBasedStateMachine):
     def undo(self) -> None:
         self.wire.undo()
         self.past.pop()
-        assert self.state() == self.past[-1]
+        assert (digest(self.wire), self.wire.domains()) == self.past[-1][1:]
+
+    @precondition(lambda self: not self.forgotten and self.past)
+    @rule(data=st.data())
+    def look_back(self, data: st.DataObject) -> None:
+        run, _, recorded = data.draw(st.sampled_from(self.past))
+        assert self.wire.domains(as_of=run) == recorded
 
     @precondition(lambda self: self.forgotten)
     @rule()

@@ -16,10 +16,12 @@ from segapsith.cli import (
     checking,
     clustering,
     configuring,
+    explaining,
     feeding,
     ingesting,
     keeping,
     showing,
+    tuning,
 )
 from segapsith.cli.output import say
 from segapsith.errors import SegapsithError
@@ -35,7 +37,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for _room in (ingesting, feeding, browsing, checking, clustering, keeping, configuring, showing):
+for _room in (
+    *(ingesting, feeding, browsing, explaining, checking, clustering, tuning, keeping),
+    *(configuring, showing),
+):
     _room.add_to(app)
 
 GLOBAL_WITH_VALUE = ("--store", "--config", "--wait")
