@@ -9,7 +9,7 @@ import os
 import platform
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from importlib.metadata import version as version_of
 from pathlib import Path
 from types import TracebackType
@@ -17,11 +17,11 @@ from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from segapsith import clustering, validation
+from segapsith import clustering, lineage, tuning, validation
 from segapsith.arrays import Labels, Rows, Views
 from segapsith.catalogue import OWN_PACKAGE, Catalogue, load_plugins
 from segapsith.contracts import Annotator
-from segapsith.domains import PlacementSettings
+from segapsith.domains import DomainIndex, PlacementSettings
 from segapsith.engine import Engine, Learning, Plan, RunSummary
 from segapsith.errors import ConfigurationError, SettingError, UsageError, did_you_mean
 from segapsith.language import KNOWN, language_of
@@ -37,6 +37,7 @@ from segapsith.terms import given_terms
 from segapsith.validation import LearnedUnits
 from segapsith.views import make_views
 from segapsith_store import Store, browse, networks
+from segapsith_store.explain import explain
 from segapsith_store.verify import Verdict, verify
 
 __all__ = ["Delivery", "Segment", "Wire", "clusterer", "open", "segment", "similarity"]
@@ -121,14 +122,7 @@ class Wire:
         """The chosen plugins, made with their settings."""
         values = self.settings
         own = self._plugin_settings()
-        placement = {
-            f.name: values[f.name] for f in fields(PlacementSettings) if f.name in values.values
-        }
-        placement |= own.pop("engine")
-        try:
-            placing = PlacementSettings(**placement)
-        except (TypeError, ValueError) as error:
-            raise SettingError(f"placement: {error}") from error
+        placing = self.placing(own.pop("engine"))
         name = str(values["placement"])
         measure = (
             None if name == "eq7" else self.catalogue.make("similarity", name, own.get("placement"))
@@ -153,8 +147,21 @@ class Wire:
             learns_terms=bool(values["learn_terms"]),
             given_terms=_user_terms(str(values["terms"]), annotator),
             network=_network_settings(values),
-            window=_window(values["window"]),
+            window=_at_least_0("window", values["window"]),
+            retire_after=_at_least_0("retire_after", values["retire_after"]),
+            retire_below=_at_least_0("retire_below", values["retire_below"]),
         )
+
+    def placing(self, own: Mapping[str, Any] | None = None) -> PlacementSettings:
+        """How a unit finds its domain; `own` are settings that were given by `--set`."""
+        values = self.settings.values
+        chosen = {f.name: values[f.name] for f in fields(PlacementSettings) if f.name in values}
+        if own is None:
+            own = {n: v for n, v in self.settings.plugins.items() if n in chosen}
+        try:
+            return PlacementSettings(**{**chosen, **own})
+        except (TypeError, ValueError) as error:
+            raise SettingError(f"placement: {error}") from error
 
     def _annotator(self, settings: Mapping[str, Any]) -> Annotator:
         """The chosen annotator, in as many processes as were asked for."""
@@ -288,6 +295,83 @@ class Wire:
         """Takes the last run back."""
         return self.engine.undo(run, self.versions())
 
+    # -- the life of domains ---------------------------------------------------------------
+
+    def change(self, command: str, *changes: lineage.Change, **noted: Any) -> list[dict[str, Any]]:
+        """Does something to domains in one run of its own; `noted` goes into the run log."""
+        return self.engine.change(changes, Plan(command, noted, self.versions()))
+
+    def rename(self, domain: int, label: str) -> dict[str, Any]:
+        """Gives a domain a name that stays; an empty one lets its best words name it again."""
+        change = lineage.Rename(domain, label)
+        return self.change("rename", change, domain=domain, label=label)[0]
+
+    def merge(self, domains: Iterable[int], into: int | None = None) -> dict[str, Any]:
+        """Makes one domain of several: the oldest of them unless another is chosen."""
+        numbers = tuple(domains)
+        return self.change("merge", lineage.Merge(numbers, into), domains=numbers, into=into)[0]
+
+    def split(
+        self,
+        domain: int,
+        units: Iterable[int] | None = None,
+        *,
+        parts: int = 2,
+        clusterer: str = "entropy-kmeans",
+        similarity: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+        seed: int = 0,
+    ) -> dict[str, Any]:
+        """Makes several domains of one: the given units apart, or as a clusterer parts them."""
+        members = self.read(lambda store: browse.learned_units(store, domain=domain))
+        if units is not None:
+            apart = frozenset(units)
+            rest = tuple(u for u in members.units.tolist() if u not in apart)
+            groups: tuple[tuple[int, ...], ...] = (tuple(sorted(apart)), rest)
+        else:
+            labels = self._parted(members.counts, parts, clusterer, similarity, settings, seed)
+            groups = tuple(
+                tuple(members.units[labels == label].tolist()) for label in np.unique(labels)
+            )
+        noted = {"parts": parts, "clusterer": None if units is not None else clusterer}
+        return self.change("split", lineage.Split(domain, groups), domain=domain, **noted)[0]
+
+    def _parted(
+        self,
+        rows: Rows,
+        parts: int,
+        clusterer: str,
+        similarity: str | None,
+        settings: Mapping[str, Any] | None,
+        seed: int,
+    ) -> Labels:
+        chosen = {"seed": seed, **(settings or {})}
+        for_measure, for_clusterer = self._sorted_settings(similarity, clusterer, chosen)
+        if "k" in self.catalogue.settings("clusterer", clusterer):
+            for_clusterer["k"] = max(1, min(parts, rows.shape[0]))
+        grouping = self.catalogue.make("clusterer", clusterer, for_clusterer)
+        measure = similarity and self.catalogue.make("similarity", similarity, for_measure)
+        if rows.shape[0] == 0:
+            return np.zeros(0, dtype=np.int64)
+        weighted = clustering.weighted(rows, None, similarity)
+        return clustering.cluster(weighted, measure or None, grouping)
+
+    def retire(self, domains: Iterable[int]) -> dict[str, Any]:
+        """Closes domains: they keep their units and words and take no more."""
+        numbers = tuple(domains)
+        return self.change("retire", lineage.Retire(numbers), domains=numbers)[0]
+
+    def reopen(self, domains: Iterable[int]) -> dict[str, Any]:
+        """Lets retired domains take units again."""
+        numbers = tuple(domains)
+        return self.change("reopen", lineage.Retire(numbers, back=True), domains=numbers)[0]
+
+    def lock(self, domains: Iterable[int], locked: bool = True) -> dict[str, Any]:
+        """Keeps domains from being merged, split or retired, or permits it again."""
+        numbers = tuple(domains)
+        command = "lock" if locked else "unlock"
+        return self.change(command, lineage.Lock(numbers, locked), domains=numbers)[0]
+
     # -- reading ---------------------------------------------------------------------------
 
     def _read(self) -> Store:
@@ -306,14 +390,91 @@ class Wire:
                 store.close()
 
     def domains(self, **choice: Any) -> list[dict[str, Any]]:
-        """Domains with their words, largest first: `min_units`, `top`, `since`, `limit`, `lang`."""
+        """Domains with their words, largest first: `min_units top since limit lang as_of`."""
         found: list[dict[str, Any]] = self.read(lambda store: browse.domains(store, **choice))
         return found
+
+    def forgotten_since(self, as_of: str | int) -> int:
+        """Documents that are missing from the domains as of a moment: they were forgotten since."""
+        return int(self.read(lambda store: browse.forgotten_since(store, as_of)))
 
     def show(self, domain: int, **choice: Any) -> dict[str, Any]:
         """One domain in full."""
         found: dict[str, Any] = self.read(lambda store: browse.domain(store, domain, **choice))
         return found
+
+    def explain(self, unit: int) -> dict[str, Any]:
+        """Why a unit is in its domain: shared words, the ratios of eq. 7, the runner-up."""
+        placing = self.placing()
+        found: dict[str, Any] = self.read(lambda store: explain(store, unit, placing))
+        return found
+
+    def classify(
+        self, text: str, *, title: str = "", top: int = 3, lang: str | None = None
+    ) -> dict[str, Any]:
+        """Which domains a text belongs to, unit by unit; nothing is learned or locked."""
+        learning = self.learning()
+        document = Document(title=title, body=text, lang=lang)
+        if lang is not None:
+            learning = replace(learning, language=language_of(lang))
+        found: dict[str, Any] = self.read(
+            lambda store: Engine(store, learning).classify(document, top)
+        )
+        return found
+
+    def tune(
+        self,
+        *,
+        target_new_rate: float | None = None,
+        target_singletons: float | None = None,
+        afresh: bool = False,
+        lang: str | None = None,
+        sample: int | None = 10_000,
+        watch: Callable[[tuning.Trial], None] | None = None,
+    ) -> dict[str, Any]:
+        """The threshold that is foreseen to reach a target on the next stretch of the stream.
+
+        The last `sample` units are replayed in memory, in their order, for several thresholds:
+        `curve`. The store is thought to go on as it is, or `afresh` to be learned anew.
+        """
+        if (target_new_rate is None) == (target_singletons is None):
+            raise UsageError("tune for one target: a rate of new domains, or a share of singletons")
+        if self.settings["placement"] != "eq7":
+            raise UsageError(f"tune replays eq7, and placement is {self.settings['placement']!r}")
+        aim, target = (
+            ("next_new_rate", target_new_rate)
+            if target_singletons is None
+            else ("next_singletons", target_singletons)
+        )
+        assert target is not None
+        world = self.read(lambda store: self._world(store, afresh, lang, sample))
+        best, trials = tuning.search(world, target, aim, watch)
+        return {
+            "target": {aim.removeprefix("next_"): target},
+            "threshold": best.threshold,
+            "foreseen": round(float(getattr(best, aim)), 6),
+            "present": self.placing().threshold,
+            "afresh": afresh,
+            "lang": lang,
+            "curve": [trial.as_json() for trial in trials],
+            "line": f"threshold = {best.threshold}",
+        }
+
+    def _world(
+        self, store: Store, afresh: bool, lang: str | None, sample: int | None
+    ) -> tuning.World:
+        """The stored stream, as it is tried with thresholds."""
+        placing, stream = self.placing(), browse.stream(store, lang, sample)
+        if afresh:
+            return tuning.Afresh(stream.bags, placing, stream.significance)
+        index = DomainIndex(placing)
+        if stream.significance is not None:
+            index.learn_significance(stream.significance)
+        chosen, values = ("", []) if lang is None else (" AND lang = ?", [lang])
+        for row in store.domains(f"status = 'open' AND units > 0{chosen}", values):
+            index.restore(row.id, row.sums)
+        places = [d if d in index else 0 for d in stream.domains]
+        return tuning.Onward(index, stream.bags, places, stream.n_units, stream.significance)
 
     def status(self) -> dict[str, Any]:
         """Counts, digest and last run."""
@@ -644,10 +805,10 @@ def _network_settings(values: Settings) -> NetworkSettings:
         raise SettingError(f"network: {error}") from error
 
 
-def _window(size: int) -> int:
-    if size < 0:
-        raise SettingError(f"window={size} should be >= 0")
-    return size
+def _at_least_0(name: str, value: int) -> int:
+    if value < 0:
+        raise SettingError(f"{name}={value} should be >= 0")
+    return value
 
 
 def _by_taker(

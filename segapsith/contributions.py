@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,10 +41,13 @@ class Contributions:
         rows: dict[int, DomainRecord],
         batch: Batch,
         compare: Compare | None = None,
+        asleep: Callable[[int], DomainRecord] | None = None,
     ) -> None:
+        """`rows` are the domains in memory; `asleep` fetches one of the others from the store."""
         self._knowledge = knowledge
         self._rows = rows
         self._batch = batch
+        self._asleep = asleep
         self._compare = compare
         self._first_new_word = len(knowledge.vocabulary)
         self._words: set[int] = set()
@@ -53,23 +58,24 @@ class Contributions:
         self.joined = 0
         self.created = 0
 
-    def learn(self, version: VersionRecord, units: list[UnitRecord]) -> None:
+    def learn(self, version: VersionRecord, units: list[UnitRecord], ordinal: int = 0) -> None:
         """Counts a text and places its units, one after the other."""
         self.count(version, units, 1)
         for unit in units:
-            self.place(version.lang, unit)
+            self.place(version.lang, unit, ordinal)
 
-    def place(self, lang: str, unit: UnitRecord) -> None:
-        """Puts a unit into the domain that is near enough, or founds one with it."""
+    def place(self, lang: str, unit: UnitRecord, ordinal: int = 0) -> None:
+        """Puts a unit into the domain that is near enough, or founds one with it.
+
+        `ordinal` is that of its story: the domain has grown then.
+        """
         if not unit.kept:
             self._batch.units[unit.id] = unit
             return
         domains = self._knowledge.domains
         found = domains.place(unit.bag, self._compare, len(self._knowledge.vocabulary))
         if found.domain is None:
-            domain = domains.create()
-            self._rows[domain] = _founded(domain, lang, self._batch.run, domains.words(domain))
-            self._batch.events.append(Event("created", domain))
+            domain = self.found(lang)
             self.created += 1
             assignment = Assignment(domain, 1.0, found.best, found.score, self._batch.run)
         else:
@@ -78,9 +84,22 @@ class Contributions:
                 found.domain, found.score, found.runner_up, found.runner_up_score, self._batch.run
             )
         self.enter(unit, assignment)
+        row = self._rows[assignment.domain]
+        if ordinal > row.grown:
+            self._rows[row.id] = replace(row, grown=ordinal)
+
+    def found(self, lang: str, **origin: Any) -> int:
+        """A new domain without units; `origin` goes into its lineage."""
+        domain = self._knowledge.domains.create()
+        sums = self._knowledge.domains.words(domain)
+        self._rows[domain] = _founded(domain, lang, self._batch.run, sums)
+        self._domains.add(domain)
+        self._batch.events.append(Event("created", domain, origin))
+        return domain
 
     def enter(self, unit: UnitRecord, assignment: Assignment) -> None:
         """Puts a unit into a given domain."""
+        self.row(assignment.domain)
         self._knowledge.domains.absorb(assignment.domain, unit.bag)
         self._domains.add(assignment.domain)
         self._batch.units[unit.id] = unit.assigned(assignment)
@@ -90,10 +109,53 @@ class Contributions:
         if unit.assignment is None:
             return
         domain = unit.assignment.domain
+        self.row(domain)
         self._knowledge.domains.absorb(domain, unit.bag, -1)
         self._domains.add(domain)
         if domain not in self._knowledge.domains:
             self._batch.events.append(Event("emptied", domain))
+
+    def move(self, unit: UnitRecord, domain: int) -> None:
+        """Notes that a unit is in another domain now; its sums are poured by the caller."""
+        assert unit.assignment is not None
+        self._batch.ended.setdefault(unit.id, unit.assignment)
+        moved = replace(unit.assignment, domain=domain, run=self._batch.run)
+        self._batch.units[unit.id] = unit.assigned(moved)
+
+    def pour(self, source: int, target: int) -> None:
+        """Moves the sums of one domain into another."""
+        self.row(source)
+        self.row(target)
+        self._knowledge.domains.pour(source, target)
+        self._domains.update((source, target))
+
+    def row(self, domain: int) -> DomainRecord:
+        """The row of a domain, which is fetched into memory if it was not there."""
+        if domain not in self._rows:
+            if self._asleep is None:
+                raise KeyError(f"domain {domain} is not in memory")
+            found = self._asleep(domain)
+            self._knowledge.domains.restore(domain, found.sums, found.status == "open")
+            self._rows[domain] = found
+        return self._rows[domain]
+
+    def n_units(self, domain: int) -> int:
+        """Units of a domain in memory, as it is now."""
+        return int(self._knowledge.domains.n_units[domain])
+
+    def rows(self) -> list[DomainRecord]:
+        """The rows of all domains in memory."""
+        return list(self._rows.values())
+
+    def describe(self, domain: int, **changed: Any) -> None:
+        """Changes the label, name, status or lock of a domain."""
+        row = replace(self.row(domain), **changed)
+        self._rows[domain] = row
+        self._domains.add(domain)
+        if row.status == "open":
+            self._knowledge.domains.reopen(domain)
+        else:
+            self._knowledge.domains.close(domain)
 
     def count(self, version: VersionRecord, units: Iterable[UnitRecord], sign: int) -> None:
         """Adds the words of a text and its units to the running counts, or takes them away.
@@ -151,6 +213,10 @@ class Contributions:
         for domain in sorted(self._domains):
             self._rows[domain] = self._present(self._rows[domain])
             batch.domains.append(self._rows[domain])
+        for domain in self._domains:
+            if self._rows[domain].status != "open":
+                knowledge.domains.drop(domain)
+                del self._rows[domain]
         for name in Counters.__dataclass_fields__:
             batch.facts[f"counter_{name}"] = getattr(knowledge.counters, name)
         batch.facts["next_domain"] = knowledge.domains.next_domain
@@ -176,6 +242,7 @@ class Contributions:
             ", ".join(f"{word} {weight:.2f}" for word, weight in best),
             self._knowledge.domains.words(row.id),
             row.run,
+            row.grown,
         )
 
 

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith import clock, copies, identity
+from segapsith import clock, copies, identity, lineage
 from segapsith.arrays import Compare, Matrix, Rows, State
 from segapsith.contracts import Annotator
 from segapsith.contributions import Contributions
-from segapsith.domains import DomainIndex, PlacementSettings
+from segapsith.domains import Bag, DomainIndex, PlacementSettings
 from segapsith.errors import MissingInputError, SettingError, UsageError
+from segapsith.explanation import nearness
 from segapsith.knowledge import Frozen, Knowledge, content_places
 from segapsith.model import Annotation, Document, Network, Reject, Unit
 from segapsith.network import NetworkSettings
@@ -31,6 +32,7 @@ from segapsith.records import (
     DocumentRecord,
     DomainRecord,
     EpochRecord,
+    Event,
     FeedState,
     UnitRecord,
     VersionRecord,
@@ -50,7 +52,11 @@ class Keeper(Sums, Protocol):
     def words(self) -> Iterator[tuple[int, str, str, int, int]]: ...
     def languages(self) -> dict[str, tuple[int, int]]: ...
     def cohesion(self) -> dict[str, tuple[int, int]]: ...
-    def domains(self) -> Iterator[DomainRecord]: ...
+    def domains(
+        self, where: str = "1", parameters: Sequence[Any] = ()
+    ) -> Iterator[DomainRecord]: ...
+    def events_of(self, run: int) -> list[Event]: ...
+    def units_where(self, where: str, parameters: Sequence[Any] = ()) -> Iterator[UnitRecord]: ...
     def document(self, uid: str) -> DocumentRecord | None: ...
     def document_by_id(self, number: int) -> DocumentRecord | None: ...
     def has_text(self, document: int, digest: str) -> bool: ...
@@ -128,6 +134,10 @@ class Learning:
     network: NetworkSettings = field(default_factory=NetworkSettings)
     window: int = copies.WINDOW
     """Stories, by ordinal, that a text may repeat; 0 recognises equal texts only."""
+    retire_after: int = 0
+    """Stories that a small domain may stay quiet for before it is retired; 0: for ever."""
+    retire_below: int = 15
+    """Units below which a domain is small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +182,7 @@ class Engine:
         self._rows: dict[int, DomainRecord] = {}
         self._window: copies.Window | None = None
         self._network: StreamNetwork
+        self._reads = ""
 
     # -- knowledge -------------------------------------------------------------------------
 
@@ -182,7 +193,8 @@ class Engine:
             self._loaded = self._load()
         return self._loaded
 
-    def _load(self) -> Knowledge:
+    def _load(self, lang: str | None = None) -> Knowledge:
+        """The knowledge; for one language alone it is enough to read with, not to learn."""
         store, learning = self._store, self._learning
         knowledge = Knowledge(
             DomainIndex(learning.placement),
@@ -205,11 +217,13 @@ class Engine:
                 f" within {window}"
             )
         self._rows = {}
-        for row in store.domains():
-            knowledge.domains.restore(row.id, row.sums, row.status == "open")
+        chosen, values = ("", []) if lang is None else (" AND lang = ?", [lang])
+        for row in store.domains(f"status = 'open' AND units > 0{chosen}", values):
+            knowledge.domains.restore(row.id, row.sums)
             self._rows[row.id] = row
         knowledge.domains.skip_to(int(facts.get("next_domain", 1)))
-        knowledge.term_counts = store.term_counts()
+        if lang is None:
+            knowledge.term_counts = store.term_counts()
         knowledge.terms = store.terms()
         knowledge.read_with_terms()
         frozen = store.frozen_arrays("frequencies")
@@ -222,7 +236,7 @@ class Engine:
         self._network = StreamNetwork(
             store, knowledge, learning.network, used_by(learning.segmenter)
         )
-        self._window = copies.Window(learning.window) if learning.window else None
+        self._window = copies.Window(learning.window) if learning.window and not lang else None
         if self._window is not None:
             oldest = knowledge.counters.ordinal - learning.window
             for document, ordinal, blob in store.signatures(oldest):
@@ -236,7 +250,11 @@ class Engine:
 
     def _contributions(self, batch: Batch) -> Contributions:
         knowledge = self.knowledge  # loads the rows too
-        return Contributions(knowledge, self._rows, batch, self._compare)
+        return Contributions(knowledge, self._rows, batch, self._compare, self._asleep)
+
+    def _asleep(self, domain: int) -> DomainRecord:
+        """A domain that is not in memory: closed, or without units."""
+        return next(self._store.domains("id = ?", [domain]))
 
     # -- ingest ----------------------------------------------------------------------------
 
@@ -285,6 +303,56 @@ class Engine:
             self._loaded = None
         summary.seconds = round(time.monotonic() - began, 3)
         return summary
+
+    def classify(self, document: Document, top: int = 3) -> dict[str, Any]:
+        """Which domains a text belongs to, unit by unit; nothing is learned.
+
+        An engine that has classified is not to be learned with: it knows one language, and words
+        that the store does not have.
+        """
+        checked = sound(document)
+        if isinstance(checked, Reject):
+            raise UsageError(f"this cannot be classified: {checked.reason}")
+        document = checked
+        lang = self._learning.language(document)
+        if self._loaded is None or self._reads != lang:
+            self._loaded, self._reads = self._load(lang), lang
+        knowledge = self._loaded
+        (annotation,) = self._learning.annotator.annotate(
+            [replace(document, lang=lang)], knowledge.lexicon
+        )
+        words, _, cuts = self._segmented(lang, annotation)
+        units = []
+        for unit, first, last in cuts:
+            bag = knowledge.bag(lang, words[first:last])
+            near = knowledge.domains.nearest(bag, top, self._compare, len(knowledge.vocabulary))
+            units.append(
+                {
+                    "start": unit.start,
+                    "end": unit.end,
+                    "cohesion": float(unit.cohesion),
+                    "kept": unit.kept and last > first,
+                    "words": {
+                        knowledge.vocabulary.word(int(w)): int(c)
+                        for w, c in zip(bag.words, bag.counts, strict=True)
+                    },
+                    "domains": [self._near(bag, domain, score) for domain, score in near],
+                }
+            )
+        return {"lang": lang, "threshold": self._learning.placement.threshold, "units": units}
+
+    def _near(self, bag: Bag, domain: int, score: float) -> dict[str, Any]:
+        """A domain that a unit is near to, and the words that speak for it."""
+        knowledge = self.knowledge
+        found = nearness(knowledge.domains, domain, bag).as_json(knowledge.vocabulary.word)
+        return {
+            "id": domain,
+            "label": self._rows[domain].label,
+            "topic": None,
+            **found,
+            "score": round(score, 6),
+            "joins": score >= self._learning.placement.threshold,
+        }
 
     def _open_run(self, plan: Plan) -> tuple[RunSummary, int]:
         found = self._store.unfinished(plan.command, plan.input_key) if plan.input_key else None
@@ -365,7 +433,7 @@ class Engine:
                     self._withdraw(displaced, batch, contributions)
             batch.documents.update((record.id, record) for record in arrival.displaced)
             if arrival.record.counts:
-                contributions.learn(version, units)
+                contributions.learn(version, units, arrival.record.ordinal or 0)
                 summary.units += len(units)
                 summary.units_kept += sum(unit.kept for unit in units)
             else:
@@ -376,10 +444,14 @@ class Engine:
     def _tick(self, ordinal: int, batch: Batch, contributions: Contributions) -> None:
         contributions.tick(ordinal)
         self._network.tick(ordinal, contributions.pairs, batch)
-        measure, knowledge = self._learning.measure, self.knowledge
+        learning, knowledge = self._learning, self.knowledge
+        lineage.retire_quiet(
+            batch, contributions, ordinal, learning.retire_after, learning.retire_below
+        )
+        measure = learning.measure
         if measure is not None:
             measure.learn(knowledge.domains.rows(knowledge.domains, len(knowledge.vocabulary)))
-            name = self._learning.measure_name
+            name = learning.measure_name
             batch.epochs[name] = EpochRecord(
                 knowledge.counters.epoch, ordinal, name, measure.state()
             )
@@ -567,11 +639,17 @@ class Engine:
             past = self._store.past_assignments(target)
             for before in restored:
                 self._revert(before, target, past, batch, contributions)
+            moved = lineage.take_back(self._store, target, batch, contributions)
             batch.ended.clear()
             for unit in [u for u in batch.units.values() if u.document in gone]:
                 del batch.units[unit.id]
             contributions.close()
-            batch.counts = {"run": target, "documents": len(removed), "restored": len(restored)}
+            batch.counts = {
+                "run": target,
+                "documents": len(removed),
+                "restored": len(restored),
+                "moved": moved,
+            }
             self._store.save(batch)
         except BaseException:
             self._loaded = None
@@ -579,6 +657,25 @@ class Engine:
         self._loaded = None  # the window has lost stories
         self._store.finish_run(number, "done")
         return dict(batch.counts)
+
+    def change(self, changes: Sequence[lineage.Change], plan: Plan) -> list[dict[str, Any]]:
+        """Does something to domains, all of it in one run or nothing; says what was done."""
+        for change in changes:
+            change.check(self._store)
+        run = self._store.begin_run(plan.command, settings=plan.settings, versions=plan.versions)
+        batch = Batch(run=run)
+        try:
+            contributions = self._contributions(batch)
+            done = [change.apply(self._store, batch, contributions) for change in changes]
+            contributions.close()
+            batch.counts = done[0] if len(done) == 1 else {"changes": len(done)}
+            self._store.save(batch)
+        except BaseException:
+            self._loaded = None
+            self._store.finish_run(run, "failed")
+            raise
+        self._store.finish_run(run, "done")
+        return [{"run": run, **result} for result in done]
 
     def _undo_target(self, run: int | None) -> int:
         last = self._store.undoable()

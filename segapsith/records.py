@@ -119,6 +119,8 @@ class DomainRecord:
     top_words: str
     sums: DomainWords
     run: int
+    grown: int = 0
+    """Ordinal of the last story that it took a unit from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +186,7 @@ class Batch:
     units: dict[int, UnitRecord] = field(default_factory=dict)
     """New units, and present ones whose domain changed."""
     ended: dict[int, Assignment] = field(default_factory=dict)
-    """Assignments that ended because their text was corrected."""
+    """Assignments that ended: the text was corrected, or the unit was moved."""
     gone_documents: list[int] = field(default_factory=list)
     gone_versions: list[int] = field(default_factory=list)
     undone_run: int | None = None

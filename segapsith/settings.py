@@ -77,6 +77,8 @@ SETTINGS: dict[str, Setting] = {
         ),
         Setting("window", 100_000, "stories that a text may repeat; 0: equal texts only"),
         Setting("workers", 1, "processes that annotate"),
+        Setting("retire_after", 50_000, "stories after which a quiet domain retires; 0: never"),
+        Setting("retire_below", 15, "units below which a quiet domain may be retired"),
         Setting("stable", 15, "units from which a domain is called stable"),
         Setting(
             "wait",

@@ -16,6 +16,7 @@ from segapsith.cli import (
     checking,
     clustering,
     configuring,
+    explaining,
     feeding,
     ingesting,
     keeping,
@@ -24,6 +25,7 @@ from segapsith.cli import (
     nights,
     reproducing,
     showing,
+    tuning,
 )
 from segapsith.cli.output import say
 from segapsith.errors import ConfigurationError, SegapsithError
@@ -40,17 +42,19 @@ app = typer.Typer(
 )
 
 for _room in (
-    ingesting,
-    feeding,
-    nights,
     browsing,
     checking,
     clustering,
-    networking,
-    keeping,
     configuring,
-    showing,
+    explaining,
+    feeding,
+    ingesting,
+    keeping,
+    networking,
+    nights,
     reproducing,
+    showing,
+    tuning,
 ):
     _room.add_to(app)
 

@@ -199,7 +199,8 @@ def undo(
     elif not quiet:
         write(
             f"run {result['run']} undone: {result['documents']} documents gone,"
-            f" {result['restored']} brought back to what they were"
+            f" {result['restored']} brought back to what they were,"
+            f" {result['moved']} units moved back"
         )
 
 

@@ -34,8 +34,8 @@ _PARTS = (
     (
         "domains",
         (
-            "SELECT id, lang, label, status, locked, units, words FROM domains WHERE units > 0"
-            " ORDER BY id"
+            "SELECT id, lang, CASE WHEN named THEN label ELSE '' END, status, locked, units, words"
+            " FROM domains WHERE units > 0 ORDER BY id"
         ),
     ),
     (

@@ -211,14 +211,15 @@ TABLES = (
             ("lang", "TEXT NOT NULL", "language of its words"),
             ("label", "TEXT NOT NULL", "its best words, or the name it was given"),
             ("named", "INTEGER NOT NULL DEFAULT 0", "1 if a person named it"),
-            ("status", "TEXT NOT NULL DEFAULT 'open'", "open, retired or merged"),
-            ("locked", "INTEGER NOT NULL DEFAULT 0", "1 if it may not be grouped or retired"),
+            ("status", "TEXT NOT NULL DEFAULT 'open'", "open, retired, merged or split"),
+            ("locked", "INTEGER NOT NULL DEFAULT 0", "1 if it stays as it is until unlocked"),
+            ("grown", "INTEGER NOT NULL DEFAULT 0", "ordinal of the last story it took from"),
             ("units", "INTEGER NOT NULL", "units in it"),
             ("run", "INTEGER NOT NULL REFERENCES runs(id)", "that made it"),
             ("top_words", "TEXT NOT NULL", "for reading: words with weights"),
             ("words", "BLOB NOT NULL", "int64 little endian: ids, occurrences, weight sums"),
         ),
-        indexes=("run",),
+        indexes=("run", "status"),
     ),
     Table(
         "assignments",
@@ -226,7 +227,7 @@ TABLES = (
         (
             ("unit", "INTEGER PRIMARY KEY REFERENCES units(id)", "what"),
             ("domain", "INTEGER NOT NULL REFERENCES domains(id)", "where"),
-            ("score", "REAL NOT NULL", "similarity when it joined; 1 if it founded the domain"),
+            ("score", "REAL NOT NULL", "similarity when it joined; 1 if it founded a domain"),
             ("runner_up", "INTEGER", "the second best domain then"),
             ("runner_up_score", "REAL NOT NULL", "and its similarity"),
             ("run", "INTEGER NOT NULL REFERENCES runs(id)", "that put it there"),
@@ -235,9 +236,9 @@ TABLES = (
     ),
     Table(
         "past_assignments",
-        "Where a unit was before its text was corrected; undoing the correction brings it back.",
+        "Where a unit was until a run moved it or corrected its text; undoing the run brings it back.",
         (
-            ("unit", "INTEGER PRIMARY KEY REFERENCES units(id)", "what"),
+            ("unit", "INTEGER NOT NULL REFERENCES units(id)", "what"),
             ("domain", "INTEGER NOT NULL REFERENCES domains(id)", "where it was"),
             ("score", "REAL NOT NULL", "as in assignments"),
             ("runner_up", "INTEGER", "as in assignments"),
@@ -245,6 +246,7 @@ TABLES = (
             ("run", "INTEGER NOT NULL REFERENCES runs(id)", "that had put it there"),
             ("ended_by", "INTEGER NOT NULL REFERENCES runs(id)", "that took it away"),
         ),
+        closing=("PRIMARY KEY (unit, ended_by)",),
         indexes=("ended_by",),
     ),
     Table(
@@ -267,9 +269,13 @@ TABLES = (
         (
             ("id", "INTEGER PRIMARY KEY", "never reused"),
             ("run", "INTEGER NOT NULL REFERENCES runs(id)", "when"),
-            ("kind", "TEXT NOT NULL", "created, emptied, renamed, merged, split, retired, locked"),
+            (
+                "kind",
+                "TEXT NOT NULL",
+                "created, emptied, renamed, merged, split, retired, locked …",
+            ),
             ("domain", "INTEGER NOT NULL", "to which domain"),
-            ("detail", "TEXT NOT NULL DEFAULT '{}'", "JSON: what it was before"),
+            ("detail", "TEXT NOT NULL DEFAULT '{}'", "JSON: from, into, and what it was before"),
         ),
         indexes=("domain", "run"),
     ),

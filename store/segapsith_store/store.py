@@ -24,6 +24,7 @@ from segapsith.records import (
     DocumentRecord,
     DomainRecord,
     EpochRecord,
+    Event,
     ReferenceRecord,
     UnitRecord,
     VersionRecord,
@@ -172,15 +173,27 @@ class Store:
             for lang, units, cohesion in self.rows("SELECT lang, units, cohesion FROM languages")
         }
 
-    def domains(self) -> Iterator[DomainRecord]:
-        """Every domain, those without units too, by id."""
+    def domains(self, where: str = "1", parameters: Sequence[Any] = ()) -> Iterator[DomainRecord]:
+        """Domains by id; every one, those without units too, unless some are chosen."""
         for row in self.rows(
-            "SELECT id, lang, label, named, status, locked, top_words, words, units, run"
-            " FROM domains ORDER BY id"
+            "SELECT id, lang, label, named, status, locked, top_words, words, units, run, grown"
+            f" FROM domains WHERE {where} ORDER BY id",
+            parameters,
         ):
-            uid, lang, label, named, status, locked, top, words, n_units, run = row
+            uid, lang, label, named, status, locked, top, words, n_units, run, grown = row
             sums = arrays.domain_from(words, n_units)
-            yield DomainRecord(uid, lang, label, bool(named), status, bool(locked), top, sums, run)
+            yield DomainRecord(
+                uid, lang, label, bool(named), status, bool(locked), top, sums, run, grown
+            )
+
+    def events_of(self, run: int) -> list[Event]:
+        """What a run did to domains, in order."""
+        return [
+            Event(kind, domain, json.loads(detail))
+            for kind, domain, detail in self.rows(
+                "SELECT kind, domain, detail FROM events WHERE run = ? ORDER BY id", [run]
+            )
+        ]
 
     def frozen_arrays(self, name: str) -> EpochRecord | None:
         """What the clock froze last under this name."""
@@ -470,6 +483,7 @@ class Store:
             if c.execute("DELETE FROM pair_runs WHERE source = ?", [batch.undone_run]).rowcount:
                 c.execute(_MELT)
             c.execute("UPDATE runs SET status = 'undone' WHERE id = ?", [batch.undone_run])
+            c.execute("DELETE FROM past_assignments WHERE ended_by = ?", [batch.undone_run])
             subscriptions.ask_again(c, batch.undone_run)
         versions = [
             *batch.gone_versions,
@@ -560,10 +574,6 @@ class Store:
             "",
             [(u.id, u.assignment, ()) for u in batch.units.values() if u.assignment],
         )
-        c.executemany(
-            "DELETE FROM past_assignments WHERE unit = ?",
-            [(u.id,) for u in batch.units.values() if u.assignment],
-        )
         self._write_assignments(
             c,
             "past_assignments",
@@ -629,8 +639,9 @@ class Store:
         entries: Sequence[tuple[int, Assignment, tuple[int, ...]]],
     ) -> None:
         marks = ", ?" * (6 + extra.count(","))
+        kept = "IGNORE" if extra else "REPLACE"  # what was before a run is what it ended first
         c.executemany(
-            f"INSERT OR REPLACE INTO {table} (unit, domain, score, runner_up, runner_up_score,"
+            f"INSERT OR {kept} INTO {table} (unit, domain, score, runner_up, runner_up_score,"
             f" run{extra}) VALUES ({marks[2:]})",
             [
                 (unit, a.domain, a.score, a.runner_up, a.runner_up_score, a.run, *more)
@@ -642,14 +653,14 @@ class Store:
     def _write_domains(c: sqlite3.Connection, batch: Batch) -> None:
         c.executemany(
             "INSERT INTO domains (id, lang, label, named, status, locked, units, top_words, words,"
-            " run) VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO UPDATE SET"
+            " run, grown) VALUES (?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO UPDATE SET"
             " label = excluded.label, named = excluded.named, status = excluded.status,"
             " locked = excluded.locked, units = excluded.units, top_words = excluded.top_words,"
-            " words = excluded.words",
+            " words = excluded.words, grown = excluded.grown",
             [
                 (
                     d.id, d.lang, d.label, int(d.named), d.status, int(d.locked), d.sums.n_units,
-                    d.top_words, arrays.domain_bytes(d.sums), d.run,
+                    d.top_words, arrays.domain_bytes(d.sums), d.run, d.grown,
                 )
                 for d in batch.domains
             ],

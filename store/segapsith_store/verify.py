@@ -275,6 +275,8 @@ def _domains(store: Store, checked: dict[str, int]) -> Iterator[str]:
         members = bags.pop(row.id, [])
         if row.sums.n_units != len(members):
             yield f"domain {row.id}: {row.sums.n_units} units should be {len(members)}"
+        if row.status not in ("open", "retired") and members:
+            yield f"domain {row.id}: it is {row.status} and has units"
         ids = np.concatenate([b.words for b in members] or [np.zeros(0, dtype=np.int32)])
         words, place = np.unique(ids, return_inverse=True)
         occurrences = np.zeros(len(words), dtype=np.int64)
