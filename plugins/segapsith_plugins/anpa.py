@@ -57,7 +57,8 @@ _FURNITURE = re.compile(r"[a-z]{1,4}(?:[/-][a-z]{1,4}){1,5}[/.]?|[*_\s#=-]{2,40}
 """Signatures of the desk and rules between the parts."""
 _TELEX_SECOND = re.compile(r"(?P<urgency>[A-Z]{2}) (?P<section>[A-Z]{2,4})")
 _NOT_FOR_PRINT = re.compile(
-    r"the following information is not (?:intended )?for publication", re.IGNORECASE
+    r"the following information is not (?:intended )?for publication|^# Not(?:ebook|izblock)\s*$",
+    re.IGNORECASE,
 )
 
 
@@ -70,7 +71,7 @@ class WireText:
     )
 
     def sniff(self, head: bytes) -> float:
-        text = decoded(head).lstrip("\r\n \x16\x00\ufeff")
+        text = decoded(head).replace("\r\n", "\n").replace("\r", "\n").lstrip("\n \x16\x00\ufeff")
         if text.startswith(("<", "{", "[")) or "\x00" in text:
             return 0.0  # a wire pads with NUL before a message, never within
         first, _, rest = text.partition("\n")
@@ -172,6 +173,8 @@ def _document(lines: Sequence[str]) -> Document:
     title = " ".join(" ".join(notes["headline"]).split())
     if not text and len(notes["headline"]) > 1:
         title, text = notes["headline"][0], "\n\n".join(notes["headline"][1:])
+    if text and not title:  # an alert has keywords only
+        title = re.sub(r",\d{1,5}$", "", " ".join(notes["slug"]))
     told = _DATELINE.match(text)
     source = told.group("agency").strip() if told else agency
     slug = " ".join(notes["slug"]) or header.get("keywords", "")
