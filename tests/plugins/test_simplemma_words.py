@@ -437,7 +437,7 @@ def test_a_long_text_of_few_forms_asks_the_dictionary_once_for_each(monkeypatch)
     )
     assert len(annotation.lemmas) == 100_000
     assert len(annotation.sentences) == 50_000
-    assert asked == ["storms", "hit"]
+    assert sorted(asked) == ["hit", "storms"]
 
 
 def test_what_is_remembered_is_bounded(monkeypatch):
