@@ -45,9 +45,7 @@ _MARK = re.compile(
     r"|PAPIER GENERAL|SYNTHESE|ENCADRE|PORTRAIT|REPORTAGE|LEVER DE RIDEAU|TROIS QUESTIONS A)(?:[ ,].{0,40})?",
     re.IGNORECASE,
 )
-_KILLED = re.compile(
-    r"\b(?:kill|killed|elimination|élimination|annulation|annule)\b", re.IGNORECASE
-)
+_KILLED = re.compile(r"\b(?:kill|elimination|élimination|annulation|annule)\b", re.IGNORECASE)
 _CORRECTED = re.compile(
     r"\b(?:correction|corrective|corrected|corrects|rectificatif|rectif|refile)\b", re.IGNORECASE
 )
@@ -187,7 +185,9 @@ def _document(lines: Sequence[str]) -> Document:
             "slug": slug,
             "keywords": [w for w in re.split(r"[-/\s,]+", slug) if w and not w.isdigit()],
             "note": " ".join(notes["note"]),
-            "status": _status(" ".join([header.get("keywords", ""), *top])),
+            "status": _status(
+                " ".join([header.get("keywords", ""), *notes["slug"], *notes["note"]])
+            ),
             "date_original": given,
         }.items()
         if value

@@ -288,7 +288,7 @@ class Gap(IntEnum):
     TIGHT = 3  # a full stop with no blank after it
     STOP = 4
     MARK = 5  # ! ? …
-    PARAGRAPH = 6  # an empty line
+    PARAGRAPH = 6  # an empty line, or a full stop that stands alone: always an end
     INDENT = 7  # a new line that is indented
 
 
@@ -374,14 +374,16 @@ _MOST_GAPS = 1 << 16
 def _gap(gap: str) -> tuple[Gap, int]:
     """What a gap is, and where in it the next sentence would begin.
 
-    >>> _gap(', '), _gap('." '), _gap('.\\n\\n« ')
-    ((<Gap.OTHER: 0>, 0), (<Gap.STOP: 4>, 3), (<Gap.PARAGRAPH: 6>, 3))
+    >>> _gap(', '), _gap('." '), _gap('.\\n\\n« '), _gap(' . ')
+    ((<Gap.OTHER: 0>, 0), (<Gap.STOP: 4>, 3), (<Gap.PARAGRAPH: 6>, 3), (<Gap.PARAGRAPH: 6>, 3))
     """
     line = max(gap.rfind("\n"), gap.rfind("\r")) + 1
     if line:
         lines = gap.replace("\r\n", "\n").replace("\r", "\n").split("\n")
         if any(not inner.strip() for inner in lines[1:-1]):
             return Gap.PARAGRAPH, line
+    if gap[:1] == " " and gap.strip() == "." and gap[-1].isspace():  # as tokenisers write it
+        return Gap.PARAGRAPH, len(gap)
     position = 0
     while match := _TERMINATOR.search(gap, position):
         closed = _end(_CLOSING, gap, match.start())
