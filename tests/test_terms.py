@@ -68,7 +68,7 @@ class Stream:
             self.total,
             words,
             already,
-            Rules(**rules),  # type: ignore[arg-type]
+            Rules(**rules),  # type: ignore[arg-type]  # whole numbers and fractions by name
         )
 
 
@@ -189,7 +189,7 @@ def test_the_order_and_the_batches_do_not_matter(
     for text in wire:
         whole.add(contribution(text))
     mixed = list(wire)
-    chance.shuffle(mixed)  # type: ignore[attr-defined]
+    chance.shuffle(mixed)  # type: ignore[attr-defined]  # Hypothesis's own randomness
     for n, text in enumerate(mixed):
         if n == cut:
             other = TermCounts.restore(other.arrays())
