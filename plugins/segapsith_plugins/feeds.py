@@ -312,7 +312,10 @@ _SURELY_HTML = re.compile(
     r"</[A-Za-z]{1,10}>|<br ?/?>|&(?:#\d{2,5}|#[xX][0-9A-Fa-f]{2,5}|[a-z]{2,8});"
 )
 
-_BLOCK = re.compile(r"</(?:p|div|span|td|li|a|b|i|em|strong|h[1-6])>|<br ?/?>", re.IGNORECASE)
+_BLOCK = re.compile(
+    r"</(?:p|div|span|td|li|a|b|i|em|strong|h[1-6])>|<br ?/?>|&(?:amp|quot|nbsp|#x?[0-9a-f]{2,5});",
+    re.IGNORECASE,
+)
 
 
 def _plain(value: object, detail: object) -> str:
