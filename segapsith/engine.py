@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith import clock, copies, identity, lineage
+from segapsith import clock, copies, embargo, identity, lineage
 from segapsith.arrays import Compare, Matrix, Rows, State
 from segapsith.contracts import Annotator
 from segapsith.contributions import Contributions
@@ -23,6 +23,7 @@ from segapsith.domains import Bag, DomainIndex, PlacementSettings
 from segapsith.errors import MissingInputError, SettingError, UsageError
 from segapsith.explanation import nearness
 from segapsith.knowledge import Frozen, Knowledge, content_places
+from segapsith.language import KNOWN
 from segapsith.model import Annotation, Document, Network, Reject, Unit
 from segapsith.network import NetworkSettings
 from segapsith.reception import Arrival, Reception, sound
@@ -162,6 +163,10 @@ class RunSummary:
     duplicate: int = 0
     corrected: int = 0
     rejected: int = 0
+    embargoed: int = 0
+    """Stories that say they are not to be used before a time; they are kept and learned."""
+    other_languages: int = 0
+    """Texts in a language without a dictionary of its own, which are kept apart."""
     units: int = 0
     units_kept: int = 0
     domains_joined: int = 0
@@ -421,6 +426,8 @@ class Engine:
         """Learns documents that see the same epoch; the clock may tick after the last."""
         for arrival, lang, annotation in self._annotated(group):
             version, units = self._version(arrival, lang, annotation, batch.run)
+            summary.other_languages += lang not in KNOWN
+            summary.embargoed += embargo.KEY in arrival.document.metadata
             batch.versions.append(version)
             if arrival.before is not None:
                 batch.changes.append(arrival.before)
