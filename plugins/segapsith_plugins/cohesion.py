@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from segapsith import Annotation, Network, Unit, hookimpl
 from segapsith.arrays import Matrix
 from segapsith.jit import kernel
+from segapsith_plugins._sentences import Sentences, body_of, sentences_of
 
 __all__ = ["Cohesion", "Scale", "Space", "WordSpace", "learn_space", "scale_of"]
 
@@ -105,67 +106,9 @@ def learn_space(
     return WordSpace({words[i]: row for row, i in enumerate(known.tolist())}, vectors)
 
 
-# --- from tokens to sentences ------------------------------------------------------------
-
-_STOP = re.compile(r"\s[.!?]+[\"'”’»)\]\s]*\s")
-"""The full stop of a tokenised text, which stands alone."""
+# --- from sentences to numbers ------------------------------------------------------------
 
 _PARAGRAPH = re.compile(r"\n[ \t]*\n\s*|\n(?=[ \t]{2,}\S)")
-
-_LONGEST = 120
-_PIECE, _SHORTEST = 30, 8
-"""Tokens: a longer sentence is no sentence but lost punctuation; it is read in such pieces."""
-
-
-class _Sentences(NamedTuple):
-    """First token and first character of every sentence of a body."""
-
-    first: Numbers
-    start: Numbers
-
-
-def _sentences(annotation: Annotation, body: int) -> _Sentences:
-    """The sentences of a text from character `body` on, each with at least one token.
-
-    The annotator's, and those that end with a full stop between blanks whatever follows it. A
-    sentence of more than 120 tokens is a text whose punctuation was lost: it is parted at line
-    ends, before capitals, or every 30 tokens.
-    """
-    spans, text = annotation.spans, annotation.document.text
-    token_starts = spans[:, 0].astype(np.int64)
-    begun = np.append(0, annotation.sentences[:, 0]).astype(np.int64)
-    stops = [match.end() for match in _STOP.finditer(text, body)]
-    bounds = np.unique(np.concatenate([begun, np.array(stops, np.int64), [body]]))
-    bounds = bounds[bounds >= body]
-    first = np.searchsorted(token_starts, bounds)
-    held = np.append(first[1:] > first[:-1], first[-1] < len(spans))
-    first, start = first[held], bounds[held]
-    ends = np.append(first[1:], len(spans))
-    if not len(first) or (ends - first).max() <= _LONGEST:
-        return _Sentences(first, start)
-    firsts, starts = [], []
-    for begin, character, end in zip(first.tolist(), start.tolist(), ends.tolist(), strict=True):
-        firsts.append(begin)
-        starts.append(character)
-        if end - begin > _LONGEST:
-            for cut in _pieces(text, spans, begin, end):
-                firsts.append(cut)
-                starts.append(int(token_starts[cut]))
-    return _Sentences(np.array(firsts, np.int64), np.array(starts, np.int64))
-
-
-def _pieces(text: str, spans: NDArray[np.int32], begin: int, end: int) -> Iterator[int]:
-    """The tokens at which an endless sentence is parted."""
-    last = begin
-    capital = text[spans[begin, 0]].isupper()
-    for i in range(begin + 1, end - _SHORTEST):
-        was_capital, capital = capital, text[spans[i, 0]].isupper()
-        size = i - last
-        line = "\n" in text[spans[i - 1, 1] : spans[i, 0]]
-        opens = (capital and not was_capital) or line
-        if size >= _PIECE or (size >= _SHORTEST and opens):
-            yield i
-            last = i
 
 
 def _numbered(words: Iterable[str]) -> tuple[Numbers, int]:
@@ -452,8 +395,8 @@ class Cohesion:
             return
         document = annotation.document
         text = document.text
-        body = len(document.title) + 2 if document.title and document.body else 0
-        sentences = _sentences(annotation, body)
+        body = body_of(document)
+        sentences = sentences_of(annotation, body)
         if not len(sentences.first):  # a title and no word after it
             yield Unit(0, len(text), 0, n_tokens)
             return
@@ -471,7 +414,7 @@ class Cohesion:
     def _division(
         self,
         annotation: Annotation,
-        sentences: _Sentences,
+        sentences: Sentences,
         stream: tuple[Numbers, Numbers, int],
         space: Space | None,
         body: int,
@@ -512,7 +455,7 @@ class Cohesion:
 
 
 def _stream(
-    annotation: Annotation, sentences: _Sentences, content: bool
+    annotation: Annotation, sentences: Sentences, content: bool
 ) -> tuple[Numbers, Numbers, int]:
     """The stems of the content words, or the other words, as numbers; where sentences part them."""
     chosen = np.flatnonzero(annotation.content == content)
@@ -525,7 +468,7 @@ def _stream(
 
 
 def _points(
-    annotation: Annotation, sentences: _Sentences, space: Space | None
+    annotation: Annotation, sentences: Sentences, space: Space | None
 ) -> tuple[Matrix, Matrix]:
     """For each sentence the sum of its words' vectors without the mean of the text; their number."""
     n = len(sentences.first)

@@ -1,0 +1,447 @@
+"""The cohesion of a moving window in a collocation network, and the words it points at.
+
+The window has one state: how often each word of the network is held, how many different window
+words are linked to it, and the sum of their weights times the cohesion of the link. Moving by one
+position changes two words, so it costs their links and not those of the whole window.
+
+A taper fits in, because it is a sum of products: with weights (1 + cos f (j - x)) / 2 around x,
+cos f (j - x) = cos f j cos f x + sin f j sin f x. The window keeps three sums, of 1, cos f j and
+sin f j, and reads them with 1/2, cos f x / 2 and sin f x / 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segapsith import Network
+from segapsith.jit import kernel
+
+__all__ = ["Inference", "Lens", "Reading", "cohesion_curve", "inferred_words", "read", "shape"]
+
+Numbers = NDArray[np.int64]
+Values = NDArray[np.float64]
+Floats = NDArray[np.float32]
+
+_FRESH = 1000
+"""Positions after which the window is summed up anew, against the drift of rounding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lens:
+    """How a window looks at a network; the choices of algorithms §1.4."""
+
+    window: int = 19
+    min_links: int = 3
+    use_signif: bool = True
+    max_signif: float = 1.0
+    reinforce_window_words: bool = True
+    taper: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.window < 1 or self.window % 2 == 0:
+            raise ValueError(f"window={self.window} should be odd and >= 1")
+        if self.min_links < 1:
+            raise ValueError(f"min_links={self.min_links} should be >= 1")
+        if not 0 < self.max_signif <= 1:
+            raise ValueError(f"max_signif={self.max_signif} should be above 0 and at most 1")
+        if self.taper not in (None, "hann"):
+            raise ValueError(f"taper={self.taper!r} should be 'hann' or None")
+
+
+class Reading(NamedTuple):
+    """A text on a network: the row of every word, unknown ones behind the known, and what each
+    row signifies."""
+
+    rows: Numbers
+    significance: Values
+    names: Sequence[str]
+    """Of the unknown words, in order of their rows."""
+
+
+def read(words: Sequence[str], network: Network, lens: Lens) -> Reading:
+    """The words of a text as rows of the network; what it does not know signifies the most."""
+    rows = network.numbers(words)
+    n_known = len(network.starts) - 1
+    rows[rows >= n_known] = -1
+    unknown: dict[str, int] = {}
+    for i in np.flatnonzero(rows < 0).tolist():
+        rows[i] = n_known + unknown.setdefault(words[i], len(unknown))
+    significance = np.ones(n_known + len(unknown))
+    if lens.use_signif:
+        significance[:n_known] = network.significance[:n_known]
+        np.minimum(significance, lens.max_signif, out=significance)
+    return Reading(rows, significance, list(unknown))
+
+
+class _Shape(NamedTuple):
+    """What a word adds to the sums of the window, how they are read, and how much is there."""
+
+    entering: Values
+    reading: Values
+    present: Values
+
+
+def shape(n: int, window: int, taper: str | None) -> _Shape:
+    """The taper of a window at the positions of a text of n words.
+
+    `present` is the share of the window's weight that lies within the text.
+    """
+    half = window // 2
+    places = np.arange(n)
+    if taper is None:
+        weights = np.ones(window)
+        entering = reading = np.ones((n, 1))
+    else:
+        step = 2 * np.pi / (window + 1)
+        weights = (1 + np.cos(step * np.arange(-half, half + 1))) / 2
+        angle = step * (places % (window + 1))
+        entering = np.stack([np.ones(n), np.cos(angle), np.sin(angle)], axis=1)
+        reading = entering / 2
+    sums = np.concatenate([[0.0], np.cumsum(weights)])
+    left = np.maximum(half - places, 0)
+    right = np.minimum(half + n - places, window)
+    return _Shape(entering, reading, (sums[right] - sums[left]) / sums[-1])
+
+
+def cohesion_curve(reading: Reading, network: Network, lens: Lens) -> Values:
+    """C(x) at every word x of a text (algorithms §1.4), divided by the share of the window that
+    lies within the text.
+
+    C is the sum of signif(i) wgt(i) over the words of the window and those linked to at least
+    `min_links` different ones of them; wgt is the sum of the weights of those words times the
+    cohesion of the links, and for a window word its own weight besides.
+    """
+    n = len(reading.rows)
+    if n == 0:
+        return np.zeros(0)
+    form = shape(n, lens.window, lens.taper)
+    values = _curve(
+        reading.rows,
+        network.starts,
+        network.neighbours,
+        network.weights,
+        reading.significance,
+        form.entering,
+        form.reading,
+        lens.window // 2,
+        lens.min_links,
+        lens.reinforce_window_words,
+        _FRESH,
+    )
+    return values / form.present
+
+
+@kernel
+def _curve(
+    rows: Numbers,
+    starts: Numbers,
+    neighbours: NDArray[np.int32],
+    weights: Floats,
+    significance: Values,
+    entering: Values,
+    reading: Values,
+    half: int,
+    min_links: int,
+    reinforce: bool,
+    fresh: int,
+) -> Values:
+    n, n_sums = len(rows), entering.shape[1]
+    held = np.zeros(len(significance), np.int32)
+    links = np.zeros(len(significance), np.int32)
+    sums = np.zeros((len(significance), n_sums))
+    totals = np.zeros(n_sums)
+    curve = np.zeros(n)
+    for x in range(n):
+        if x % fresh == 0:
+            for j in range(max(0, x - 1 - half), min(n, x + half)):
+                _clear(rows[j], starts, neighbours, held, links, sums)
+            totals[:] = 0.0
+            for j in range(max(0, x - half), min(n, x + half + 1)):
+                _shift(rows[j], 1, entering[j], starts, neighbours, weights, significance,
+                       min_links, reinforce, held, links, sums, totals)  # fmt: skip
+        else:
+            gone, come = x - 1 - half, x + half
+            same = n_sums == 1 and gone >= 0 and come < n and rows[gone] == rows[come]
+            if gone >= 0 and not same:
+                _shift(rows[gone], -1, entering[gone], starts, neighbours, weights, significance,
+                       min_links, reinforce, held, links, sums, totals)  # fmt: skip
+            if come < n and not same:
+                _shift(rows[come], 1, entering[come], starts, neighbours, weights, significance,
+                       min_links, reinforce, held, links, sums, totals)  # fmt: skip
+        for c in range(n_sums):
+            curve[x] += reading[x, c] * totals[c]
+    return curve
+
+
+@kernel
+def _clear(
+    row: int,
+    starts: Numbers,
+    neighbours: NDArray[np.int32],
+    held: NDArray[np.int32],
+    links: NDArray[np.int32],
+    sums: Values,
+) -> None:
+    """Takes a word and all that it reached out of the window's state."""
+    held[row] = 0
+    if row < len(starts) - 1:
+        for k in range(starts[row], starts[row + 1]):
+            links[neighbours[k]] = 0
+            sums[neighbours[k], :] = 0.0
+
+
+@kernel
+def _shift(
+    row: int,
+    sign: int,
+    weight: Values,
+    starts: Numbers,
+    neighbours: NDArray[np.int32],
+    weights: Floats,
+    significance: Values,
+    min_links: int,
+    reinforce: bool,
+    held: NDArray[np.int32],
+    links: NDArray[np.int32],
+    sums: Values,
+    totals: Values,
+) -> None:
+    """A word enters the window (sign 1) or leaves it (-1); `totals` is C, sum by sum."""
+    n_sums = len(totals)
+    before, after = held[row], held[row] + sign
+    held[row] = after
+    own = significance[row]
+    for c in range(n_sums):
+        totals[c] += own * sign * weight[c]
+    if min(before, after) == 0:
+        # From a word that the window points at to one of its own, or back.
+        pointed = 1.0 if links[row] >= min_links else 0.0
+        change = own * sign * ((1.0 if reinforce else 0.0) - pointed)
+        if change != 0:
+            for c in range(n_sums):
+                totals[c] += change * sums[row, c]
+    if row >= len(starts) - 1:
+        return
+    step = 0
+    if before == 0:
+        step = 1
+    elif after == 0:
+        step = -1
+    for k in range(starts[row], starts[row + 1]):
+        other = neighbours[k]
+        was = links[other]
+        now = was + step
+        links[other] = now
+        signif = significance[other]
+        inside = held[other] > 0
+        counted = reinforce if inside else was >= min_links
+        counts = reinforce if inside else now >= min_links
+        for c in range(n_sums):
+            old = sums[other, c]
+            new = old + sign * weight[c] * weights[k] if now > 0 else 0.0
+            sums[other, c] = new
+            if counted and counts:
+                totals[c] += signif * (new - old)
+            elif counts:
+                totals[c] += signif * new
+            elif counted:
+                totals[c] -= signif * old
+
+
+# --- inferred words ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Inference:
+    """Which words of the network a unit may take in (algorithms §1.6)."""
+
+    min_share: float = 0.75
+    """Of the unit's positions at which a word is selected [c, low]."""
+    most: int | None = None
+    """Words; None: as many as the unit has different ones [d]."""
+    weight: str = "cohesion"
+    """`cohesion`: signif(w) g(w), g the mean of wgt over the positions, 1 for the heaviest word of
+    the unit; `signif`: g = 1; `tf`: g = 1 / the count of the most frequent word [d]."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.min_share <= 1:
+            raise ValueError(f"min_share={self.min_share} should be above 0 and at most 1")
+        if self.most is not None and self.most < 0:
+            raise ValueError(f"most={self.most} should be >= 0")
+        if self.weight not in ("cohesion", "signif", "tf"):
+            raise ValueError(f"weight={self.weight!r} should be 'cohesion', 'signif' or 'tf'")
+
+
+def inferred_words(
+    reading: Reading, cuts: Numbers, network: Network, lens: Lens, inference: Inference
+) -> list[dict[str, float]]:
+    """For each segment the words that it does not have and the network keeps pointing at.
+
+    `cuts` are the first words of the segments. Heaviest first, ties by name.
+    """
+    n = len(reading.rows)
+    bounds = np.append(cuts, n)
+    if n == 0 or not len(network.neighbours) or inference.most == 0:
+        return [{} for _ in range(len(cuts))]
+    form = shape(n, lens.window, lens.taper)
+    areas = np.concatenate([np.zeros((1, form.reading.shape[1])), form.reading.cumsum(axis=0)])
+    ends, chosen, heights = _pointed(
+        reading.rows,
+        bounds,
+        network.starts,
+        network.neighbours,
+        network.weights,
+        form.entering,
+        areas,
+        lens.window // 2,
+        lens.min_links,
+        lens.reinforce_window_words,
+        inference.min_share,
+        len(reading.significance),
+    )
+    found = []
+    for unit, (first, last) in enumerate(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)):
+        own, counts = np.unique(reading.rows[first:last], return_counts=True)
+        most = len(own) if inference.most is None else inference.most
+        here = slice(ends[unit], ends[unit + 1])
+        rows, means = chosen[here], heights[here]
+        outside = ~np.isin(rows, own)
+        weights = reading.significance[rows]
+        if inference.weight == "cohesion":
+            weights = weights * means / max(float(means.max(initial=0.0)), 1e-300)
+        elif inference.weight == "tf":
+            weights = np.full(len(rows), 1 / max(int(counts.max(initial=1)), 1))
+        rows, weights = rows[outside], weights[outside]
+        ranked = sorted((-w, network.words[r]) for w, r in zip(weights.tolist(), rows.tolist(), strict=True))
+        found.append({word: -w for w, word in ranked[:most] if w < 0})
+    return found
+
+
+@kernel
+def _pointed(
+    rows: Numbers,
+    bounds: Numbers,
+    starts: Numbers,
+    neighbours: NDArray[np.int32],
+    weights: Floats,
+    entering: Values,
+    areas: Values,
+    half: int,
+    min_links: int,
+    reinforce: bool,
+    min_share: float,
+    n_rows: int,
+) -> tuple[Numbers, Numbers, Values]:
+    """For each segment its own words and those selected often enough, with the mean of wgt.
+
+    What a word is worth is added up when it changes: until then it was the same at every position,
+    but for the taper, whose running sums are `areas`.
+    """
+    n, n_sums = len(rows), entering.shape[1]
+    n_units = len(bounds) - 1
+    held = np.zeros(n_rows, np.int32)
+    own = np.zeros((n_rows, n_sums))
+    links = np.zeros(n_rows, np.int32)
+    sums = np.zeros((n_rows, n_sums))
+    since = np.zeros(n_rows, np.int64)
+    seen = np.zeros(n_rows, np.bool_)
+    belongs = np.zeros(n_rows, np.bool_)
+    selected = np.zeros(n_rows, np.int64)
+    gathered = np.zeros(n_rows)
+    touched = np.zeros(n_rows, np.int64)
+    ends = np.zeros(n_units + 1, np.int64)
+    chosen = np.zeros(1024, np.int64)
+    heights = np.zeros(1024)
+    n_chosen = 0
+    for unit in range(n_units):
+        first, last = bounds[unit], bounds[unit + 1]
+        n_touched = 0
+        for x in range(first, last):
+            if x == first:
+                low, high, gone = max(0, x - half), min(n, x + half + 1), -1
+            else:
+                low, high, gone = x + half, min(n, x + half + 1), x - 1 - half
+            for turn in range(-1 if gone >= 0 else 0, max(0, high - low)):
+                j, sign = (gone, -1) if turn < 0 else (low + turn, 1)
+                row = rows[j]
+                before, after = held[row], held[row] + sign
+                step = 0
+                if before == 0:
+                    step = 1
+                elif after == 0:
+                    step = -1
+                begin, stop = 0, 0
+                if row < len(starts) - 1:
+                    begin, stop = starts[row], starts[row + 1]
+                for k in range(begin - 1, stop):
+                    other = row if k < begin else neighbours[k]
+                    if not seen[other]:
+                        seen[other] = True
+                        touched[n_touched] = other
+                        n_touched += 1
+                        since[other] = x
+                    elif since[other] < x:
+                        _gather(other, x, areas, held, own, links, sums, min_links, reinforce,
+                                since, selected, gathered)  # fmt: skip
+                    if k < begin:
+                        held[row] = after
+                        for c in range(n_sums):
+                            own[row, c] = own[row, c] + sign * entering[j, c] if after else 0.0
+                    else:
+                        links[other] += step
+                        for c in range(n_sums):
+                            change = sign * entering[j, c] * weights[k]
+                            sums[other, c] = sums[other, c] + change if links[other] else 0.0
+            belongs[rows[x]] = True
+        size = last - first
+        for t in range(n_touched):
+            other = touched[t]
+            _gather(other, last, areas, held, own, links, sums, min_links, reinforce,
+                    since, selected, gathered)  # fmt: skip
+            enough = selected[other] >= min_share * size - 1e-9
+            if belongs[other] or enough:
+                if n_chosen == len(chosen):
+                    longer, higher = np.zeros(2 * n_chosen, np.int64), np.zeros(2 * n_chosen)
+                    longer[:n_chosen], higher[:n_chosen] = chosen, heights
+                    chosen, heights = longer, higher
+                chosen[n_chosen], heights[n_chosen] = other, gathered[other] / size
+                n_chosen += 1
+            held[other], links[other], selected[other] = 0, 0, 0
+            own[other, :], sums[other, :], gathered[other] = 0.0, 0.0, 0.0
+            seen[other], belongs[other] = False, False
+        ends[unit + 1] = n_chosen
+    return ends, chosen[:n_chosen], heights[:n_chosen]
+
+
+@kernel
+def _gather(
+    row: int,
+    x: int,
+    areas: Values,
+    held: NDArray[np.int32],
+    own: Values,
+    links: NDArray[np.int32],
+    sums: Values,
+    min_links: int,
+    reinforce: bool,
+    since: Numbers,
+    selected: Numbers,
+    gathered: Values,
+) -> None:
+    """Adds up what a word was worth from the position of its last change to x."""
+    pointed = links[row] >= min_links
+    if pointed:
+        selected[row] += x - since[row]
+    for c in range(areas.shape[1]):
+        worth = 0.0
+        if held[row] > 0:
+            worth = own[row, c] + (sums[row, c] if reinforce else 0.0)
+        elif pointed:
+            worth = sums[row, c]
+        gathered[row] += worth * (areas[x, c] - areas[since[row], c])
+    since[row] = x

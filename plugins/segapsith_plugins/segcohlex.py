@@ -1,0 +1,120 @@
+"""SEGCOHLEX: units where the cohesion of a moving window in the collocation network is high.
+
+After Ferret 1998 and Ferret, Grau & Jardino 2001, as far as they are printed (algorithms §1.3-1.6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segapsith import Annotation, Network, Unit, hookimpl
+from segapsith_plugins._cohesion_curve import Inference, Lens, cohesion_curve, read
+from segapsith_plugins._network_units import Division, body_words, keeping, units
+
+__all__ = ["Segcohlex"]
+
+
+class Segcohlex:
+    """Units between the valleys of a cohesion curve.
+
+    A window moves over the content words of the body. At each position it selects the words of
+    the network that are linked to at least `min_links` of its words, and its cohesion is the sum
+    of the weights of all these words, each by how telling it is. The smoothed curve is cut at its
+    valleys. A unit's cohesion is the mean of the smoothed curve over it. Words selected nearly
+    everywhere in a unit, and not in it, are inferred. The title belongs to the first unit and has
+    no part in the curve.
+
+    Where the choices come from: [a] printed in the papers that describe the system, [b] in another
+    publication, [c] recalled from the literature, [d] a choice of this program.
+
+    - `window`: content words of the moving window, odd. 19 is [b], the best value of Ferret 1998.
+    - `min_links`: different window words that a word must be linked to, to be selected; [c].
+    - `use_signif`: each word counts with its normalised information, as in Kozima 1993; [b]. A word
+      that the network does not know has the most; `max_signif` bounds it; [d].
+    - `reinforce_window_words`: a window word weighs more by its links to the others; [c].
+    - `taper`: None gives every window word the same weight; "hann" less to those at the rim; [c].
+    - `smooth`, `smooth_passes`: positions of the moving mean, [b] for 11, and how often; [d].
+    - `alpha`: valleys of at least mean - alpha sd of all depths are boundaries; [d]. The depth
+      itself, (left max - min) + (right max - min), is [b].
+    - `boundaries`: the number of boundaries instead, the deepest ones, as published for texts
+      joined end to end; [b].
+    - `min_words`: content words of the shortest unit; a shorter one goes with its neighbour across
+      the shallower boundary; [d].
+    - `snap`: boundaries move to the nearest beginning of a sentence; [d].
+    - `keep`: "mean" learns from units that are at least as cohesive as those of the stream so far,
+      a number sets the bar, "all" takes every unit; the bar as such is [a], its height [d].
+    - `inferred_min_share`: share of a unit's positions at which an inferred word is selected; [c].
+    - `max_inferred`: inferred words at most; None: as many as the unit has different words; [d].
+    - `tu_weight`: weight of an inferred word: "cohesion", "signif" or "tf"; [d].
+
+    Borders: where the window reaches beyond the text, the value is divided by the share of the
+    window that is there [d]. With an empty network there is no evidence: the text is one unit of
+    cohesion 0 that is kept, so that nothing is lost while there is no network yet.
+    """
+
+    def __init__(
+        self,
+        *,
+        window: int = 19,
+        min_links: int = 3,
+        use_signif: bool = True,
+        max_signif: float = 1.0,
+        reinforce_window_words: bool = True,
+        taper: str | None = None,
+        smooth: int = 11,
+        smooth_passes: int = 1,
+        alpha: float = 0.5,
+        boundaries: int | None = None,
+        min_words: int = 5,
+        snap: bool = True,
+        keep: str | float = "mean",
+        inferred_min_share: float = 0.75,
+        max_inferred: int | None = None,
+        tu_weight: str = "cohesion",
+    ) -> None:
+        self._lens = Lens(
+            window, min_links, use_signif, max_signif, reinforce_window_words, taper
+        )
+        self._division = Division(smooth, smooth_passes, alpha, boundaries, min_words, snap)
+        self._division.check()
+        self._keep = keeping(keep)
+        self._inference = Inference(inferred_min_share, max_inferred, tu_weight)
+
+    def segment(self, annotation: Annotation, network: Network) -> Iterator[Unit]:
+        words = body_words(annotation)
+        if words is None or not len(network.neighbours):
+            if len(annotation.lemmas):
+                yield Unit(0, len(annotation.document.text), 0, len(annotation.lemmas), 0.0)
+            return
+        reading = read(words.lemmas, network, self._lens)
+        curve = self._division.smoothed(cohesion_curve(reading, network, self._lens))
+        yield from units(
+            annotation,
+            words,
+            curve,
+            self._division,
+            self._keep,
+            network,
+            reading,
+            self._lens,
+            self._inference,
+        )
+
+    def curve(
+        self, annotation: Annotation, network: Network
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The character of every content word of the body, and the smoothed cohesion there."""
+        words = body_words(annotation)
+        if words is None or not len(network.neighbours):
+            return np.zeros(0, np.int64), np.zeros(0)
+        reading = read(words.lemmas, network, self._lens)
+        values = self._division.smoothed(cohesion_curve(reading, network, self._lens))
+        return annotation.spans[words.places, 0].astype(np.int64), values
+
+
+@hookimpl
+def register_segmenters() -> Mapping[str, type[Segcohlex]]:
+    return {"segcohlex": Segcohlex}
