@@ -305,7 +305,9 @@ def inferred_words(
         len(reading.significance),
     )
     found = []
-    for unit, (first, last) in enumerate(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)):
+    for unit, (first, last) in enumerate(
+        zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
+    ):
         own, counts = np.unique(reading.rows[first:last], return_counts=True)
         most = len(own) if inference.most is None else inference.most
         here = slice(ends[unit], ends[unit + 1])
@@ -317,7 +319,9 @@ def inferred_words(
         elif inference.weight == "tf":
             weights = np.full(len(rows), 1 / max(int(counts.max(initial=1)), 1))
         rows, weights = rows[outside], weights[outside]
-        ranked = sorted((-w, network.words[r]) for w, r in zip(weights.tolist(), rows.tolist(), strict=True))
+        ranked = sorted(
+            (-w, network.words[r]) for w, r in zip(weights.tolist(), rows.tolist(), strict=True)
+        )
         found.append({word: -w for w, word in ranked[:most] if w < 0})
     return found
 

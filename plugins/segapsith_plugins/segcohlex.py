@@ -75,9 +75,7 @@ class Segcohlex:
         max_inferred: int | None = None,
         tu_weight: str = "cohesion",
     ) -> None:
-        self._lens = Lens(
-            window, min_links, use_signif, max_signif, reinforce_window_words, taper
-        )
+        self._lens = Lens(window, min_links, use_signif, max_signif, reinforce_window_words, taper)
         self._division = Division(smooth, smooth_passes, alpha, boundaries, min_words, snap)
         self._division.check()
         self._keep = keeping(keep)
