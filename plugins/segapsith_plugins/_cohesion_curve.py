@@ -21,7 +21,16 @@ from numpy.typing import NDArray
 from segapsith import Network
 from segapsith.jit import kernel
 
-__all__ = ["Inference", "Lens", "Reading", "cohesion_curve", "inferred_words", "read", "shape"]
+__all__ = [
+    "Inference",
+    "Lens",
+    "Reading",
+    "cohesion_curve",
+    "inferred_words",
+    "likeness_curve",
+    "read",
+    "shape",
+]
 
 Numbers = NDArray[np.int64]
 Values = NDArray[np.float64]
@@ -253,6 +262,91 @@ def _shift(
                 totals[c] -= signif * old
 
 
+# --- the two sides of a place ------------------------------------------------------------
+
+
+def likeness_curve(reading: Reading, network: Network, span: int, recurrence: float) -> Values:
+    """How well what stands before each word goes with what follows: L(x) = k(A, B) / sqrt(k(A, A)
+    k(B, B)), A the `span` words before x and B those from x on.
+
+    k(A, B) sums signif(i) signif(j) coh(i, j) over the occurrences i of A and j of B; a word has
+    the cohesion `recurrence` with its other occurrences and 1 / signif(i)^2 with itself. At the
+    first word, which has nothing before it, it is as at the second.
+    """
+    if not len(reading.rows):
+        return np.zeros(0)
+    return _likeness(
+        reading.rows,
+        network.starts,
+        network.neighbours,
+        network.weights,
+        reading.significance,
+        span,
+        recurrence,
+    )
+
+
+@kernel
+def _likeness(
+    rows: Numbers,
+    starts: Numbers,
+    neighbours: NDArray[np.int32],
+    weights: Floats,
+    significance: Values,
+    span: int,
+    recurrence: float,
+) -> Values:
+    """Each side keeps, for every word of the network, the sum of its links to that side."""
+    n = len(rows)
+    reach = np.zeros((len(significance), 2))
+    inside, across = np.zeros(2), 0.0
+    curve = np.zeros(n)
+    for j in range(min(span, n)):
+        inside[1] += 1 + 2 * significance[rows[j]] * reach[rows[j], 1]
+        _reach(rows[j], 1, 1.0, starts, neighbours, weights, significance, recurrence, reach)
+    for x in range(1, n):
+        if x - 1 - span >= 0:
+            row = rows[x - 1 - span]
+            _reach(row, 0, -1.0, starts, neighbours, weights, significance, recurrence, reach)
+            inside[0] -= 1 + 2 * significance[row] * reach[row, 0]
+            across -= significance[row] * reach[row, 1]
+        row = rows[x - 1]
+        _reach(row, 1, -1.0, starts, neighbours, weights, significance, recurrence, reach)
+        inside[1] -= 1 + 2 * significance[row] * reach[row, 1]
+        across += significance[row] * (reach[row, 1] - reach[row, 0])
+        inside[0] += 1 + 2 * significance[row] * reach[row, 0]
+        _reach(row, 0, 1.0, starts, neighbours, weights, significance, recurrence, reach)
+        if x - 1 + span < n:
+            row = rows[x - 1 + span]
+            across += significance[row] * reach[row, 0]
+            inside[1] += 1 + 2 * significance[row] * reach[row, 1]
+            _reach(row, 1, 1.0, starts, neighbours, weights, significance, recurrence, reach)
+        curve[x] = across / np.sqrt(inside[0] * inside[1])
+    if n > 1:
+        curve[0] = curve[1]
+    return curve
+
+
+@kernel
+def _reach(
+    row: int,
+    side: int,
+    sign: float,
+    starts: Numbers,
+    neighbours: NDArray[np.int32],
+    weights: Floats,
+    significance: Values,
+    recurrence: float,
+    reach: Values,
+) -> None:
+    """A word comes to a side or leaves it."""
+    worth = sign * significance[row]
+    reach[row, side] += worth * recurrence
+    if row < len(starts) - 1:
+        for k in range(starts[row], starts[row + 1]):
+            reach[neighbours[k], side] += worth * weights[k]
+
+
 # --- inferred words ----------------------------------------------------------------------
 
 
@@ -290,20 +384,34 @@ def inferred_words(
         return [{} for _ in range(len(cuts))]
     form = shape(n, lens.window, lens.taper)
     areas = np.concatenate([np.zeros((1, form.reading.shape[1])), form.reading.cumsum(axis=0)])
-    ends, chosen, heights = _pointed(
+    half, n_rows = lens.window // 2, len(reading.significance)
+    ends, chosen = _selected(
         reading.rows,
         bounds,
         network.starts,
         network.neighbours,
-        network.weights,
-        form.entering,
-        areas,
-        lens.window // 2,
+        half,
         lens.min_links,
-        lens.reinforce_window_words,
         inference.min_share,
-        len(reading.significance),
+        n_rows,
     )
+    heights = np.ones(len(chosen))
+    if inference.weight == "cohesion":
+        heights = _heights(
+            reading.rows,
+            bounds,
+            ends,
+            chosen,
+            network.starts,
+            network.neighbours,
+            network.weights,
+            form.entering,
+            areas,
+            half,
+            lens.min_links,
+            lens.reinforce_window_words,
+            n_rows,
+        )
     found = []
     for unit, (first, last) in enumerate(
         zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
@@ -327,9 +435,87 @@ def inferred_words(
 
 
 @kernel
-def _pointed(
+def _selected(
     rows: Numbers,
     bounds: Numbers,
+    starts: Numbers,
+    neighbours: NDArray[np.int32],
+    half: int,
+    min_links: int,
+    min_share: float,
+    n_rows: int,
+) -> tuple[Numbers, Numbers]:
+    """For each segment its own words, and the others that are selected at enough positions.
+
+    The time of a word is added up when it ceases to be selected.
+    """
+    n, n_units = len(rows), len(bounds) - 1
+    held = np.zeros(n_rows, np.int32)
+    links = np.zeros(n_rows, np.int32)
+    since = np.zeros(n_rows, np.int64)
+    selected = np.zeros(n_rows, np.int64)
+    seen = np.zeros(n_rows, np.bool_)
+    touched = np.zeros(n_rows, np.int64)
+    ends = np.zeros(n_units + 1, np.int64)
+    chosen = np.zeros(1024, np.int64)
+    n_chosen = 0
+    for unit in range(n_units):
+        first, last = bounds[unit], bounds[unit + 1]
+        n_touched = 0
+        for x in range(first, last + 1):
+            # at `last` the window is emptied, so that the next segment finds it so
+            gone, stop = (x - 1 - half, x - half) if x > first else (0, 0)
+            low, high = (x + half, x + half + 1) if x > first else (x - half, x + half + 1)
+            if x == last:
+                gone, stop, low, high = x - 1 - half, x + half, 0, 0
+            for j in range(max(0, gone), min(n, stop)):
+                row = rows[j]
+                held[row] -= 1
+                if held[row] == 0 and row < len(starts) - 1:
+                    for k in range(starts[row], starts[row + 1]):
+                        other = neighbours[k]
+                        if links[other] == min_links:
+                            selected[other] += x - since[other]
+                        links[other] -= 1
+            for j in range(max(0, low), min(n, high)):
+                row = rows[j]
+                held[row] += 1
+                if held[row] == 1 and row < len(starts) - 1:
+                    for k in range(starts[row], starts[row + 1]):
+                        other = neighbours[k]
+                        links[other] += 1
+                        if links[other] == min_links:
+                            since[other] = x
+                            if not seen[other]:
+                                seen[other] = True
+                                touched[n_touched] = other
+                                n_touched += 1
+        for x in range(first, last):
+            if not seen[rows[x]]:
+                seen[rows[x]] = True
+                touched[n_touched] = rows[x]
+                n_touched += 1
+            selected[rows[x]] = last - first
+        for t in range(n_touched):
+            other = touched[t]
+            if selected[other] >= min_share * (last - first) - 1e-9:
+                if n_chosen == len(chosen):
+                    longer = np.zeros(2 * n_chosen, np.int64)
+                    longer[:n_chosen] = chosen
+                    chosen = longer
+                chosen[n_chosen] = other
+                n_chosen += 1
+            seen[other], selected[other] = False, 0
+        ends[unit + 1] = n_chosen
+    return ends, chosen[:n_chosen]
+
+
+@kernel
+def _heights(
+    rows: Numbers,
+    bounds: Numbers,
+    ends: Numbers,
+    chosen: Numbers,
     starts: Numbers,
     neighbours: NDArray[np.int32],
     weights: Floats,
@@ -338,88 +524,65 @@ def _pointed(
     half: int,
     min_links: int,
     reinforce: bool,
-    min_share: float,
     n_rows: int,
-) -> tuple[Numbers, Numbers, Values]:
-    """For each segment its own words and those selected often enough, with the mean of wgt.
+) -> Values:
+    """For each segment the mean of wgt over its positions, for the chosen words alone.
 
     What a word is worth is added up when it changes: until then it was the same at every position,
     but for the taper, whose running sums are `areas`.
     """
     n, n_sums = len(rows), entering.shape[1]
-    n_units = len(bounds) - 1
+    wanted = np.zeros(n_rows, np.bool_)
     held = np.zeros(n_rows, np.int32)
     own = np.zeros((n_rows, n_sums))
     links = np.zeros(n_rows, np.int32)
     sums = np.zeros((n_rows, n_sums))
     since = np.zeros(n_rows, np.int64)
-    seen = np.zeros(n_rows, np.bool_)
-    belongs = np.zeros(n_rows, np.bool_)
-    selected = np.zeros(n_rows, np.int64)
     gathered = np.zeros(n_rows)
-    touched = np.zeros(n_rows, np.int64)
-    ends = np.zeros(n_units + 1, np.int64)
-    chosen = np.zeros(1024, np.int64)
-    heights = np.zeros(1024)
-    n_chosen = 0
-    for unit in range(n_units):
+    heights = np.zeros(len(chosen))
+    for unit in range(len(bounds) - 1):
         first, last = bounds[unit], bounds[unit + 1]
-        n_touched = 0
+        mine = chosen[ends[unit] : ends[unit + 1]]
+        for row in mine:
+            wanted[row], since[row] = True, first
         for x in range(first, last):
-            if x == first:
-                low, high, gone = max(0, x - half), min(n, x + half + 1), -1
-            else:
-                low, high, gone = x + half, min(n, x + half + 1), x - 1 - half
-            for turn in range(-1 if gone >= 0 else 0, max(0, high - low)):
-                j, sign = (gone, -1) if turn < 0 else (low + turn, 1)
-                row = rows[j]
-                before, after = held[row], held[row] + sign
-                step = 0
-                if before == 0:
-                    step = 1
-                elif after == 0:
-                    step = -1
-                begin, stop = 0, 0
-                if row < len(starts) - 1:
-                    begin, stop = starts[row], starts[row + 1]
-                for k in range(begin - 1, stop):
-                    other = row if k < begin else neighbours[k]
-                    if not seen[other]:
-                        seen[other] = True
-                        touched[n_touched] = other
-                        n_touched += 1
-                        since[other] = x
-                    elif since[other] < x:
-                        _gather(other, x, areas, held, own, links, sums, min_links, reinforce,
-                                since, selected, gathered)  # fmt: skip
-                    if k < begin:
-                        held[row] = after
+            gone, stop = (x - 1 - half, x - half) if x > first else (0, 0)
+            low, high = (x + half, x + half + 1) if x > first else (x - half, x + half + 1)
+            for turn in range(2):
+                sign = 2 * turn - 1
+                begin, end = (gone, stop) if turn == 0 else (low, high)
+                for j in range(max(0, begin), min(n, end)):
+                    row = rows[j]
+                    before, after = held[row], held[row] + sign
+                    step = 1 if before == 0 else (-1 if after == 0 else 0)
+                    if wanted[row]:
+                        _gather(row, x, areas, held, own, links, sums, min_links, reinforce,
+                                since, gathered)  # fmt: skip
                         for c in range(n_sums):
                             own[row, c] = own[row, c] + sign * entering[j, c] if after else 0.0
-                    else:
+                    held[row] = after
+                    if row >= len(starts) - 1:
+                        continue
+                    for k in range(starts[row], starts[row + 1]):
+                        other = neighbours[k]
+                        if not wanted[other]:
+                            continue
+                        _gather(other, x, areas, held, own, links, sums, min_links, reinforce,
+                                since, gathered)  # fmt: skip
                         links[other] += step
                         for c in range(n_sums):
                             change = sign * entering[j, c] * weights[k]
                             sums[other, c] = sums[other, c] + change if links[other] else 0.0
-            belongs[rows[x]] = True
-        size = last - first
-        for t in range(n_touched):
-            other = touched[t]
-            _gather(other, last, areas, held, own, links, sums, min_links, reinforce,
-                    since, selected, gathered)  # fmt: skip
-            enough = selected[other] >= min_share * size - 1e-9
-            if belongs[other] or enough:
-                if n_chosen == len(chosen):
-                    longer, higher = np.zeros(2 * n_chosen, np.int64), np.zeros(2 * n_chosen)
-                    longer[:n_chosen], higher[:n_chosen] = chosen, heights
-                    chosen, heights = longer, higher
-                chosen[n_chosen], heights[n_chosen] = other, gathered[other] / size
-                n_chosen += 1
-            held[other], links[other], selected[other] = 0, 0, 0
-            own[other, :], sums[other, :], gathered[other] = 0.0, 0.0, 0.0
-            seen[other], belongs[other] = False, False
-        ends[unit + 1] = n_chosen
-    return ends, chosen[:n_chosen], heights[:n_chosen]
+        for t in range(len(mine)):
+            row = mine[t]
+            _gather(row, last, areas, held, own, links, sums, min_links, reinforce,
+                    since, gathered)  # fmt: skip
+            heights[ends[unit] + t] = gathered[row] / (last - first)
+            own[row, :], sums[row, :], gathered[row] = 0.0, 0.0, 0.0
+            links[row], wanted[row] = 0, False
+        for j in range(max(0, last - 1 - half), min(n, last + half)):
+            held[rows[j]] = 0
+    return heights
 
 
 @kernel
@@ -434,13 +597,12 @@ def _gather(
     min_links: int,
     reinforce: bool,
     since: Numbers,
-    selected: Numbers,
     gathered: Values,
 ) -> None:
     """Adds up what a word was worth from the position of its last change to x."""
+    if since[row] == x:
+        return
     pointed = links[row] >= min_links
-    if pointed:
-        selected[row] += x - since[row]
     for c in range(areas.shape[1]):
         worth = 0.0
         if held[row] > 0:

@@ -116,6 +116,7 @@ def units(
     annotation: Annotation,
     words: BodyWords,
     curve: Values,
+    cohesion: Values,
     division: Division,
     keep: Keeping,
     network: Network,
@@ -123,7 +124,8 @@ def units(
     lens: Lens,
     inference: Inference,
 ) -> Iterator[Unit]:
-    """The units of a text whose smoothed curve is given, with what the network infers."""
+    """The units of a text between the valleys of `curve`, with what the network infers; how
+    cohesive each is, is the mean of `cohesion`."""
     text, n_tokens = annotation.document.text, len(annotation.lemmas)
     cuts = division.cuts(curve, words)
     if division.snap:
@@ -133,7 +135,7 @@ def units(
         firsts = words.places[cuts].tolist()
         starts = annotation.spans[firsts, 0].tolist()
     firsts[0], starts[0] = 0, 0
-    cohesions = np.add.reduceat(curve, cuts) / np.diff(np.append(cuts, len(curve)))
+    cohesions = np.add.reduceat(cohesion, cuts) / np.diff(np.append(cuts, len(curve)))
     inferred = inferred_words(reading, cuts, network, lens, inference)
     for i, (first, start) in enumerate(zip(firsts, starts, strict=True)):
         following = i + 1 < len(firsts)

@@ -71,10 +71,12 @@ class LexicalCohesionProfile:
                 yield Unit(0, len(annotation.document.text), 0, len(annotation.lemmas), 0.0)
             return
         reading = read(words.lemmas, network, self._profile)
+        profile = self._division.smoothed(self._profiled(reading, network))
         yield from units(
             annotation,
             words,
-            self._division.smoothed(self._profiled(reading, network)),
+            profile,
+            profile,
             self._division,
             self._keep,
             network,

@@ -11,19 +11,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith import Annotation, Network, Unit, hookimpl
-from segapsith_plugins._cohesion_curve import Inference, Lens, cohesion_curve, read
+from segapsith_plugins._cohesion_curve import (
+    Inference,
+    Lens,
+    Reading,
+    cohesion_curve,
+    likeness_curve,
+    read,
+)
 from segapsith_plugins._network_units import Division, body_words, keeping, units
 
 __all__ = ["Segcohlex"]
 
 
 class Segcohlex:
-    """Units between the valleys of a cohesion curve.
+    """Units between the valleys of a curve over the collocation network.
 
     A window moves over the content words of the body. At each position it selects the words of
     the network that are linked to at least `min_links` of its words, and its cohesion is the sum
-    of the weights of all these words, each by how telling it is. The smoothed curve is cut at its
-    valleys. A unit's cohesion is the mean of the smoothed curve over it. Words selected nearly
+    of the weights of all these words, each by how telling it is. The published method cuts the
+    smoothed curve at its valleys (`cut_at="cohesion"`). The default cuts where what stands before
+    goes least with what follows, in the same network (`cut_at="likeness"`), which finds far more of
+    the boundaries of joined texts (docs/experiments.md): the height of the first curve depends
+    more on how well the network knows the words than on how they hang together. A unit's cohesion is
+    the mean of the smoothed cohesion curve over it, however it was cut. Words selected nearly
     everywhere in a unit, and not in it, are inferred. The title belongs to the first unit and has
     no part in the curve.
 
@@ -36,9 +47,12 @@ class Segcohlex:
       that the network does not know has the most; `max_signif` bounds it; [d].
     - `reinforce_window_words`: a window word weighs more by its links to the others; [c].
     - `taper`: None gives every window word the same weight; "hann" less to those at the rim; [c].
+    - `cut_at`: "likeness" [d] or "cohesion", the published curve.
+    - `span`: content words on each side that are compared, for "likeness"; [d].
+    - `recurrence`: cohesion of a word with its other occurrences, for "likeness"; [d].
     - `smooth`, `smooth_passes`: positions of the moving mean, [b] for 11, and how often; [d].
-    - `alpha`: valleys of at least mean - alpha sd of all depths are boundaries; [d]. The depth
-      itself, (left max - min) + (right max - min), is [b].
+    - `alpha`: valleys of at least mean - alpha sd of all depths are boundaries; [d]. None: 0.5 for
+      "cohesion", -0.5 for "likeness". The depth itself, (left max - min) + (right max - min), is [b].
     - `boundaries`: the number of boundaries instead, the deepest ones, as published for texts
       joined end to end; [b].
     - `min_words`: content words of the shortest unit; a shorter one goes with its neighbour across
@@ -64,9 +78,12 @@ class Segcohlex:
         max_signif: float = 1.0,
         reinforce_window_words: bool = True,
         taper: str | None = None,
+        cut_at: str = "likeness",
+        span: int = 31,
+        recurrence: float = 1.0,
         smooth: int = 11,
         smooth_passes: int = 1,
-        alpha: float = 0.5,
+        alpha: float | None = None,
         boundaries: int | None = None,
         min_words: int = 5,
         snap: bool = True,
@@ -76,6 +93,15 @@ class Segcohlex:
         tu_weight: str = "cohesion",
     ) -> None:
         self._lens = Lens(window, min_links, use_signif, max_signif, reinforce_window_words, taper)
+        if cut_at not in ("likeness", "cohesion"):
+            raise ValueError(f"cut_at={cut_at!r} should be 'likeness' or 'cohesion'")
+        if span < 1:
+            raise ValueError(f"span={span} should be >= 1")
+        if not 0 <= recurrence <= 1:
+            raise ValueError(f"recurrence={recurrence} should lie between 0 and 1")
+        self._cut_at, self._span, self._recurrence = cut_at, span, recurrence
+        if alpha is None:
+            alpha = 0.5 if cut_at == "cohesion" else -0.5
         self._division = Division(smooth, smooth_passes, alpha, boundaries, min_words, snap)
         self._division.check()
         self._keep = keeping(keep)
@@ -88,11 +114,12 @@ class Segcohlex:
                 yield Unit(0, len(annotation.document.text), 0, len(annotation.lemmas), 0.0)
             return
         reading = read(words.lemmas, network, self._lens)
-        curve = self._division.smoothed(cohesion_curve(reading, network, self._lens))
+        cohesion = self._division.smoothed(cohesion_curve(reading, network, self._lens))
         yield from units(
             annotation,
             words,
-            curve,
+            cohesion if self._cut_at == "cohesion" else self._likeness(reading, network),
+            cohesion,
             self._division,
             self._keep,
             network,
@@ -101,15 +128,23 @@ class Segcohlex:
             self._inference,
         )
 
+    def _likeness(self, reading: Reading, network: Network) -> NDArray[np.float64]:
+        values = likeness_curve(reading, network, self._span, self._recurrence)
+        return self._division.smoothed(values)
+
     def curve(
         self, annotation: Annotation, network: Network
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The character of every content word of the body, and the smoothed cohesion there."""
+        """The character of every content word of the body, and the smoothed curve that is cut."""
         words = body_words(annotation)
         if words is None or not len(network.neighbours):
             return np.zeros(0, np.int64), np.zeros(0)
         reading = read(words.lemmas, network, self._lens)
-        values = self._division.smoothed(cohesion_curve(reading, network, self._lens))
+        values = (
+            self._division.smoothed(cohesion_curve(reading, network, self._lens))
+            if self._cut_at == "cohesion"
+            else self._likeness(reading, network)
+        )
         return annotation.spans[words.places, 0].astype(np.int64), values
 
 

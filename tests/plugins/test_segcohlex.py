@@ -24,6 +24,7 @@ from segapsith_plugins._cohesion_curve import (
     _curve,
     cohesion_curve,
     inferred_words,
+    likeness_curve,
     read,
     shape,
 )
@@ -158,6 +159,23 @@ def test_the_ends_of_an_even_text_are_as_high_as_its_middle():
     lens = Lens(window=5, min_links=1, reinforce_window_words=False)
     values = cohesion_curve(read(["a"] * 12, net, lens), net, lens)
     assert values == pytest.approx(values[0])
+
+
+@settings(deadline=None, max_examples=25)
+@given(texts, networks, st.sampled_from([1, 2, 7]), st.sampled_from([0.0, 0.5, 1.0]))
+def test_the_likeness_of_two_sides_is_their_cohesion_over_that_of_each(words, net, span, rec):
+    def k(a: range, b: range) -> float:
+        return sum(
+            1.0 if i == j else
+            signif(net, words[i], Lens()) * signif(net, words[j], Lens())
+            * (rec if words[i] == words[j] else coh(net, words[i], words[j]))
+            for i in a for j in b
+        )  # fmt: skip
+
+    found = likeness_curve(read(words, net, Lens()), net, span, rec)
+    for x in range(1, len(words)):
+        a, b = range(max(0, x - span), x), range(x, min(len(words), x + span))
+        assert found[x] == pytest.approx(k(a, b) / math.sqrt(k(a, a) * k(b, b)), abs=1e-9)
 
 
 # -- inferred words ------------------------------------------------------------------------
@@ -343,7 +361,7 @@ def test_two_subjects_are_two_units_that_begin_with_their_sentence(learned):
 
 def test_a_units_cohesion_is_the_mean_of_the_smoothed_curve(learned):
     annotation = annotated(f"{story(RIVER, 8, 1)} {story(MARKET, 8, 2)} {story(RIVER, 6, 3)}")
-    segmenter = Segcohlex()
+    segmenter = Segcohlex(cut_at="cohesion")
     places, values = segmenter.curve(annotation, learned)
     for unit in segmenter.segment(annotation, learned):
         inside = (places >= unit.start) & (places < unit.end)
@@ -400,6 +418,7 @@ def test_a_long_text_takes_time_in_proportion(kind, learned):
         {"window": 4}, {"min_links": 0}, {"taper": "gauss"}, {"smooth": 2}, {"smooth_passes": -1},
         {"alpha": math.inf}, {"boundaries": -1}, {"min_words": 0}, {"keep": "some"},
         {"inferred_min_share": 0}, {"max_inferred": -1}, {"tu_weight": "idf"}, {"max_signif": 0},
+        {"cut_at": "will"}, {"span": 0}, {"recurrence": 2},
     ],
     ids=lambda wrong: next(iter(wrong)),
 )  # fmt: skip
