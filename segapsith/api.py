@@ -23,21 +23,38 @@ from segapsith.catalogue import OWN_PACKAGE, Catalogue, load_plugins
 from segapsith.contracts import Annotator
 from segapsith.domains import PlacementSettings
 from segapsith.engine import Engine, Learning, Plan, RunSummary
-from segapsith.errors import ConfigurationError, SettingError, did_you_mean
+from segapsith.errors import ConfigurationError, SettingError, UsageError, did_you_mean
 from segapsith.language import KNOWN, language_of
 from segapsith.model import Annotation, Document, Lexicon, Network, Reject, Snapshot
+from segapsith.network import NetworkSettings
 from segapsith.parallel import ParallelAnnotator
 from segapsith.records import FeedState
+from segapsith.reference_corpus import ReferenceReader
 from segapsith.seam import CheckedAnnotator, Who
 from segapsith.settings import Settings, resolve
+from segapsith.stream_network import used_by
 from segapsith.terms import given_terms
-from segapsith_store import Store, browse
+from segapsith_store import Store, browse, networks
 from segapsith_store.verify import Verdict, verify
 
-__all__ = ["Delivery", "Segment", "Wire", "clusterer", "open", "segment", "similarity"]
+__all__ = [
+    "Delivery",
+    "Segment",
+    "Segmentation",
+    "Wire",
+    "clusterer",
+    "open",
+    "segment",
+    "segmentation",
+    "similarity",
+]
 
 _CHOSEN = {"annotator": "annotator", "segmenter": "segmenter", "placement": "similarity"}
 """The setting that chooses a plugin, and the kind of plugin it chooses."""
+
+
+BUILD = "network build"
+"""The command that reads a reference corpus, as the run log has it."""
 
 
 @runtime_checkable
@@ -137,6 +154,7 @@ class Wire:
             language=language_of(str(values["lang"])),
             learns_terms=bool(values["learn_terms"]),
             given_terms=_user_terms(str(values["terms"]), annotator),
+            network=_network_settings(values),
             window=_window(values["window"]),
         )
 
@@ -205,6 +223,65 @@ class Wire:
         """Learns from units that were made elsewhere: `id`, `date`, `words` (word to count)."""
         return self.engine.ingest(map(_ready_unit, units), self.plan("learn", name=name))
 
+    def build_network(
+        self,
+        documents: Iterable[Document | Reject | Mapping[str, Any]] | Delivery,
+        watch: Callable[[int, int], None] | None = None,
+    ) -> dict[str, Any]:
+        """Reads a reference corpus: it counts for the network, and for nothing else.
+
+        A delivery that was read before is refused. Undoing the run takes the corpus out.
+        """
+        items, key = (
+            (documents.items(), documents.key)
+            if isinstance(documents, Delivery)
+            else (map(_document, documents), "")
+        )
+        earlier = self.read_corpus(key) if key else None
+        if earlier is not None:
+            raise UsageError(
+                f"this corpus is in the network already (run {earlier}); to read it again, undo"
+                f" that run first"
+            )
+        began = time.monotonic()
+        learning, knowledge = self.learning(), self.engine.knowledge
+        plan = self.plan(BUILD, input_key=key)
+        first = len(knowledge.vocabulary)
+        run = self.writer.begin_run(
+            BUILD, settings=plan.settings, versions=plan.versions, input_key=key
+        )
+        reader = ReferenceReader(self.writer, run, knowledge, learning.annotator, learning.language)
+        try:
+            self.writer.drop_unnamed_pairs()
+            found = reader.read(items, watch)
+            self.writer.save_reference(
+                knowledge.vocabulary.since(first), found, {"pair_window": knowledge.pair_window}
+            )
+        except BaseException:
+            self.writer.finish_run(run, "failed")
+            self.writer.drop_unnamed_pairs()
+            raise
+        finally:
+            self._engine = None  # what it holds is not what the store holds now
+        result = {
+            "run": run,
+            "documents": sum(one.documents for one in found),
+            "words": sum(one.tokens for one in found),
+            "languages": {one.lang: one.tokens for one in found},
+            "rejected": reader.rejected,
+            "seconds": round(time.monotonic() - began, 3),
+        }
+        self.writer.finish_run(run, "done", result)
+        return result
+
+    def read_corpus(self, key: str) -> int | None:
+        """The run that read a reference corpus under this key, if one did and still counts."""
+        found = self.writer.row(
+            "SELECT max(id) FROM runs WHERE command = ? AND input = ? AND status = 'done'",
+            [BUILD, key],
+        )
+        return found[0] if found else None
+
     def forget(self, uid: str) -> dict[str, Any]:
         """Takes a document out exactly."""
         return self.engine.forget(uid, self.plan("forget"))
@@ -248,6 +325,21 @@ class Wire:
     def verify(self) -> Verdict:
         """Every sum and count computed again."""
         found: Verdict = self.read(verify)
+        return found
+
+    def network(self, lang: str) -> Network:
+        """The collocation network of a language, as texts are read with it now."""
+        found: Network = self.read(lambda store: networks.network(store, lang))
+        return found
+
+    def network_status(self) -> dict[str, Any]:
+        """Words, links and pairs of the network, and what they were made with."""
+        found: dict[str, Any] = self.read(networks.status)
+        return found
+
+    def neighbours(self, word: str, lang: str | None = None, top: int = 20) -> dict[str, Any]:
+        """The words that keep a word company, the closest first."""
+        found: dict[str, Any] = self.read(lambda store: networks.near(store, word, lang, top))
         return found
 
     def search(self, words: str, limit: int = 20) -> dict[str, Any]:
@@ -452,6 +544,28 @@ class Segment:
     inferred: Mapping[str, float]
 
 
+@dataclass(frozen=True, slots=True)
+class Segmentation:
+    """The units of a text, and the curve that the segmenter looked at, if it has one."""
+
+    lang: str
+    units: list[Segment]
+    places: list[int]
+    """Characters to which the values of the curve belong, ascending."""
+    curve: list[float]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "lang": self.lang,
+            "units": [
+                {name: getattr(unit, name) for name in Segment.__dataclass_fields__}
+                for unit in self.units
+            ],
+            "curve": self.curve,
+            "curve_places": self.places,
+        }
+
+
 def segment(
     text: str,
     lang: str = "auto",
@@ -460,18 +574,43 @@ def segment(
     store: str | None = None,
     **settings: Any,
 ) -> list[Segment]:
-    """The thematic units of a text."""
+    """The thematic units of a text, read with the terms and the network of a store if one is
+    named."""
+    return segmentation(text, lang, segmenter, annotator, store, settings).units
+
+
+def segmentation(
+    text: str,
+    lang: str = "auto",
+    segmenter: str = "paragraphs",
+    annotator: str = "simplemma",
+    store: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    catalogue: Catalogue | None = None,
+) -> Segmentation:
+    """The thematic units of a text with the curve between whose valleys they lie."""
     if store is not None and not os.path.exists(store):
         raise ConfigurationError(f"there is no store at {store}")
-    catalogue = load_plugins()
+    catalogue = catalogue or load_plugins()
     document = Document(body=text)
     document = Document(body=text, lang=language_of(lang)(document))
-    (annotation,) = catalogue.make("annotator", annotator).annotate([document], Lexicon())
-    units = catalogue.make("segmenter", segmenter, settings).segment(annotation, Network())
-    return [
+    chosen = {"segmenter": set(catalogue.settings("segmenter", segmenter)),
+              "annotator": set(catalogue.settings("annotator", annotator))}  # fmt: skip
+    own = _by_taker(settings or {}, chosen)
+    made = catalogue.make("segmenter", segmenter, own["segmenter"])
+    lexicon, network = Lexicon(), Network()
+    if store is not None:
+        with Store.reading(store) as kept:
+            lexicon = networks.lexicon(kept)
+            network = networks.network(kept, document.lang or "", uses=used_by(made))
+    reader = catalogue.make("annotator", annotator, own["annotator"])
+    (annotation,) = reader.annotate([document], lexicon)
+    units = [
         Segment(u.start, u.end, u.cohesion, u.kept, _words(annotation, u.first, u.last), u.inferred)
-        for u in units
+        for u in made.segment(annotation, network)
     ]
+    places, values = made.curve(annotation, network)
+    return Segmentation(document.lang or "", units, places.tolist(), values.tolist())
 
 
 def _user_terms(path: str, annotator: Annotator) -> dict[str, set[tuple[str, ...]]]:
@@ -490,6 +629,20 @@ def _user_terms(path: str, annotator: Annotator) -> dict[str, set[tuple[str, ...
         elif line.strip() and not line.startswith("#"):
             phrases += [Document(body=line.strip(), lang=lang) for lang in KNOWN]
     return given_terms(annotator.annotate(phrases, Lexicon()))
+
+
+def _network_settings(values: Settings) -> NetworkSettings:
+    try:
+        return NetworkSettings(
+            window=int(values["network_window"]),
+            normalizer=str(values["network_normalizer"]),
+            min_count=int(values["network_min_count"]) or None,
+            min_cohesion=float(values["network_min_cohesion"]) or None,
+            most_links=int(values["network_links"]),
+            kept_by=str(values["network_kept_by"]),
+        )
+    except ValueError as error:
+        raise SettingError(f"network: {error}") from error
 
 
 def _window(size: int) -> int:

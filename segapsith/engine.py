@@ -15,14 +15,15 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith import clock, copies, identity, limits
+from segapsith import clock, copies, identity
 from segapsith.arrays import Compare, Matrix, Rows, State
 from segapsith.contracts import Annotator
 from segapsith.contributions import Contributions
 from segapsith.domains import DomainIndex, PlacementSettings
 from segapsith.errors import MissingInputError, SettingError, UsageError
-from segapsith.knowledge import Counters, Frozen, Knowledge
+from segapsith.knowledge import Frozen, Knowledge, content_places
 from segapsith.model import Annotation, Document, Network, Reject, Unit
+from segapsith.network import NetworkSettings
 from segapsith.reception import Arrival, Reception, sound
 from segapsith.records import (
     Assignment,
@@ -34,6 +35,7 @@ from segapsith.records import (
     UnitRecord,
     VersionRecord,
 )
+from segapsith.stream_network import StreamNetwork, Sums, used_by
 from segapsith.terms import TermCounts, links
 
 __all__ = ["Engine", "Keeper", "Learning", "Plan", "RunSummary"]
@@ -42,14 +44,13 @@ BATCH = 200
 """Items of one transaction."""
 
 
-class Keeper(Protocol):
+class Keeper(Sums, Protocol):
     """What the engine needs of a store."""
 
-    def facts(self) -> dict[str, Any]: ...
     def words(self) -> Iterator[tuple[int, str, str, int, int]]: ...
     def languages(self) -> dict[str, tuple[int, int]]: ...
+    def cohesion(self) -> dict[str, tuple[int, int]]: ...
     def domains(self) -> Iterator[DomainRecord]: ...
-    def frozen_arrays(self, name: str) -> EpochRecord | None: ...
     def document(self, uid: str) -> DocumentRecord | None: ...
     def document_by_id(self, number: int) -> DocumentRecord | None: ...
     def has_text(self, document: int, digest: str) -> bool: ...
@@ -124,6 +125,7 @@ class Learning:
     learns_terms: bool = True
     given_terms: Mapping[str, Iterable[tuple[str, ...]]] = field(default_factory=dict)
     """Multi-word terms that a user knows, as sequences of lemmas by language."""
+    network: NetworkSettings = field(default_factory=NetworkSettings)
     window: int = copies.WINDOW
     """Stories, by ordinal, that a text may repeat; 0 recognises equal texts only."""
 
@@ -169,6 +171,7 @@ class Engine:
         self._loaded: Knowledge | None = None
         self._rows: dict[int, DomainRecord] = {}
         self._window: copies.Window | None = None
+        self._network: StreamNetwork
 
     # -- knowledge -------------------------------------------------------------------------
 
@@ -186,23 +189,23 @@ class Engine:
             learning.importance,
             learns_terms=learning.learns_terms,
             given_terms=learning.given_terms,
+            pair_window=learning.network.window,
         )
-        entries = list(store.words())
-        knowledge.vocabulary.restore((n, lang, word) for n, lang, word, _, _ in entries)
-        knowledge.frequencies.grow(len(knowledge.vocabulary))
-        for number, _, _, documents, occurrences in entries:
-            knowledge.frequencies.documents[number] = documents
-            knowledge.frequencies.occurrences[number] = occurrences
-        knowledge.frequencies.totals = store.languages()
         facts = store.facts()
-        if facts.get("count", learning.placement.count) != learning.placement.count:
+        knowledge.restore_counts(store.words(), store.languages(), store.cohesion(), facts)
+        for name in ("count", "inferred_occurrence"):
+            wanted = getattr(learning.placement, name)
+            if facts.get(name, wanted) != wanted:
+                raise SettingError(
+                    f"{name}={wanted!r} does not fit this store, whose occurrences were counted with"
+                    f" {facts[name]!r}"
+                )
+        window = int(facts.get("pair_window", learning.network.window))
+        if window != learning.network.window:
             raise SettingError(
-                f"count={learning.placement.count!r} does not fit this store, whose occurrences are"
-                f" {facts['count']}"
+                f"network_window={learning.network.window} does not fit this store, whose words meet"
+                f" within {window}"
             )
-        for name in Counters.__dataclass_fields__:
-            value = facts.get(f"counter_{name}", getattr(knowledge.counters, name))
-            setattr(knowledge.counters, name, int(value))
         self._rows = {}
         for row in store.domains():
             knowledge.domains.restore(row.id, row.sums, row.status == "open")
@@ -218,6 +221,9 @@ class Engine:
             state = store.frozen_arrays(learning.measure_name)
             if state is not None:
                 learning.measure.restore(state.arrays)
+        self._network = StreamNetwork(
+            store, knowledge, learning.network, used_by(learning.segmenter)
+        )
         self._window = copies.Window(learning.window) if learning.window else None
         if self._window is not None:
             oldest = knowledge.counters.ordinal - learning.window
@@ -302,7 +308,8 @@ class Engine:
         self, chunk: list[Document | Reject], already: int, batch: Batch, summary: RunSummary
     ) -> None:
         """Learns one batch; the first `already` items were counted before a kill."""
-        counters = self.knowledge.counters  # loads the window too
+        counters = self.knowledge.counters  # loads the window and the network too
+        self._network.open(batch)
         reception = Reception(self._store, counters, batch.run, self._window)
         waiting: list[Arrival] = []
         for position, item in enumerate(chunk):
@@ -370,6 +377,7 @@ class Engine:
 
     def _tick(self, ordinal: int, batch: Batch, contributions: Contributions) -> None:
         contributions.tick(ordinal)
+        self._network.tick(ordinal, contributions.pairs, batch)
         measure, knowledge = self._learning.measure, self.knowledge
         if measure is not None:
             measure.learn(knowledge.domains.rows(knowledge.domains, len(knowledge.vocabulary)))
@@ -396,7 +404,7 @@ class Engine:
         """The text of an arrival with its words, and its units, not placed yet."""
         counters, document = self.knowledge.counters, arrival.document
         if annotation is None:
-            words = self._numbered(lang, _repeated(document.bag or {}))
+            words = self.knowledge.numbered(lang, _repeated(document.bag or {}))
             joins = np.zeros(len(words), dtype=np.uint8)
             cuts = [(Unit(0, 0, 0, 0), 0, len(words))]
         else:
@@ -435,7 +443,7 @@ class Engine:
                     float(unit.cohesion),
                     unit.kept and last > first and not withdrawn,
                     counters.epoch,
-                    self.knowledge.bag(lang, words[first:last]),
+                    self.knowledge.bag(lang, words[first:last], unit.inferred),
                 )
             )
             counters.unit += 1
@@ -445,22 +453,13 @@ class Engine:
         self, lang: str, annotation: Annotation
     ) -> tuple[NDArray[np.int32], NDArray[np.uint8], list[tuple[Unit, int, int]]]:
         """The content words of a text, how they join, and its units with the words of each."""
-        content = [
-            i
-            for i in np.flatnonzero(annotation.content).tolist()
-            if 0 < len(annotation.lemmas[i]) <= limits.MAX_WORD_CHARS
-        ]
-        words = self._numbered(lang, [annotation.lemmas[i] for i in content])
-        units = self._learning.segmenter.segment(annotation, Network(self.knowledge.counters.epoch))
+        content = content_places(annotation)
+        words = self.knowledge.numbered(lang, [annotation.lemmas[i] for i in content])
+        units = self._learning.segmenter.segment(annotation, self._network.of(lang))
         firsts = np.searchsorted(content, [unit.first for unit in units])
         lasts = np.searchsorted(content, [unit.last for unit in units])
         cuts = list(zip(units, firsts.tolist(), lasts.tolist(), strict=True))
         return words, links(annotation, content), cuts
-
-    def _numbered(self, lang: str, words: list[str]) -> NDArray[np.int32]:
-        if not identity.is_clean("".join(words)):
-            words = [identity.clean(word) for word in words]
-        return np.array(self.knowledge.vocabulary.numbers(lang, words), dtype=np.int32)
 
     # -- taking back -----------------------------------------------------------------------
 
@@ -480,7 +479,7 @@ class Engine:
     ) -> list[UnitRecord]:
         """Takes a document's contribution out; its units stay, without a domain."""
         version, units = self._present(record, batch)
-        contributions.count(version, -1)
+        contributions.count(version, units, -1)
         for unit in units:
             contributions.leave(unit)
             if unit.assignment is not None:
@@ -541,7 +540,7 @@ class Engine:
         for copy in copies[1:]:
             batch.documents[copy.id] = replace(copy, duplicate_of=heir.id)
         version, units = self._present(heir, batch)
-        contributions.count(version, 1)
+        contributions.count(version, units, 1)
         before = {u.position: u for u in gone_units}
         for unit in units:
             place = batch.ended.get(before[unit.position].id) if unit.position in before else None
@@ -632,8 +631,9 @@ class Engine:
         if not before.counts:
             return
         version = self._store.version(before.id, before.version)
-        contributions.count(version, 1)
-        for unit in self._store.units(version.id):
+        units = self._store.units(version.id)
+        contributions.count(version, units, 1)
+        for unit in units:
             if unit.id in past:
                 contributions.enter(unit, past[unit.id])
             elif unit.kept:

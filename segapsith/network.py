@@ -29,7 +29,9 @@ __all__ = [
     "NetworkSettings",
     "PairSums",
     "Pairs",
+    "both_ways",
     "count_pairs",
+    "half_of",
     "key_of",
     "links",
     "merged",
@@ -462,6 +464,21 @@ def _capped(
             new_weights[n] = weights[i]
             n += 1
     return new_starts, new_neighbours, new_weights
+
+
+def half_of(graph: Links) -> Links:
+    """Each link once, under its smaller word: the form in which a graph is kept."""
+    rows = np.repeat(np.arange(len(graph.starts) - 1), np.diff(graph.starts))
+    held = graph.neighbours > rows
+    starts = np.append(0, np.cumsum(held))[graph.starts].astype(np.int64)
+    return Links(starts, graph.neighbours[held], graph.weights[held])
+
+
+def both_ways(half: Links) -> Links:
+    """The inverse of `half_of`."""
+    rows = np.repeat(np.arange(len(half.starts) - 1), np.diff(half.starts))
+    keys = rows.astype(np.int64) << 32 | half.neighbours
+    return Links(*_symmetric(keys, half.weights, len(half.starts) - 1))
 
 
 # --- a network of texts in memory --------------------------------------------------------

@@ -8,8 +8,9 @@ follows the scale on which the text itself changes its words.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +18,70 @@ from numpy.typing import NDArray
 from segapsith import Annotation, Network, Unit, hookimpl
 from segapsith.arrays import Matrix
 from segapsith.jit import kernel
-from segapsith.word_space import Space
+from segapsith_plugins._cohesion_curve import Inference, Lens, inferred_words, read
 from segapsith_plugins._sentences import Sentences, body_of, sentences_of
 
-__all__ = ["Cohesion", "Scale", "scale_of"]
+__all__ = ["Cohesion", "Scale", "Space", "WordSpace", "learn_space", "scale_of"]
 
 Numbers = NDArray[np.int64]
+
+# --- word spaces -------------------------------------------------------------------------
+
+
+class Space(Protocol):
+    """Words as points, as a network has them too."""
+
+    @property
+    def vectors(self) -> NDArray[Any]:
+        """One row of length 1 for each word."""
+
+    def numbers(self, words: Sequence[str]) -> Numbers:
+        """The row of each word, -1 where it is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class WordSpace:
+    """Words and their vectors of length 1, learned from a corpus.
+
+    >>> WordSpace({"storm": 0}, np.ones((1, 1))).numbers(["storm", "bank"])
+    array([ 0, -1])
+    """
+
+    rows: Mapping[str, int]
+    vectors: NDArray[Any]
+
+    def numbers(self, words: Sequence[str]) -> Numbers:
+        return np.fromiter((self.rows.get(word, -1) for word in words), np.int64, len(words))
+
+
+def learn_space(
+    annotations: Iterable[Annotation],
+    *,
+    rank: int = 200,
+    min_documents: int = 3,
+    max_share: float = 0.2,
+) -> WordSpace:
+    """The word space of the content words of documents (`segapsith.word_space`)."""
+    from segapsith.word_space import learn_points
+
+    numbers: dict[str, int] = {}
+    columns: list[int] = []
+    ends: list[int] = []
+    for annotation in annotations:
+        for i in np.flatnonzero(annotation.content).tolist():
+            columns.append(numbers.setdefault(annotation.lemmas[i], len(numbers)))
+        ends.append(len(columns))
+    points = learn_points(
+        np.array(columns, np.int32),
+        np.array(ends, np.int64),
+        rank=rank,
+        min_documents=min_documents,
+        max_share=max_share,
+    )
+    words = list(numbers)
+    rows = {words[i]: row for row, i in enumerate(points.words.tolist())}
+    return WordSpace(rows, points.vectors)
+
 
 # --- from sentences to numbers ------------------------------------------------------------
 
@@ -243,6 +302,34 @@ def _likenesses(words: Numbers, ends: Numbers, n_words: int, cuts: Numbers) -> M
     return found
 
 
+_BLOCK = 6
+
+
+@kernel
+def _block_likenesses(words: Numbers, ends: Numbers, n_words: int, size: int) -> Matrix:
+    """For each sentence the cosine of the words of `size` sentences before it and from it on."""
+    n = len(ends) - 1
+    curve = np.zeros(n)
+    counts = np.zeros((n_words, 2))
+    for x in range(1, n):
+        low, high = max(0, x - size), min(n, x + size)
+        for t in range(ends[low], ends[high]):
+            counts[words[t], 0 if t < ends[x] else 1] += 1
+        before, after, common = 0.0, 0.0, 0.0
+        for t in range(ends[low], ends[x]):
+            before += counts[words[t], 0]
+            common += counts[words[t], 1]
+        for t in range(ends[x], ends[high]):
+            after += counts[words[t], 1]
+        if before > 0 and after > 0:
+            curve[x] = common / np.sqrt(before * after)
+        for t in range(ends[low], ends[high]):
+            counts[words[t], :] = 0
+    if n > 1:
+        curve[0] = curve[1]
+    return curve
+
+
 # --- the segmenter -----------------------------------------------------------------------
 
 _STEM = 7
@@ -272,7 +359,8 @@ class Cohesion:
     text. The title goes with the first unit and has no part in the cost. A unit's cohesion is
     the mean cosine between the words of a sentence and those of the rest. Units below `keep` are
     not learned from; by default all are, since a wire of a few sentences that share no word is
-    still about one thing, and its cohesion only says how often it repeats itself.
+    still about one thing, and its cohesion only says how often it repeats itself. With `infer`,
+    units take in words from the network, as those of `segcohlex` do by its defaults.
     """
 
     def __init__(
@@ -287,6 +375,7 @@ class Cohesion:
         drift: float = 0.03,
         penalty: float = 1.0,
         keep: float = 0.0,
+        infer: bool = False,
         space: Space | None = None,
     ) -> None:
         for name, value, least in (
@@ -306,6 +395,8 @@ class Cohesion:
         self.min_words, self.max_sentences, self.prior = min_words, max_sentences, prior
         self.style, self.meaning, self.paragraph = style, meaning, paragraph
         self.drift, self.penalty, self.keep, self.space = drift, penalty, keep, space
+        self.infer = infer
+        self.uses = frozenset({"network", "vectors"} if infer else {"vectors"})
 
     def segment(self, annotation: Annotation, network: Network) -> Iterator[Unit]:
         n_tokens = len(annotation.lemmas)
@@ -324,10 +415,25 @@ class Cohesion:
         values = _likenesses(stems, ends, n_stems, np.append(cuts, len(sentences.first)))
         firsts, starts = sentences.first[cuts].tolist(), sentences.start[cuts].tolist()
         firsts[0], starts[0] = 0, 0
-        for first, last, start, end, cohesion in zip(
-            firsts, [*firsts[1:], n_tokens], starts, [*starts[1:], len(text)], values, strict=True
+        lasts, ends_at = [*firsts[1:], n_tokens], [*starts[1:], len(text)]
+        inferred = _inferred(annotation, firsts, network) if self.infer else [{}] * len(firsts)
+        for first, last, start, end, cohesion, words in zip(
+            firsts, lasts, starts, ends_at, values.tolist(), inferred, strict=True
         ):
-            yield Unit(start, end, first, last, float(cohesion), bool(cohesion >= self.keep))
+            yield Unit(start, end, first, last, cohesion, cohesion >= self.keep, words)
+
+    def curve(
+        self, annotation: Annotation, network: Network
+    ) -> tuple[Numbers, NDArray[np.float64]]:
+        """The character with which each sentence of the body begins, and how well its words and
+        the five sentences' after it go with those of the six before: the cosine of their stems."""
+        if not len(annotation.lemmas):
+            return np.zeros(0, np.int64), np.zeros(0)
+        sentences = sentences_of(annotation, body_of(annotation.document))
+        if not len(sentences.first):
+            return np.zeros(0, np.int64), np.zeros(0)
+        stems, ends, n_stems = _stream(annotation, sentences, True)
+        return sentences.start, _block_likenesses(stems, ends, n_stems, _BLOCK)
 
     def _division(
         self,
@@ -372,6 +478,23 @@ class Cohesion:
         return np.array(cuts[::-1], np.int64)
 
 
+def _inferred(
+    annotation: Annotation, firsts: Sequence[int], network: Network
+) -> list[dict[str, float]]:
+    """The words that the network infers for each unit; none for a unit without content words."""
+    places = np.flatnonzero(annotation.content)
+    cuts = np.searchsorted(places, firsts)
+    full = np.flatnonzero(np.diff(np.append(cuts, len(places))))
+    found: list[dict[str, float]] = [{} for _ in firsts]
+    if len(full) and len(network.neighbours):
+        lens = Lens()
+        reading = read([annotation.lemmas[i] for i in places.tolist()], network, lens)
+        said = inferred_words(reading, cuts[full], network, lens, Inference())
+        for unit, words in zip(full.tolist(), said, strict=True):
+            found[unit] = words
+    return found
+
+
 def _stream(
     annotation: Annotation, sentences: Sentences, content: bool
 ) -> tuple[Numbers, Numbers, int]:
@@ -400,11 +523,11 @@ def _points(
     chosen, rows = chosen[known], rows[known]
     ends = np.searchsorted(chosen, np.append(sentences.first, len(annotation.lemmas)))
     masses = np.diff(ends).astype(float)
-    vectors = np.asarray(space.vectors, float)
-    points = np.zeros((n, vectors.shape[1]))
+    points = np.zeros((n, space.vectors.shape[1]))
     held = np.flatnonzero(masses)
     if len(held):
-        points[held] = np.add.reduceat(vectors[rows], ends[:-1][held], axis=0)
+        vectors = np.asarray(space.vectors[rows], float)
+        points[held] = np.add.reduceat(vectors, ends[:-1][held], axis=0)
         points -= masses[:, None] * (points.sum(axis=0) / masses.sum())
     return points, masses
 

@@ -31,6 +31,8 @@ class LexicalCohesionProfile:
     19 words and 3 links. With an empty network the text is one unit.
     """
 
+    uses = frozenset({"network"})
+
     def __init__(
         self,
         *,
@@ -62,7 +64,7 @@ class LexicalCohesionProfile:
         self._division.check()
         self._keep = keeping(keep)
         self._inference = Inference(inferred_min_share, max_inferred, tu_weight)
-        self._known: tuple[Network, Values] | None = None
+        self._known: tuple[NDArray[np.float32], Values] | None = None
 
     def segment(self, annotation: Annotation, network: Network) -> Iterator[Unit]:
         words = body_words(annotation)
@@ -117,7 +119,7 @@ class LexicalCohesionProfile:
 
     def _brought(self, network: Network, significance: Values) -> Values:
         """v with v' p = signif' a: the rounds turned around, so that they are products with signif."""
-        if self._known is not None and self._known[0] is network:
+        if self._known is not None and self._known[0] is network.weights:
             return self._known[1]
         n = len(significance)
         sizes = np.diff(network.starts)
@@ -133,7 +135,7 @@ class LexicalCohesionProfile:
             brought += (1 - self._mu) * passed
             passed = self._mu * (spread @ passed)
         brought += passed
-        self._known = (network, brought)
+        self._known = (network.weights, brought)
         return brought
 
 

@@ -69,6 +69,8 @@ class Segcohlex:
     cohesion 0 that is kept, so that nothing is lost while there is no network yet.
     """
 
+    uses = frozenset({"network"})
+
     def __init__(
         self,
         *,

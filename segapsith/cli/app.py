@@ -19,7 +19,9 @@ from segapsith.cli import (
     feeding,
     ingesting,
     keeping,
+    networking,
     reproducing,
+    segmenting,
     showing,
 )
 from segapsith.cli.output import say
@@ -37,8 +39,17 @@ app = typer.Typer(
 )
 
 for _room in (
-    *(ingesting, feeding, browsing, checking, clustering),
-    *(keeping, configuring, showing, reproducing),
+    ingesting,
+    feeding,
+    browsing,
+    checking,
+    clustering,
+    networking,
+    keeping,
+    configuring,
+    showing,
+    segmenting,
+    reproducing,
 ):
     _room.add_to(app)
 

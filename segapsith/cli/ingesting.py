@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from segapsith.engine import RunSummary
     from segapsith.inputs import Inputs
 
-__all__ = ["add_to", "one_line"]
+__all__ = ["add_to", "named_inputs", "one_line"]
 
 WORST_FIRST = (73, 74, 77, 70, 65, 66, 69, 76)
 
@@ -112,7 +112,7 @@ def ingest(
         allow_hosts=wiring.joined(allow_host),
     )  # fmt: skip
     with wiring.wire(chosen, strict=strict_plugins, only_own=no_plugins) as wire:
-        inputs = _inputs(wire, sources, format, bag, dry_run)
+        inputs = named_inputs(wire, sources, format, bag, dry_run)
         progress = Progress(not (quiet or as_json))
         refused = _Rejects(inputs, rejects)
 
@@ -144,7 +144,10 @@ def one_line(summary: RunSummary) -> str:
     )
 
 
-def _inputs(wire: Wire, names: list[str], format: str | None, bag: bool, dry_run: bool) -> Inputs:
+def named_inputs(
+    wire: Wire, names: list[str], format: str | None, bag: bool = False, dry_run: bool = False
+) -> Inputs:
+    """What was named, with the sources that can read it."""
     from segapsith.inputs import Inputs
 
     kinds = wire.catalogue.names("source") if format is None else [format]

@@ -15,7 +15,7 @@ from segapsith.catalogue import load_plugins
 from segapsith.model import Annotation, Document, Lexicon, Network
 from segapsith.network import NetworkSettings, network_of
 from segapsith.reproduce import Options
-from segapsith.word_space import learn_space
+from segapsith.word_space import learn_points
 
 __all__ = ["annotated", "content", "evenly", "lang_of", "lines", "reference_network"]
 
@@ -64,23 +64,19 @@ def reference_network(
     A quick one is learned from every fifth text.
     """
     lang = lang_of(names[0])
-    nothing = np.zeros((0, 2), np.int32)
-    annotations: list[Annotation] = []
+    read: list[list[str]] = []
     for name in names:
         texts = [str(d.get("text") or "") for d in lines(data, name)]
         texts = texts[:: 5 if options.quick else 1]
         for number, annotation in enumerate(annotated(texts, lang)):
             if number % 200 == 0:
                 options.tell(f"reading {name}: {number} of {len(texts)} texts")
-            words = content(annotation)  # the text itself is needed no more
-            annotations.append(
-                Annotation(Document(), words, nothing, np.ones(len(words), np.bool_), nothing)
-            )
+            read.append(content(annotation))
     options.tell("learning the network")
-    network = network_of((annotation.lemmas for annotation in annotations), settings)
+    network = network_of(read, settings)
     options.tell("learning the word space")
-    space = learn_space(annotations)
-    vectors = np.zeros((len(network.words), space.vectors.shape[1]), np.float32)
-    for word, row in space.rows.items():
-        vectors[network.rows[word]] = space.vectors[row]
+    rows = np.array([network.rows[word] for text in read for word in text], np.int32)
+    points = learn_points(rows, np.cumsum([len(text) for text in read]))
+    vectors = np.zeros((len(network.words), points.vectors.shape[1]), np.float32)
+    vectors[points.words] = points.vectors
     return replace(network, vectors=vectors)

@@ -165,6 +165,8 @@ TABLES = (
             ("lang", "TEXT PRIMARY KEY", "language"),
             ("documents", "INTEGER NOT NULL", "stories"),
             ("words", "INTEGER NOT NULL", "content words in them"),
+            ("units", "INTEGER NOT NULL", "units of their texts, kept or not"),
+            ("cohesion", "INTEGER NOT NULL", "sum of the units' cohesion, times 65536"),
         ),
         without_rowid=True,
     ),
@@ -172,7 +174,11 @@ TABLES = (
         "epochs",
         "What the learning clock froze at its last tick: with this the stream is read now.",
         (
-            ("name", "TEXT PRIMARY KEY", "what is frozen: frequencies, or a measure's name"),
+            (
+                "name",
+                "TEXT PRIMARY KEY",
+                "what is frozen: frequencies, network, word space, or a measure's name",
+            ),
             ("epoch", "INTEGER NOT NULL", "number of the epoch that began then"),
             ("ordinal", "INTEGER NOT NULL", "documents accepted when it began"),
             ("arrays", "BLOB NOT NULL", "named arrays in NumPy's npz format, without objects"),
@@ -193,7 +199,11 @@ TABLES = (
             ("cohesion", "REAL NOT NULL", "how well its words hold together"),
             ("kept", "INTEGER NOT NULL", "1 if it may be learned from"),
             ("epoch", "INTEGER NOT NULL", "of the clock when it was weighted"),
-            ("words", "BLOB NOT NULL", "int32 little endian: ids, then counts, then weights"),
+            (
+                "words",
+                "BLOB NOT NULL",
+                "int32 little endian: ids, then counts (0: inferred), then weights",
+            ),
         ),
         indexes=("document", "version"),
     ),
@@ -323,13 +333,43 @@ TABLES = (
     ),
     Table(
         "pair_runs",
-        "The collocation network's raw counts: sorted runs of word pairs, merged like a log.",
+        "How often words meet: blocks of sorted runs, merged like a log; their sum counts.",
         (
-            ("id", "INTEGER PRIMARY KEY", "never reused"),
+            ("id", "INTEGER PRIMARY KEY", "ascending within a run"),
+            ("source", "INTEGER NOT NULL", "0 for the stream, or a run of `network build`"),
             ("level", "INTEGER NOT NULL", "0 for a fresh run; a merge raises it"),
-            ("pairs", "BLOB NOT NULL", "ascending (smaller id << 32 | larger id), int64"),
-            ("counts", "BLOB NOT NULL", "times each pair occurs, int64; negative takes away"),
+            ("run", "INTEGER NOT NULL", "which sorted run the block belongs to"),
+            ("size", "INTEGER NOT NULL", "pairs in the block"),
+            ("mark", "BLOB NOT NULL", "sum of count times hash of pair; see pair_runs.py"),
+            (
+                "pairs",
+                "BLOB NOT NULL",
+                "ascending pairs of word ids: differences as varints, deflated; see pair_runs.py",
+            ),
+            (
+                "counts",
+                "BLOB NOT NULL",
+                "times each pair meets, negative takes away: varints, deflated",
+            ),
         ),
+        indexes=("run", "source"),
+    ),
+    Table(
+        "reference_corpora",
+        "A corpus that `network build` read: it counts for the network and for nothing else.",
+        (
+            (
+                "run",
+                "INTEGER NOT NULL REFERENCES runs(id)",
+                "that read it; undoing it takes it out",
+            ),
+            ("lang", "TEXT NOT NULL", "language"),
+            ("documents", "INTEGER NOT NULL", "texts"),
+            ("words", "INTEGER NOT NULL", "content words in them"),
+            ("arrays", "BLOB NOT NULL", "words, occurrences, named: npz; one value a word"),
+        ),
+        closing=("PRIMARY KEY (run, lang)",),
+        without_rowid=True,
     ),
 )
 
