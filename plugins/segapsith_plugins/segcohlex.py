@@ -52,7 +52,7 @@ class Segcohlex:
     - `recurrence`: cohesion of a word with its other occurrences, for "likeness"; [d].
     - `smooth`, `smooth_passes`: positions of the moving mean, [b] for 11, and how often; [d].
     - `alpha`: valleys of at least mean - alpha sd of all depths are boundaries; [d]. None: 0.5 for
-      "cohesion", -0.5 for "likeness". The depth itself, (left max - min) + (right max - min), is [b].
+      "cohesion", 0 for "likeness". The depth itself, (left max - min) + (right max - min), is [b].
     - `boundaries`: the number of boundaries instead, the deepest ones, as published for texts
       joined end to end; [b].
     - `min_words`: content words of the shortest unit; a shorter one goes with its neighbour across
@@ -81,7 +81,7 @@ class Segcohlex:
         reinforce_window_words: bool = True,
         taper: str | None = None,
         cut_at: str = "likeness",
-        span: int = 31,
+        span: int = 40,
         recurrence: float = 1.0,
         smooth: int = 11,
         smooth_passes: int = 1,
@@ -103,7 +103,7 @@ class Segcohlex:
             raise ValueError(f"recurrence={recurrence} should lie between 0 and 1")
         self._cut_at, self._span, self._recurrence = cut_at, span, recurrence
         if alpha is None:
-            alpha = 0.5 if cut_at == "cohesion" else -0.5
+            alpha = 0.5 if cut_at == "cohesion" else 0.0
         self._division = Division(smooth, smooth_passes, alpha, boundaries, min_words, snap)
         self._division.check()
         self._keep = keeping(keep)

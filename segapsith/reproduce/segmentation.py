@@ -91,6 +91,8 @@ def contenders(documents: list[Item], network: Network | None) -> dict[str, Cutt
     if network is not None:
         found["cohesion + network"] = by_plugin(make("segmenter", "cohesion"), network)
         found["segcohlex"] = by_plugin(make("segmenter", "segcohlex"), network)
+        printed = make("segmenter", "segcohlex", {"cut_at": "cohesion"})
+        found["segcohlex, as published"] = by_plugin(printed, network)
         found["lcp"] = by_plugin(make("segmenter", "lcp"), network)
     return found | {
         "TextTiling": texttiling,
