@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib
 import json
 from collections.abc import Callable
@@ -44,3 +45,42 @@ def test_the_command_lists_the_tables(command: Run) -> None:
     assert json.loads(out) == {name: found.about for name, found in TABLES.items()}
     code, _, err = command("reproduce", "choi")
     assert code == 2 and "--data" in err
+
+
+# -- segmentation --------------------------------------------------------------------------
+
+
+def write_set(folder: Path, name: str, documents: list[dict[str, object]]) -> None:
+    (folder / name).mkdir()
+    with gzip.open(folder / name / "docs.jsonl.gz", "wt", encoding="utf-8") as out:
+        out.writelines(json.dumps(document) + "\n" for document in documents)
+
+
+RIVER = "The river and the flood took the bridge near the dam ."
+MARKET = "The bank and the broker sold the share for a dividend ."
+
+
+def test_a_table_of_segmentation_has_every_contender(tmp_path: Path) -> None:
+    joined = {"id": "1", "sentences": [RIVER] * 6 + [MARKET] * 6, "segments": [6, 6]}
+    write_set(tmp_path, "clinical", [joined, {**joined, "id": "2"}])
+    without = reproduce("clinical", tmp_path)
+    assert any("nobody who needs a network" in note for note in without.notes)
+    write_set(tmp_path, "reuters21578", [{"id": i, "text": RIVER * 3} for i in range(20)])
+    write_set(tmp_path, "20ng", [{"id": i, "text": MARKET * 3} for i in range(20)])
+    found = reproduce("clinical", tmp_path).as_json()["rows"]
+    by_name = {row["segmenter"]: row for row in found}
+    assert {"cohesion", "cohesion + network", "segcohlex", "lcp", "TextTiling", "C99"} <= set(
+        by_name
+    )
+    assert by_name["cohesion"]["Pk"] == 0 and by_name["cohesion"]["found"] == 1
+    assert by_name["no boundary"]["found"] == 0.5
+    assert by_name["every k"]["WindowDiff"] == 0  # it knows the mean length
+
+
+def test_the_printed_figures_stand_beside_ours(tmp_path: Path) -> None:
+    joined = {"id": "1", "sentences": [RIVER] * 4 + [MARKET] * 4, "segments": [4, 4], "set": 1}
+    write_set(tmp_path, "choi", [{**joined, "subset": "3-5"}, {**joined, "subset": "9-11"}])
+    rows = reproduce("choi", tmp_path).as_json()["rows"]
+    printed = {(r["part"], r["segmenter"]): r["Pk"] for r in rows if r["found"] is None}
+    assert printed[("3-5", "C99 (Choi 2000)")] == 18
+    assert {r["part"] for r in rows} == {"3-5", "9-11", "all"}

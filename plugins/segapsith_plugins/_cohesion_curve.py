@@ -246,20 +246,18 @@ def _shift(
         was = links[other]
         now = was + step
         links[other] = now
-        signif = significance[other]
         inside = held[other] > 0
         counted = reinforce if inside else was >= min_links
         counts = reinforce if inside else now >= min_links
         for c in range(n_sums):
+            change = sign * weight[c] * weights[k]
             old = sums[other, c]
-            new = old + sign * weight[c] * weights[k] if now > 0 else 0.0
+            new = old + change if now > 0 else 0.0
             sums[other, c] = new
-            if counted and counts:
-                totals[c] += signif * (new - old)
-            elif counts:
-                totals[c] += signif * new
+            if counts:
+                totals[c] += significance[other] * (change if counted else new)
             elif counted:
-                totals[c] -= signif * old
+                totals[c] -= significance[other] * old
 
 
 # --- the two sides of a place ------------------------------------------------------------
