@@ -8,10 +8,12 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from segapsith.errors import MissingInputError, UsageError
 from segapsith.reproduce import TABLES, Options, Reproduction, Table, reproduce
+from segapsith.reproduce.inferred import auc, pairs
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -84,3 +86,35 @@ def test_the_printed_figures_stand_beside_ours(tmp_path: Path) -> None:
     printed = {(r["part"], r["segmenter"]): r["Pk"] for r in rows if r["found"] is None}
     assert printed[("3-5", "C99 (Choi 2000)")] == 18
     assert {r["part"] for r in rows} == {"3-5", "9-11", "all"}
+
+
+# -- inferred words ------------------------------------------------------------------------
+
+
+def test_the_area_is_the_share_of_pairs_in_the_right_order() -> None:
+    rng = np.random.default_rng(0)
+    high, low = rng.integers(0, 5, 30).astype(float), rng.integers(0, 4, 20).astype(float)
+    order = np.sign(high[:, None] - low[None, :])
+    assert auc(high, low) == pytest.approx(((order + 1) / 2).mean())
+    up, down = rng.integers(0, 3, 30), rng.integers(0, 3, 20)
+    again = np.repeat(high, up), np.repeat(low, down)
+    assert auc(high, low, (up, down)) == pytest.approx(auc(*again))
+
+
+def test_pairs_share_a_label_or_none() -> None:
+    labels = [frozenset(label) for label in ("a", "ab", "b", "c", "c")]
+    same, different = pairs(labels, 3, 0)
+    assert len(same) == len(different) > 0
+    assert all(labels[i] & labels[j] and i != j for i, j in same.tolist())
+    assert not any(labels[i] & labels[j] for i, j in different.tolist())
+
+
+def test_the_table_of_inferred_words_compares_every_rule(tmp_path: Path) -> None:
+    texts = [{"text": RIVER * 4, "labels": ["r"]}, {"text": MARKET * 4, "labels": ["m"]}] * 8
+    write_set(tmp_path, "reuters21578", texts)
+    write_set(tmp_path, "orangesum-fr", [{"text": t["text"], "tags": t["labels"]} for t in texts])
+    rows = reproduce("inferred", tmp_path).as_json()["rows"]
+    assert all(0 <= row["AUC"] <= 1 for row in rows)
+    plain = [row["AUC"] for row in rows if row["rule"] == "words of the text"]
+    assert len(plain) == 2 and plain[0] == 1.0
+    assert all(row["from"] <= row["to"] for row in rows if row["factor"])

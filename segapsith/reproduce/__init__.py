@@ -99,6 +99,12 @@ TABLES: dict[str, Reproduction] = {
 }  # fmt: skip
 """Every table, by the name that the command knows."""
 
+TABLES["inferred"] = Reproduction(
+    "whether words inferred from the network help to see that texts are about the same",
+    "inferred:table",
+    ("reuters21578", "orangesum-fr"),
+)
+
 
 def reproduce(name: str, data: Path, options: Options | None = None) -> Table:
     """The table of that name, computed from the data sets below a folder."""
