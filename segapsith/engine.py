@@ -210,11 +210,13 @@ class Engine:
         )
         facts = store.facts()
         knowledge.restore_counts(store.words(), store.languages(), store.cohesion(), facts)
-        if facts.get("count", learning.placement.count) != learning.placement.count:
-            raise SettingError(
-                f"count={learning.placement.count!r} does not fit this store, whose occurrences are"
-                f" {facts['count']}"
-            )
+        for name in ("count", "inferred_occurrence"):
+            wanted = getattr(learning.placement, name)
+            if facts.get(name, wanted) != wanted:
+                raise SettingError(
+                    f"{name}={wanted!r} does not fit this store, whose occurrences were counted with"
+                    f" {facts[name]!r}"
+                )
         window = int(facts.get("pair_window", learning.network.window))
         if window != learning.network.window:
             raise SettingError(
@@ -520,7 +522,7 @@ class Engine:
                     float(unit.cohesion),
                     unit.kept and last > first and not withdrawn,
                     counters.epoch,
-                    self.knowledge.bag(lang, words[first:last]),
+                    self.knowledge.bag(lang, words[first:last], unit.inferred),
                 )
             )
             counters.unit += 1

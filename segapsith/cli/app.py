@@ -24,6 +24,7 @@ from segapsith.cli import (
     networking,
     nights,
     reproducing,
+    segmenting,
     showing,
     tuning,
 )
@@ -42,19 +43,20 @@ app = typer.Typer(
 )
 
 for _room in (
+    ingesting,
+    feeding,
+    nights,
     browsing,
+    explaining,
     checking,
     clustering,
-    configuring,
-    explaining,
-    feeding,
-    ingesting,
-    keeping,
+    segmenting,
     networking,
-    nights,
-    reproducing,
-    showing,
     tuning,
+    keeping,
+    configuring,
+    showing,
+    reproducing,
 ):
     _room.add_to(app)
 
