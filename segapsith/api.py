@@ -18,12 +18,13 @@ from typing import Any, Protocol, Self, runtime_checkable
 import numpy as np
 
 from segapsith import clustering, validation
+from segapsith import topics as grouping
 from segapsith.arrays import Labels, Rows
 from segapsith.catalogue import OWN_PACKAGE, Catalogue, load_plugins
 from segapsith.contracts import Annotator
 from segapsith.domains import PlacementSettings
 from segapsith.engine import Engine, Learning, Plan, RunSummary
-from segapsith.errors import ConfigurationError, SettingError, did_you_mean
+from segapsith.errors import ConfigurationError, SettingError, UsageError, did_you_mean
 from segapsith.language import KNOWN, language_of
 from segapsith.model import Annotation, Document, Lexicon, Network, Reject, Snapshot
 from segapsith.parallel import ParallelAnnotator
@@ -32,6 +33,7 @@ from segapsith.seam import CheckedAnnotator, Who
 from segapsith.settings import Settings, resolve
 from segapsith.terms import given_terms
 from segapsith_store import Store, browse
+from segapsith_store import topics as kept_topics
 from segapsith_store.verify import Verdict, verify
 
 __all__ = ["Delivery", "Segment", "Wire", "clusterer", "open", "segment", "similarity"]
@@ -360,6 +362,82 @@ class Wire:
             "estimate": {"bytes": cost.bytes, "seconds": round(cost.seconds, 1)},
             "seconds": round(seconds, 3),
         }
+
+    def topics(
+        self,
+        *,
+        similarity: str = "gvsm-cov",
+        clusterer: str = "ahc",
+        settings: Mapping[str, Any] | None = None,
+        k: int | None = None,
+        top: int | None = 10,
+        limit: int | None = None,
+        regroup: bool = True,
+    ) -> list[dict[str, Any]]:
+        """The general domains: domains grouped by a similarity and a clusterer, languages apart.
+
+        The grouping is kept under a run; if the domains are still the same as at the last one,
+        it is only read. Without `k` and `distance`, the default pair stops joining at
+        `topics.CUT`; another measure leaves the cut to the clusterer. `regroup=False` only reads.
+        """
+        if regroup:
+            self._group(similarity, clusterer, dict(settings or {}), k)
+        found: list[dict[str, Any]] = self.read(
+            lambda store: browse.topics(store, top=top, limit=limit)
+        )
+        return found
+
+    def _group(
+        self, similarity: str, clusterer: str, settings: dict[str, Any], k: int | None
+    ) -> None:
+        known = ("power", "min_weight", "most")
+        own: dict[str, Any] = {n: settings.pop(n) for n in known if n in settings}
+        own.setdefault("min_weight", float(self.settings["min_weight"]))
+        for_measure, for_clusterer = self._sorted_settings(similarity, clusterer, settings)
+        if k is not None:
+            for_clusterer.pop("distance", None)
+        elif (similarity, clusterer) == ("gvsm-cov", "ahc") and "k" not in for_clusterer:
+            for_clusterer.setdefault("distance", grouping.CUT)
+        elif self._needs_number(clusterer, for_clusterer):
+            raise UsageError(f"the clusterer {clusterer!r} must be told how many topics: -k N")
+        distance = for_clusterer.get("distance")
+        own["near"] = -1.0 if distance is None else 1.0 - float(distance)
+        try:
+            chosen = grouping.TopicSettings(**own)
+        except (TypeError, ValueError) as error:
+            raise SettingError(f"topics: {error}") from error
+
+        def clusters(n_rows: int) -> Any:
+            wanted = {} if k is None else {"k": max(1, min(k, n_rows))}
+            return self.catalogue.make("clusterer", clusterer, {**for_clusterer, **wanted})
+
+        clusters(1)  # wrong settings are found before the lock is taken
+        self.catalogue.make("similarity", similarity, for_measure)
+        said = {"similarity": similarity, "clusterer": clusterer, **own, **settings, "k": k}
+        store = self.writer
+        of = kept_topics.basis(store, said)
+        last = kept_topics.present(store)
+        if last is not None and last[1] == of:
+            return
+        run = store.begin_run("topics", settings=said, versions=self.versions())
+        try:
+            groups = {
+                lang: grouping.group(
+                    domains,
+                    self.catalogue.make("similarity", similarity, for_measure),
+                    clusters,
+                    chosen,
+                )
+                for lang, domains in kept_topics.material(store).items()
+            }
+            store.finish_run(run, "done", kept_topics.keep(store, run, groups, of))
+        except BaseException:
+            store.finish_run(run, "failed")
+            raise
+
+    def name_topic(self, topic: int, name: str) -> None:
+        """Gives a topic a name that stays; an empty one brings its best words back."""
+        kept_topics.name(self.writer, topic, name)
 
     def _needs_number(self, clusterer: str, settings: Mapping[str, Any]) -> bool:
         """Whether a clusterer must be told how many clusters to make."""

@@ -34,7 +34,7 @@ from segapsith.records import (
     UnitRecord,
     VersionRecord,
 )
-from segapsith.terms import TermCounts, links
+from segapsith.terms import CONNECTORS, TermCounts, links
 
 __all__ = ["Engine", "Keeper", "Learning", "Plan", "RunSummary"]
 
@@ -450,12 +450,14 @@ class Engine:
             for i in np.flatnonzero(annotation.content).tolist()
             if 0 < len(annotation.lemmas[i]) <= limits.MAX_WORD_CHARS
         ]
-        words = self._numbered(lang, [annotation.lemmas[i] for i in content])
+        lemmas, places = _with_parts(lang, [annotation.lemmas[i] for i in content])
+        joins = np.zeros(len(lemmas), dtype=np.uint8)
+        joins[places[:-1]] = links(annotation, content)
         units = self._learning.segmenter.segment(annotation, Network(self.knowledge.counters.epoch))
-        firsts = np.searchsorted(content, [unit.first for unit in units])
-        lasts = np.searchsorted(content, [unit.last for unit in units])
+        firsts = places[np.searchsorted(content, [unit.first for unit in units])]
+        lasts = places[np.searchsorted(content, [unit.last for unit in units])]
         cuts = list(zip(units, firsts.tolist(), lasts.tolist(), strict=True))
-        return words, links(annotation, content), cuts
+        return self._numbered(lang, lemmas), joins, cuts
 
     def _numbered(self, lang: str, words: list[str]) -> NDArray[np.int32]:
         if not identity.is_clean("".join(words)):
@@ -669,6 +671,26 @@ def _epochs(arrivals: list[Arrival]) -> Iterator[list[Arrival]]:
             group = []
     if group:
         yield group
+
+
+def _with_parts(lang: str, lemmas: list[str]) -> tuple[list[str], NDArray[np.int64]]:
+    """Lemmas with the words of each multi-word term behind it, and where each of them is now.
+
+    A term says more than its words, but texts read before it was learned have only the words, and
+    others have one of them alone: with both, all of these still meet.
+
+    >>> _with_parts("en", ["visit", "prime minister", "rome"])
+    (['visit', 'prime minister', 'prime', 'minister', 'rome'], array([0, 1, 4, 5]))
+    """
+    small = {word for words in CONNECTORS.get(lang, ()) for word in words}
+    result: list[str] = []
+    places = []
+    for lemma in lemmas:
+        places.append(len(result))
+        result.append(lemma)
+        if " " in lemma:
+            result += [part for part in lemma.split(" ") if part and part not in small]
+    return result, np.array([*places, len(result)], dtype=np.int64)
 
 
 def _repeated(bag: Mapping[str, int]) -> list[str]:

@@ -17,6 +17,7 @@ from segapsith.cli import (
     clustering,
     configuring,
     feeding,
+    grouping,
     ingesting,
     keeping,
     reproducing,
@@ -37,7 +38,7 @@ app = typer.Typer(
 )
 
 for _room in (
-    *(ingesting, feeding, browsing, checking, clustering),
+    *(ingesting, feeding, browsing, checking, clustering, grouping),
     *(keeping, configuring, showing, reproducing),
 ):
     _room.add_to(app)

@@ -18,6 +18,7 @@ from segapsith.report import page
 from segapsith.validation import LearnedUnits
 from segapsith.weighting import SCALE, significance
 from segapsith_store import arrays
+from segapsith_store import topics as grouping
 from segapsith_store.digest import digest
 from segapsith_store.schema import SCHEMA
 from segapsith_store.store import Store
@@ -32,11 +33,14 @@ __all__ = [
     "runs",
     "search",
     "status",
+    "topics",
     "units",
 ]
 
 STABLE = 15
 """Units from which a domain is called stable (algorithms §2.4)."""
+
+LABEL_WORDS = 3
 
 _LEARNED = (
     "FROM units u JOIN versions v ON v.id = u.version JOIN documents d ON d.id = u.document"
@@ -139,7 +143,7 @@ def domains(
         chosen.append("lang = ?")
         values.append(lang)
     with store.frozen():
-        names, spans = _Words(store), _spans(store)
+        names, spans, topic_of = _Words(store), _spans(store), grouping.members(store)
         found: list[dict[str, Any]] = []
         for number, label, language, n_units in store.rows(
             f"SELECT id, label, lang, units FROM domains WHERE {' AND '.join(chosen)}"
@@ -162,10 +166,60 @@ def domains(
                     "documents": n_documents,
                     "first": first,
                     "last": last,
+                    "topic": topic_of.get(number),
                     "words": names.best(arrays.domain_from(blob[0], n_units), top),
                 }
             )
         return found
+
+
+def topics(store: Store, *, top: int | None = 10, limit: int | None = None) -> list[dict[str, Any]]:
+    """The topics of the last grouping with their best words, largest first, ties by id.
+
+    A domain that was made since then has no topic yet.
+    """
+    with store.frozen():
+        names, of_topic = _Words(store), dict[int, list[int]]()
+        for number, topic in sorted(grouping.members(store).items()):
+            of_topic.setdefault(topic, []).append(number)
+        sizes = dict(store.rows("SELECT id, units FROM domains WHERE units > 0"))
+        given = {
+            t: (lang, label) for t, lang, label in store.rows("SELECT id, lang, name FROM topics")
+        }
+        units = {t: sum(sizes.get(d, 0) for d in ds) for t, ds in of_topic.items()}
+        found = []
+        for topic in sorted(filter(units.__getitem__, of_topic), key=lambda t: (-units[t], t))[
+            :limit
+        ]:
+            domains_there = [d for d in of_topic[topic] if d in sizes]
+            words = names.best(_together(store, domains_there), top)
+            lang, name = given[topic]
+            label = name or ", ".join(w["word"] for w in words[:LABEL_WORDS])
+            found.append(
+                {
+                    "id": topic,
+                    "label": label,
+                    "lang": lang,
+                    "domains": sorted(domains_there, key=lambda d: (-sizes[d], d)),
+                    "units": units[topic],
+                    "words": words,
+                }
+            )
+        return found
+
+
+def _together(store: Store, numbers: list[int]) -> DomainWords:
+    """The sums of several domains as those of one."""
+    parts = [
+        arrays.domain_from(blob, n_units)
+        for number in numbers
+        for blob, n_units in store.rows("SELECT words, units FROM domains WHERE id = ?", [number])
+    ]
+    words, place = np.unique(np.concatenate([p.words for p in parts]), return_inverse=True)
+    occurrences, weights = np.zeros(len(words), np.int64), np.zeros(len(words), np.int64)
+    np.add.at(occurrences, place, np.concatenate([p.occurrences for p in parts]))
+    np.add.at(weights, place, np.concatenate([p.weights for p in parts]))
+    return DomainWords(words, occurrences, weights, sum(p.n_units for p in parts))
 
 
 def _spans(store: Store) -> dict[int, tuple[int, str | None, str | None]]:
@@ -212,6 +266,7 @@ def domain(store: Store, number: int, *, top: int | None = 40, near: int = 8) ->
             "documents": len({uid for _, uid, _ in members}),
             "first": min(dates, default=None),
             "last": max(dates, default=None),
+            "topic": grouping.members(store).get(number),
             "words": names.best(sums, top),
             "unit_ids": [unit for unit, _, _ in members],
             "document_ids": list(dict.fromkeys(uid for _, uid, _ in members)),
@@ -310,6 +365,7 @@ def search(store: Store, query: str, limit: int = 20) -> dict[str, list[dict[str
 def assignments(store: Store) -> Iterator[dict[str, Any]]:
     """Every unit of every document with its domain; a repetition has its original's."""
     originals: dict[int, list[tuple[Any, ...]]] = {}
+    topic_of = grouping.members(store)
     for row in store.rows(
         'SELECT d.id, d.uid, d.duplicate_of, u.id, u.start, u."end", u.position, a.domain, a.score'
         " FROM documents d JOIN versions v ON v.document = d.id AND v.number = d.version"
@@ -327,7 +383,7 @@ def assignments(store: Store) -> Iterator[dict[str, Any]]:
             "start": start,
             "end": end,
             "domain": found,
-            "topic": None,
+            "topic": topic_of.get(found),
             "score": score,
         }
 

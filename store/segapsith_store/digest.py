@@ -42,13 +42,14 @@ _PARTS = (
         "assignments",
         "SELECT unit, domain, score, runner_up, runner_up_score FROM assignments ORDER BY unit",
     ),
+    ("topics", "SELECT domains, topics FROM groupings ORDER BY run DESC LIMIT 1"),
     ("network", "SELECT pairs, counts FROM pair_runs ORDER BY id"),
 )
 """What counts, in the order of ids: neither runs and batches, nor clocks, nor paths."""
 
 
 def digest(store: Store) -> str:
-    """SHA-256 over documents, texts, units, words, domains, assignments and network."""
+    """SHA-256 over documents, texts, units, words, domains, assignments, topics and network."""
     total = hashlib.sha256()
     for name, question in _PARTS:
         total.update(name.encode())

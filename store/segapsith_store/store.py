@@ -326,7 +326,7 @@ class Store:
                 "UPDATE runs SET status = 'interrupted', finished_at = ? WHERE status = 'running'",
                 [_now()],
             )
-            run = self._next(connection, "run")
+            run = self.next_number(connection, "run")
             connection.execute(
                 "INSERT INTO runs (id, command, status, started_at, name, input, settings,"
                 " versions, seed) VALUES (?, ?, 'running', ?, ?, ?, ?, ?, ?)",
@@ -382,7 +382,7 @@ class Store:
             )
 
     @staticmethod
-    def _next(connection: sqlite3.Connection, what: str) -> int:
+    def next_number(connection: sqlite3.Connection, what: str) -> int:
         """The next number of a kind; numbers never go back."""
         found = connection.execute("SELECT value FROM facts WHERE name = ?", [f"next_{what}"])
         row = found.fetchone()
@@ -411,7 +411,7 @@ class Store:
         if batch.undone_run is not None:
             for table in ("sightings", "rejects", "document_changes"):
                 c.execute(f"DELETE FROM {table} WHERE run = ?", [batch.undone_run])
-            for table in ("clusterings", "comparisons"):
+            for table in ("clusterings", "comparisons", "groupings", "topics"):
                 c.execute(f"DELETE FROM {table} WHERE run = ?", [batch.undone_run])
             c.execute("UPDATE runs SET status = 'undone' WHERE id = ?", [batch.undone_run])
             subscriptions.ask_again(c, batch.undone_run)
