@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from importlib.metadata import version as version_of
 from pathlib import Path
 from types import TracebackType
@@ -17,9 +17,9 @@ from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from segapsith import clustering, validation
+from segapsith import clustering, order, validation
 from segapsith import topics as grouping
-from segapsith.arrays import Labels, Rows
+from segapsith.arrays import Labels, Rows, Views
 from segapsith.catalogue import OWN_PACKAGE, Catalogue, load_plugins
 from segapsith.contracts import Annotator
 from segapsith.domains import PlacementSettings
@@ -27,12 +27,18 @@ from segapsith.engine import Engine, Learning, Plan, RunSummary
 from segapsith.errors import ConfigurationError, SettingError, UsageError, did_you_mean
 from segapsith.language import KNOWN, language_of
 from segapsith.model import Annotation, Document, Lexicon, Network, Reject, Snapshot
+from segapsith.network import NetworkSettings
+from segapsith.order import StreamUnit
 from segapsith.parallel import ParallelAnnotator
 from segapsith.records import FeedState
+from segapsith.reference_corpus import ReferenceReader
 from segapsith.seam import CheckedAnnotator, Who
 from segapsith.settings import Settings, resolve
+from segapsith.stream_network import used_by
 from segapsith.terms import given_terms
-from segapsith_store import Store, browse
+from segapsith.validation import LearnedUnits
+from segapsith.views import make_views
+from segapsith_store import Store, browse, networks
 from segapsith_store import topics as kept_topics
 from segapsith_store.verify import Verdict, verify
 
@@ -40,6 +46,10 @@ __all__ = ["Delivery", "Segment", "Wire", "clusterer", "open", "segment", "simil
 
 _CHOSEN = {"annotator": "annotator", "segmenter": "segmenter", "placement": "similarity"}
 """The setting that chooses a plugin, and the kind of plugin it chooses."""
+
+
+BUILD = "network build"
+"""The command that reads a reference corpus, as the run log has it."""
 
 
 @runtime_checkable
@@ -139,6 +149,7 @@ class Wire:
             language=language_of(str(values["lang"])),
             learns_terms=bool(values["learn_terms"]),
             given_terms=_user_terms(str(values["terms"]), annotator),
+            network=_network_settings(values),
             window=_window(values["window"]),
         )
 
@@ -207,6 +218,65 @@ class Wire:
         """Learns from units that were made elsewhere: `id`, `date`, `words` (word to count)."""
         return self.engine.ingest(map(_ready_unit, units), self.plan("learn", name=name))
 
+    def build_network(
+        self,
+        documents: Iterable[Document | Reject | Mapping[str, Any]] | Delivery,
+        watch: Callable[[int, int], None] | None = None,
+    ) -> dict[str, Any]:
+        """Reads a reference corpus: it counts for the network, and for nothing else.
+
+        A delivery that was read before is refused. Undoing the run takes the corpus out.
+        """
+        items, key = (
+            (documents.items(), documents.key)
+            if isinstance(documents, Delivery)
+            else (map(_document, documents), "")
+        )
+        earlier = self.read_corpus(key) if key else None
+        if earlier is not None:
+            raise UsageError(
+                f"this corpus is in the network already (run {earlier}); to read it again, undo"
+                f" that run first"
+            )
+        began = time.monotonic()
+        learning, knowledge = self.learning(), self.engine.knowledge
+        plan = self.plan(BUILD, input_key=key)
+        first = len(knowledge.vocabulary)
+        run = self.writer.begin_run(
+            BUILD, settings=plan.settings, versions=plan.versions, input_key=key
+        )
+        reader = ReferenceReader(self.writer, run, knowledge, learning.annotator, learning.language)
+        try:
+            self.writer.drop_unnamed_pairs()
+            found = reader.read(items, watch)
+            self.writer.save_reference(
+                knowledge.vocabulary.since(first), found, {"pair_window": knowledge.pair_window}
+            )
+        except BaseException:
+            self.writer.finish_run(run, "failed")
+            self.writer.drop_unnamed_pairs()
+            raise
+        finally:
+            self._engine = None  # what it holds is not what the store holds now
+        result = {
+            "run": run,
+            "documents": sum(one.documents for one in found),
+            "words": sum(one.tokens for one in found),
+            "languages": {one.lang: one.tokens for one in found},
+            "rejected": reader.rejected,
+            "seconds": round(time.monotonic() - began, 3),
+        }
+        self.writer.finish_run(run, "done", result)
+        return result
+
+    def read_corpus(self, key: str) -> int | None:
+        """The run that read a reference corpus under this key, if one did and still counts."""
+        found = self.writer.row(
+            "SELECT max(id) FROM runs WHERE command = ? AND input = ? AND status = 'done'",
+            [BUILD, key],
+        )
+        return found[0] if found else None
+
     def forget(self, uid: str) -> dict[str, Any]:
         """Takes a document out exactly."""
         return self.engine.forget(uid, self.plan("forget"))
@@ -250,6 +320,21 @@ class Wire:
     def verify(self) -> Verdict:
         """Every sum and count computed again."""
         found: Verdict = self.read(verify)
+        return found
+
+    def network(self, lang: str) -> Network:
+        """The collocation network of a language, as texts are read with it now."""
+        found: Network = self.read(lambda store: networks.network(store, lang))
+        return found
+
+    def network_status(self) -> dict[str, Any]:
+        """Words, links and pairs of the network, and what they were made with."""
+        found: dict[str, Any] = self.read(networks.status)
+        return found
+
+    def neighbours(self, word: str, lang: str | None = None, top: int = 20) -> dict[str, Any]:
+        """The words that keep a word company, the closest first."""
+        found: dict[str, Any] = self.read(lambda store: networks.near(store, word, lang, top))
         return found
 
     def search(self, words: str, limit: int = 20) -> dict[str, Any]:
@@ -319,21 +404,25 @@ class Wire:
         seed: int = 0,
         lang: str | None = None,
         force: bool = False,
+        views: Sequence[str] | None = None,
         told: Callable[[clustering.Cost], None] | None = None,
     ) -> dict[str, Any]:
         """A clustering recomputed from the stored units, kept under a run.
 
         A clusterer that must be given a number and is given none makes as many clusters as there
         are stable domains. `weights` are `counts` or `tf-idf`, the latter if a similarity is named.
+        `views` are sides from which the units are seen (`words`, `names`, `source`, `subjects`,
+        `keywords`), for a similarity or a clusterer that takes several.
         `told` hears what it will cost before it starts; it is refused if memory is too small.
         """
         learned = self.read(lambda store: browse.learned_units(store, lang))
         if k is None and self._needs_number(clusterer, settings or {}):
             _, sizes = np.unique(learned.domains, return_counts=True)
             k = int((sizes >= int(self.settings["stable"])).sum()) or len(sizes)
-        rows, chosen = clustering.sampled(learned.counts, sample or len(learned.units), seed)
+        given = self._seen(learned, views, lang, similarity, clusterer)
+        rows, chosen = clustering.sampled(given, sample or len(learned.units), seed)
         labels, cost, seconds = self.cluster_rows(
-            clustering.weighted(rows, weights, similarity),
+            _weighted(rows, weights, similarity),
             clusterer,
             similarity,
             {"seed": seed, **(settings or {})},
@@ -346,6 +435,7 @@ class Wire:
             settings={
                 "clusterer": clusterer, "similarity": similarity, **(settings or {}), "k": k,
                 "weights": weights, "sample": sample, "lang": lang,
+                **({} if views is None else {"views": list(views)}),
             },
             versions=self.versions(),
             seed=seed,
@@ -390,10 +480,34 @@ class Wire:
     def _group(
         self, similarity: str, clusterer: str, settings: dict[str, Any], k: int | None
     ) -> None:
+        chosen, measure, clusters = self._topic_making(similarity, clusterer, settings, k)
+        said = {"similarity": similarity, "clusterer": clusterer, **settings, "k": k}
+        said |= asdict(chosen)
+        store = self.writer
+        of = kept_topics.basis(store, said)
+        last = kept_topics.present(store)
+        if last is not None and last[1] == of:
+            return
+        run = store.begin_run("topics", settings=said, versions=self.versions())
+        try:
+            groups = {
+                lang: grouping.group(domains, measure(), clusters, chosen)
+                for lang, domains in kept_topics.material(store).items()
+            }
+            store.finish_run(run, "done", kept_topics.keep(store, run, groups, of))
+        except BaseException:
+            store.finish_run(run, "failed")
+            raise
+
+    def _topic_making(
+        self, similarity: str, clusterer: str, settings: Mapping[str, Any], k: int | None
+    ) -> tuple[grouping.TopicSettings, Callable[[], Any], Callable[[int], Any]]:
+        """Settings of a grouping, and what makes its measure and its clusterer."""
         known = ("power", "min_weight", "most")
-        own: dict[str, Any] = {n: settings.pop(n) for n in known if n in settings}
+        own: dict[str, Any] = {n: v for n, v in settings.items() if n in known}
         own.setdefault("min_weight", float(self.settings["min_weight"]))
-        for_measure, for_clusterer = self._sorted_settings(similarity, clusterer, settings)
+        others = {n: v for n, v in settings.items() if n not in known}
+        for_measure, for_clusterer = self._sorted_settings(similarity, clusterer, others)
         if k is not None:
             for_clusterer.pop("distance", None)
         elif (similarity, clusterer) == ("gvsm-cov", "ahc") and "k" not in for_clusterer:
@@ -411,33 +525,74 @@ class Wire:
             wanted = {} if k is None else {"k": max(1, min(k, n_rows))}
             return self.catalogue.make("clusterer", clusterer, {**for_clusterer, **wanted})
 
-        clusters(1)  # wrong settings are found before the lock is taken
-        self.catalogue.make("similarity", similarity, for_measure)
-        said = {"similarity": similarity, "clusterer": clusterer, **own, **settings, "k": k}
-        store = self.writer
-        of = kept_topics.basis(store, said)
-        last = kept_topics.present(store)
-        if last is not None and last[1] == of:
-            return
-        run = store.begin_run("topics", settings=said, versions=self.versions())
-        try:
-            groups = {
-                lang: grouping.group(
-                    domains,
-                    self.catalogue.make("similarity", similarity, for_measure),
-                    clusters,
-                    chosen,
+        def measure() -> Any:
+            return self.catalogue.make("similarity", similarity, for_measure)
+
+        clusters(1), measure()  # wrong settings are found before the lock is taken
+        return chosen, measure, clusters
+
+    def stream_units(self) -> list[StreamUnit]:
+        """The units that are learned from, in the order in which they came."""
+        found: list[StreamUnit] = self.read(lambda store: list(browse.stream_units(store)))
+        return found
+
+    def order(
+        self, *, shuffles: int = 20, seed: int = 0, told: Callable[[str], None] | None = None
+    ) -> dict[str, Any]:
+        """How far domains and topics depend on the order of arrival: the units learned again, in
+        memory, in shuffled orders; the mean adjusted Rand index over all pairs of orders."""
+        if shuffles < 2:
+            raise UsageError(f"shuffles={shuffles} should be >= 2: one order has no other")
+        chosen, measure, clusters = self._topic_making("gvsm-cov", "ahc", {}, None)
+        units, words = self.stream_units(), self.read(lambda store: list(store.words()))
+        placement = self.learning().placement
+        replayed = []
+        for number in range(shuffles):
+            if told is not None:
+                told(f"order {number + 1} of {shuffles} …")
+            replayed.append(
+                order.replay(
+                    units,
+                    order.shuffled(units, seed + number),
+                    [entry[:3] for entry in words],
+                    placement,
+                    str(self.settings["importance"]),
+                    lambda domains: grouping.group(domains, measure(), clusters, chosen),
                 )
-                for lang, domains in kept_topics.material(store).items()
-            }
-            store.finish_run(run, "done", kept_topics.keep(store, run, groups, of))
-        except BaseException:
-            store.finish_run(run, "failed")
-            raise
+            )
+        return {
+            "shuffles": shuffles,
+            "units": len(units),
+            "domains": order.mean_ari([r.domains for r in replayed]),
+            "topics": order.mean_ari([r.topics for r in replayed]),
+        }
 
     def name_topic(self, topic: int, name: str) -> None:
         """Gives a topic a name that stays; an empty one brings its best words back."""
         kept_topics.name(self.writer, topic, name)
+
+    def _seen(
+        self,
+        learned: LearnedUnits,
+        views: Sequence[str] | None,
+        lang: str | None,
+        similarity: str | None,
+        clusterer: str,
+    ) -> Any:
+        """The units as counts of words, or in the views that were asked for."""
+        if views is None:
+            return learned.counts
+        kind, name = ("clusterer", clusterer) if similarity is None else ("similarity", similarity)
+        if not getattr(self.catalogue.make(kind, name), "takes_views", False):
+            raise UsageError(
+                f"{kind} {name!r} takes one matrix; views need --similarity mvsim, or"
+                " --clusterer mvkm without a similarity"
+            )
+        return self.read(
+            lambda store: make_views(
+                views, learned.counts, learned.units.tolist(), browse.origins(store, lang)
+            )
+        )
 
     def _needs_number(self, clusterer: str, settings: Mapping[str, Any]) -> bool:
         """Whether a clusterer must be told how many clusters to make."""
@@ -446,7 +601,7 @@ class Wire:
 
     def cluster_rows(
         self,
-        rows: Rows,
+        rows: Rows | Views,
         clusterer: str,
         similarity: str | None,
         settings: Mapping[str, Any],
@@ -474,7 +629,7 @@ class Wire:
                 " (lsa), or one that splits the words; --force tries all the same"
             )
         began = time.perf_counter()
-        labels = clustering.cluster(rows, measure() or None, grouping(rows.shape[0]))
+        labels = clustering.cluster(rows, measure() or None, grouping(clustering.n_rows_of(rows)))
         return labels, cost, time.perf_counter() - began
 
     def _sorted_settings(
@@ -498,6 +653,13 @@ class Wire:
         """One self-contained HTML page."""
         page: str = self.read(lambda store: browse.report(store, min_units, limit))
         return page
+
+
+def _weighted(rows: Rows | Views, weights: str | None, similarity: str | None) -> Rows | Views:
+    """The rows as they are compared, in each of their views."""
+    if not isinstance(rows, Mapping):
+        return clustering.weighted(rows, weights, similarity)
+    return {name: clustering.weighted(m, weights, similarity) for name, m in rows.items()}
 
 
 def open(path: str | os.PathLike[str] = "segapsith.db", **settings: Any) -> Wire:
@@ -538,14 +700,21 @@ def segment(
     store: str | None = None,
     **settings: Any,
 ) -> list[Segment]:
-    """The thematic units of a text."""
+    """The thematic units of a text, read with the terms and the network of a store if one is
+    named."""
     if store is not None and not os.path.exists(store):
         raise ConfigurationError(f"there is no store at {store}")
     catalogue = load_plugins()
     document = Document(body=text)
     document = Document(body=text, lang=language_of(lang)(document))
-    (annotation,) = catalogue.make("annotator", annotator).annotate([document], Lexicon())
-    units = catalogue.make("segmenter", segmenter, settings).segment(annotation, Network())
+    made = catalogue.make("segmenter", segmenter, settings)
+    lexicon, network = Lexicon(), Network()
+    if store is not None:
+        with Store.reading(store) as kept:
+            lexicon = networks.lexicon(kept)
+            network = networks.network(kept, document.lang or "", uses=used_by(made))
+    (annotation,) = catalogue.make("annotator", annotator).annotate([document], lexicon)
+    units = made.segment(annotation, network)
     return [
         Segment(u.start, u.end, u.cohesion, u.kept, _words(annotation, u.first, u.last), u.inferred)
         for u in units
@@ -568,6 +737,20 @@ def _user_terms(path: str, annotator: Annotator) -> dict[str, set[tuple[str, ...
         elif line.strip() and not line.startswith("#"):
             phrases += [Document(body=line.strip(), lang=lang) for lang in KNOWN]
     return given_terms(annotator.annotate(phrases, Lexicon()))
+
+
+def _network_settings(values: Settings) -> NetworkSettings:
+    try:
+        return NetworkSettings(
+            window=int(values["network_window"]),
+            normalizer=str(values["network_normalizer"]),
+            min_count=int(values["network_min_count"]) or None,
+            min_cohesion=float(values["network_min_cohesion"]) or None,
+            most_links=int(values["network_links"]),
+            kept_by=str(values["network_kept_by"]),
+        )
+    except ValueError as error:
+        raise SettingError(f"network: {error}") from error
 
 
 def _window(size: int) -> int:

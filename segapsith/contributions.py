@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.arrays import Compare
 from segapsith.domains import DomainWords
 from segapsith.knowledge import Counters, Knowledge
+from segapsith.network import Pairs, PairSums, count_pairs
 from segapsith.records import (
     Assignment,
     Batch,
@@ -45,12 +48,14 @@ class Contributions:
         self._words: set[int] = set()
         self._domains: set[int] = set()
         self._terms: dict[str, TermCounts] = {}
+        self._texts: dict[int, list[NDArray[np.int32]]] = {1: [], -1: []}
+        self._pairs = PairSums()
         self.joined = 0
         self.created = 0
 
     def learn(self, version: VersionRecord, units: list[UnitRecord]) -> None:
         """Counts a text and places its units, one after the other."""
-        self.count(version, 1)
+        self.count(version, units, 1)
         for unit in units:
             self.place(version.lang, unit)
 
@@ -90,16 +95,34 @@ class Contributions:
         if domain not in self._knowledge.domains:
             self._batch.events.append(Event("emptied", domain))
 
-    def count(self, version: VersionRecord, sign: int) -> None:
-        """Adds the words of a text to the running counts, or takes them away."""
+    def count(self, version: VersionRecord, units: Iterable[UnitRecord], sign: int) -> None:
+        """Adds the words of a text and its units to the running counts, or takes them away.
+
+        Words that came as a bag have no order: they do not meet, and their unit was cut by nobody.
+        """
         words, counts = _counted(version.words)
         self._knowledge.frequencies.grow(len(self._knowledge.vocabulary))
         self._knowledge.frequencies.add(version.lang, words, counts, sign)
         self._words.update(words.tolist())
-        found = Candidates.of(version.words, version.links)
-        if len(found.keys):
+        if version.has_text:
+            self._texts[sign].append(version.words)
+            self._knowledge.frequencies.add_cohesion(
+                version.lang, (unit.cohesion for unit in units), sign
+            )
+        found = Candidates.of(version.words, version.links) if version.links.any() else None
+        if found is not None and len(found.keys):
             for terms in (self._knowledge.term_counts, self._terms):
                 terms.setdefault(version.lang, TermCounts()).add(found, sign)
+
+    def pairs(self) -> Pairs:
+        """By how much this batch has changed, so far, how often words met."""
+        window = self._knowledge.pair_window
+        for sign, texts in self._texts.items():
+            if texts:
+                ends = np.cumsum([len(words) for words in texts])
+                self._pairs.add(count_pairs(np.concatenate(texts), window, ends), sign)
+                texts.clear()
+        return self._pairs.total()
 
     def tick(self, ordinal: int) -> None:
         """The clock ticks: what was summed up so far reads the stream from now on."""
@@ -117,11 +140,18 @@ class Contributions:
         knowledge, batch = self._knowledge, self._batch
         batch.new_words = knowledge.vocabulary.since(self._first_new_word)
         frequencies = knowledge.frequencies
-        batch.frequencies = [
-            (int(frequencies.documents[w]), int(frequencies.occurrences[w]), w)
-            for w in sorted(self._words)
-        ]
+        words = np.array(sorted(self._words), dtype=np.int64)
+        batch.frequencies = list(
+            zip(
+                frequencies.documents[words].tolist(),
+                frequencies.occurrences[words].tolist(),
+                words.tolist(),
+                strict=True,
+            )
+        )
         batch.languages = dict(frequencies.totals)
+        batch.cohesion = dict(frequencies.cohesion)
+        batch.pairs = self.pairs()
         batch.term_runs = {lang: counts.arrays() for lang, counts in sorted(self._terms.items())}
         for domain in sorted(self._domains):
             self._rows[domain] = self._present(self._rows[domain])
@@ -130,6 +160,7 @@ class Contributions:
             batch.facts[f"counter_{name}"] = getattr(knowledge.counters, name)
         batch.facts["next_domain"] = knowledge.domains.next_domain
         batch.facts["count"] = knowledge.domains.settings.count
+        batch.facts["pair_window"] = knowledge.pair_window
         batch.facts["domain_weight"] = knowledge.domains.settings.domain_weight
 
     def _present(self, row: DomainRecord) -> DomainRecord:

@@ -15,14 +15,15 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith import clock, copies, identity, limits
+from segapsith import clock, copies, identity
 from segapsith.arrays import Compare, Matrix, Rows, State
 from segapsith.contracts import Annotator
 from segapsith.contributions import Contributions
 from segapsith.domains import DomainIndex, PlacementSettings
 from segapsith.errors import MissingInputError, SettingError, UsageError
-from segapsith.knowledge import Counters, Frozen, Knowledge
+from segapsith.knowledge import Frozen, Knowledge, content_places
 from segapsith.model import Annotation, Document, Network, Reject, Unit
+from segapsith.network import NetworkSettings
 from segapsith.reception import Arrival, Reception, sound
 from segapsith.records import (
     Assignment,
@@ -34,6 +35,7 @@ from segapsith.records import (
     UnitRecord,
     VersionRecord,
 )
+from segapsith.stream_network import StreamNetwork, Sums, used_by
 from segapsith.terms import CONNECTORS, TermCounts, links
 
 __all__ = ["Engine", "Keeper", "Learning", "Plan", "RunSummary"]
@@ -42,14 +44,13 @@ BATCH = 200
 """Items of one transaction."""
 
 
-class Keeper(Protocol):
+class Keeper(Sums, Protocol):
     """What the engine needs of a store."""
 
-    def facts(self) -> dict[str, Any]: ...
     def words(self) -> Iterator[tuple[int, str, str, int, int]]: ...
     def languages(self) -> dict[str, tuple[int, int]]: ...
+    def cohesion(self) -> dict[str, tuple[int, int]]: ...
     def domains(self) -> Iterator[DomainRecord]: ...
-    def frozen_arrays(self, name: str) -> EpochRecord | None: ...
     def document(self, uid: str) -> DocumentRecord | None: ...
     def document_by_id(self, number: int) -> DocumentRecord | None: ...
     def has_text(self, document: int, digest: str) -> bool: ...
@@ -124,6 +125,7 @@ class Learning:
     learns_terms: bool = True
     given_terms: Mapping[str, Iterable[tuple[str, ...]]] = field(default_factory=dict)
     """Multi-word terms that a user knows, as sequences of lemmas by language."""
+    network: NetworkSettings = field(default_factory=NetworkSettings)
     window: int = copies.WINDOW
     """Stories, by ordinal, that a text may repeat; 0 recognises equal texts only."""
 
@@ -169,6 +171,7 @@ class Engine:
         self._loaded: Knowledge | None = None
         self._rows: dict[int, DomainRecord] = {}
         self._window: copies.Window | None = None
+        self._network: StreamNetwork
 
     # -- knowledge -------------------------------------------------------------------------
 
@@ -186,23 +189,21 @@ class Engine:
             learning.importance,
             learns_terms=learning.learns_terms,
             given_terms=learning.given_terms,
+            pair_window=learning.network.window,
         )
-        entries = list(store.words())
-        knowledge.vocabulary.restore((n, lang, word) for n, lang, word, _, _ in entries)
-        knowledge.frequencies.grow(len(knowledge.vocabulary))
-        for number, _, _, documents, occurrences in entries:
-            knowledge.frequencies.documents[number] = documents
-            knowledge.frequencies.occurrences[number] = occurrences
-        knowledge.frequencies.totals = store.languages()
         facts = store.facts()
+        knowledge.restore_counts(store.words(), store.languages(), store.cohesion(), facts)
         if facts.get("count", learning.placement.count) != learning.placement.count:
             raise SettingError(
                 f"count={learning.placement.count!r} does not fit this store, whose occurrences are"
                 f" {facts['count']}"
             )
-        for name in Counters.__dataclass_fields__:
-            value = facts.get(f"counter_{name}", getattr(knowledge.counters, name))
-            setattr(knowledge.counters, name, int(value))
+        window = int(facts.get("pair_window", learning.network.window))
+        if window != learning.network.window:
+            raise SettingError(
+                f"network_window={learning.network.window} does not fit this store, whose words meet"
+                f" within {window}"
+            )
         self._rows = {}
         for row in store.domains():
             knowledge.domains.restore(row.id, row.sums, row.status == "open")
@@ -218,6 +219,9 @@ class Engine:
             state = store.frozen_arrays(learning.measure_name)
             if state is not None:
                 learning.measure.restore(state.arrays)
+        self._network = StreamNetwork(
+            store, knowledge, learning.network, used_by(learning.segmenter)
+        )
         self._window = copies.Window(learning.window) if learning.window else None
         if self._window is not None:
             oldest = knowledge.counters.ordinal - learning.window
@@ -302,7 +306,8 @@ class Engine:
         self, chunk: list[Document | Reject], already: int, batch: Batch, summary: RunSummary
     ) -> None:
         """Learns one batch; the first `already` items were counted before a kill."""
-        counters = self.knowledge.counters  # loads the window too
+        counters = self.knowledge.counters  # loads the window and the network too
+        self._network.open(batch)
         reception = Reception(self._store, counters, batch.run, self._window)
         waiting: list[Arrival] = []
         for position, item in enumerate(chunk):
@@ -370,6 +375,7 @@ class Engine:
 
     def _tick(self, ordinal: int, batch: Batch, contributions: Contributions) -> None:
         contributions.tick(ordinal)
+        self._network.tick(ordinal, contributions.pairs, batch)
         measure, knowledge = self._learning.measure, self.knowledge
         if measure is not None:
             measure.learn(knowledge.domains.rows(knowledge.domains, len(knowledge.vocabulary)))
@@ -396,7 +402,7 @@ class Engine:
         """The text of an arrival with its words, and its units, not placed yet."""
         counters, document = self.knowledge.counters, arrival.document
         if annotation is None:
-            words = self._numbered(lang, _repeated(document.bag or {}))
+            words = self._numbered_bag(lang, document.bag or {})
             joins = np.zeros(len(words), dtype=np.uint8)
             cuts = [(Unit(0, 0, 0, 0), 0, len(words))]
         else:
@@ -441,28 +447,24 @@ class Engine:
             counters.unit += 1
         return version, units
 
+    def _numbered_bag(self, lang: str, bag: Mapping[str, int]) -> NDArray[np.int32]:
+        """The words of a ready unit by name, each as often as it occurs."""
+        names = sorted(bag)
+        return np.repeat(self.knowledge.numbered(lang, names), [bag[name] for name in names])
+
     def _segmented(
         self, lang: str, annotation: Annotation
     ) -> tuple[NDArray[np.int32], NDArray[np.uint8], list[tuple[Unit, int, int]]]:
         """The content words of a text, how they join, and its units with the words of each."""
-        content = [
-            i
-            for i in np.flatnonzero(annotation.content).tolist()
-            if 0 < len(annotation.lemmas[i]) <= limits.MAX_WORD_CHARS
-        ]
+        content = content_places(annotation)
         lemmas, places = _with_parts(lang, [annotation.lemmas[i] for i in content])
         joins = np.zeros(len(lemmas), dtype=np.uint8)
         joins[places[:-1]] = links(annotation, content)
-        units = self._learning.segmenter.segment(annotation, Network(self.knowledge.counters.epoch))
+        units = self._learning.segmenter.segment(annotation, self._network.of(lang))
         firsts = places[np.searchsorted(content, [unit.first for unit in units])]
         lasts = places[np.searchsorted(content, [unit.last for unit in units])]
         cuts = list(zip(units, firsts.tolist(), lasts.tolist(), strict=True))
-        return self._numbered(lang, lemmas), joins, cuts
-
-    def _numbered(self, lang: str, words: list[str]) -> NDArray[np.int32]:
-        if not identity.is_clean("".join(words)):
-            words = [identity.clean(word) for word in words]
-        return np.array(self.knowledge.vocabulary.numbers(lang, words), dtype=np.int32)
+        return self.knowledge.numbered(lang, lemmas), joins, cuts
 
     # -- taking back -----------------------------------------------------------------------
 
@@ -482,7 +484,7 @@ class Engine:
     ) -> list[UnitRecord]:
         """Takes a document's contribution out; its units stay, without a domain."""
         version, units = self._present(record, batch)
-        contributions.count(version, -1)
+        contributions.count(version, units, -1)
         for unit in units:
             contributions.leave(unit)
             if unit.assignment is not None:
@@ -543,7 +545,7 @@ class Engine:
         for copy in copies[1:]:
             batch.documents[copy.id] = replace(copy, duplicate_of=heir.id)
         version, units = self._present(heir, batch)
-        contributions.count(version, 1)
+        contributions.count(version, units, 1)
         before = {u.position: u for u in gone_units}
         for unit in units:
             place = batch.ended.get(before[unit.position].id) if unit.position in before else None
@@ -634,8 +636,9 @@ class Engine:
         if not before.counts:
             return
         version = self._store.version(before.id, before.version)
-        contributions.count(version, 1)
-        for unit in self._store.units(version.id):
+        units = self._store.units(version.id)
+        contributions.count(version, units, 1)
+        for unit in units:
             if unit.id in past:
                 contributions.enter(unit, past[unit.id])
             elif unit.kept:
@@ -691,10 +694,6 @@ def _with_parts(lang: str, lemmas: list[str]) -> tuple[list[str], NDArray[np.int
         if " " in lemma:
             result += [part for part in lemma.split(" ") if part and part not in small]
     return result, np.array([*places, len(result)], dtype=np.int64)
-
-
-def _repeated(bag: Mapping[str, int]) -> list[str]:
-    return [word for word, count in sorted(bag.items()) for _ in range(count)]
 
 
 def _alike(unit: UnitRecord, other: UnitRecord) -> bool:

@@ -42,14 +42,14 @@ SETTINGS: dict[str, Setting] = {
         Setting("annotator", "simplemma", "from text to lemmas"),
         Setting("segmenter", "paragraphs", "from text to thematic units"),
         Setting("placement", "eq7", "how a unit finds its domain: eq7, or any similarity"),
-        Setting("threshold", 0.2, "similarity from which a unit joins a domain"),
+        Setting("threshold", 0.17, "similarity from which a unit joins a domain"),
         Setting(
             "domain_weight",
             "mean-unit-weight",
             "weight of a word in a domain",
             ("mean-unit-weight", "occurrence-significance"),
         ),
-        Setting("min_weight", 0.025, "words of a domain that weigh less are not compared"),
+        Setting("min_weight", 0.02, "words of a domain that weigh less are not compared"),
         Setting("count", "units", "what an occurrence is", ("units", "tokens")),
         Setting(
             "prefilter", "none", "compare all, or what eq. 6 activates", ("none", "activation")
@@ -59,6 +59,22 @@ SETTINGS: dict[str, Setting] = {
         Setting("full_text", False, "follow the link of feed items that carry only a summary"),
         Setting("learn_terms", True, "learn multi-word terms from the stream"),
         Setting("terms", "", "a file of multi-word terms, one a line; `fr:` before it for French"),
+        Setting("network_window", 20, "content words within which two words meet"),
+        Setting(
+            "network_normalizer",
+            "tight",
+            "what cohesion is a share of: the most possible, or log2(N² (window - 1))",
+            ("tight", "ferret"),
+        ),
+        Setting("network_min_count", 0, "pairs that met less are no link; 0: by the corpus' size"),
+        Setting("network_min_cohesion", 0.0, "pairs below are no link; 0: 0.2 tight, 0.1 ferret"),
+        Setting("network_links", 500, "strongest links of a word that are kept; 0: all"),
+        Setting(
+            "network_kept_by",
+            "both",
+            "whether a link must be among the strongest of both its words or of either",
+            ("both", "either"),
+        ),
         Setting("window", 100_000, "stories that a text may repeat; 0: equal texts only"),
         Setting("workers", 1, "processes that annotate"),
         Setting("stable", 15, "units from which a domain is called stable"),
@@ -70,6 +86,14 @@ SETTINGS: dict[str, Setting] = {
         ),
         Setting("http_timeout", 20.0, "seconds that fetching one feed may take, all in all"),
         Setting("allow_hosts", "", "HOST:PORT, … that may be read although they are not public"),
+        Setting("inbox", "", "a directory whose entries each night ingests, in the order of names"),
+        Setting("reports", "", "where the reports of the nights go; beside the store if not said"),
+        Setting("backups", "", "where the backups of the nights go; beside the store if not said"),
+        Setting("keep_reports", 30, "reports of nights that are kept"),
+        Setting("keep_daily", 7, "backups of the last nights that are kept"),
+        Setting("keep_weekly", 4, "weeks of which the last backup is kept besides"),
+        Setting("log_format", "text", "how messages are written", ("text", "json")),
+        Setting("log_file", "", "a file that messages are added to as well"),
     )
 }
 

@@ -32,10 +32,10 @@ __all__ = ["CUT", "MOST", "POWER", "Grouped", "TopicSettings", "group", "identif
 
 Ints = NDArray[np.int64]
 
-CUT = 0.42
+CUT = 0.36
 """Distance at which the default clusterer stops joining."""
 
-POWER = 0.7
+POWER = 0.72
 """Of a domain's size, by which its row is weighted."""
 
 MOST = 4000
@@ -47,7 +47,7 @@ class TopicSettings:
     """What decides how domains are grouped, besides the measure and the clusterer."""
 
     power: float = POWER
-    min_weight: float = 0.025
+    min_weight: float = 0.02
     near: float = 1.0 - CUT
     """Similarity from which a domain beyond the first `most` joins a topic; -1: it always does."""
     most: int = MOST

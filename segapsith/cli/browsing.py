@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["add_to"]
 
 FORMATS = ("csv", "jsonl", "parquet", "graphml")
-SUBJECTS = ("documents", "units", "domains", "topics", "assignments")
+SUBJECTS = ("documents", "units", "domains", "topics", "assignments", "network")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -157,7 +157,7 @@ def export(
     config: Config = None,
     quiet: CommandQuiet = False,
 ) -> None:
-    """Write documents, units, domains or assignments for other programs.
+    """Write documents, units, domains, assignments or the network for other programs.
 
     Example: segapsith export --what assignments --to csv --output a.csv --store wire.db
     """
@@ -192,8 +192,10 @@ def _by_plugin(wire: Wire, name: str, what: str) -> bytes:
 
 
 def _rows(store: Store, what: str) -> Iterator[dict[str, Any]]:
-    from segapsith_store import browse
+    from segapsith_store import browse, networks
 
+    if what == "network":
+        return networks.links(store)
     if what == "documents":
         return browse.documents(store)
     if what == "units":

@@ -81,7 +81,14 @@ class Reproduction:
         return table
 
 
-TABLES: dict[str, Reproduction] = {}
+TABLES: dict[str, Reproduction] = {
+    "streaming": Reproduction(
+        "domains and topics of six streams, beside a single pass",
+        "streaming:streaming",
+        ["tdt2", "mstream-news", "bbc-news", "reuters21578", "ecbplus", "wikipedia-current-events"],
+    ),
+    "order": Reproduction("how far shuffled orders of tdt2 agree", "streaming:order", ["tdt2"]),
+}
 """Every table, by the name that the command knows."""
 
 

@@ -14,8 +14,10 @@ from scipy.sparse import csr_array
 from segapsith.domains import DomainWords
 from segapsith.errors import MissingInputError, UsageError
 from segapsith.knowledge import Frozen
+from segapsith.order import StreamUnit
 from segapsith.report import page
 from segapsith.validation import LearnedUnits
+from segapsith.views import Origin
 from segapsith.weighting import SCALE, significance
 from segapsith_store import arrays
 from segapsith_store import topics as grouping
@@ -29,10 +31,12 @@ __all__ = [
     "domain",
     "domains",
     "learned_units",
+    "origins",
     "report",
     "runs",
     "search",
     "status",
+    "stream_units",
     "topics",
     "units",
 ]
@@ -432,6 +436,16 @@ def units(store: Store) -> Iterator[dict[str, Any]]:
         }
 
 
+def stream_units(store: Store) -> Iterator[StreamUnit]:
+    """The units that are learned from, as they came."""
+    for document, lang, blob in store.rows(
+        "SELECT u.document, v.lang, u.words FROM assignments a JOIN units u ON u.id = a.unit"
+        " JOIN versions v ON v.id = u.version ORDER BY u.id"
+    ):
+        bag = arrays.bag_from(blob)
+        yield StreamUnit(document, lang, bag.words, bag.counts)
+
+
 def learned_units(store: Store, lang: str | None = None) -> LearnedUnits:
     """The units that are in a domain, as matrices of counts and weights."""
     ids, labels, bags = [], [], []
@@ -465,6 +479,22 @@ def learned_units(store: Store, lang: str | None = None) -> LearnedUnits:
         weights,
         [names[int(w)] for w in used],
     )
+
+
+def origins(store: Store, lang: str | None = None) -> Iterator[Origin]:
+    """Where the units that are in a domain come from, the units of one text together."""
+    question = (
+        'SELECT u.id, u.version, u.start, u."end", v.lang, v.source, v.metadata, v.title, v.body'
+        " FROM assignments a JOIN units u ON u.id = a.unit JOIN versions v ON v.id = u.version"
+        " JOIN domains m ON m.id = a.domain"
+    )
+    parameters: list[Any] = []
+    if lang is not None:
+        question, parameters = f"{question} WHERE m.lang = ?", [lang]
+    found = store.rows(f"{question} ORDER BY u.version, u.id", parameters)
+    for unit, version, start, end, language, source, metadata, title, body in found:
+        text = f"{title}\n\n{body}" if title and body else title or body
+        yield Origin(unit, version, start, end, language, source, metadata, text)
 
 
 def report(store: Store, min_units: int, limit: int) -> str:

@@ -43,7 +43,11 @@ _PARTS = (
         "SELECT unit, domain, score, runner_up, runner_up_score FROM assignments ORDER BY unit",
     ),
     ("topics", "SELECT domains, topics FROM groupings ORDER BY run DESC LIMIT 1"),
-    ("network", "SELECT pairs, counts FROM pair_runs ORDER BY id"),
+    ("languages", "SELECT lang, units, cohesion FROM languages WHERE units > 0 ORDER BY lang"),
+    (
+        "reference_corpora",
+        "SELECT lang, documents, words, arrays FROM reference_corpora ORDER BY run, lang",
+    ),
 )
 """What counts, in the order of ids: neither runs and batches, nor clocks, nor paths."""
 
@@ -55,4 +59,6 @@ def digest(store: Store) -> str:
         total.update(name.encode())
         for row in store.rows(question):
             total.update(repr(row).encode("utf-8", "surrogatepass"))
+    total.update(b"network")
+    total.update(store.pair_mark())
     return total.hexdigest()

@@ -13,20 +13,23 @@ from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlite_utils import Database
 
 from segapsith.errors import SegapsithError, StorageError, StoreCreationError
+from segapsith.network import Pairs
 from segapsith.records import (
     Assignment,
     Batch,
     DocumentRecord,
     DomainRecord,
     EpochRecord,
+    ReferenceRecord,
     UnitRecord,
     VersionRecord,
 )
 from segapsith.terms import TermCounts
-from segapsith_store import arrays, subscriptions
+from segapsith_store import arrays, pair_runs, subscriptions
 from segapsith_store.schema import migrate
 from segapsith_store.sqlite import MEMORY, lock, open_reader, open_writer, plain_errors
 
@@ -46,6 +49,10 @@ _VERSION = (
 
 TERM_RUNS = 32
 """Changes of the counts of term candidates that are kept apart before they become one."""
+
+
+_MELT = "DELETE FROM epochs WHERE name = 'network'"
+"""After a change of the reference corpora the network is frozen anew when it is next needed."""
 
 
 def _now() -> str:
@@ -158,6 +165,13 @@ class Store:
             for lang, documents, words in self.rows("SELECT lang, documents, words FROM languages")
         }
 
+    def cohesion(self) -> dict[str, tuple[int, int]]:
+        """Of each language: units, and the sum of their cohesion in fixed point."""
+        return {
+            lang: (units, cohesion)
+            for lang, units, cohesion in self.rows("SELECT lang, units, cohesion FROM languages")
+        }
+
     def domains(self) -> Iterator[DomainRecord]:
         """Every domain, those without units too, by id."""
         for row in self.rows(
@@ -227,6 +241,46 @@ class Store:
         for lang, data in self.rows("SELECT lang, arrays FROM term_runs ORDER BY id"):
             runs.setdefault(lang, []).append(arrays.named_arrays_from(data))
         return {lang: TermCounts.restore(*found) for lang, found in runs.items()}
+
+    def pairs(self, source: int | None = None) -> Iterator[Pairs]:
+        """How often words met, in pieces by ascending key: in the stream and all reference
+        corpora, or in one source."""
+        with plain_errors(self.path):
+            chosen = pair_runs.sources(self._db.conn) if source is None else [source]
+            yield from pair_runs.pieces(self._db.conn, chosen)
+
+    def pair_mark(self) -> bytes:
+        """Equal for equal sums of pairs, however their runs are cut."""
+        with plain_errors(self.path):
+            chosen = pair_runs.sources(self._db.conn)
+        marks = ", ".join("?" * len(chosen))
+        found = self.rows(f"SELECT mark FROM pair_runs WHERE source IN ({marks})", chosen)
+        return pair_runs.total_mark(row[0] for row in found)
+
+    def references(self) -> list[ReferenceRecord]:
+        """The reference corpora of the network, by run and language."""
+        found = self.rows(
+            "SELECT run, lang, documents, words, arrays FROM reference_corpora ORDER BY run, lang"
+        )
+        references = []
+        for run, lang, documents, tokens, data in found:
+            named = arrays.named_arrays_from(data)
+            references.append(
+                ReferenceRecord(run, lang, documents, tokens, named["words"], named["occurrences"])
+            )
+        return references
+
+    def sequences(self, after: int) -> Iterator[tuple[int, int, str, NDArray[np.int32]]]:
+        """Document, ordinal, language and content words of the stories after an ordinal, which
+        have a text."""
+        for document, ordinal, lang, words in self.rows(
+            "SELECT d.id, d.ordinal, v.lang, v.words FROM documents d"
+            " JOIN versions v ON v.document = d.id AND v.number = d.version"
+            " WHERE d.duplicate_of IS NULL AND d.ordinal > ? AND (v.title <> '' OR v.body <> '')"
+            " ORDER BY d.ordinal, d.id",
+            [after],
+        ):
+            yield document, ordinal, lang, arrays.words_from(words)
 
     def duplicates_of(self, document: int) -> list[DocumentRecord]:
         return [
@@ -411,8 +465,10 @@ class Store:
         if batch.undone_run is not None:
             for table in ("sightings", "rejects", "document_changes"):
                 c.execute(f"DELETE FROM {table} WHERE run = ?", [batch.undone_run])
-            for table in ("clusterings", "comparisons", "groupings", "topics"):
+            for table in ("clusterings", "comparisons", "groupings", "reference_corpora", "topics"):
                 c.execute(f"DELETE FROM {table} WHERE run = ?", [batch.undone_run])
+            if c.execute("DELETE FROM pair_runs WHERE source = ?", [batch.undone_run]).rowcount:
+                c.execute(_MELT)
             c.execute("UPDATE runs SET status = 'undone' WHERE id = ?", [batch.undone_run])
             subscriptions.ask_again(c, batch.undone_run)
         versions = [
@@ -446,8 +502,12 @@ class Store:
             "UPDATE words SET documents = ?, occurrences = ? WHERE id = ?", batch.frequencies
         )
         c.executemany(
-            "INSERT OR REPLACE INTO languages (lang, documents, words) VALUES (?, ?, ?)",
-            [(lang, *totals) for lang, totals in batch.languages.items()],
+            "INSERT OR REPLACE INTO languages (lang, documents, words, units, cohesion)"
+            " VALUES (?, ?, ?, ?, ?)",
+            [
+                (lang, *totals, *batch.cohesion.get(lang, (0, 0)))
+                for lang, totals in batch.languages.items()
+            ],
         )
         c.executemany(
             "INSERT OR IGNORE INTO document_changes VALUES (?, ?, ?, ?, ?)",
@@ -524,6 +584,10 @@ class Store:
                 [epoch.name, epoch.epoch, epoch.ordinal, arrays.named_arrays(epoch.arrays)],
             )
         self._write_terms(c, batch)
+        if batch.pairs is not None and len(batch.pairs.keys):
+            pair_runs.add(c, batch.pairs)
+            if batch.gone_documents and batch.undone_run is None:
+                pair_runs.compact(c)  # what is forgotten stays in no run
         c.executemany(
             "INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)",
             [(name, _json(value)) for name, value in batch.facts.items()],
@@ -590,6 +654,47 @@ class Store:
                 for d in batch.domains
             ],
         )  # fmt: skip
+
+    def add_reference_pairs(self, run: int, pairs: Pairs) -> None:
+        """Pairs of a reference corpus; they count when `save_reference` has named it."""
+        with self._transaction() as connection:
+            pair_runs.add(connection, pairs, run)
+
+    def save_reference(
+        self,
+        new_words: Sequence[tuple[int, str, str]],
+        references: Sequence[ReferenceRecord],
+        facts: Mapping[str, Any],
+    ) -> None:
+        """From now on a reference corpus counts for the network."""
+        with self._transaction() as connection:
+            connection.executemany(
+                "INSERT INTO words (id, lang, word, documents, occurrences) VALUES (?, ?, ?, 0, 0)",
+                new_words,
+            )
+            connection.executemany(
+                "INSERT INTO reference_corpora (run, lang, documents, words, arrays)"
+                " VALUES (?, ?, ?, ?, ?)",
+                [
+                    (r.run, r.lang, r.documents, r.tokens, arrays.named_arrays(
+                        {"words": r.words, "occurrences": r.occurrences}
+                    ))
+                    for r in references
+                ],
+            )  # fmt: skip
+            connection.executemany(
+                "INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)",
+                [(name, _json(value)) for name, value in facts.items()],
+            )
+            connection.execute(_MELT)
+
+    def drop_unnamed_pairs(self) -> None:
+        """Takes away what is left of builds that never ended."""
+        with self._transaction() as connection:
+            connection.execute(
+                "DELETE FROM pair_runs WHERE source <> 0"
+                " AND source NOT IN (SELECT run FROM reference_corpora)"
+            )
 
     def save_clustering(
         self, run: int, lang: str, units: Sequence[int], labels: Sequence[int]
