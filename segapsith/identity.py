@@ -35,6 +35,7 @@ def is_clean(text: str) -> bool:
 
 def cleaned(document: Document) -> Document:
     """The document with clean texts; lengths stay, so offsets stay."""
+    bag: Mapping[str, int] | None
     if document.bag is not None and is_clean("".join(document.bag)):
         bag = document.bag  # the usual case, found in one look
     else:
