@@ -9,7 +9,7 @@ import os
 import platform
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from importlib.metadata import version as version_of
 from pathlib import Path
 from types import TracebackType
@@ -17,7 +17,8 @@ from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from segapsith import clustering, lineage, tuning, validation
+from segapsith import clustering, lineage, order, tuning, validation
+from segapsith import topics as grouping
 from segapsith.arrays import Labels, Rows, Views
 from segapsith.catalogue import OWN_PACKAGE, Catalogue, load_plugins
 from segapsith.contracts import Annotator
@@ -27,6 +28,7 @@ from segapsith.errors import ConfigurationError, SettingError, UsageError, did_y
 from segapsith.language import KNOWN, language_of
 from segapsith.model import Annotation, Document, Lexicon, Network, Reject, Snapshot
 from segapsith.network import NetworkSettings
+from segapsith.order import StreamUnit
 from segapsith.parallel import ParallelAnnotator
 from segapsith.records import FeedState
 from segapsith.reference_corpus import ReferenceReader
@@ -37,6 +39,7 @@ from segapsith.terms import given_terms
 from segapsith.validation import LearnedUnits
 from segapsith.views import make_views
 from segapsith_store import Store, browse, networks
+from segapsith_store import topics as kept_topics
 from segapsith_store.explain import explain
 from segapsith_store.verify import Verdict, verify
 
@@ -632,6 +635,124 @@ class Wire:
             "estimate": {"bytes": cost.bytes, "seconds": round(cost.seconds, 1)},
             "seconds": round(seconds, 3),
         }
+
+    def topics(
+        self,
+        *,
+        similarity: str = "gvsm-cov",
+        clusterer: str = "ahc",
+        settings: Mapping[str, Any] | None = None,
+        k: int | None = None,
+        top: int | None = 10,
+        limit: int | None = None,
+        regroup: bool = True,
+    ) -> list[dict[str, Any]]:
+        """The general domains: domains grouped by a similarity and a clusterer, languages apart.
+
+        The grouping is kept under a run; if the domains are still the same as at the last one,
+        it is only read. Without `k` and `distance`, the default pair stops joining at
+        `topics.CUT`; another measure leaves the cut to the clusterer. `regroup=False` only reads.
+        """
+        if regroup:
+            self._group(similarity, clusterer, dict(settings or {}), k)
+        found: list[dict[str, Any]] = self.read(
+            lambda store: browse.topics(store, top=top, limit=limit)
+        )
+        return found
+
+    def _group(
+        self, similarity: str, clusterer: str, settings: dict[str, Any], k: int | None
+    ) -> None:
+        chosen, measure, clusters = self._topic_making(similarity, clusterer, settings, k)
+        said = {"similarity": similarity, "clusterer": clusterer, **settings, "k": k}
+        said |= asdict(chosen)
+        store = self.writer
+        of = kept_topics.basis(store, said)
+        last = kept_topics.present(store)
+        if last is not None and last[1] == of:
+            return
+        run = store.begin_run("topics", settings=said, versions=self.versions())
+        try:
+            groups = {
+                lang: grouping.group(domains, measure(), clusters, chosen)
+                for lang, domains in kept_topics.material(store).items()
+            }
+            store.finish_run(run, "done", kept_topics.keep(store, run, groups, of))
+        except BaseException:
+            store.finish_run(run, "failed")
+            raise
+
+    def _topic_making(
+        self, similarity: str, clusterer: str, settings: Mapping[str, Any], k: int | None
+    ) -> tuple[grouping.TopicSettings, Callable[[], Any], Callable[[int], Any]]:
+        """Settings of a grouping, and what makes its measure and its clusterer."""
+        known = ("power", "min_weight", "most")
+        own: dict[str, Any] = {n: v for n, v in settings.items() if n in known}
+        own.setdefault("min_weight", float(self.settings["min_weight"]))
+        others = {n: v for n, v in settings.items() if n not in known}
+        for_measure, for_clusterer = self._sorted_settings(similarity, clusterer, others)
+        if k is not None:
+            for_clusterer.pop("distance", None)
+        elif (similarity, clusterer) == ("gvsm-cov", "ahc") and "k" not in for_clusterer:
+            for_clusterer.setdefault("distance", grouping.CUT)
+        elif self._needs_number(clusterer, for_clusterer):
+            raise UsageError(f"the clusterer {clusterer!r} must be told how many topics: -k N")
+        distance = for_clusterer.get("distance")
+        own["near"] = -1.0 if distance is None else 1.0 - float(distance)
+        try:
+            chosen = grouping.TopicSettings(**own)
+        except (TypeError, ValueError) as error:
+            raise SettingError(f"topics: {error}") from error
+
+        def clusters(n_rows: int) -> Any:
+            wanted = {} if k is None else {"k": max(1, min(k, n_rows))}
+            return self.catalogue.make("clusterer", clusterer, {**for_clusterer, **wanted})
+
+        def measure() -> Any:
+            return self.catalogue.make("similarity", similarity, for_measure)
+
+        clusters(1), measure()  # wrong settings are found before the lock is taken
+        return chosen, measure, clusters
+
+    def stream_units(self) -> list[StreamUnit]:
+        """The units that are learned from, in the order in which they came."""
+        found: list[StreamUnit] = self.read(lambda store: list(browse.stream_units(store)))
+        return found
+
+    def order(
+        self, *, shuffles: int = 20, seed: int = 0, told: Callable[[str], None] | None = None
+    ) -> dict[str, Any]:
+        """How far domains and topics depend on the order of arrival: the units learned again, in
+        memory, in shuffled orders; the mean adjusted Rand index over all pairs of orders."""
+        if shuffles < 2:
+            raise UsageError(f"shuffles={shuffles} should be >= 2: one order has no other")
+        chosen, measure, clusters = self._topic_making("gvsm-cov", "ahc", {}, None)
+        units, words = self.stream_units(), self.read(lambda store: list(store.words()))
+        placement = self.learning().placement
+        replayed = []
+        for number in range(shuffles):
+            if told is not None:
+                told(f"order {number + 1} of {shuffles} …")
+            replayed.append(
+                order.replay(
+                    units,
+                    order.shuffled(units, seed + number),
+                    [entry[:3] for entry in words],
+                    placement,
+                    str(self.settings["importance"]),
+                    lambda domains: grouping.group(domains, measure(), clusters, chosen),
+                )
+            )
+        return {
+            "shuffles": shuffles,
+            "units": len(units),
+            "domains": order.mean_ari([r.domains for r in replayed]),
+            "topics": order.mean_ari([r.topics for r in replayed]),
+        }
+
+    def name_topic(self, topic: int, name: str) -> None:
+        """Gives a topic a name that stays; an empty one brings its best words back."""
+        kept_topics.name(self.writer, topic, name)
 
     def _seen(
         self,

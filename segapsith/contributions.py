@@ -171,8 +171,8 @@ class Contributions:
             self._knowledge.frequencies.add_cohesion(
                 version.lang, (unit.cohesion for unit in units), sign
             )
-        found = Candidates.of(version.words, version.links)
-        if len(found.keys):
+        found = Candidates.of(version.words, version.links) if version.links.any() else None
+        if found is not None and len(found.keys):
             for terms in (self._knowledge.term_counts, self._terms):
                 terms.setdefault(version.lang, TermCounts()).add(found, sign)
 
@@ -202,10 +202,15 @@ class Contributions:
         knowledge, batch = self._knowledge, self._batch
         batch.new_words = knowledge.vocabulary.since(self._first_new_word)
         frequencies = knowledge.frequencies
-        batch.frequencies = [
-            (int(frequencies.documents[w]), int(frequencies.occurrences[w]), w)
-            for w in sorted(self._words)
-        ]
+        words = np.array(sorted(self._words), dtype=np.int64)
+        batch.frequencies = list(
+            zip(
+                frequencies.documents[words].tolist(),
+                frequencies.occurrences[words].tolist(),
+                words.tolist(),
+                strict=True,
+            )
+        )
         batch.languages = dict(frequencies.totals)
         batch.cohesion = dict(frequencies.cohesion)
         batch.pairs = self.pairs()

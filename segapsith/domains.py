@@ -30,11 +30,11 @@ Array = NDArray[Any]
 class PlacementSettings:
     """How a unit finds its domain; every field is a choice that the papers leave open."""
 
-    threshold: float = 0.15
+    threshold: float = 0.17
     """A unit joins the best domain from this similarity on."""
     domain_weight: str = "mean-unit-weight"
     """Weight of a word in a domain: `mean-unit-weight` or `occurrence-significance`."""
-    min_weight: float = 0.03
+    min_weight: float = 0.02
     """Words of a domain that weigh less are not compared."""
     count: str = "units"
     """What an occurrence is: a unit that has the word (`units`) or a token (`tokens`)."""

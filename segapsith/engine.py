@@ -39,7 +39,7 @@ from segapsith.records import (
     VersionRecord,
 )
 from segapsith.stream_network import StreamNetwork, Sums, used_by
-from segapsith.terms import TermCounts, links
+from segapsith.terms import CONNECTORS, TermCounts, links
 
 __all__ = ["Engine", "Keeper", "Learning", "Plan", "RunSummary"]
 
@@ -483,7 +483,7 @@ class Engine:
         """The text of an arrival with its words, and its units, not placed yet."""
         counters, document = self.knowledge.counters, arrival.document
         if annotation is None:
-            words = self.knowledge.numbered(lang, _repeated(document.bag or {}))
+            words = self._numbered_bag(lang, document.bag or {})
             joins = np.zeros(len(words), dtype=np.uint8)
             cuts = [(Unit(0, 0, 0, 0), 0, len(words))]
         else:
@@ -528,17 +528,24 @@ class Engine:
             counters.unit += 1
         return version, units
 
+    def _numbered_bag(self, lang: str, bag: Mapping[str, int]) -> NDArray[np.int32]:
+        """The words of a ready unit by name, each as often as it occurs."""
+        names = sorted(bag)
+        return np.repeat(self.knowledge.numbered(lang, names), [bag[name] for name in names])
+
     def _segmented(
         self, lang: str, annotation: Annotation
     ) -> tuple[NDArray[np.int32], NDArray[np.uint8], list[tuple[Unit, int, int]]]:
         """The content words of a text, how they join, and its units with the words of each."""
         content = content_places(annotation)
-        words = self.knowledge.numbered(lang, [annotation.lemmas[i] for i in content])
+        lemmas, places = _with_parts(lang, [annotation.lemmas[i] for i in content])
+        joins = np.zeros(len(lemmas), dtype=np.uint8)
+        joins[places[:-1]] = links(annotation, content)
         units = self._learning.segmenter.segment(annotation, self._network.of(lang))
-        firsts = np.searchsorted(content, [unit.first for unit in units])
-        lasts = np.searchsorted(content, [unit.last for unit in units])
+        firsts = places[np.searchsorted(content, [unit.first for unit in units])]
+        lasts = places[np.searchsorted(content, [unit.last for unit in units])]
         cuts = list(zip(units, firsts.tolist(), lasts.tolist(), strict=True))
-        return words, links(annotation, content), cuts
+        return self.knowledge.numbered(lang, lemmas), joins, cuts
 
     # -- taking back -----------------------------------------------------------------------
 
@@ -775,8 +782,24 @@ def _epochs(arrivals: list[Arrival]) -> Iterator[list[Arrival]]:
         yield group
 
 
-def _repeated(bag: Mapping[str, int]) -> list[str]:
-    return [word for word, count in sorted(bag.items()) for _ in range(count)]
+def _with_parts(lang: str, lemmas: list[str]) -> tuple[list[str], NDArray[np.int64]]:
+    """Lemmas with the words of each multi-word term behind it, and where each of them is now.
+
+    A term says more than its words, but texts read before it was learned have only the words, and
+    others have one of them alone: with both, all of these still meet.
+
+    >>> _with_parts("en", ["visit", "prime minister", "rome"])
+    (['visit', 'prime minister', 'prime', 'minister', 'rome'], array([0, 1, 4, 5]))
+    """
+    small = {word for words in CONNECTORS.get(lang, ()) for word in words}
+    result: list[str] = []
+    places = []
+    for lemma in lemmas:
+        places.append(len(result))
+        result.append(lemma)
+        if " " in lemma:
+            result += [part for part in lemma.split(" ") if part and part not in small]
+    return result, np.array([*places, len(result)], dtype=np.int64)
 
 
 def _alike(unit: UnitRecord, other: UnitRecord) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-import json
 import math
 import re
 import unicodedata
@@ -36,6 +35,11 @@ def is_clean(text: str) -> bool:
 
 def cleaned(document: Document) -> Document:
     """The document with clean texts; lengths stay, so offsets stay."""
+    bag: Mapping[str, int] | None
+    if document.bag is not None and is_clean("".join(document.bag)):
+        bag = document.bag  # the usual case, found in one look
+    else:
+        bag = _clean_bag(document.bag)
     return replace(
         document,
         uid=clean(document.uid).strip(),
@@ -45,10 +49,12 @@ def cleaned(document: Document) -> Document:
         lang=None if document.lang is None else clean(document.lang),
         source=clean(document.source),
         metadata={clean(k): _clean_json(v) for k, v in document.metadata.items()},
-        bag=None
-        if document.bag is None
-        else {clean(word): count for word, count in document.bag.items()},
+        bag=bag,
     )
+
+
+def _clean_bag(bag: Mapping[str, int] | None) -> Mapping[str, int] | None:
+    return None if bag is None else {clean(word): count for word, count in bag.items()}
 
 
 def _clean_json(value: Json) -> Json:
@@ -70,7 +76,8 @@ def text_hash(document: Document) -> str:
     True
     """
     if document.bag is not None:
-        content = json.dumps(sorted(document.bag.items()), ensure_ascii=False)
+        words = sorted(document.bag)  # clean words have no NUL in them
+        content = "\0".join([*words, ",".join(map(str, map(document.bag.__getitem__, words)))])
     else:
         normal = unicodedata.normalize("NFKC", document.text)
         content = _SPACES.sub(" ", normal).strip()

@@ -211,6 +211,15 @@ def sound(item: Document | Reject) -> Document | Reject:
 
 def _sound_bag(document: Document, name: str) -> Document | Reject:
     bag = document.bag or {}
+    if (
+        bag
+        and set(map(type, bag.values())) == {int}
+        and min(bag.values()) >= 1
+        and min(map(len, bag)) >= 1
+        and max(map(len, bag)) <= limits.MAX_WORD_CHARS
+        and sum(bag.values()) <= limits.MAX_BAG_WORDS
+    ):
+        return document
     for word, count in bag.items():
         if not isinstance(count, int) or isinstance(count, bool) or count < 1:
             return Reject(name, f"the count of {word!r} is {count!r}, not a whole number from 1 on")

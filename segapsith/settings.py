@@ -42,14 +42,14 @@ SETTINGS: dict[str, Setting] = {
         Setting("annotator", "simplemma", "from text to lemmas"),
         Setting("segmenter", "paragraphs", "from text to thematic units"),
         Setting("placement", "eq7", "how a unit finds its domain: eq7, or any similarity"),
-        Setting("threshold", 0.15, "similarity from which a unit joins a domain"),
+        Setting("threshold", 0.17, "similarity from which a unit joins a domain"),
         Setting(
             "domain_weight",
             "mean-unit-weight",
             "weight of a word in a domain",
             ("mean-unit-weight", "occurrence-significance"),
         ),
-        Setting("min_weight", 0.03, "words of a domain that weigh less are not compared"),
+        Setting("min_weight", 0.02, "words of a domain that weigh less are not compared"),
         Setting("count", "units", "what an occurrence is", ("units", "tokens")),
         Setting(
             "prefilter", "none", "compare all, or what eq. 6 activates", ("none", "activation")

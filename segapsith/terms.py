@@ -24,6 +24,7 @@ from segapsith.jit import kernel
 from segapsith.model import Annotation
 
 __all__ = [
+    "CONNECTORS",
     "TERM",
     "Candidates",
     "Rules",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["add_to"]
 
 FORMATS = ("csv", "jsonl", "parquet", "graphml")
-SUBJECTS = ("documents", "units", "domains", "assignments", "network")
+SUBJECTS = ("documents", "units", "domains", "topics", "assignments", "network")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -244,6 +244,8 @@ def _rows(store: Store, what: str) -> Iterator[dict[str, Any]]:
         return browse.units(store)
     if what == "domains":
         return iter(browse.domains(store, top=None))
+    if what == "topics":
+        return iter(browse.topics(store, top=None))
     return browse.assignments(store)
 
 

@@ -101,6 +101,15 @@ TABLES: dict[str, Reproduction] = {
 }  # fmt: skip
 """Every table, by the name that the command knows."""
 
+TABLES |= {
+    "streaming": Reproduction(
+        "domains and topics of six streams, beside a single pass",
+        "streaming:streaming",
+        ["tdt2", "mstream-news", "bbc-news", "reuters21578", "ecbplus", "wikipedia-current-events"],
+    ),
+    "order": Reproduction("how far shuffled orders of tdt2 agree", "streaming:order", ["tdt2"]),
+}
+
 TABLES["inferred"] = Reproduction(
     "whether words inferred from the network help to see that texts are about the same",
     "inferred:table",

@@ -16,12 +16,14 @@ from scipy.sparse import csr_array
 from segapsith.contributions import LABEL_WORDS
 from segapsith.domains import Bag, DomainWords
 from segapsith.errors import MissingInputError, UsageError
+from segapsith.order import StreamUnit
 from segapsith.report import page
 from segapsith.trends import Stream, bursts, trend
 from segapsith.validation import LearnedUnits
 from segapsith.views import Origin
 from segapsith.weighting import SCALE
 from segapsith_store import arrays, history
+from segapsith_store import topics as grouping
 from segapsith_store.digest import digest
 from segapsith_store.schema import SCHEMA
 from segapsith_store.store import Store
@@ -40,6 +42,8 @@ __all__ = [
     "search",
     "status",
     "stream",
+    "stream_units",
+    "topics",
     "units",
 ]
 
@@ -137,7 +141,7 @@ def domains(
     if since is not None:
         since = history.checked_date(since)
     with store.frozen():
-        names = Words(store)
+        names, topic_of = Words(store), grouping.members(store)
         then = None if as_of is None else history.moment(store, as_of)
         lives, whole = _lives(store) if then is None else _lives(store, *then.places)
         changed = {} if then is None else history.states(store, then)
@@ -173,6 +177,7 @@ def domains(
                     "documents": life.documents,
                     "first": life.first,
                     "last": life.last,
+                    "topic": topic_of.get(number),
                     "trend": trend(life.days, whole),
                     "words": names.best(kept, top),
                 }
@@ -189,6 +194,55 @@ def _sums(store: Store, number: int, n_units: int) -> DomainWords:
 def forgotten_since(store: Store, as_of: str | int) -> int:
     """Documents that were forgotten after a moment, and are missing when it is shown."""
     return history.moment(store, as_of).forgotten
+
+
+def topics(store: Store, *, top: int | None = 10, limit: int | None = None) -> list[dict[str, Any]]:
+    """The topics of the last grouping with their best words, largest first, ties by id.
+
+    A domain that was made since then has no topic yet.
+    """
+    with store.frozen():
+        names, of_topic = Words(store), dict[int, list[int]]()
+        for number, topic in sorted(grouping.members(store).items()):
+            of_topic.setdefault(topic, []).append(number)
+        sizes = dict(store.rows("SELECT id, units FROM domains WHERE units > 0"))
+        given = {
+            t: (lang, label) for t, lang, label in store.rows("SELECT id, lang, name FROM topics")
+        }
+        units = {t: sum(sizes.get(d, 0) for d in ds) for t, ds in of_topic.items()}
+        found = []
+        for topic in sorted(filter(units.__getitem__, of_topic), key=lambda t: (-units[t], t))[
+            :limit
+        ]:
+            domains_there = [d for d in of_topic[topic] if d in sizes]
+            words = names.best(_together(store, domains_there), top)
+            lang, name = given[topic]
+            label = name or ", ".join(w["word"] for w in words[:LABEL_WORDS])
+            found.append(
+                {
+                    "id": topic,
+                    "label": label,
+                    "lang": lang,
+                    "domains": sorted(domains_there, key=lambda d: (-sizes[d], d)),
+                    "units": units[topic],
+                    "words": words,
+                }
+            )
+        return found
+
+
+def _together(store: Store, numbers: list[int]) -> DomainWords:
+    """The sums of several domains as those of one."""
+    parts = [
+        arrays.domain_from(blob, n_units)
+        for number in numbers
+        for blob, n_units in store.rows("SELECT words, units FROM domains WHERE id = ?", [number])
+    ]
+    words, place = np.unique(np.concatenate([p.words for p in parts]), return_inverse=True)
+    occurrences, weights = np.zeros(len(words), np.int64), np.zeros(len(words), np.int64)
+    np.add.at(occurrences, place, np.concatenate([p.occurrences for p in parts]))
+    np.add.at(weights, place, np.concatenate([p.weights for p in parts]))
+    return DomainWords(words, occurrences, weights, sum(p.n_units for p in parts))
 
 
 def domain(store: Store, number: int, *, top: int | None = 40, near: int = 8) -> dict[str, Any]:
@@ -228,6 +282,7 @@ def domain(store: Store, number: int, *, top: int | None = 40, near: int = 8) ->
             "documents": len({uid for _, uid, _, _ in members}),
             "first": min(dates, default=None),
             "last": max(dates, default=None),
+            "topic": grouping.members(store).get(number),
             "words": names.best(sums, top),
             "inferred": {names.name(w): n for w, n in inferred.items()},
             "unit_ids": [unit for unit, _, _, _ in members],
@@ -394,6 +449,7 @@ def search(store: Store, query: str, limit: int = 20) -> dict[str, list[dict[str
 def assignments(store: Store) -> Iterator[dict[str, Any]]:
     """Every unit of every document with its domain; a repetition has its original's."""
     originals: dict[int, list[tuple[Any, ...]]] = {}
+    topic_of = grouping.members(store)
     for row in store.rows(
         'SELECT d.id, d.uid, d.duplicate_of, u.id, u.start, u."end", u.position, a.domain, a.score'
         " FROM documents d JOIN versions v ON v.document = d.id AND v.number = d.version"
@@ -411,7 +467,7 @@ def assignments(store: Store) -> Iterator[dict[str, Any]]:
             "start": start,
             "end": end,
             "domain": found,
-            "topic": None,
+            "topic": topic_of.get(found),
             "score": score,
         }
 
@@ -466,6 +522,16 @@ def units(store: Store) -> Iterator[dict[str, Any]]:
                 if not c
             },
         }
+
+
+def stream_units(store: Store) -> Iterator[StreamUnit]:
+    """The units that are learned from, as they came."""
+    for document, lang, blob in store.rows(
+        "SELECT u.document, v.lang, u.words FROM assignments a JOIN units u ON u.id = a.unit"
+        " JOIN versions v ON v.id = u.version ORDER BY u.id"
+    ):
+        bag = arrays.bag_from(blob)
+        yield StreamUnit(document, lang, bag.words, bag.counts)
 
 
 def learned_units(store: Store, lang: str | None = None, domain: int | None = None) -> LearnedUnits:

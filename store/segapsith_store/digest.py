@@ -42,6 +42,7 @@ _PARTS = (
         "assignments",
         "SELECT unit, domain, score, runner_up, runner_up_score FROM assignments ORDER BY unit",
     ),
+    ("topics", "SELECT domains, topics FROM groupings ORDER BY run DESC LIMIT 1"),
     ("languages", "SELECT lang, units, cohesion FROM languages WHERE units > 0 ORDER BY lang"),
     (
         "reference_corpora",
@@ -52,7 +53,7 @@ _PARTS = (
 
 
 def digest(store: Store) -> str:
-    """SHA-256 over documents, texts, units, words, domains, assignments and network."""
+    """SHA-256 over documents, texts, units, words, domains, assignments, topics and network."""
     total = hashlib.sha256()
     for name, question in _PARTS:
         total.update(name.encode())

@@ -305,6 +305,27 @@ TABLES = (
         ),
     ),
     Table(
+        "topics",
+        "A topic: domains of one language that belong together. `groupings` says which.",
+        (
+            ("id", "INTEGER PRIMARY KEY", "never reused"),
+            ("lang", "TEXT NOT NULL", "language of its domains"),
+            ("name", "TEXT NOT NULL DEFAULT ''", "the name it was given; empty: its best words"),
+            ("run", "INTEGER NOT NULL REFERENCES runs(id)", "that made it"),
+        ),
+        indexes=("run",),
+    ),
+    Table(
+        "groupings",
+        "Which domain is in which topic, as a run found it; the last one holds.",
+        (
+            ("run", "INTEGER PRIMARY KEY REFERENCES runs(id)", "that grouped the domains"),
+            ("domains", "BLOB NOT NULL", "domain ids, ascending, int64 little endian"),
+            ("topics", "BLOB NOT NULL", "their topics, int64 little endian"),
+            ("basis", "TEXT NOT NULL", "hash of the domains and settings it was made from"),
+        ),
+    ),
+    Table(
         "comparisons",
         "What a validation or comparison found.",
         (

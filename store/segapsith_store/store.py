@@ -393,7 +393,7 @@ class Store:
                 "UPDATE runs SET status = 'interrupted', finished_at = ? WHERE status = 'running'",
                 [_now()],
             )
-            run = self._next(connection, "run")
+            run = self.next_number(connection, "run")
             connection.execute(
                 "INSERT INTO runs (id, command, status, started_at, name, input, settings,"
                 " versions, seed) VALUES (?, ?, 'running', ?, ?, ?, ?, ?, ?)",
@@ -449,7 +449,7 @@ class Store:
             )
 
     @staticmethod
-    def _next(connection: sqlite3.Connection, what: str) -> int:
+    def next_number(connection: sqlite3.Connection, what: str) -> int:
         """The next number of a kind; numbers never go back."""
         found = connection.execute("SELECT value FROM facts WHERE name = ?", [f"next_{what}"])
         row = found.fetchone()
@@ -478,7 +478,7 @@ class Store:
         if batch.undone_run is not None:
             for table in ("sightings", "rejects", "document_changes"):
                 c.execute(f"DELETE FROM {table} WHERE run = ?", [batch.undone_run])
-            for table in ("clusterings", "comparisons", "reference_corpora"):
+            for table in ("clusterings", "comparisons", "groupings", "reference_corpora", "topics"):
                 c.execute(f"DELETE FROM {table} WHERE run = ?", [batch.undone_run])
             if c.execute("DELETE FROM pair_runs WHERE source = ?", [batch.undone_run]).rowcount:
                 c.execute(_MELT)

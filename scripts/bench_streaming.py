@@ -1,0 +1,109 @@
+"""Learning from ready units: speed beside a plain single pass, and how both grow with the stream.
+
+    scripts/bench streaming                 # tdt2 into a store on disk, then growth to 50,000 units
+    scripts/bench streaming --growth 200000
+
+The single pass is SciPy's: a row of TF-IDF weights against the matrix of centroids, 0.1 as its
+threshold. Growth is measured on synthetic units whose subjects follow Zipf's law.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from segapsith.api import Wire
+from segapsith.bags import count_matrix, read_matrix
+
+DATA = Path(os.environ.get("SEGAPSITH_DATA", Path(__file__).parents[2] / "shared" / "data"))
+THRESHOLD = 0.1
+
+
+def single_pass(counts: csr_array) -> tuple[int, float]:
+    """Clusters and seconds of the plain system; the weights are made before the clock starts."""
+    frequency = np.bincount(counts.indices, minlength=counts.shape[1])
+    rows = csr_array(counts, dtype=np.float64)
+    rows.data = (1 + np.log(rows.data)) * np.log(rows.shape[0] / frequency[rows.indices])
+    rows.data /= np.repeat(np.sqrt(rows.multiply(rows).sum(axis=1)), np.diff(rows.indptr))
+    began = time.perf_counter()
+    centroids = np.zeros((64, rows.shape[1]))
+    squares = np.zeros(64)
+    n_clusters = 0
+    for i in range(rows.shape[0]):
+        part = slice(rows.indptr[i], rows.indptr[i + 1])
+        words, weights = rows.indices[part], rows.data[part]
+        dots = centroids[:n_clusters, words] @ weights
+        cosines = dots / np.sqrt(np.maximum(squares[:n_clusters], 1e-300))
+        best = int(np.argmax(cosines)) if n_clusters else 0
+        if not n_clusters or cosines[best] < THRESHOLD:
+            best, n_clusters = n_clusters, n_clusters + 1
+            if n_clusters == len(centroids):
+                centroids = np.concatenate([centroids, np.zeros_like(centroids)])
+                squares = np.concatenate([squares, np.zeros_like(squares)])
+            dots = np.zeros(n_clusters)
+        squares[best] += 2 * dots[best] + 1
+        centroids[best, words] += weights
+    return n_clusters, time.perf_counter() - began
+
+
+def zipf_units(n: int, seed: int = 0) -> Iterator[dict[str, Any]]:
+    """Units of 20 words: 15 of one of 400 subjects, which follow Zipf's law, and 5 of all words."""
+    rng = np.random.default_rng(seed)
+    chances = 1 / np.arange(1, 401)
+    chances /= chances.sum()
+    for i in range(n):
+        subject = int(rng.choice(400, p=chances))
+        own = rng.zipf(1.4, 15) % 60 + 60 * subject
+        common = rng.zipf(1.2, 5) % 20_000 + 24_000
+        words, counts = np.unique(np.concatenate([own, common]), return_counts=True)
+        yield {
+            "id": f"z{i}",
+            "words": {f"w{w}": c for w, c in zip(words.tolist(), counts.tolist(), strict=True)},
+        }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, default=DATA)
+    parser.add_argument("--growth", type=int, default=50_000, metavar="UNITS")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        matrix = options.data / "tdt2" / "matrix.npz"
+        if matrix.is_file():
+            units = list(count_matrix(matrix))
+            with Wire(Path(folder, "warm.db")) as wire:
+                wire.ingest(units[:50])  # compiles
+            began = time.perf_counter()
+            with Wire(Path(folder, "tdt2.db")) as wire:
+                summary = wire.ingest(units)
+            ours = len(units) / (time.perf_counter() - began)
+            n_clusters, seconds = single_pass(read_matrix(matrix))
+            print(f"tdt2: {ours:,.0f} units/s into {summary.domains_new} domains on disk")
+            print(f"      {len(units) / seconds:,.0f} units/s plain single pass, {n_clusters}")
+        first = 0.0
+        with Wire(Path(folder, "growth.db")) as wire:
+            stream = zipf_units(options.growth)
+            for done in range(10_000, options.growth + 1, 10_000):
+                chunk = [next(stream) for _ in range(10_000)]
+                began = time.perf_counter()
+                wire.learn(chunk)
+                per_1000 = (time.perf_counter() - began) / 10
+                first = first or per_1000
+                peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+                print(
+                    f"growth: {done:>7,} units  {per_1000:.2f} s per 1,000"
+                    f" ({per_1000 / first:.2f} times)  {peak:,.0f} MB"
+                )
+
+
+if __name__ == "__main__":
+    main()
