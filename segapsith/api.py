@@ -17,7 +17,7 @@ from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from segapsith import clustering, validation
+from segapsith import clustering
 from segapsith.arrays import Labels, Rows
 from segapsith.catalogue import OWN_PACKAGE, Catalogue, load_plugins
 from segapsith.contracts import Annotator
@@ -27,6 +27,7 @@ from segapsith.errors import ConfigurationError, SettingError, did_you_mean
 from segapsith.language import KNOWN, language_of
 from segapsith.model import Annotation, Document, Lexicon, Network, Reject, Snapshot
 from segapsith.parallel import ParallelAnnotator
+from segapsith.proving import Prover
 from segapsith.records import FeedState
 from segapsith.seam import CheckedAnnotator, Who
 from segapsith.settings import Settings, resolve
@@ -108,18 +109,22 @@ class Wire:
             self._engine = Engine(self.writer, learning)
         return self._engine
 
+    def placing(self) -> PlacementSettings:
+        """How units find their domains, by the present settings."""
+        values = self.settings
+        chosen = {
+            f.name: values[f.name] for f in fields(PlacementSettings) if f.name in values.values
+        }
+        try:
+            return PlacementSettings(**{**chosen, **self._plugin_settings()["engine"]})
+        except (TypeError, ValueError) as error:
+            raise SettingError(f"placement: {error}") from error
+
     def learning(self) -> Learning:
         """The chosen plugins, made with their settings."""
         values = self.settings
         own = self._plugin_settings()
-        placement = {
-            f.name: values[f.name] for f in fields(PlacementSettings) if f.name in values.values
-        }
-        placement |= own.pop("engine")
-        try:
-            placing = PlacementSettings(**placement)
-        except (TypeError, ValueError) as error:
-            raise SettingError(f"placement: {error}") from error
+        placing = self.placing()
         name = str(values["placement"])
         measure = (
             None if name == "eq7" else self.catalogue.make("similarity", name, own.get("placement"))
@@ -260,50 +265,54 @@ class Wire:
         found: list[dict[str, Any]] = self.read(lambda store: browse.runs(store, limit))
         return found
 
-    def validate(
-        self,
-        *,
-        clusterer: str = "entropy-kmeans",
-        similarity: str | None = None,
-        clusterer_settings: Mapping[str, Any] | None = None,
-        min_units: int | None = None,
-        k: int | None = None,
-        seed: int = 0,
-        lang: str | None = None,
-    ) -> dict[str, Any]:
-        """Stable domains against a clustering that is recomputed from the same units."""
-        least = int(self.settings["stable"]) if min_units is None else min_units
-        chosen = {"seed": seed, **(clusterer_settings or {})}
-        for_measure, for_clusterer = self._sorted_settings(similarity, clusterer, chosen)
-        measure = similarity and self.catalogue.make("similarity", similarity, for_measure)
-        self.catalogue.make("clusterer", clusterer, {**for_clusterer, "k": k or 1})
-        run = self.writer.begin_run(
-            "validate",
-            settings={
-                "clusterer": clusterer,
-                "similarity": similarity,
-                **(clusterer_settings or {}),
-                "min_units": least,
-                "k": k,
-                "lang": lang,
-            },
-            versions=self.versions(),
-            seed=seed,
-        )
-        try:
-            selection = validation.select(browse.learned_units(self.writer, lang), least)
-            size = max(1, selection.n_domains if k is None else k)
-            grouping = self.catalogue.make("clusterer", clusterer, {**for_clusterer, "k": size})
-            found = validation.validate(
-                selection, lambda rows: clustering.cluster(rows, measure or None, grouping), seed
+    # -- proving ---------------------------------------------------------------------------
+
+    def validate(self, **choice: Any) -> dict[str, Any]:
+        """Stable domains against a clustering that is recomputed from the same units.
+
+        `clusterer`, `similarity` (names, or lists of them), `clusterer_settings`, `min_units`, `k`
+        (a number, or several for a curve), `word_cut`, `stability`, `seed`, `lang`.
+        """
+        return Prover(self).validate(**choice)
+
+    def validations(
+        self, lang: str | None = None, limit: int | None = None
+    ) -> list[dict[str, Any]]:
+        """The validations so far, oldest first."""
+        return Prover(self).history(lang, limit)
+
+    def drift(self, **choice: Any) -> dict[str, Any]:
+        """Night against night: `since`, `until` (runs or dates), `min_units`, `seed`."""
+        return Prover(self).drift(**choice)
+
+    def curve(self, **choice: Any) -> dict[str, Any]:
+        """Kappa against the share of units in stable domains, over learning thresholds."""
+        return Prover(self).curve(**choice)
+
+    def compare(self, left: str | int, right: str | int, **choice: Any) -> dict[str, Any]:
+        """Two runs, nights, stores or labelled files: `label_field`, `min_units`, `seed`."""
+        return Prover(self).compare(left, right, **choice)
+
+    def recomputing(
+        self, clusterer: str, similarity: str | None, settings: Mapping[str, Any]
+    ) -> Callable[[Rows, int, int], Labels]:
+        """A clustering to be made later from rows, a number of clusters and a seed; names and
+        settings are checked now."""
+
+        def made(k: int, seed: int) -> tuple[Any, Any]:
+            chosen = {"seed": seed, **settings}
+            for_measure, for_clusterer = self._sorted_settings(similarity, clusterer, chosen)
+            return (
+                similarity and self.catalogue.make("similarity", similarity, for_measure),
+                self.catalogue.make("clusterer", clusterer, {**for_clusterer, "k": k}),
             )
-            result = {**found, "min_units": least, "clusterer": clusterer, "lang": lang}
-            self.writer.save_comparison(run, "validate", lang or "", result)
-            self.writer.finish_run(run, "done", {"kappa": result["kappa"]["greedy"]})
-        except BaseException:
-            self.writer.finish_run(run, "failed")
-            raise
-        return {"run": run, **result}
+
+        def recompute(rows: Rows, k: int, seed: int) -> Labels:
+            measure, grouping = made(max(1, k), seed)
+            return clustering.cluster(rows, measure or None, grouping)
+
+        made(1, 0)
+        return recompute
 
     def cluster(
         self,

@@ -15,6 +15,7 @@ from segapsith.cli import (
     browsing,
     checking,
     clustering,
+    comparing,
     configuring,
     feeding,
     ingesting,
@@ -35,7 +36,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for _room in (ingesting, feeding, browsing, checking, clustering, keeping, configuring, showing):
+for _room in (
+    ingesting, feeding, browsing, checking, comparing, clustering, keeping, configuring, showing,
+):  # fmt: skip
     _room.add_to(app)
 
 GLOBAL_WITH_VALUE = ("--store", "--config", "--wait")

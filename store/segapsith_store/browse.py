@@ -103,14 +103,21 @@ class _Words:
             }
         return self._names[number]
 
+    def significance(self, numbers: NDArray[np.integer]) -> NDArray[np.float64] | None:
+        """How telling words are, where the store weighs by occurrence and significance."""
+        if self._significance is None:
+            return None
+        values = np.ones(len(numbers))
+        known = numbers < len(self._significance)
+        values[known] = self._significance[numbers[known]]
+        return values
+
     def best(self, sums: DomainWords, top: int | None) -> list[dict[str, Any]]:
         n_units = max(sums.n_units, 1)
-        if self._significance is None:
+        signif = self.significance(sums.words)
+        if signif is None:
             weights = sums.weights / (float(SCALE) * n_units)
         else:
-            signif = np.ones(len(sums.words))
-            known = sums.words < len(self._significance)
-            signif[known] = self._significance[sums.words[known]]
             weights = np.minimum(sums.occurrences, n_units) * signif / n_units
         order = np.lexsort((sums.words, -sums.occurrences, -weights))[:top]
         return [
@@ -394,7 +401,7 @@ def learned_units(store: Store, lang: str | None = None) -> LearnedUnits:
     used, columns = np.unique(all_words, return_inverse=True)
     pointers = np.concatenate([[0], np.cumsum([len(b.words) for b in bags], dtype=np.int64)])
     shape = (len(bags), len(used))
-    names = dict(store.rows("SELECT id, word FROM words"))
+    names = _Words(store)
 
     def matrix(values: list[NDArray[np.int32]]) -> csr_array:
         data = np.concatenate(values or [np.zeros(0, dtype=np.int32)]).astype(np.float64)
@@ -407,7 +414,8 @@ def learned_units(store: Store, lang: str | None = None) -> LearnedUnits:
         np.array(labels, dtype=np.int64),
         matrix([b.counts for b in bags]),
         weights,
-        [names[int(w)] for w in used],
+        [names.name(int(w)) for w in used],
+        names.significance(used),
     )
 
 
