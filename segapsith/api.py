@@ -29,10 +29,11 @@ from segapsith.model import Annotation, Document, Lexicon, Network, Reject, Snap
 from segapsith.parallel import ParallelAnnotator
 from segapsith.proving import Prover
 from segapsith.records import FeedState
+from segapsith.report import page
 from segapsith.seam import CheckedAnnotator, Who
 from segapsith.settings import Settings, resolve
 from segapsith.terms import given_terms
-from segapsith_store import Store, browse
+from segapsith_store import Store, browse, reporting
 from segapsith_store.verify import Verdict, verify
 
 __all__ = ["Delivery", "Segment", "Wire", "clusterer", "open", "segment", "similarity"]
@@ -425,10 +426,33 @@ class Wire:
         learned = self.read(lambda store: browse.learned_units(store, lang))
         return Snapshot(self.path, learned.units, learned.domains, learned.counts, learned.words)
 
-    def report(self, *, min_units: int = 2, limit: int = 100) -> str:
-        """One self-contained HTML page."""
-        page: str = self.read(lambda store: browse.report(store, min_units, limit))
-        return page
+    def report(
+        self,
+        *,
+        min_units: int = 2,
+        limit: int = 100,
+        since: str | int | None = None,
+        similarity: str = "eq7",
+    ) -> str:
+        """One self-contained HTML page; `since` is a run or date that news are told against,
+        `similarity` what the map and the tree are drawn by."""
+
+        def compared(rows: Rows) -> Any:
+            measure = self.catalogue.make("similarity", similarity)
+            measure.learn(rows)
+            return measure.compare(rows, rows)
+
+        facts = self.read(
+            lambda store: reporting.gathered(
+                store,
+                min_units=min_units,
+                limit=limit,
+                since=since,
+                compare=None if similarity == "eq7" else compared,
+                measure=similarity,
+            )
+        )
+        return page(facts)
 
 
 def open(path: str | os.PathLike[str] = "segapsith.db", **settings: Any) -> Wire:

@@ -236,7 +236,7 @@ class Prover:
         before, after = nights.held(writer, first), nights.held(writer, last)
         common = [unit for unit in before if unit in after]
         sizes = [_sizes(labels) for labels in (before, after)]
-        names = nights.domain_labels(writer, {*sizes[0], *sizes[1]})
+        names = nights.domain_labels(writer)
         result = {
             "from": first,
             "to": last,

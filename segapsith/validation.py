@@ -120,6 +120,7 @@ def recomputed(
         return {
             **head,
             "clusters": 0,
+            "cluster_words": {},
             "links": {"similarity": {}, "entropy": {}, "shared": {}, "domains": []},
             **agreement([], []),
         }, np.zeros(0, dtype=np.int64)
@@ -127,6 +128,7 @@ def recomputed(
     return {
         **head,
         "clusters": len(np.unique(labels)),
+        "cluster_words": _first_words(learned, labels),
         "links": links(learned, learned.domains, labels),
         **agreement(learned.domains, labels, seed),
         "tree": _trees(learned, labels, seed),
@@ -250,6 +252,18 @@ def _trees(learned: LearnedUnits, labels: Labels, seed: int) -> dict[str, Any] |
         for side in (groups(learned, learned.domains), groups(learned, labels))
     )
     return asdict(compare.mantel_of_trees(table, left, right, PERMUTATIONS, seed))
+
+
+def _first_words(learned: LearnedUnits, labels: Labels, most: int = 5) -> dict[str, list[str]]:
+    """The heaviest words of each cluster."""
+    found = groups(learned, labels)
+    named = {}
+    for row, number in enumerate(found.ids):
+        start, end = found.weights.indptr[row], found.weights.indptr[row + 1]
+        words, weights = found.weights.indices[start:end], found.weights.data[start:end]
+        best = words[np.lexsort((words, -weights))[:most]]
+        named[str(number)] = [learned.words[int(word)] for word in best]
+    return named
 
 
 def _linked(links: compare.Links[int, int]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,6 @@ from scipy.sparse import csr_array
 from segapsith.domains import DomainWords
 from segapsith.errors import MissingInputError, UsageError
 from segapsith.knowledge import Frozen
-from segapsith.report import page
 from segapsith.validation import LearnedUnits
 from segapsith.weighting import SCALE, significance
 from segapsith_store import arrays
@@ -28,11 +27,11 @@ __all__ = [
     "domain",
     "domains",
     "learned_units",
-    "report",
     "runs",
     "search",
     "status",
     "units",
+    "weighed",
 ]
 
 STABLE = 15
@@ -173,6 +172,17 @@ def domains(
                 }
             )
         return found
+
+
+def weighed(store: Store, numbers: Sequence[int]) -> dict[int, list[dict[str, Any]]]:
+    """All words of some domains with their weights, heaviest first."""
+    names = _Words(store)
+    found = {}
+    for number in numbers:
+        row = store.row("SELECT words, units FROM domains WHERE id = ?", [number])
+        assert row is not None
+        found[number] = names.best(arrays.domain_from(row[0], row[1]), None)
+    return found
 
 
 def _spans(store: Store) -> dict[int, tuple[int, str | None, str | None]]:
@@ -417,30 +427,3 @@ def learned_units(store: Store, lang: str | None = None) -> LearnedUnits:
         [names.name(int(w)) for w in used],
         names.significance(used),
     )
-
-
-def report(store: Store, min_units: int, limit: int) -> str:
-    """The report on a store: its domains with their days and headlines, its last validations."""
-    found = domains(store, min_units=min_units, top=10, limit=limit)
-    shown = {d["id"] for d in found}
-    days: dict[int, dict[str, int]] = {number: {} for number in shown}
-    titles: dict[int, list[str]] = {number: [] for number in shown}
-    for number, title, date in store.rows(
-        "SELECT a.domain, v.title, substr(v.date, 1, 10) FROM assignments a"
-        " JOIN units u ON u.id = a.unit JOIN versions v ON v.id = u.version ORDER BY a.score DESC,"
-        " u.id"
-    ):
-        if number not in shown:
-            continue
-        if date:
-            days[number][date] = days[number].get(date, 0) + 1
-        if title and len(titles[number]) < 3 and title not in titles[number]:
-            titles[number].append(title)
-    validations = [
-        {**json.loads(result), "lang": lang}
-        for lang, result in store.rows(
-            "SELECT lang, result FROM comparisons WHERE kind = 'validate' AND id IN"
-            " (SELECT max(id) FROM comparisons WHERE kind = 'validate' GROUP BY lang) ORDER BY lang"
-        )
-    ]
-    return page(status(store), found, days, validations, titles)
