@@ -55,18 +55,15 @@ def labelled_file(path: str | Path, field: str | None = None) -> Side:
     starts: list[int] = []
     ends: list[int] = []
     chosen, n_several = field, 0
+    fields: dict[str, None] = {}
     for number, row in _records(file):
         uid = row.get("id", row.get("document"))
         if uid in (None, ""):
             raise InputError(f"{file}, line {number}: there is no id")
+        fields.update(dict.fromkeys(map(str, row)))
         if chosen is None:
-            chosen = next((name for name in LABEL_FIELDS if name in row), None)
-            if chosen is None:
-                raise InputError(
-                    f"{file}, line {number}: there is no label (looked for {', '.join(LABEL_FIELDS)};"
-                    f" found {', '.join(map(str, row))}); --label-field names one"
-                )
-        value = row.get(chosen)
+            chosen = next((name for name in LABEL_FIELDS if row.get(name)), None)
+        value = None if chosen is None else row.get(chosen)
         if isinstance(value, list):
             n_several += len(value) > 1
             value = value[0] if value else None
@@ -82,7 +79,10 @@ def labelled_file(path: str | Path, field: str | None = None) -> Side:
         except ValueError as error:
             raise InputError(f"{file}, line {number}: start and end should be numbers") from error
     if not documents:
-        raise InputError(f"{file}: no item has a {chosen or 'label'}")
+        raise InputError(
+            f"{file}: no item has a label (looked for {chosen or ', '.join(LABEL_FIELDS)};"
+            f" found {', '.join(fields)}); --label-field names one"
+        )
     if starts and len(starts) != len(documents):
         raise InputError(f"{file}: some items have start and end and others do not")
     if len({type(label) for label in labels}) > 1:
@@ -103,7 +103,13 @@ def _records(file: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
                     if not isinstance(row, dict):
                         raise InputError(f"{file}, line {number}: it is not a JSON object")
                     yield number, row
-    except (UnicodeDecodeError, json.JSONDecodeError, csv.Error, EOFError) as error:
+    except (
+        UnicodeDecodeError,
+        json.JSONDecodeError,
+        csv.Error,
+        EOFError,
+        gzip.BadGzipFile,
+    ) as error:
         raise InputError(f"{file}: {error}") from error
 
 

@@ -1,11 +1,12 @@
 """Domain by domain: is it confirmed, split, merged or missing in the recomputed clustering?
 
 With n_ab units of domain a in cluster b, r_a and c_b their sizes, a cluster is the domain's *own*
-if at least half of it is of the domain (n_ab >= c_b / 2). Then a domain is
+if at least half of it is of the domain (n_ab >= c_b / 2), and a *tenant* is another domain that has
+at least half of its units there and makes up at least a quarter of it. Then a domain is
 
+- merged: at least half of it lies in one cluster that has a tenant or is mostly other domains;
 - confirmed: at least half of it lies in one cluster of its own, and no second one holds a fifth;
 - split: at least half of it lies in clusters of its own, and more than one is needed;
-- merged: at least half of it lies in one cluster that is mostly made of other domains;
 - missing: none of these; its units are scattered.
 
 Each domain is told with two more numbers that look at it alone: how firmly it is found again when
@@ -33,6 +34,9 @@ VERDICTS = ("confirmed", "split", "merged", "missing")
 HALF = 0.5
 PART = 0.2
 """Of a domain, what a second cluster of its own must hold for it to be called split."""
+
+TENANT = 0.25
+"""Of a cluster, what another domain must make up to be named beside the first."""
 
 TOP_WORDS = 10
 EXAMPLES = 2
@@ -94,7 +98,10 @@ def _judged(table: Contingency, row: int) -> tuple[str, list[dict[str, Any]], li
     own = of_cluster >= HALF
     parts = np.flatnonzero(own & (of_domain >= PART))
     home = float(of_domain[own].sum())
-    if len(parts) == 1 and of_domain[parts[0]] >= HALF:
+    tenants = _tenants(table, row, int(columns[0])) if of_domain[0] >= HALF else []
+    if tenants:
+        kind, chosen = "merged", np.zeros(1, dtype=np.int64)
+    elif len(parts) == 1 and of_domain[parts[0]] >= HALF:
         kind, chosen = "confirmed", parts
     elif home >= HALF:
         kind, chosen = "split", np.flatnonzero(own)[:6]
@@ -102,7 +109,7 @@ def _judged(table: Contingency, row: int) -> tuple[str, list[dict[str, Any]], li
         kind, chosen = "merged", np.zeros(1, dtype=np.int64)
     else:
         kind, chosen = "missing", np.arange(min(3, len(cells)))
-    others = _others(table, row, int(columns[0])) if kind == "merged" else []
+    others = tenants or (_others(table, row, int(columns[0])) if kind == "merged" else [])
     return (
         kind,
         [
@@ -116,6 +123,16 @@ def _judged(table: Contingency, row: int) -> tuple[str, list[dict[str, Any]], li
         ],
         others,
     )
+
+
+def _tenants(table: Contingency, row: int, column: int) -> list[int]:
+    """Other domains that have their place in this cluster too."""
+    inside = np.flatnonzero((table.right == column) & (table.left != row))
+    counts = table.counts[inside]
+    at_home = (counts >= HALF * table.left_sizes[table.left[inside]]) & (
+        counts >= TENANT * table.right_sizes[column]
+    )
+    return [int(str(table.left_labels[int(table.left[i])])) for i in inside[at_home].tolist()]
 
 
 def _others(table: Contingency, row: int, column: int) -> list[int]:
