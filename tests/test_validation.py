@@ -157,7 +157,8 @@ def test_planted_faults_are_found_with_words_and_examples() -> None:
     assert (found[20]["with"], found[21]["with"]) == ([21], [20])
     assert [found[d]["verdict"] for d in (30, 40, 50)] == ["confirmed"] * 3
     assert found[90]["verdict"] == "missing"
-    assert found[90]["stability"] < 0.3 < 0.7 < found[30]["stability"]
+    assert found[90]["stability"] < 0.3
+    assert found[30]["stability"] > 0.7
     assert found[99]["coherence"] < 0.1 < found[30]["coherence"]
     assert "hardly keep company" in found[99]["told"]
     assert all(found[d]["told"] for d in found)

@@ -32,8 +32,11 @@ def cut(tree: Tree, units: Sequence[int]) -> list[int]:
         return [0] * size
     best: tuple[int, list[list[int]]] = (0, [])
     members: dict[int, list[int]] = {leaf: [leaf] for leaf in range(size)}
+    heights = [*tree.joins[:, 2].tolist(), float("inf")]
     for step, (left, right, *_) in enumerate(tree.joins.tolist()):
         members[size + step] = members.pop(int(left)) + members.pop(int(right))
+        if heights[step + 1] <= heights[step] + 1e-9:
+            continue  # the level is not complete
         topics = [group for group in members.values() if len(group) > 1]
         if len(topics) > best[0]:
             best = (len(topics), topics)
