@@ -71,6 +71,6 @@ def short(content: str, most: int) -> str:
     """A text of at most so many characters.
 
     >>> short("inflation, bank, price", 12)
-    'inflation, …'
+    'inflation,…'
     """
     return content if len(content) <= most else content[: most - 1].rstrip() + "…"
