@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from importlib.metadata import version as version_of
 from pathlib import Path
 from types import TracebackType
@@ -17,29 +17,39 @@ from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from segapsith import clustering
-from segapsith.arrays import Labels, Rows
+from segapsith import clustering, lineage, tuning
+from segapsith.arrays import Labels, Rows, Views
 from segapsith.catalogue import OWN_PACKAGE, Catalogue, load_plugins
 from segapsith.contracts import Annotator
-from segapsith.domains import PlacementSettings
+from segapsith.domains import DomainIndex, PlacementSettings
 from segapsith.engine import Engine, Learning, Plan, RunSummary
-from segapsith.errors import ConfigurationError, SettingError, did_you_mean
+from segapsith.errors import ConfigurationError, SettingError, UsageError, did_you_mean
 from segapsith.language import KNOWN, language_of
 from segapsith.model import Annotation, Document, Lexicon, Network, Reject, Snapshot
+from segapsith.network import NetworkSettings
 from segapsith.parallel import ParallelAnnotator
 from segapsith.proving import Prover
 from segapsith.records import FeedState
+from segapsith.reference_corpus import ReferenceReader
 from segapsith.report import page
 from segapsith.seam import CheckedAnnotator, Who
 from segapsith.settings import Settings, resolve
+from segapsith.stream_network import used_by
 from segapsith.terms import given_terms
-from segapsith_store import Store, browse, reporting
+from segapsith.validation import LearnedUnits
+from segapsith.views import make_views
+from segapsith_store import Store, browse, networks, reporting
+from segapsith_store.explain import explain
 from segapsith_store.verify import Verdict, verify
 
 __all__ = ["Delivery", "Segment", "Wire", "clusterer", "open", "segment", "similarity"]
 
 _CHOSEN = {"annotator": "annotator", "segmenter": "segmenter", "placement": "similarity"}
 """The setting that chooses a plugin, and the kind of plugin it chooses."""
+
+
+BUILD = "network build"
+"""The command that reads a reference corpus, as the run log has it."""
 
 
 @runtime_checkable
@@ -110,26 +120,21 @@ class Wire:
             self._engine = Engine(self.writer, learning)
         return self._engine
 
-    def placing(self) -> PlacementSettings:
-        """How units find their domains, by the present settings."""
-        values = self.settings
-        chosen = {
-            f.name: values[f.name] for f in fields(PlacementSettings) if f.name in values.values
-        }
-        try:
-            return PlacementSettings(**{**chosen, **self._plugin_settings()["engine"]})
-        except (TypeError, ValueError) as error:
-            raise SettingError(f"placement: {error}") from error
-
     def learning(self) -> Learning:
         """The chosen plugins, made with their settings."""
         values = self.settings
         own = self._plugin_settings()
-        placing = self.placing()
+        placing = self.placing(own.pop("engine"))
         name = str(values["placement"])
         measure = (
             None if name == "eq7" else self.catalogue.make("similarity", name, own.get("placement"))
         )
+        if getattr(measure, "learned_rows_only", False):
+            raise ConfigurationError(
+                f"placement {name!r} compares only rows that it has learned, and each unit is new;"
+                " take eq7, cosine, chi-sim, gvsm-cov or lsa, and keep it for"
+                f" `segapsith cluster --similarity {name}`"
+            )
         annotator = self._annotator(own.get("annotator") or {})
         return Learning(
             annotator=annotator,
@@ -143,8 +148,22 @@ class Wire:
             language=language_of(str(values["lang"])),
             learns_terms=bool(values["learn_terms"]),
             given_terms=_user_terms(str(values["terms"]), annotator),
-            window=_window(values["window"]),
+            network=_network_settings(values),
+            window=_at_least_0("window", values["window"]),
+            retire_after=_at_least_0("retire_after", values["retire_after"]),
+            retire_below=_at_least_0("retire_below", values["retire_below"]),
         )
+
+    def placing(self, own: Mapping[str, Any] | None = None) -> PlacementSettings:
+        """How a unit finds its domain; `own` are settings that were given by `--set`."""
+        values = self.settings.values
+        chosen = {f.name: values[f.name] for f in fields(PlacementSettings) if f.name in values}
+        if own is None:
+            own = {n: v for n, v in self.settings.plugins.items() if n in chosen}
+        try:
+            return PlacementSettings(**{**chosen, **own})
+        except (TypeError, ValueError) as error:
+            raise SettingError(f"placement: {error}") from error
 
     def _annotator(self, settings: Mapping[str, Any]) -> Annotator:
         """The chosen annotator, in as many processes as were asked for."""
@@ -211,6 +230,65 @@ class Wire:
         """Learns from units that were made elsewhere: `id`, `date`, `words` (word to count)."""
         return self.engine.ingest(map(_ready_unit, units), self.plan("learn", name=name))
 
+    def build_network(
+        self,
+        documents: Iterable[Document | Reject | Mapping[str, Any]] | Delivery,
+        watch: Callable[[int, int], None] | None = None,
+    ) -> dict[str, Any]:
+        """Reads a reference corpus: it counts for the network, and for nothing else.
+
+        A delivery that was read before is refused. Undoing the run takes the corpus out.
+        """
+        items, key = (
+            (documents.items(), documents.key)
+            if isinstance(documents, Delivery)
+            else (map(_document, documents), "")
+        )
+        earlier = self.read_corpus(key) if key else None
+        if earlier is not None:
+            raise UsageError(
+                f"this corpus is in the network already (run {earlier}); to read it again, undo"
+                f" that run first"
+            )
+        began = time.monotonic()
+        learning, knowledge = self.learning(), self.engine.knowledge
+        plan = self.plan(BUILD, input_key=key)
+        first = len(knowledge.vocabulary)
+        run = self.writer.begin_run(
+            BUILD, settings=plan.settings, versions=plan.versions, input_key=key
+        )
+        reader = ReferenceReader(self.writer, run, knowledge, learning.annotator, learning.language)
+        try:
+            self.writer.drop_unnamed_pairs()
+            found = reader.read(items, watch)
+            self.writer.save_reference(
+                knowledge.vocabulary.since(first), found, {"pair_window": knowledge.pair_window}
+            )
+        except BaseException:
+            self.writer.finish_run(run, "failed")
+            self.writer.drop_unnamed_pairs()
+            raise
+        finally:
+            self._engine = None  # what it holds is not what the store holds now
+        result = {
+            "run": run,
+            "documents": sum(one.documents for one in found),
+            "words": sum(one.tokens for one in found),
+            "languages": {one.lang: one.tokens for one in found},
+            "rejected": reader.rejected,
+            "seconds": round(time.monotonic() - began, 3),
+        }
+        self.writer.finish_run(run, "done", result)
+        return result
+
+    def read_corpus(self, key: str) -> int | None:
+        """The run that read a reference corpus under this key, if one did and still counts."""
+        found = self.writer.row(
+            "SELECT max(id) FROM runs WHERE command = ? AND input = ? AND status = 'done'",
+            [BUILD, key],
+        )
+        return found[0] if found else None
+
     def forget(self, uid: str) -> dict[str, Any]:
         """Takes a document out exactly."""
         return self.engine.forget(uid, self.plan("forget"))
@@ -218,6 +296,83 @@ class Wire:
     def undo(self, run: int | None = None) -> dict[str, Any]:
         """Takes the last run back."""
         return self.engine.undo(run, self.versions())
+
+    # -- the life of domains ---------------------------------------------------------------
+
+    def change(self, command: str, *changes: lineage.Change, **noted: Any) -> list[dict[str, Any]]:
+        """Does something to domains in one run of its own; `noted` goes into the run log."""
+        return self.engine.change(changes, Plan(command, noted, self.versions()))
+
+    def rename(self, domain: int, label: str) -> dict[str, Any]:
+        """Gives a domain a name that stays; an empty one lets its best words name it again."""
+        change = lineage.Rename(domain, label)
+        return self.change("rename", change, domain=domain, label=label)[0]
+
+    def merge(self, domains: Iterable[int], into: int | None = None) -> dict[str, Any]:
+        """Makes one domain of several: the oldest of them unless another is chosen."""
+        numbers = tuple(domains)
+        return self.change("merge", lineage.Merge(numbers, into), domains=numbers, into=into)[0]
+
+    def split(
+        self,
+        domain: int,
+        units: Iterable[int] | None = None,
+        *,
+        parts: int = 2,
+        clusterer: str = "entropy-kmeans",
+        similarity: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+        seed: int = 0,
+    ) -> dict[str, Any]:
+        """Makes several domains of one: the given units apart, or as a clusterer parts them."""
+        members = self.read(lambda store: browse.learned_units(store, domain=domain))
+        if units is not None:
+            apart = frozenset(units)
+            rest = tuple(u for u in members.units.tolist() if u not in apart)
+            groups: tuple[tuple[int, ...], ...] = (tuple(sorted(apart)), rest)
+        else:
+            labels = self._parted(members.counts, parts, clusterer, similarity, settings, seed)
+            groups = tuple(
+                tuple(members.units[labels == label].tolist()) for label in np.unique(labels)
+            )
+        noted = {"parts": parts, "clusterer": None if units is not None else clusterer}
+        return self.change("split", lineage.Split(domain, groups), domain=domain, **noted)[0]
+
+    def _parted(
+        self,
+        rows: Rows,
+        parts: int,
+        clusterer: str,
+        similarity: str | None,
+        settings: Mapping[str, Any] | None,
+        seed: int,
+    ) -> Labels:
+        chosen = {"seed": seed, **(settings or {})}
+        for_measure, for_clusterer = self._sorted_settings(similarity, clusterer, chosen)
+        if "k" in self.catalogue.settings("clusterer", clusterer):
+            for_clusterer["k"] = max(1, min(parts, rows.shape[0]))
+        grouping = self.catalogue.make("clusterer", clusterer, for_clusterer)
+        measure = similarity and self.catalogue.make("similarity", similarity, for_measure)
+        if rows.shape[0] == 0:
+            return np.zeros(0, dtype=np.int64)
+        weighted = clustering.weighted(rows, None, similarity)
+        return clustering.cluster(weighted, measure or None, grouping)
+
+    def retire(self, domains: Iterable[int]) -> dict[str, Any]:
+        """Closes domains: they keep their units and words and take no more."""
+        numbers = tuple(domains)
+        return self.change("retire", lineage.Retire(numbers), domains=numbers)[0]
+
+    def reopen(self, domains: Iterable[int]) -> dict[str, Any]:
+        """Lets retired domains take units again."""
+        numbers = tuple(domains)
+        return self.change("reopen", lineage.Retire(numbers, back=True), domains=numbers)[0]
+
+    def lock(self, domains: Iterable[int], locked: bool = True) -> dict[str, Any]:
+        """Keeps domains from being merged, split or retired, or permits it again."""
+        numbers = tuple(domains)
+        command = "lock" if locked else "unlock"
+        return self.change(command, lineage.Lock(numbers, locked), domains=numbers)[0]
 
     # -- reading ---------------------------------------------------------------------------
 
@@ -237,14 +392,91 @@ class Wire:
                 store.close()
 
     def domains(self, **choice: Any) -> list[dict[str, Any]]:
-        """Domains with their words, largest first: `min_units`, `top`, `since`, `limit`, `lang`."""
+        """Domains with their words, largest first: `min_units top since limit lang as_of`."""
         found: list[dict[str, Any]] = self.read(lambda store: browse.domains(store, **choice))
         return found
+
+    def forgotten_since(self, as_of: str | int) -> int:
+        """Documents that are missing from the domains as of a moment: they were forgotten since."""
+        return int(self.read(lambda store: browse.forgotten_since(store, as_of)))
 
     def show(self, domain: int, **choice: Any) -> dict[str, Any]:
         """One domain in full."""
         found: dict[str, Any] = self.read(lambda store: browse.domain(store, domain, **choice))
         return found
+
+    def explain(self, unit: int) -> dict[str, Any]:
+        """Why a unit is in its domain: shared words, the ratios of eq. 7, the runner-up."""
+        placing = self.placing()
+        found: dict[str, Any] = self.read(lambda store: explain(store, unit, placing))
+        return found
+
+    def classify(
+        self, text: str, *, title: str = "", top: int = 3, lang: str | None = None
+    ) -> dict[str, Any]:
+        """Which domains a text belongs to, unit by unit; nothing is learned or locked."""
+        learning = self.learning()
+        document = Document(title=title, body=text, lang=lang)
+        if lang is not None:
+            learning = replace(learning, language=language_of(lang))
+        found: dict[str, Any] = self.read(
+            lambda store: Engine(store, learning).classify(document, top)
+        )
+        return found
+
+    def tune(
+        self,
+        *,
+        target_new_rate: float | None = None,
+        target_singletons: float | None = None,
+        afresh: bool = False,
+        lang: str | None = None,
+        sample: int | None = 10_000,
+        watch: Callable[[tuning.Trial], None] | None = None,
+    ) -> dict[str, Any]:
+        """The threshold that is foreseen to reach a target on the next stretch of the stream.
+
+        The last `sample` units are replayed in memory, in their order, for several thresholds:
+        `curve`. The store is thought to go on as it is, or `afresh` to be learned anew.
+        """
+        if (target_new_rate is None) == (target_singletons is None):
+            raise UsageError("tune for one target: a rate of new domains, or a share of singletons")
+        if self.settings["placement"] != "eq7":
+            raise UsageError(f"tune replays eq7, and placement is {self.settings['placement']!r}")
+        aim, target = (
+            ("next_new_rate", target_new_rate)
+            if target_singletons is None
+            else ("next_singletons", target_singletons)
+        )
+        assert target is not None
+        world = self.read(lambda store: self._world(store, afresh, lang, sample))
+        best, trials = tuning.search(world, target, aim, watch)
+        return {
+            "target": {aim.removeprefix("next_"): target},
+            "threshold": best.threshold,
+            "foreseen": round(float(getattr(best, aim)), 6),
+            "present": self.placing().threshold,
+            "afresh": afresh,
+            "lang": lang,
+            "curve": [trial.as_json() for trial in trials],
+            "line": f"threshold = {best.threshold}",
+        }
+
+    def _world(
+        self, store: Store, afresh: bool, lang: str | None, sample: int | None
+    ) -> tuning.World:
+        """The stored stream, as it is tried with thresholds."""
+        placing, stream = self.placing(), browse.stream(store, lang, sample)
+        if afresh:
+            return tuning.Afresh(stream.bags, placing, stream.significance)
+        index = DomainIndex(placing)
+        if stream.significance is not None:
+            index.learn_significance(stream.significance)
+        chosen, values = ("", []) if lang is None else (" AND lang = ?", [lang])
+        for row in store.domains(f"status = 'open' AND units > 0{chosen}", values):
+            index.restore(row.id, row.sums)
+        places = [d if d in index else 0 for d in stream.domains]
+        return tuning.Onward(index, stream.bags, places, stream.n_units, stream.significance)
 
     def status(self) -> dict[str, Any]:
         """Counts, digest and last run."""
@@ -254,6 +486,27 @@ class Wire:
     def verify(self) -> Verdict:
         """Every sum and count computed again."""
         found: Verdict = self.read(verify)
+        return found
+
+    def network(self, lang: str) -> Network:
+        """The collocation network of a language, as texts are read with it now."""
+        found: Network = self.read(
+            lambda store: networks.network(store, lang, _network_settings(self.settings))
+        )
+        return found
+
+    def network_status(self) -> dict[str, Any]:
+        """Words, links and pairs of the network, and what they were made with."""
+        found: dict[str, Any] = self.read(
+            lambda store: networks.status(store, _network_settings(self.settings))
+        )
+        return found
+
+    def neighbours(self, word: str, lang: str | None = None, top: int = 20) -> dict[str, Any]:
+        """The words that keep a word company, the closest first."""
+        found: dict[str, Any] = self.read(
+            lambda store: networks.near(store, word, lang, top, _network_settings(self.settings))
+        )
         return found
 
     def search(self, words: str, limit: int = 20) -> dict[str, Any]:
@@ -327,21 +580,25 @@ class Wire:
         seed: int = 0,
         lang: str | None = None,
         force: bool = False,
+        views: Sequence[str] | None = None,
         told: Callable[[clustering.Cost], None] | None = None,
     ) -> dict[str, Any]:
         """A clustering recomputed from the stored units, kept under a run.
 
         A clusterer that must be given a number and is given none makes as many clusters as there
         are stable domains. `weights` are `counts` or `tf-idf`, the latter if a similarity is named.
+        `views` are sides from which the units are seen (`words`, `names`, `source`, `subjects`,
+        `keywords`), for a similarity or a clusterer that takes several.
         `told` hears what it will cost before it starts; it is refused if memory is too small.
         """
         learned = self.read(lambda store: browse.learned_units(store, lang))
         if k is None and self._needs_number(clusterer, settings or {}):
             _, sizes = np.unique(learned.domains, return_counts=True)
             k = int((sizes >= int(self.settings["stable"])).sum()) or len(sizes)
-        rows, chosen = clustering.sampled(learned.counts, sample or len(learned.units), seed)
+        given = self._seen(learned, views, lang, similarity, clusterer)
+        rows, chosen = clustering.sampled(given, sample or len(learned.units), seed)
         labels, cost, seconds = self.cluster_rows(
-            clustering.weighted(rows, weights, similarity),
+            _weighted(rows, weights, similarity),
             clusterer,
             similarity,
             {"seed": seed, **(settings or {})},
@@ -354,6 +611,7 @@ class Wire:
             settings={
                 "clusterer": clusterer, "similarity": similarity, **(settings or {}), "k": k,
                 "weights": weights, "sample": sample, "lang": lang,
+                **({} if views is None else {"views": list(views)}),
             },
             versions=self.versions(),
             seed=seed,
@@ -371,6 +629,29 @@ class Wire:
             "seconds": round(seconds, 3),
         }
 
+    def _seen(
+        self,
+        learned: LearnedUnits,
+        views: Sequence[str] | None,
+        lang: str | None,
+        similarity: str | None,
+        clusterer: str,
+    ) -> Any:
+        """The units as counts of words, or in the views that were asked for."""
+        if views is None:
+            return learned.counts
+        kind, name = ("clusterer", clusterer) if similarity is None else ("similarity", similarity)
+        if not getattr(self.catalogue.make(kind, name), "takes_views", False):
+            raise UsageError(
+                f"{kind} {name!r} takes one matrix; views need --similarity mvsim, or"
+                " --clusterer mvkm without a similarity"
+            )
+        return self.read(
+            lambda store: make_views(
+                views, learned.counts, learned.units.tolist(), browse.origins(store, lang)
+            )
+        )
+
     def _needs_number(self, clusterer: str, settings: Mapping[str, Any]) -> bool:
         """Whether a clusterer must be told how many clusters to make."""
         known = self.catalogue.settings("clusterer", clusterer)
@@ -378,7 +659,7 @@ class Wire:
 
     def cluster_rows(
         self,
-        rows: Rows,
+        rows: Rows | Views,
         clusterer: str,
         similarity: str | None,
         settings: Mapping[str, Any],
@@ -406,7 +687,7 @@ class Wire:
                 " (lsa), or one that splits the words; --force tries all the same"
             )
         began = time.perf_counter()
-        labels = clustering.cluster(rows, measure() or None, grouping(rows.shape[0]))
+        labels = clustering.cluster(rows, measure() or None, grouping(clustering.n_rows_of(rows)))
         return labels, cost, time.perf_counter() - began
 
     def _sorted_settings(
@@ -455,6 +736,13 @@ class Wire:
         return page(facts)
 
 
+def _weighted(rows: Rows | Views, weights: str | None, similarity: str | None) -> Rows | Views:
+    """The rows as they are compared, in each of their views."""
+    if not isinstance(rows, Mapping):
+        return clustering.weighted(rows, weights, similarity)
+    return {name: clustering.weighted(m, weights, similarity) for name, m in rows.items()}
+
+
 def open(path: str | os.PathLike[str] = "segapsith.db", **settings: Any) -> Wire:
     """A store to learn into and to ask: `with segapsith.open("wire.db") as wire: …`.
 
@@ -493,14 +781,21 @@ def segment(
     store: str | None = None,
     **settings: Any,
 ) -> list[Segment]:
-    """The thematic units of a text."""
+    """The thematic units of a text, read with the terms and the network of a store if one is
+    named."""
     if store is not None and not os.path.exists(store):
         raise ConfigurationError(f"there is no store at {store}")
     catalogue = load_plugins()
     document = Document(body=text)
     document = Document(body=text, lang=language_of(lang)(document))
-    (annotation,) = catalogue.make("annotator", annotator).annotate([document], Lexicon())
-    units = catalogue.make("segmenter", segmenter, settings).segment(annotation, Network())
+    made = catalogue.make("segmenter", segmenter, settings)
+    lexicon, network = Lexicon(), Network()
+    if store is not None:
+        with Store.reading(store) as kept:
+            lexicon = networks.lexicon(kept)
+            network = networks.network(kept, document.lang or "", uses=used_by(made))
+    (annotation,) = catalogue.make("annotator", annotator).annotate([document], lexicon)
+    units = made.segment(annotation, network)
     return [
         Segment(u.start, u.end, u.cohesion, u.kept, _words(annotation, u.first, u.last), u.inferred)
         for u in units
@@ -525,10 +820,24 @@ def _user_terms(path: str, annotator: Annotator) -> dict[str, set[tuple[str, ...
     return given_terms(annotator.annotate(phrases, Lexicon()))
 
 
-def _window(size: int) -> int:
-    if size < 0:
-        raise SettingError(f"window={size} should be >= 0")
-    return size
+def _network_settings(values: Settings) -> NetworkSettings:
+    try:
+        return NetworkSettings(
+            window=int(values["network_window"]),
+            normalizer=str(values["network_normalizer"]),
+            min_count=int(values["network_min_count"]) or None,
+            min_cohesion=float(values["network_min_cohesion"]) or None,
+            most_links=int(values["network_links"]),
+            kept_by=str(values["network_kept_by"]),
+        )
+    except ValueError as error:
+        raise SettingError(f"network: {error}") from error
+
+
+def _at_least_0(name: str, value: int) -> int:
+    if value < 0:
+        raise SettingError(f"{name}={value} should be >= 0")
+    return value
 
 
 def _by_taker(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-__all__ = ["Compare", "Labels", "Matrix", "Rows", "State"]
+__all__ = ["Compare", "Labels", "Matrix", "Rows", "State", "Views"]
 
 Matrix: TypeAlias = NDArray[np.float64]
 """Dense values, one row for each left item, one column for each right item."""
@@ -19,6 +19,9 @@ Labels: TypeAlias = NDArray[np.int64]
 
 Rows: TypeAlias = csr_array
 """Items by words, sparse."""
+
+Views: TypeAlias = Mapping[str, Rows]
+"""The same items seen from several sides: name of the view and its matrix."""
 
 State: TypeAlias = Mapping[str, NDArray[Any]]
 """What a measure has learned, as named arrays."""

@@ -7,13 +7,24 @@ cutting the same stream into other batches changes nothing.
 
 from __future__ import annotations
 
-__all__ = ["EPOCH", "FIRST_TICK", "next_tick", "ticks"]
+__all__ = [
+    "EPOCH",
+    "FIRST_TICK",
+    "LONGEST",
+    "last_renewal",
+    "last_space_renewal",
+    "next_tick",
+    "ticks",
+]
 
 EPOCH = 512
 """Documents between two ticks, once the first epochs are over."""
 
 FIRST_TICK = 8
 """Documents before the first tick; after it the epochs double until they last `EPOCH`."""
+
+LONGEST = 16_384
+"""Documents after which large things are renewed at the latest."""
 
 
 def next_tick(ordinal: int) -> int:
@@ -36,3 +47,31 @@ def ticks(ordinal: int) -> bool:
     [8, 16, 32]
     """
     return ordinal >= FIRST_TICK and next_tick(ordinal - 1) == ordinal
+
+
+def last_renewal(ordinal: int) -> int:
+    """The last tick, up to `ordinal`, at which the network is renewed; 0 before the first.
+
+    Taking it anew costs time in proportion to its size, so it is not done at every tick: the
+    stream has to grow by an eighth, or by `LONGEST` documents. All renewals together then cost
+    no more than nine times the last one while the stream is young, and later a fixed share.
+
+    >>> [n for n in range(6000) if n and last_renewal(n) == n][-6:]
+    [2560, 3072, 3584, 4096, 4608, 5632]
+    """
+    last, coming = 0, FIRST_TICK
+    while coming <= ordinal:
+        last = coming
+        coming = next_tick(min(-(-last * 9 // 8), last + LONGEST) - 1)
+    return last
+
+
+def last_space_renewal(ordinal: int) -> int:
+    """The last tick at which the word space is renewed: every doubling, then every `LONGEST`.
+
+    >>> [last_space_renewal(n) for n in (7, 8, 100, 16_383, 16_384, 50_000)]
+    [0, 8, 64, 8192, 16384, 49152]
+    """
+    if ordinal >= LONGEST:
+        return ordinal // LONGEST * LONGEST
+    return 1 << ordinal.bit_length() - 1 if ordinal >= FIRST_TICK else 0

@@ -10,19 +10,29 @@ import math
 import os
 import time
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from segapsith.arrays import Compare, Labels, Matrix, Rows, State
+from segapsith.arrays import Compare, Labels, Matrix, Rows, State, Views
 from segapsith.errors import SegapsithError, UsageError
+from segapsith.views import side_by_side
 from segapsith.weighting import tf_idf
 
-__all__ = ["Cost", "TooLargeError", "cluster", "estimate", "free_memory", "sampled", "weighted"]
+__all__ = [
+    "Cost",
+    "TooLargeError",
+    "cluster",
+    "estimate",
+    "free_memory",
+    "n_rows_of",
+    "sampled",
+    "weighted",
+]
 
 SHARE = 0.8
 """Of the free memory, what a clustering may take."""
@@ -40,7 +50,7 @@ class TooLargeError(SegapsithError):
 class Measure(Protocol):
     """A similarity, as clustering needs it."""
 
-    def learn(self, rows: Rows) -> None: ...
+    def learn(self, rows: Rows | Views) -> None: ...
     def compare(self, left: Rows, right: Rows) -> Matrix: ...
     def state(self) -> State: ...
 
@@ -48,7 +58,7 @@ class Measure(Protocol):
 class Grouping(Protocol):
     """A clusterer, as clustering needs it."""
 
-    def cluster(self, rows: Rows, compare: Compare | None) -> Labels: ...
+    def cluster(self, rows: Rows | Views, compare: Compare | None) -> Labels: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +81,27 @@ class Cost:
         )
 
 
-def cluster(rows: Rows, measure: Measure | None, grouping: Grouping) -> Labels:
-    """Labels of the rows; the measure learns from them first."""
+def cluster(rows: Rows | Views, measure: Measure | None, grouping: Grouping) -> Labels:
+    """Labels of the rows; the measure learns from them first.
+
+    Rows in several views go to the measure as they are and to the clusterer side by side, or to
+    the clusterer as they are where there is no measure.
+    """
     if measure is None:
         return grouping.cluster(rows, None)
     measure.learn(rows)
-    return grouping.cluster(rows, measure.compare)
+    together = side_by_side(rows) if isinstance(rows, Mapping) else rows
+    return grouping.cluster(together, measure.compare)
+
+
+def n_rows_of(rows: Rows | Views) -> int:
+    """How many rows there are, in one view or several."""
+    first = next(iter(rows.values())) if isinstance(rows, Mapping) else rows
+    return int(first.shape[0])
 
 
 def estimate(
-    rows: Rows,
+    rows: Rows | Views,
     measure: Callable[[], Measure | None],
     grouping: Callable[[int], Grouping],
     seed: int = 0,
@@ -90,7 +111,7 @@ def estimate(
     `grouping` makes a clusterer for a given number of rows, so that a trial does not ask for more
     clusters than it has rows.
     """
-    n_rows = rows.shape[0]
+    n_rows = n_rows_of(rows)
     sizes = [min(size, n_rows) for size in TRIALS]
     spent: list[tuple[int, float, int]] = []
     for number, size in enumerate(sizes):
@@ -136,11 +157,18 @@ def weighted(counts: Rows, weights: str | None, similarity: str | None) -> Rows:
     return counts if chosen == "counts" else tf_idf(counts)
 
 
-def sampled(rows: Rows, size: int, seed: int) -> tuple[Rows, NDArray[np.int64]]:
-    """Some rows drawn at random, in their order, and which they are."""
-    if size >= rows.shape[0]:
-        return rows, np.arange(rows.shape[0], dtype=np.int64)
-    chosen = np.sort(np.random.default_rng(seed).choice(rows.shape[0], size, replace=False))
+Given = TypeVar("Given", Rows, Views)
+
+
+def sampled(rows: Given, size: int, seed: int) -> tuple[Given, NDArray[np.int64]]:
+    """Some rows drawn at random, in their order, and which they are; of all views the same."""
+    n_rows = n_rows_of(rows)
+    if size >= n_rows:
+        return rows, np.arange(n_rows, dtype=np.int64)
+    chosen = np.sort(np.random.default_rng(seed).choice(n_rows, size, replace=False))
+    if isinstance(rows, Mapping):
+        part = {name: csr_array(view[chosen]) for name, view in rows.items()}
+        return part, chosen.astype(np.int64)
     return csr_array(rows[chosen]), chosen.astype(np.int64)
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "KINDS",
+    "NETWORK_PARTS",
     "Annotator",
     "Clusterer",
     "Comparison",
@@ -53,9 +54,17 @@ class Annotator(Protocol):
         """One annotation for each document; `lexicon` is frozen."""
 
 
+NETWORK_PARTS = frozenset({"network", "vectors"})
+"""What a segmenter may use: links and significance, or the points of words."""
+
+
 @runtime_checkable
 class Segmenter(Protocol):
-    """Cuts an annotated text into thematic units that follow the text and lose no token."""
+    """Cuts an annotated text into thematic units that follow the text and lose no token.
+
+    It may say what it uses of the network, and so spare the time to make the rest: `uses`, a
+    frozenset with any of "network" (links and significance) and "vectors". Without it, both.
+    """
 
     def segment(self, annotation: Annotation, network: Network) -> Iterator[Unit]:
         """The units in text order; `network` is frozen."""

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.arrays import Compare
 from segapsith.domains import DomainWords
 from segapsith.knowledge import Counters, Knowledge
+from segapsith.network import Pairs, PairSums, count_pairs
 from segapsith.records import (
     Assignment,
     Batch,
@@ -36,35 +41,41 @@ class Contributions:
         rows: dict[int, DomainRecord],
         batch: Batch,
         compare: Compare | None = None,
+        asleep: Callable[[int], DomainRecord] | None = None,
     ) -> None:
+        """`rows` are the domains in memory; `asleep` fetches one of the others from the store."""
         self._knowledge = knowledge
         self._rows = rows
         self._batch = batch
+        self._asleep = asleep
         self._compare = compare
         self._first_new_word = len(knowledge.vocabulary)
         self._words: set[int] = set()
         self._domains: set[int] = set()
         self._terms: dict[str, TermCounts] = {}
+        self._texts: dict[int, list[NDArray[np.int32]]] = {1: [], -1: []}
+        self._pairs = PairSums()
         self.joined = 0
         self.created = 0
 
-    def learn(self, version: VersionRecord, units: list[UnitRecord]) -> None:
+    def learn(self, version: VersionRecord, units: list[UnitRecord], ordinal: int = 0) -> None:
         """Counts a text and places its units, one after the other."""
-        self.count(version, 1)
+        self.count(version, units, 1)
         for unit in units:
-            self.place(version.lang, unit)
+            self.place(version.lang, unit, ordinal)
 
-    def place(self, lang: str, unit: UnitRecord) -> None:
-        """Puts a unit into the domain that is near enough, or founds one with it."""
+    def place(self, lang: str, unit: UnitRecord, ordinal: int = 0) -> None:
+        """Puts a unit into the domain that is near enough, or founds one with it.
+
+        `ordinal` is that of its story: the domain has grown then.
+        """
         if not unit.kept:
             self._batch.units[unit.id] = unit
             return
         domains = self._knowledge.domains
         found = domains.place(unit.bag, self._compare, len(self._knowledge.vocabulary))
         if found.domain is None:
-            domain = domains.create()
-            self._rows[domain] = _founded(domain, lang, self._batch.run, domains.words(domain))
-            self._batch.events.append(Event("created", domain))
+            domain = self.found(lang)
             self.created += 1
             assignment = Assignment(domain, 1.0, found.best, found.score, self._batch.run)
         else:
@@ -73,9 +84,22 @@ class Contributions:
                 found.domain, found.score, found.runner_up, found.runner_up_score, self._batch.run
             )
         self.enter(unit, assignment)
+        row = self._rows[assignment.domain]
+        if ordinal > row.grown:
+            self._rows[row.id] = replace(row, grown=ordinal)
+
+    def found(self, lang: str, **origin: Any) -> int:
+        """A new domain without units; `origin` goes into its lineage."""
+        domain = self._knowledge.domains.create()
+        sums = self._knowledge.domains.words(domain)
+        self._rows[domain] = _founded(domain, lang, self._batch.run, sums)
+        self._domains.add(domain)
+        self._batch.events.append(Event("created", domain, origin))
+        return domain
 
     def enter(self, unit: UnitRecord, assignment: Assignment) -> None:
         """Puts a unit into a given domain."""
+        self.row(assignment.domain)
         self._knowledge.domains.absorb(assignment.domain, unit.bag)
         self._domains.add(assignment.domain)
         self._batch.units[unit.id] = unit.assigned(assignment)
@@ -85,21 +109,82 @@ class Contributions:
         if unit.assignment is None:
             return
         domain = unit.assignment.domain
+        self.row(domain)
         self._knowledge.domains.absorb(domain, unit.bag, -1)
         self._domains.add(domain)
         if domain not in self._knowledge.domains:
             self._batch.events.append(Event("emptied", domain))
 
-    def count(self, version: VersionRecord, sign: int) -> None:
-        """Adds the words of a text to the running counts, or takes them away."""
+    def move(self, unit: UnitRecord, domain: int) -> None:
+        """Notes that a unit is in another domain now; its sums are poured by the caller."""
+        assert unit.assignment is not None
+        self._batch.ended.setdefault(unit.id, unit.assignment)
+        moved = replace(unit.assignment, domain=domain, run=self._batch.run)
+        self._batch.units[unit.id] = unit.assigned(moved)
+
+    def pour(self, source: int, target: int) -> None:
+        """Moves the sums of one domain into another."""
+        self.row(source)
+        self.row(target)
+        self._knowledge.domains.pour(source, target)
+        self._domains.update((source, target))
+
+    def row(self, domain: int) -> DomainRecord:
+        """The row of a domain, which is fetched into memory if it was not there."""
+        if domain not in self._rows:
+            if self._asleep is None:
+                raise KeyError(f"domain {domain} is not in memory")
+            found = self._asleep(domain)
+            self._knowledge.domains.restore(domain, found.sums, found.status == "open")
+            self._rows[domain] = found
+        return self._rows[domain]
+
+    def n_units(self, domain: int) -> int:
+        """Units of a domain in memory, as it is now."""
+        return int(self._knowledge.domains.n_units[domain])
+
+    def rows(self) -> list[DomainRecord]:
+        """The rows of all domains in memory."""
+        return list(self._rows.values())
+
+    def describe(self, domain: int, **changed: Any) -> None:
+        """Changes the label, name, status or lock of a domain."""
+        row = replace(self.row(domain), **changed)
+        self._rows[domain] = row
+        self._domains.add(domain)
+        if row.status == "open":
+            self._knowledge.domains.reopen(domain)
+        else:
+            self._knowledge.domains.close(domain)
+
+    def count(self, version: VersionRecord, units: Iterable[UnitRecord], sign: int) -> None:
+        """Adds the words of a text and its units to the running counts, or takes them away.
+
+        Words that came as a bag have no order: they do not meet, and their unit was cut by nobody.
+        """
         words, counts = _counted(version.words)
         self._knowledge.frequencies.grow(len(self._knowledge.vocabulary))
         self._knowledge.frequencies.add(version.lang, words, counts, sign)
         self._words.update(words.tolist())
+        if version.has_text:
+            self._texts[sign].append(version.words)
+            self._knowledge.frequencies.add_cohesion(
+                version.lang, (unit.cohesion for unit in units), sign
+            )
         found = Candidates.of(version.words, version.links)
         if len(found.keys):
             for terms in (self._knowledge.term_counts, self._terms):
                 terms.setdefault(version.lang, TermCounts()).add(found, sign)
+
+    def pairs(self) -> Pairs:
+        """By how much this batch has changed, so far, how often words met."""
+        window = self._knowledge.pair_window
+        for sign, texts in self._texts.items():
+            if texts:
+                ends = np.cumsum([len(words) for words in texts])
+                self._pairs.add(count_pairs(np.concatenate(texts), window, ends), sign)
+                texts.clear()
+        return self._pairs.total()
 
     def tick(self, ordinal: int) -> None:
         """The clock ticks: what was summed up so far reads the stream from now on."""
@@ -122,14 +207,21 @@ class Contributions:
             for w in sorted(self._words)
         ]
         batch.languages = dict(frequencies.totals)
+        batch.cohesion = dict(frequencies.cohesion)
+        batch.pairs = self.pairs()
         batch.term_runs = {lang: counts.arrays() for lang, counts in sorted(self._terms.items())}
         for domain in sorted(self._domains):
             self._rows[domain] = self._present(self._rows[domain])
             batch.domains.append(self._rows[domain])
+        for domain in self._domains:
+            if self._rows[domain].status != "open":
+                knowledge.domains.drop(domain)
+                del self._rows[domain]
         for name in Counters.__dataclass_fields__:
             batch.facts[f"counter_{name}"] = getattr(knowledge.counters, name)
         batch.facts["next_domain"] = knowledge.domains.next_domain
         batch.facts["count"] = knowledge.domains.settings.count
+        batch.facts["pair_window"] = knowledge.pair_window
         batch.facts["domain_weight"] = knowledge.domains.settings.domain_weight
 
     def _present(self, row: DomainRecord) -> DomainRecord:
@@ -150,6 +242,7 @@ class Contributions:
             ", ".join(f"{word} {weight:.2f}" for word, weight in best),
             self._knowledge.domains.words(row.id),
             row.run,
+            row.grown,
         )
 
 

@@ -134,8 +134,9 @@ class DomainIndex:
         return 0 < domain < self._n_domains and bool(self.n_units[domain] > 0)
 
     def __iter__(self) -> Iterator[int]:
-        """The domains that have units, in order."""
-        return (int(d) for d in np.flatnonzero(self.n_units[: self._n_domains]))
+        """The domains that have units and take more, in order."""
+        known = slice(self._n_domains)
+        return (int(d) for d in np.flatnonzero((self.n_units[known] > 0) & self._open[known]))
 
     def words(self, domain: int) -> DomainWords:
         """The sums of a domain."""
@@ -161,6 +162,32 @@ class DomainIndex:
         weights = numerators / (float(SCALE) * max(sums.n_units, 1))
         order = np.lexsort((sums.words, -sums.occurrences, -numerators))
         return sums.words[order], weights[order], sums.occurrences[order]
+
+    def profile(self, domain: int) -> tuple[NDArray[np.int32], Ints, Ints, NDArray[np.bool_]]:
+        """The words of a domain, their weights times `SCALE` and units, occurrences, and which
+        weigh enough to be compared."""
+        sums = self.words(domain)
+        numerators = self._numerators(sums)
+        return sums.words, numerators, sums.occurrences, numerators >= self._floor * sums.n_units
+
+    def nearest(
+        self, bag: Bag, most: int, compare: Compare | None = None, n_words: int = 0
+    ) -> list[tuple[int, float]]:
+        """The nearest open domains with their scores, best first, ties to the older.
+
+        By eq. 7, or by any measure that is given, as in `place`.
+        """
+        touched = np.sort(self._touched[: self._touch(bag)])
+        scores = self._eq7(bag, touched)
+        self._sums[touched] = 0
+        if compare is not None and len(touched):
+            unit = csr_array(
+                (bag.weights / float(SCALE), bag.words, np.array([0, len(bag.words)])),
+                shape=(1, n_words),
+            )
+            scores = compare(unit, self.rows(touched.tolist(), n_words))[0]
+        ranked = np.lexsort((touched, -scores))[:most]
+        return [(int(touched[i]), float(scores[i])) for i in ranked]
 
     def _numerators(self, sums: DomainWords) -> Ints:
         if self.settings.domain_weight == "mean-unit-weight":
@@ -328,6 +355,42 @@ class DomainIndex:
 
     def reopen(self, domain: int) -> None:
         self._open[domain] = True
+
+    def pour(self, source: int, target: int) -> None:
+        """Moves everything from one domain into another; the source is empty then."""
+        sums = self.words(source)
+        self.drop(source)
+        self._make_room(target, Bag(sums.words, sums.words, sums.words))
+        _add(
+            target,
+            1,
+            sums.words,
+            sums.occurrences,
+            sums.weights,
+            self._start,
+            self._length,
+            self._pool_words,
+            self._pool,
+            self._post_start,
+            self._post_length,
+            self._postings,
+        )
+        self.n_units[target] += sums.n_units
+        self._retotal(target)
+
+    def drop(self, domain: int) -> None:
+        """Takes a domain out of memory; its number stays taken and `restore` brings it back."""
+        _leave(
+            domain,
+            self._start,
+            self._length,
+            self._pool_words,
+            self._post_start,
+            self._post_length,
+            self._postings,
+        )
+        self.n_units[domain] = 0
+        self._retotal(domain)
 
     def restore(self, domain: int, sums: DomainWords, is_open: bool = True) -> None:
         """Takes back a domain that was kept."""
@@ -611,6 +674,29 @@ def _enter(
         postings[p, 1] = i
         post_length[word] += 1
     length[domain] = len(words)
+
+
+@kernel
+def _leave(
+    domain: int,
+    start: Array,
+    length: Array,
+    pool_words: Array,
+    post_start: Array,
+    post_length: Array,
+    postings: Array,
+) -> None:
+    """Takes a whole domain out of the postings of its words; the last posting fills the gap."""
+    for at in range(start[domain], start[domain] + length[domain]):
+        word = pool_words[at]
+        last = post_start[word] + post_length[word] - 1
+        for p in range(post_start[word], last + 1):
+            if postings[p, 0] == domain:
+                postings[p, 0] = postings[last, 0]
+                postings[p, 1] = postings[last, 1]
+                post_length[word] -= 1
+                break
+    length[domain] = 0
 
 
 @kernel

@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith import clock, copies, identity, limits
+from segapsith import clock, copies, identity, lineage
 from segapsith.arrays import Compare, Matrix, Rows, State
 from segapsith.contracts import Annotator
 from segapsith.contributions import Contributions
-from segapsith.domains import DomainIndex, PlacementSettings
+from segapsith.domains import Bag, DomainIndex, PlacementSettings
 from segapsith.errors import MissingInputError, SettingError, UsageError
-from segapsith.knowledge import Counters, Frozen, Knowledge
+from segapsith.explanation import nearness
+from segapsith.knowledge import Frozen, Knowledge, content_places
 from segapsith.model import Annotation, Document, Network, Reject, Unit
+from segapsith.network import NetworkSettings
 from segapsith.reception import Arrival, Reception, sound
 from segapsith.records import (
     Assignment,
@@ -30,10 +32,12 @@ from segapsith.records import (
     DocumentRecord,
     DomainRecord,
     EpochRecord,
+    Event,
     FeedState,
     UnitRecord,
     VersionRecord,
 )
+from segapsith.stream_network import StreamNetwork, Sums, used_by
 from segapsith.terms import TermCounts, links
 
 __all__ = ["Engine", "Keeper", "Learning", "Plan", "RunSummary"]
@@ -42,14 +46,17 @@ BATCH = 200
 """Items of one transaction."""
 
 
-class Keeper(Protocol):
+class Keeper(Sums, Protocol):
     """What the engine needs of a store."""
 
-    def facts(self) -> dict[str, Any]: ...
     def words(self) -> Iterator[tuple[int, str, str, int, int]]: ...
     def languages(self) -> dict[str, tuple[int, int]]: ...
-    def domains(self) -> Iterator[DomainRecord]: ...
-    def frozen_arrays(self, name: str) -> EpochRecord | None: ...
+    def cohesion(self) -> dict[str, tuple[int, int]]: ...
+    def domains(
+        self, where: str = "1", parameters: Sequence[Any] = ()
+    ) -> Iterator[DomainRecord]: ...
+    def events_of(self, run: int) -> list[Event]: ...
+    def units_where(self, where: str, parameters: Sequence[Any] = ()) -> Iterator[UnitRecord]: ...
     def document(self, uid: str) -> DocumentRecord | None: ...
     def document_by_id(self, number: int) -> DocumentRecord | None: ...
     def has_text(self, document: int, digest: str) -> bool: ...
@@ -124,8 +131,13 @@ class Learning:
     learns_terms: bool = True
     given_terms: Mapping[str, Iterable[tuple[str, ...]]] = field(default_factory=dict)
     """Multi-word terms that a user knows, as sequences of lemmas by language."""
+    network: NetworkSettings = field(default_factory=NetworkSettings)
     window: int = copies.WINDOW
     """Stories, by ordinal, that a text may repeat; 0 recognises equal texts only."""
+    retire_after: int = 0
+    """Stories that a small domain may stay quiet for before it is retired; 0: for ever."""
+    retire_below: int = 15
+    """Units below which a domain is small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +181,8 @@ class Engine:
         self._loaded: Knowledge | None = None
         self._rows: dict[int, DomainRecord] = {}
         self._window: copies.Window | None = None
+        self._network: StreamNetwork
+        self._reads = ""
 
     # -- knowledge -------------------------------------------------------------------------
 
@@ -179,36 +193,37 @@ class Engine:
             self._loaded = self._load()
         return self._loaded
 
-    def _load(self) -> Knowledge:
+    def _load(self, lang: str | None = None) -> Knowledge:
+        """The knowledge; for one language alone it is enough to read with, not to learn."""
         store, learning = self._store, self._learning
         knowledge = Knowledge(
             DomainIndex(learning.placement),
             learning.importance,
             learns_terms=learning.learns_terms,
             given_terms=learning.given_terms,
+            pair_window=learning.network.window,
         )
-        entries = list(store.words())
-        knowledge.vocabulary.restore((n, lang, word) for n, lang, word, _, _ in entries)
-        knowledge.frequencies.grow(len(knowledge.vocabulary))
-        for number, _, _, documents, occurrences in entries:
-            knowledge.frequencies.documents[number] = documents
-            knowledge.frequencies.occurrences[number] = occurrences
-        knowledge.frequencies.totals = store.languages()
         facts = store.facts()
+        knowledge.restore_counts(store.words(), store.languages(), store.cohesion(), facts)
         if facts.get("count", learning.placement.count) != learning.placement.count:
             raise SettingError(
                 f"count={learning.placement.count!r} does not fit this store, whose occurrences are"
                 f" {facts['count']}"
             )
-        for name in Counters.__dataclass_fields__:
-            value = facts.get(f"counter_{name}", getattr(knowledge.counters, name))
-            setattr(knowledge.counters, name, int(value))
+        window = int(facts.get("pair_window", learning.network.window))
+        if window != learning.network.window:
+            raise SettingError(
+                f"network_window={learning.network.window} does not fit this store, whose words meet"
+                f" within {window}"
+            )
         self._rows = {}
-        for row in store.domains():
-            knowledge.domains.restore(row.id, row.sums, row.status == "open")
+        chosen, values = ("", []) if lang is None else (" AND lang = ?", [lang])
+        for row in store.domains(f"status = 'open' AND units > 0{chosen}", values):
+            knowledge.domains.restore(row.id, row.sums)
             self._rows[row.id] = row
         knowledge.domains.skip_to(int(facts.get("next_domain", 1)))
-        knowledge.term_counts = store.term_counts()
+        if lang is None:
+            knowledge.term_counts = store.term_counts()
         knowledge.terms = store.terms()
         knowledge.read_with_terms()
         frozen = store.frozen_arrays("frequencies")
@@ -218,7 +233,10 @@ class Engine:
             state = store.frozen_arrays(learning.measure_name)
             if state is not None:
                 learning.measure.restore(state.arrays)
-        self._window = copies.Window(learning.window) if learning.window else None
+        self._network = StreamNetwork(
+            store, knowledge, learning.network, used_by(learning.segmenter)
+        )
+        self._window = copies.Window(learning.window) if learning.window and not lang else None
         if self._window is not None:
             oldest = knowledge.counters.ordinal - learning.window
             for document, ordinal, blob in store.signatures(oldest):
@@ -232,7 +250,11 @@ class Engine:
 
     def _contributions(self, batch: Batch) -> Contributions:
         knowledge = self.knowledge  # loads the rows too
-        return Contributions(knowledge, self._rows, batch, self._compare)
+        return Contributions(knowledge, self._rows, batch, self._compare, self._asleep)
+
+    def _asleep(self, domain: int) -> DomainRecord:
+        """A domain that is not in memory: closed, or without units."""
+        return next(self._store.domains("id = ?", [domain]))
 
     # -- ingest ----------------------------------------------------------------------------
 
@@ -282,6 +304,56 @@ class Engine:
         summary.seconds = round(time.monotonic() - began, 3)
         return summary
 
+    def classify(self, document: Document, top: int = 3) -> dict[str, Any]:
+        """Which domains a text belongs to, unit by unit; nothing is learned.
+
+        An engine that has classified is not to be learned with: it knows one language, and words
+        that the store does not have.
+        """
+        checked = sound(document)
+        if isinstance(checked, Reject):
+            raise UsageError(f"this cannot be classified: {checked.reason}")
+        document = checked
+        lang = self._learning.language(document)
+        if self._loaded is None or self._reads != lang:
+            self._loaded, self._reads = self._load(lang), lang
+        knowledge = self._loaded
+        (annotation,) = self._learning.annotator.annotate(
+            [replace(document, lang=lang)], knowledge.lexicon
+        )
+        words, _, cuts = self._segmented(lang, annotation)
+        units = []
+        for unit, first, last in cuts:
+            bag = knowledge.bag(lang, words[first:last])
+            near = knowledge.domains.nearest(bag, top, self._compare, len(knowledge.vocabulary))
+            units.append(
+                {
+                    "start": unit.start,
+                    "end": unit.end,
+                    "cohesion": float(unit.cohesion),
+                    "kept": unit.kept and last > first,
+                    "words": {
+                        knowledge.vocabulary.word(int(w)): int(c)
+                        for w, c in zip(bag.words, bag.counts, strict=True)
+                    },
+                    "domains": [self._near(bag, domain, score) for domain, score in near],
+                }
+            )
+        return {"lang": lang, "threshold": self._learning.placement.threshold, "units": units}
+
+    def _near(self, bag: Bag, domain: int, score: float) -> dict[str, Any]:
+        """A domain that a unit is near to, and the words that speak for it."""
+        knowledge = self.knowledge
+        found = nearness(knowledge.domains, domain, bag).as_json(knowledge.vocabulary.word)
+        return {
+            "id": domain,
+            "label": self._rows[domain].label,
+            "topic": None,
+            **found,
+            "score": round(score, 6),
+            "joins": score >= self._learning.placement.threshold,
+        }
+
     def _open_run(self, plan: Plan) -> tuple[RunSummary, int]:
         found = self._store.unfinished(plan.command, plan.input_key) if plan.input_key else None
         if found is not None:
@@ -302,7 +374,8 @@ class Engine:
         self, chunk: list[Document | Reject], already: int, batch: Batch, summary: RunSummary
     ) -> None:
         """Learns one batch; the first `already` items were counted before a kill."""
-        counters = self.knowledge.counters  # loads the window too
+        counters = self.knowledge.counters  # loads the window and the network too
+        self._network.open(batch)
         reception = Reception(self._store, counters, batch.run, self._window)
         waiting: list[Arrival] = []
         for position, item in enumerate(chunk):
@@ -360,7 +433,7 @@ class Engine:
                     self._withdraw(displaced, batch, contributions)
             batch.documents.update((record.id, record) for record in arrival.displaced)
             if arrival.record.counts:
-                contributions.learn(version, units)
+                contributions.learn(version, units, arrival.record.ordinal or 0)
                 summary.units += len(units)
                 summary.units_kept += sum(unit.kept for unit in units)
             else:
@@ -370,10 +443,15 @@ class Engine:
 
     def _tick(self, ordinal: int, batch: Batch, contributions: Contributions) -> None:
         contributions.tick(ordinal)
-        measure, knowledge = self._learning.measure, self.knowledge
+        self._network.tick(ordinal, contributions.pairs, batch)
+        learning, knowledge = self._learning, self.knowledge
+        lineage.retire_quiet(
+            batch, contributions, ordinal, learning.retire_after, learning.retire_below
+        )
+        measure = learning.measure
         if measure is not None:
             measure.learn(knowledge.domains.rows(knowledge.domains, len(knowledge.vocabulary)))
-            name = self._learning.measure_name
+            name = learning.measure_name
             batch.epochs[name] = EpochRecord(
                 knowledge.counters.epoch, ordinal, name, measure.state()
             )
@@ -396,7 +474,7 @@ class Engine:
         """The text of an arrival with its words, and its units, not placed yet."""
         counters, document = self.knowledge.counters, arrival.document
         if annotation is None:
-            words = self._numbered(lang, _repeated(document.bag or {}))
+            words = self.knowledge.numbered(lang, _repeated(document.bag or {}))
             joins = np.zeros(len(words), dtype=np.uint8)
             cuts = [(Unit(0, 0, 0, 0), 0, len(words))]
         else:
@@ -445,22 +523,13 @@ class Engine:
         self, lang: str, annotation: Annotation
     ) -> tuple[NDArray[np.int32], NDArray[np.uint8], list[tuple[Unit, int, int]]]:
         """The content words of a text, how they join, and its units with the words of each."""
-        content = [
-            i
-            for i in np.flatnonzero(annotation.content).tolist()
-            if 0 < len(annotation.lemmas[i]) <= limits.MAX_WORD_CHARS
-        ]
-        words = self._numbered(lang, [annotation.lemmas[i] for i in content])
-        units = self._learning.segmenter.segment(annotation, Network(self.knowledge.counters.epoch))
+        content = content_places(annotation)
+        words = self.knowledge.numbered(lang, [annotation.lemmas[i] for i in content])
+        units = self._learning.segmenter.segment(annotation, self._network.of(lang))
         firsts = np.searchsorted(content, [unit.first for unit in units])
         lasts = np.searchsorted(content, [unit.last for unit in units])
         cuts = list(zip(units, firsts.tolist(), lasts.tolist(), strict=True))
         return words, links(annotation, content), cuts
-
-    def _numbered(self, lang: str, words: list[str]) -> NDArray[np.int32]:
-        if not identity.is_clean("".join(words)):
-            words = [identity.clean(word) for word in words]
-        return np.array(self.knowledge.vocabulary.numbers(lang, words), dtype=np.int32)
 
     # -- taking back -----------------------------------------------------------------------
 
@@ -480,7 +549,7 @@ class Engine:
     ) -> list[UnitRecord]:
         """Takes a document's contribution out; its units stay, without a domain."""
         version, units = self._present(record, batch)
-        contributions.count(version, -1)
+        contributions.count(version, units, -1)
         for unit in units:
             contributions.leave(unit)
             if unit.assignment is not None:
@@ -541,7 +610,7 @@ class Engine:
         for copy in copies[1:]:
             batch.documents[copy.id] = replace(copy, duplicate_of=heir.id)
         version, units = self._present(heir, batch)
-        contributions.count(version, 1)
+        contributions.count(version, units, 1)
         before = {u.position: u for u in gone_units}
         for unit in units:
             place = batch.ended.get(before[unit.position].id) if unit.position in before else None
@@ -570,11 +639,17 @@ class Engine:
             past = self._store.past_assignments(target)
             for before in restored:
                 self._revert(before, target, past, batch, contributions)
+            moved = lineage.take_back(self._store, target, batch, contributions)
             batch.ended.clear()
             for unit in [u for u in batch.units.values() if u.document in gone]:
                 del batch.units[unit.id]
             contributions.close()
-            batch.counts = {"run": target, "documents": len(removed), "restored": len(restored)}
+            batch.counts = {
+                "run": target,
+                "documents": len(removed),
+                "restored": len(restored),
+                "moved": moved,
+            }
             self._store.save(batch)
         except BaseException:
             self._loaded = None
@@ -582,6 +657,25 @@ class Engine:
         self._loaded = None  # the window has lost stories
         self._store.finish_run(number, "done")
         return dict(batch.counts)
+
+    def change(self, changes: Sequence[lineage.Change], plan: Plan) -> list[dict[str, Any]]:
+        """Does something to domains, all of it in one run or nothing; says what was done."""
+        for change in changes:
+            change.check(self._store)
+        run = self._store.begin_run(plan.command, settings=plan.settings, versions=plan.versions)
+        batch = Batch(run=run)
+        try:
+            contributions = self._contributions(batch)
+            done = [change.apply(self._store, batch, contributions) for change in changes]
+            contributions.close()
+            batch.counts = done[0] if len(done) == 1 else {"changes": len(done)}
+            self._store.save(batch)
+        except BaseException:
+            self._loaded = None
+            self._store.finish_run(run, "failed")
+            raise
+        self._store.finish_run(run, "done")
+        return [{"run": run, **result} for result in done]
 
     def _undo_target(self, run: int | None) -> int:
         last = self._store.undoable()
@@ -632,8 +726,9 @@ class Engine:
         if not before.counts:
             return
         version = self._store.version(before.id, before.version)
-        contributions.count(version, 1)
-        for unit in self._store.units(version.id):
+        units = self._store.units(version.id)
+        contributions.count(version, units, 1)
+        for unit in units:
             if unit.id in past:
                 contributions.enter(unit, past[unit.id])
             elif unit.kept:

@@ -7,9 +7,10 @@ codes stand in one place.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 __all__ = [
+    "WORST_FIRST",
     "BusyError",
     "ConfigurationError",
     "FeedError",
@@ -27,7 +28,11 @@ __all__ = [
     "UsageError",
     "ValidationBelowError",
     "did_you_mean",
+    "worst",
 ]
+
+WORST_FIRST = (73, 74, 77, 70, 65, 66, 69, 76)
+"""Of several exit codes, the one that is given."""
 
 
 class SegapsithError(Exception):
@@ -118,6 +123,15 @@ class SettingError(ConfigurationError):
 
 class UnknownNameError(ConfigurationError):
     """Nothing of that kind has that name."""
+
+
+def worst(codes: Collection[int]) -> int:
+    """The exit code of several failures; 0 for none.
+
+    >>> worst({69, 65}), worst({75}), worst(set())
+    (65, 75, 0)
+    """
+    return next((code for code in WORST_FIRST if code in codes), max(codes, default=0))
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -6,19 +6,22 @@ integers, so it can be taken back exactly.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from segapsith import identity, limits
 from segapsith.domains import Bag, DomainIndex
-from segapsith.model import Lexicon
+from segapsith.model import Annotation, Lexicon
+from segapsith.network import WINDOW
 from segapsith.terms import TermCounts, accept, lexicon_terms
 from segapsith.vocabulary import Vocabulary
-from segapsith.weighting import Frequencies, rarity, significance, unit_weights
+from segapsith.weighting import SCALE, Frequencies, rarity, significance, unit_weights
 
-__all__ = ["Counters", "Frozen", "Knowledge"]
+__all__ = ["Counters", "Frozen", "Knowledge", "content_places"]
 
 
 @dataclass(slots=True)
@@ -40,6 +43,12 @@ class Frozen:
     documents: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     occurrences: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     totals: dict[str, tuple[int, int]] = field(default_factory=dict)
+    cohesion: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def mean_cohesion(self, lang: str) -> float:
+        """Of the units of a language; 0 while there are none."""
+        n_units, total = self.cohesion.get(lang, (0, 0))
+        return total / SCALE / n_units if n_units > 0 else 0.0
 
     def arrays(self) -> dict[str, NDArray[np.int64] | NDArray[np.str_]]:
         langs = sorted(self.totals)
@@ -48,6 +57,9 @@ class Frozen:
             "occurrences": self.occurrences,
             "langs": np.array(langs, dtype=np.str_),
             "totals": np.array([self.totals[lang] for lang in langs], dtype=np.int64),
+            "cohesion": np.array(
+                [self.cohesion.get(lang, (0, 0)) for lang in langs], dtype=np.int64
+            ),
         }
 
     @classmethod
@@ -56,7 +68,11 @@ class Frozen:
             str(lang): (int(documents), int(tokens))
             for lang, (documents, tokens) in zip(arrays["langs"], arrays["totals"], strict=True)
         }
-        return cls(arrays["documents"], arrays["occurrences"], totals)
+        cohesion = {
+            str(lang): (int(units), int(total))
+            for lang, (units, total) in zip(arrays["langs"], arrays["cohesion"], strict=True)
+        }
+        return cls(arrays["documents"], arrays["occurrences"], totals, cohesion)
 
 
 class Knowledge:
@@ -69,6 +85,7 @@ class Knowledge:
         *,
         learns_terms: bool = True,
         given_terms: Mapping[str, Iterable[tuple[str, ...]]] | None = None,
+        pair_window: int = WINDOW,
     ) -> None:
         if importance not in ("rarity", "significance"):
             raise ValueError(f"importance={importance!r} should be 'rarity' or 'significance'")
@@ -83,8 +100,36 @@ class Knowledge:
         """Terms that were accepted, by language, in the order of acceptance."""
         self.given_terms: Mapping[str, Iterable[tuple[str, ...]]] = given_terms or {}
         self.learns_terms = learns_terms
+        self.pair_window = pair_window
+        """Content words within which two words meet."""
         self.lexicon = Lexicon(0, lexicon_terms({}, self.given_terms))
         self._importance = importance
+
+    def restore_counts(
+        self,
+        words: Iterable[tuple[int, str, str, int, int]],
+        totals: Mapping[str, tuple[int, int]],
+        cohesion: Mapping[str, tuple[int, int]],
+        facts: Mapping[str, Any],
+    ) -> None:
+        """Takes back words with their counts, the sizes of languages, and the counters."""
+        entries = list(words)
+        self.vocabulary.restore((n, lang, word) for n, lang, word, _, _ in entries)
+        self.frequencies.grow(len(self.vocabulary))
+        for number, _, _, documents, occurrences in entries:
+            self.frequencies.documents[number] = documents
+            self.frequencies.occurrences[number] = occurrences
+        self.frequencies.totals = dict(totals)
+        self.frequencies.cohesion = dict(cohesion)
+        for name in Counters.__dataclass_fields__:
+            value = facts.get(f"counter_{name}", getattr(self.counters, name))
+            setattr(self.counters, name, int(value))
+
+    def numbered(self, lang: str, words: Sequence[str]) -> NDArray[np.int32]:
+        """The numbers of the words of a text; new ones get the next."""
+        if not identity.is_clean("".join(words)):
+            words = [identity.clean(word) for word in words]
+        return np.array(self.vocabulary.numbers(lang, words), dtype=np.int32)
 
     def importance(self, lang: str, words: NDArray[np.int32]) -> NDArray[np.float64]:
         """How telling each word is, by the frozen counts."""
@@ -114,6 +159,7 @@ class Knowledge:
                 self.frequencies.documents[:n_words].copy(),
                 self.frequencies.occurrences[:n_words].copy(),
                 dict(self.frequencies.totals),
+                dict(self.frequencies.cohesion),
             )
         )
         self.counters.epoch += 1
@@ -152,6 +198,15 @@ class Knowledge:
             of_lang = langs == lang
             values[of_lang] = significance(tokens, frozen.occurrences[of_lang])
         self.domains.learn_significance(values)
+
+
+def content_places(annotation: Annotation) -> list[int]:
+    """The tokens that are learned from: content words of a sane length."""
+    return [
+        i
+        for i in np.flatnonzero(annotation.content).tolist()
+        if 0 < len(annotation.lemmas[i]) <= limits.MAX_WORD_CHARS
+    ]
 
 
 def _at(values: NDArray[np.int64], words: NDArray[np.int32]) -> NDArray[np.int64]:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.domains import Bag, DomainWords
+from segapsith.network import Pairs
 
 __all__ = [
     "Assignment",
@@ -22,6 +23,7 @@ __all__ = [
     "EpochRecord",
     "Event",
     "FeedState",
+    "ReferenceRecord",
     "UnitRecord",
     "VersionRecord",
 ]
@@ -64,6 +66,11 @@ class VersionRecord:
     links: NDArray[np.uint8]
     """How each content word joins the next one: candidates for multi-word terms."""
     run: int
+
+    @property
+    def has_text(self) -> bool:
+        """Whether its words stood in a text, and not in a bag."""
+        return bool(self.title or self.body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +119,8 @@ class DomainRecord:
     top_words: str
     sums: DomainWords
     run: int
+    grown: int = 0
+    """Ordinal of the last story that it took a unit from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +131,18 @@ class EpochRecord:
     ordinal: int
     name: str
     arrays: Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceRecord:
+    """One language of a reference corpus: its size, and how often each word occurs in it."""
+
+    run: int
+    lang: str
+    documents: int
+    tokens: int
+    words: NDArray[np.int32]
+    occurrences: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +186,7 @@ class Batch:
     units: dict[int, UnitRecord] = field(default_factory=dict)
     """New units, and present ones whose domain changed."""
     ended: dict[int, Assignment] = field(default_factory=dict)
-    """Assignments that ended because their text was corrected."""
+    """Assignments that ended: the text was corrected, or the unit was moved."""
     gone_documents: list[int] = field(default_factory=list)
     gone_versions: list[int] = field(default_factory=list)
     undone_run: int | None = None
@@ -176,6 +197,10 @@ class Batch:
     frequencies: list[tuple[int, int, int]] = field(default_factory=list)
     """(documents, occurrences, word) of every word whose counts changed."""
     languages: dict[str, tuple[int, int]] = field(default_factory=dict)
+    cohesion: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Of each language: units, and the sum of their cohesion in fixed point."""
+    pairs: Pairs | None = None
+    """The change of how often words met."""
     term_runs: dict[str, Mapping[str, NDArray[np.int64]]] = field(default_factory=dict)
     """By language, the change of the counts of term candidates."""
     terms: list[tuple[str, tuple[str, ...], int, int]] = field(default_factory=list)

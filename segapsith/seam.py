@@ -10,14 +10,14 @@ import contextlib
 import math
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import FrameType
 from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.arrays import Compare, Labels, Matrix, Rows, State
+from segapsith.arrays import Compare, Labels, Matrix, Rows, State, Views
 from segapsith.contracts import (
     Annotator,
     Clusterer,
@@ -266,20 +266,21 @@ class CheckedSimilarity(_Checked):
     def bounds(self) -> tuple[float, float]:
         return self.plugin.bounds
 
-    def learn(self, rows: Rows) -> None:
+    def learn(self, rows: Rows | Views) -> None:
         with _named(self.who, "learn"):
             self.plugin.learn(rows)
 
-    def compare(self, left: Rows, right: Rows) -> Matrix:
-        before = [(rows, rows.copy()) for rows in (left, right) if hasattr(rows, "indptr")]
+    def compare(self, left: Rows | Views, right: Rows | Views) -> Matrix:
+        given = [*_matrices(left), *_matrices(right)]
+        before = [(rows, rows.copy()) for rows in given if hasattr(rows, "indptr")]
         with _named(self.who, "compare"):
             values = self.plugin.compare(left, right)
             if any(_changed(rows, copy) for rows, copy in before):
                 raise self.who.error("compare", "changed its input; it should copy what it changes")
             return self._sound(values, left, right)
 
-    def _sound(self, values: object, left: Rows, right: Rows) -> Matrix:
-        wanted = (left.shape[0], right.shape[0])
+    def _sound(self, values: object, left: Rows | Views, right: Rows | Views) -> Matrix:
+        wanted = (_n_rows(left), _n_rows(right))
         if not isinstance(values, np.ndarray):
             raise self.who.error("compare", f"returned {type(values).__name__}, not an array")
         if values.shape != wanted:
@@ -327,17 +328,19 @@ class CheckedClusterer(_Checked):
 
     plugin: Clusterer
 
-    def cluster(self, rows: Rows, compare: Compare | None) -> Labels:
+    def cluster(self, rows: Rows | Views, compare: Compare | None) -> Labels:
         with _named(self.who, "cluster"):
             labels = self.plugin.cluster(rows, compare)
-        found = _array(labels, (rows.shape[0],))
+        n_rows = _n_rows(rows)
+        found = _array(labels, (n_rows,))
         if found is None:
-            raise self.who.error("cluster", f"should return {rows.shape[0]} integers")
+            raise self.who.error("cluster", f"should return {n_rows} integers")
         if len(found):
             used = np.unique(found[found >= 0])
             if found.min() < -1 or not np.array_equal(used, np.arange(len(used))):
                 raise self.who.error("cluster", "labels should be 0, 1, … without gaps")
-            empty = np.asarray(abs(rows).sum(axis=1)).ravel() == 0
+            sizes = [np.asarray(abs(view).sum(axis=1)).ravel() for view in _matrices(rows)]
+            empty = np.sum(sizes, axis=0) == 0
             if ((found == -1) & ~empty).any():
                 raise self.who.error("cluster", "left out a row that is not empty")
         return found.astype(np.int64)
@@ -369,6 +372,16 @@ class CheckedExporter(_Checked):
             if isinstance(error.__cause__, OSError):
                 raise error.__cause__ from error  # the disk is full, or nobody reads any more
             raise
+
+
+def _matrices(rows: Rows | Views) -> list[Rows]:
+    """The matrices of rows that may be given in several views."""
+    return list(rows.values()) if isinstance(rows, Mapping) else [rows]
+
+
+def _n_rows(rows: Rows | Views) -> int:
+    matrices = _matrices(rows)
+    return int(matrices[0].shape[0]) if matrices else 0
 
 
 def _changed(rows: Rows, before: Rows) -> bool:

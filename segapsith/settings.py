@@ -59,8 +59,26 @@ SETTINGS: dict[str, Setting] = {
         Setting("full_text", False, "follow the link of feed items that carry only a summary"),
         Setting("learn_terms", True, "learn multi-word terms from the stream"),
         Setting("terms", "", "a file of multi-word terms, one a line; `fr:` before it for French"),
+        Setting("network_window", 20, "content words within which two words meet"),
+        Setting(
+            "network_normalizer",
+            "tight",
+            "what cohesion is a share of: the most possible, or log2(N² (window - 1))",
+            ("tight", "ferret"),
+        ),
+        Setting("network_min_count", 0, "pairs that met less are no link; 0: by the corpus' size"),
+        Setting("network_min_cohesion", 0.0, "pairs below are no link; 0: 0.2 tight, 0.1 ferret"),
+        Setting("network_links", 500, "strongest links of a word that are kept; 0: all"),
+        Setting(
+            "network_kept_by",
+            "both",
+            "whether a link must be among the strongest of both its words or of either",
+            ("both", "either"),
+        ),
         Setting("window", 100_000, "stories that a text may repeat; 0: equal texts only"),
         Setting("workers", 1, "processes that annotate"),
+        Setting("retire_after", 50_000, "stories after which a quiet domain retires; 0: never"),
+        Setting("retire_below", 15, "units below which a quiet domain may be retired"),
         Setting("stable", 15, "units from which a domain is called stable"),
         Setting(
             "word_cut", 0.03, "words that weigh no more in any stable domain are not validated"
@@ -73,6 +91,14 @@ SETTINGS: dict[str, Setting] = {
         ),
         Setting("http_timeout", 20.0, "seconds that fetching one feed may take, all in all"),
         Setting("allow_hosts", "", "HOST:PORT, … that may be read although they are not public"),
+        Setting("inbox", "", "a directory whose entries each night ingests, in the order of names"),
+        Setting("reports", "", "where the reports of the nights go; beside the store if not said"),
+        Setting("backups", "", "where the backups of the nights go; beside the store if not said"),
+        Setting("keep_reports", 30, "reports of nights that are kept"),
+        Setting("keep_daily", 7, "backups of the last nights that are kept"),
+        Setting("keep_weekly", 4, "weeks of which the last backup is kept besides"),
+        Setting("log_format", "text", "how messages are written", ("text", "json")),
+        Setting("log_file", "", "a file that messages are added to as well"),
     )
 }
 

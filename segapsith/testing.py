@@ -27,7 +27,7 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from segapsith.arrays import Labels, Matrix, Rows
-from segapsith.contracts import KINDS
+from segapsith.contracts import KINDS, NETWORK_PARTS
 from segapsith.model import (
     Agreement,
     Annotation,
@@ -669,8 +669,10 @@ _PARAGRAPHS = "\n\n".join(
 
 @_check
 def check_it_is_a_segmenter(factory: Factory) -> None:
-    """It has the method."""
+    """It has the method, and uses nothing that a network has not."""
     _of_kind("segmenter", factory)
+    used = frozenset(getattr(factory(), "uses", NETWORK_PARTS))
+    assert used <= NETWORK_PARTS, f"uses {sorted(used)} should be some of {sorted(NETWORK_PARTS)}"
 
 
 @_check

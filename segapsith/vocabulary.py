@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 __all__ = ["Vocabulary"]
 
@@ -54,6 +54,15 @@ class Vocabulary:
     def find(self, lang: str, word: str) -> int | None:
         """The number of a word, if it has one."""
         return self._numbers.get(lang, {}).get(word)
+
+    def rows(self, lang: str) -> Mapping[str, int]:
+        """The words of a language with their numbers, those to come included; not to be changed."""
+        return self._numbers.setdefault(lang, {})
+
+    @property
+    def langs(self) -> Sequence[str]:
+        """The language of every word by its number; not to be changed."""
+        return self._langs
 
     @property
     def words(self) -> Sequence[str]:

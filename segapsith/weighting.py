@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from segapsith.arrays import Rows
 
-__all__ = ["SCALE", "Frequencies", "rarity", "significance", "tf_idf", "unit_weights"]
+__all__ = [
+    "SCALE",
+    "Frequencies",
+    "fixed_cohesion",
+    "rarity",
+    "significance",
+    "tf_idf",
+    "unit_weights",
+]
 
 SCALE = 1 << 16
 """A weight of 1 as a fixed-point number."""
@@ -22,6 +32,8 @@ class Frequencies:
         self.occurrences = np.zeros(0, dtype=np.int64)
         self.totals: dict[str, tuple[int, int]] = {}
         """Of each language: documents, content words."""
+        self.cohesion: dict[str, tuple[int, int]] = {}
+        """Of each language: units, and the sum of their cohesion in fixed point."""
 
     def grow(self, n_words: int) -> None:
         """Makes room for `n_words` words."""
@@ -42,6 +54,21 @@ class Frequencies:
         self.occurrences[words] += sign * counts.astype(np.int64)
         n_documents, n_tokens = self.totals.get(lang, (0, 0))
         self.totals[lang] = (n_documents + sign, n_tokens + sign * int(counts.sum()))
+
+    def add_cohesion(self, lang: str, values: Iterable[float], sign: int = 1) -> None:
+        """Adds the cohesion of units, or takes it away."""
+        fixed = [fixed_cohesion(value) for value in values]
+        n_units, total = self.cohesion.get(lang, (0, 0))
+        self.cohesion[lang] = (n_units + sign * len(fixed), total + sign * sum(fixed))
+
+
+def fixed_cohesion(value: float) -> int:
+    """A cohesion in fixed point; beyond a million it is not told apart.
+
+    >>> fixed_cohesion(0.5), fixed_cohesion(-1e300) == -fixed_cohesion(1e6)
+    (32768, True)
+    """
+    return round(max(-1e6, min(1e6, value)) * SCALE)
 
 
 def rarity(n_documents: int, frequency: NDArray[np.int64]) -> NDArray[np.float64]:

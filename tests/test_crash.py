@@ -120,46 +120,28 @@ def _healed_at_every(step: int, folder: Path, expected: dict[str, Any]) -> int:
 def test_a_kill_at_a_statement_is_healed_by_the_same_command(
     tmp_path: Path, expected: dict[str, Any]
 ) -> None:
-    assert _healed_at_every(11, tmp_path, expected) >= 15
+    kills = _healed_at_every(11, tmp_path, expected)
+    print("trials:", kills)
+    assert kills >= 15
 
 
 @pytest.mark.long
 def test_a_kill_at_any_statement_is_healed_by_the_same_command(
     tmp_path: Path, expected: dict[str, Any]
 ) -> None:
-    assert _healed_at_every(1, tmp_path, expected) >= 150
+    kills = _healed_at_every(1, tmp_path, expected)
+    print("trials:", kills)
+    assert kills >= 150
 
 
 def test_several_kills_in_a_row_make_progress(tmp_path: Path, expected: dict[str, Any]) -> None:
     path = tmp_path / "wire.db"
     for _ in range(4):
-        assert killed(work_until(path, 70, lambda wire: wire.ingest(Delivery())))
+        assert killed(work_until(path, 80, lambda wire: wire.ingest(Delivery())))
     with Store.reading(path) as store:
         assert store.number("SELECT count(*) FROM documents") > 0
         assert store.number("SELECT count(*) FROM runs") == 1
     check_resumed(path, expected)
-
-
-@pytest.mark.parametrize("statements", [4, 12, 20, 30])
-@pytest.mark.parametrize("command", ["undo", "forget"])
-def test_a_kill_while_taking_back_leaves_all_or_nothing(
-    tmp_path: Path, statements: int, command: str
-) -> None:
-    path = tmp_path / "wire.db"
-    with wire_on(path) as wire:
-        wire.ingest(Delivery())
-        before, n_documents = wire.status()["digest"], wire.status()["documents"]
-    work = (lambda w: w.undo()) if command == "undo" else (lambda w: w.forget("en-003"))
-    ended = killed(work_until(path, statements, work))
-    with wire_on(path) as wire:
-        verdict = wire.verify()
-        assert verdict.sound, verdict.faults
-        documents = wire.status()["documents"]
-        if ended and wire.status()["digest"] == before:
-            work(wire)
-            assert wire.verify().sound
-            documents = wire.status()["documents"]
-        assert documents == (0 if command == "undo" else n_documents - 1)
 
 
 def test_a_kill_while_the_store_is_made_leaves_no_half_store(tmp_path: Path) -> None:

@@ -202,3 +202,33 @@ def test_any_measure_can_place() -> None:
 def test_wrong_settings_are_named(wrong: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
         PlacementSettings(**wrong)  # type: ignore[arg-type]  # wrong on purpose
+
+
+@given(st.lists(st.tuples(st.integers(1, 4), bags), min_size=1, max_size=20), choices, bags)
+@settings(deadline=None, max_examples=40)
+def test_what_is_poured_or_dropped_is_as_if_it_had_always_been_so(
+    units: list[tuple[int, Bag]], chosen: PlacementSettings, asked: Bag
+) -> None:
+    poured, whole = DomainIndex(chosen), DomainIndex(chosen)
+    for index in (poured, whole):
+        for _ in range(4):
+            index.create()
+    for domain, bag in units:
+        poured.absorb(domain, bag)
+        whole.absorb(1 if domain == 2 else domain, bag)
+    kept = poured.words(3)
+    poured.pour(2, 1)
+    assert poured.place(asked) == whole.place(asked)
+    assert poured.nearest(asked, 9) == whole.nearest(asked, 9)
+    assert list(poured) == list(whole)
+    poured.drop(3)
+    assert 3 not in poured
+    poured.restore(3, kept)
+    assert poured.place(asked) == whole.place(asked)
+    poured.drop(3)
+    whole.drop(3)
+    assert poured.place(asked) == whole.place(asked)
+    only = DomainIndex(chosen)
+    only.restore(1, poured.words(1))
+    only.restore(4, poured.words(4))
+    assert only.nearest(asked, 9) == poured.nearest(asked, 9)

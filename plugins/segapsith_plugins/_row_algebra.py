@@ -18,9 +18,12 @@ __all__ = [
     "check_choice",
     "check_whole",
     "cosine",
+    "far_apart",
     "filled_rows",
     "in_order",
     "joined",
+    "membership",
+    "needs_counts",
     "similarity_blocks",
     "spread",
     "unit_rows",
@@ -111,6 +114,43 @@ def cosine(left: Rows, right: Rows) -> Matrix:
     """Cosines of rows; an empty row has none with anything."""
     product: Matrix = (unit_rows(left) @ unit_rows(right).T).toarray()
     return np.clip(product, -1.0, 1.0)
+
+
+def needs_counts(rows: Rows, clusterer: str) -> None:
+    """Refuses rows that hold a value below 0."""
+    lowest = rows.data.min(initial=0.0)
+    if lowest < 0:
+        raise ValueError(f"{clusterer} needs rows >= 0, found {lowest}; clip them first")
+
+
+def membership(labels: NDArray[np.integer], k: int) -> Rows:
+    """Groups × items, 1 where an item is in a group; negative labels are in none.
+
+    >>> membership(np.array([1, 0, -1]), 2).toarray().tolist()
+    [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
+    """
+    kept = np.flatnonzero(np.asarray(labels) >= 0)
+    return csr_array((np.ones(len(kept)), (labels[kept], kept)), shape=(k, len(labels)))
+
+
+def far_apart(units: Rows, k: int, rng: np.random.Generator) -> Labels:
+    """Each unit row with the nearest of at most k rows, drawn by their distance to those before."""
+    n = units.shape[0]
+    labels = np.zeros(n, dtype=np.int64)
+    nearest = np.full(n, -np.inf)
+    drawn = int(rng.integers(n)) if n else 0
+    for group in range(k if n else 0):
+        centre = units[drawn : drawn + 1].toarray().ravel()
+        cosines = units @ centre
+        cosines[drawn] = 1.0
+        labels[cosines > nearest] = group
+        nearest = np.maximum(nearest, cosines)
+        chances = np.maximum(1.0 - nearest, 0.0).cumsum()
+        if chances[-1] <= n * 1e-12:
+            break  # every row lies on one that was drawn
+        drawn = int(np.searchsorted(chances, rng.random() * chances[-1], side="right"))
+        drawn = min(drawn, n - 1)
+    return labels
 
 
 def blocks(n_rows: int, width: int, budget: int = BLOCK) -> Iterator[slice]:

@@ -27,13 +27,17 @@ from scipy.sparse import csr_array, vstack
 from segapsith.arrays import Matrix, Rows, State
 from segapsith.contracts import Similarity
 from segapsith.hookspecs import hookimpl
+from segapsith_plugins._co_similarity import (
+    TIE,
+    congruence,
+    entries,
+    max_bilinear,
+    prune_lowest,
+)
 from segapsith_plugins._sparse_rows import (
-    PANEL,
     Floats,
     Precision,
-    dense_if_full,
     dense_product,
-    each_part,
     float_type,
     inverse,
     non_negative,
@@ -48,41 +52,11 @@ from segapsith_plugins._sparse_rows import (
 
 __all__ = ["ChiSim", "ChiSimOriginal", "psd_projection", "streamed_quantile"]
 
-_TIE = {"double": 1e-12, "single": 1e-6}
-"""Entries this far below the threshold are equal to it but for rounding, and survive."""
-
-_SPREAD_BYTES = 1 << 26
-"""What rows times a matrix may take, at a time."""
-
 _BLOCK_BYTES = 1 << 28
 """What one block of a word matrix that is not kept may take."""
 
 
 # --- products ---------------------------------------------------------------------------
-
-
-def _congruence(rows: Rows, middle: Floats | None) -> Floats:
-    """rows · middle · rowsᵀ, dense; None stands for the identity. Half is computed, half mirrored."""
-    if middle is None:
-        return dense_product(rows, rows, rows.dtype.type)
-    n, width = rows.shape
-    result = np.empty((n, n), rows.dtype)
-    factor = dense_if_full(rows)
-    for chunk in slices(n, max(PANEL, _SPREAD_BYTES // (max(width, 1) * rows.dtype.itemsize))):
-        spread = times(rows[chunk], middle)
-
-        def panel(part: slice, first: int = chunk.start, spread: Floats = spread) -> None:
-            here = slice(first + part.start, first + part.stop)
-            turned = np.ascontiguousarray(spread[part].T)
-            result[here.start :, here] = factor[here.start :] @ turned
-
-        step = PANEL if factor is rows else 512
-        each_part(panel, list(slices(len(spread), step)), rows.nnz * len(spread))
-    for part in slices(n, 512):
-        square = result[part, part]
-        square[:] = np.tril(square) + np.tril(square, -1).T
-        result[part, part.stop :] = result[part.stop :, part].T
-    return result
 
 
 def _bilinear(left: Rows, middle: Floats | None, right: Rows) -> Floats:
@@ -106,27 +80,11 @@ def _self_products(rows: Rows, middle: Floats | None) -> Floats:
     return diagonal
 
 
-def _max_bilinear(left: Rows, middle: Floats | None, right: Rows) -> Floats:
-    """max over l, n of left_il · middle_ln · right_jn: the product in which sums are maxima."""
-    result = np.zeros((left.shape[0], right.shape[0]), left.dtype)
-    filled = np.flatnonzero(np.diff(right.indptr))
-    for i in np.flatnonzero(np.diff(left.indptr)) if len(filled) else ():
-        words, weights = _entries(left, i)
-        if middle is None:
-            spread = np.zeros(left.shape[1], left.dtype)
-            spread[words] = weights
-        else:
-            spread = (middle[words] * weights[:, None]).max(axis=0)
-        reached = spread[right.indices] * right.data
-        result[i, filled] = np.maximum.reduceat(reached, right.indptr[filled])
-    return result
-
-
 def _max_self_products(rows: Rows, middle: Floats | None) -> Floats:
     """The diagonal of the same product of rows with themselves."""
     diagonal = np.zeros(rows.shape[0], rows.dtype)
     for i in np.flatnonzero(np.diff(rows.indptr)):
-        words, weights = _entries(rows, i)
+        words, weights = entries(rows, i)
         near = np.square(weights)
         if middle is not None:
             near = middle[np.ix_(words, words)] * np.outer(weights, weights)
@@ -134,24 +92,7 @@ def _max_self_products(rows: Rows, middle: Floats | None) -> Floats:
     return diagonal
 
 
-def _entries(rows: Rows, i: int | np.intp) -> tuple[NDArray[Any], Floats]:
-    """The columns and values of one row."""
-    here = slice(rows.indptr[i], rows.indptr[i + 1])
-    return rows.indices[here], rows.data[here]
-
-
 # --- pruning ----------------------------------------------------------------------------
-
-
-def _upper_triangle(matrix: Floats) -> Floats:
-    """The entries above the diagonal, row by row, without an index for each."""
-    n = len(matrix)
-    values = np.empty(n * (n - 1) // 2, matrix.dtype)
-    start = 0
-    for i in range(n - 1):
-        values[start : start + n - 1 - i] = matrix[i, i + 1 :]
-        start += n - 1 - i
-    return values
 
 
 def streamed_quantile(
@@ -325,7 +266,7 @@ class _CoSimilarity:
         self._by_length = by_length
         self._reset_diagonal = reset_diagonal
         self._dtype = float_type(precision)
-        self._tie = _TIE[precision]
+        self._tie = TIE[precision]
         self._initial_rows = _initial("initial_rows", initial_rows, self._dtype)
         self._initial_words = _initial("initial_words", initial_words, self._dtype)
         self._forget()
@@ -517,8 +458,8 @@ class _CoSimilarity:
 
     def _congruence(self, rows: Rows, middle: Floats | None) -> Floats:
         if math.isinf(self.k):
-            return _max_bilinear(rows, self._support(middle), rows)
-        return _congruence(rows, middle)
+            return max_bilinear(rows, self._support(middle), rows)
+        return congruence(rows, middle)
 
     def _recomputed(self, by_word: Rows, documents: Floats | None) -> _Recomputed:
         """SC after a word step, without SC."""
@@ -553,18 +494,7 @@ class _CoSimilarity:
 
     def _prune(self, similar: Floats) -> float:
         """Sets what lies below the quantile to 0, in place; the diagonal stays."""
-        if self.prune == 0:
-            return 0.0
-        values = _upper_triangle(similar)
-        if self.prune_population == "nonzero":
-            values = values[values > 0]
-        if not len(values):
-            return 0.0
-        threshold = float(np.quantile(values, self.prune, overwrite_input=True))
-        diagonal = similar.diagonal().copy()
-        similar[similar < threshold - self._tie] = 0
-        np.fill_diagonal(similar, diagonal)
-        return threshold
+        return prune_lowest(similar, self.prune, self.prune_population, self._tie)
 
     def _support(self, middle: Floats | None) -> Floats | None:
         """SC itself for the printed form of k = inf, its support for the limit."""
@@ -588,14 +518,14 @@ class _CoSimilarity:
             self_a, self_b = diagonal[left], diagonal[right]
         elif math.isinf(self.k):
             words = self._support(self._words)
-            products = _max_bilinear(in_a, words, in_b)
+            products = max_bilinear(in_a, words, in_b)
             self_a, self_b = _max_self_products(in_a, words), _max_self_products(in_b, words)
-            np.maximum(products, _max_bilinear(out_a, None, out_b), out=products)
+            np.maximum(products, max_bilinear(out_a, None, out_b), out=products)
             np.maximum(self_a, _max_self_products(out_a, None), out=self_a)
             np.maximum(self_b, _max_self_products(out_b, None), out=self_b)
             return products, self_a, self_b
         elif twins:
-            products = _congruence(in_a, self._words)
+            products = congruence(in_a, self._words)
             self_a = self_b = products.diagonal().copy()
         else:
             products = _bilinear(in_a, self._words, in_b)

@@ -46,7 +46,7 @@ class WordSpace:
     """
 
     rows: Mapping[str, int]
-    vectors: Matrix
+    vectors: NDArray[Any]
 
     def numbers(self, words: Sequence[str]) -> Numbers:
         return np.fromiter((self.rows.get(word, -1) for word in words), np.int64, len(words))
@@ -59,50 +59,26 @@ def learn_space(
     min_documents: int = 3,
     max_share: float = 0.2,
 ) -> WordSpace:
-    """Latent semantic analysis of the content words of documents (Deerwester et al. 1990).
-
-    Rows x_dw = (1 + ln tf) ln(N / df), each of length 1; X = U S V'; a word is its row of
-    V S^(1/2), scaled to length 1. The rank is at most a quarter of the number of documents:
-    beyond that the axes of a small corpus are its single documents. Words in fewer than
-    `min_documents` documents, or in more than `max_share` of them, are left out. The largest
-    entry of every axis is positive, so that the same documents give the same space.
-    """
-    from scipy.sparse import csr_array
-    from scipy.sparse.linalg import svds
+    """The word space of the content words of documents (`segapsith.word_space`)."""
+    from segapsith.word_space import learn_points
 
     numbers: dict[str, int] = {}
     columns: list[int] = []
-    ends = [0]
+    ends: list[int] = []
     for annotation in annotations:
         for i in np.flatnonzero(annotation.content).tolist():
             columns.append(numbers.setdefault(annotation.lemmas[i], len(numbers)))
         ends.append(len(columns))
-    n_documents = len(ends) - 1
-    rows = csr_array(
-        (np.ones(len(columns)), np.array(columns, np.int64), np.array(ends, np.int64)),
-        shape=(n_documents, len(numbers)),
+    points = learn_points(
+        np.array(columns, np.int32),
+        np.array(ends, np.int64),
+        rank=rank,
+        min_documents=min_documents,
+        max_share=max_share,
     )
-    rows.sum_duplicates()
-    spread = np.bincount(rows.indices, minlength=len(numbers))
-    known = np.flatnonzero((spread >= min_documents) & (spread <= max_share * n_documents))
-    rank = min(rank, n_documents // 4, len(known) - 1)
-    if rank < 1:  # too little to learn from
-        return WordSpace({}, np.zeros((0, 1)))
-    rows = rows[:, known]
-    rows.data = 1 + np.log(rows.data)
-    rows = csr_array(rows.multiply(np.log(n_documents / spread[known])[None, :]))
-    lengths = np.sqrt(rows.multiply(rows).sum(axis=1))
-    rows = csr_array(rows.multiply(1 / np.maximum(lengths, 1e-12)[:, None]))
-    start = np.random.default_rng(0).standard_normal(min(rows.shape))
-    _, sizes, axes = svds(rows, k=rank, v0=start)
-    order = np.argsort(-sizes, kind="stable")
-    axes = axes[order]
-    largest = np.abs(axes).argmax(axis=1)
-    signs = np.sign(axes[np.arange(rank), largest])
-    points = (axes * (signs * np.sqrt(np.maximum(sizes[order], 0)))[:, None]).T
-    vectors = points / np.maximum(np.linalg.norm(points, axis=1), 1e-12)[:, None]
     words = list(numbers)
-    return WordSpace({words[i]: row for row, i in enumerate(known.tolist())}, vectors)
+    rows = {words[i]: row for row, i in enumerate(points.words.tolist())}
+    return WordSpace(rows, points.vectors)
 
 
 # --- from tokens to sentences ------------------------------------------------------------
@@ -414,6 +390,8 @@ class Cohesion:
     still about one thing, and its cohesion only says how often it repeats itself.
     """
 
+    uses = frozenset({"vectors"})
+
     def __init__(
         self,
         *,
@@ -539,11 +517,11 @@ def _points(
     chosen, rows = chosen[known], rows[known]
     ends = np.searchsorted(chosen, np.append(sentences.first, len(annotation.lemmas)))
     masses = np.diff(ends).astype(float)
-    vectors = np.asarray(space.vectors, float)
-    points = np.zeros((n, vectors.shape[1]))
+    points = np.zeros((n, space.vectors.shape[1]))
     held = np.flatnonzero(masses)
     if len(held):
-        points[held] = np.add.reduceat(vectors[rows], ends[:-1][held], axis=0)
+        vectors = np.asarray(space.vectors[rows], float)
+        points[held] = np.add.reduceat(vectors, ends[:-1][held], axis=0)
         points -= masses[:, None] * (points.sum(axis=0) / masses.sum())
     return points, masses
 

@@ -19,6 +19,8 @@ WRAPPED = 200
 class Whole:
     """The whole document is one unit."""
 
+    uses: frozenset[str] = frozenset()
+
     def segment(self, annotation: Annotation, network: Network) -> Iterator[Unit]:
         if len(annotation.lemmas):
             yield Unit(0, len(annotation.document.text), 0, len(annotation.lemmas))
@@ -31,6 +33,8 @@ class Paragraphs:
     The title goes with the first paragraph. A paragraph with fewer content words than `min_words`
     goes with the one before it; the first, with the one after it.
     """
+
+    uses: frozenset[str] = frozenset()
 
     def __init__(self, *, min_words: int = 20) -> None:
         if min_words < 1:

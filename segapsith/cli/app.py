@@ -17,13 +17,19 @@ from segapsith.cli import (
     clustering,
     comparing,
     configuring,
+    explaining,
     feeding,
     ingesting,
     keeping,
+    logs,
+    networking,
+    nights,
+    reproducing,
     showing,
+    tuning,
 )
 from segapsith.cli.output import say
-from segapsith.errors import SegapsithError
+from segapsith.errors import ConfigurationError, SegapsithError
 
 __all__ = ["app", "run"]
 
@@ -37,8 +43,21 @@ app = typer.Typer(
 )
 
 for _room in (
-    ingesting, feeding, browsing, checking, comparing, clustering, keeping, configuring, showing,
-):  # fmt: skip
+    browsing,
+    checking,
+    clustering,
+    comparing,
+    configuring,
+    explaining,
+    feeding,
+    ingesting,
+    keeping,
+    networking,
+    nights,
+    reproducing,
+    showing,
+    tuning,
+):
     _room.add_to(app)
 
 GLOBAL_WITH_VALUE = ("--store", "--config", "--wait")
@@ -59,9 +78,15 @@ def _program(
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Say the version."),
     ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show where an error came from.")] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show where an error came from, and every step.")
+    ] = False,
+    log_json: Annotated[bool, typer.Option("--log-json", help="Messages as JSON lines.")] = False,
+    log_file: Annotated[
+        str, typer.Option("--log-file", metavar="FILE", help="Add messages to this file as well.")
+    ] = "",
 ) -> None:
-    """Options that stand before the command."""
+    """Options of every command; those about messages may stand anywhere (see logs.py)."""
 
 
 class _Stopped(BaseException):
@@ -77,12 +102,16 @@ def _stop(number: int, _frame: FrameType | None) -> None:
 
 def run(arguments: list[str] | None = None) -> int:
     """Runs one command; gives its exit code. Never a traceback, unless `--debug`."""
-    given = _globals_last(list(sys.argv[1:] if arguments is None else arguments))
-    debug = "--debug" in given
+    wished, about = logs.taken_out(list(sys.argv[1:] if arguments is None else arguments))
+    given, debug = _globals_last(wished), "--debug" in about
     os.umask(os.umask(0o022) | 0o022)
     before = {number: signal.signal(number, _stop) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
-        return _run(given, debug)
+        with logs.logging_as_wished(about, given):
+            return _run(given, debug)
+    except ConfigurationError as error:
+        _explain(error, debug)
+        return error.exit_code
     except _Stopped as stopped:
         say("stopped at a batch boundary; the same command goes on from there")
         return 128 + stopped.number

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from segapsith.cli import wiring
+from segapsith.cli import curating, wiring
 from segapsith.cli.options import CommandJson, CommandQuiet, Config, MinUnits, StorePath
-from segapsith.cli.output import plain, show_json, table, write
+from segapsith.cli.output import plain, say, show_json, table, write
 from segapsith.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,11 +24,17 @@ if TYPE_CHECKING:
 __all__ = ["add_to"]
 
 FORMATS = ("csv", "jsonl", "parquet", "graphml")
-SUBJECTS = ("documents", "units", "domains", "assignments")
+SUBJECTS = ("documents", "units", "domains", "assignments", "network")
 
 
 def add_to(app: typer.Typer) -> None:
-    app.command("domains")(domains)
+    group = typer.Typer(
+        help="Domains with their words; and what people do to them.", rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )  # fmt: skip
+    group.callback(invoke_without_command=True)(domains)
+    curating.add_to(group)
+    app.add_typer(group, name="domains")
     app.command("show")(show)
     app.command("search")(search)
     app.command("export")(export)
@@ -42,11 +48,16 @@ def _reader(store: str | None, config: str | None) -> Wire:
 
 
 def domains(
+    context: typer.Context,
     store: StorePath = None,
     min_units: MinUnits = None,
     top: Annotated[int, typer.Option("--top", min=1, help="Words to show of each.")] = 10,
     since: Annotated[
         str | None, typer.Option("--since", metavar="DATE", help="Only those that grew since.")
+    ] = None,
+    as_of: Annotated[
+        str | None,
+        typer.Option("--as-of", metavar="DATE|RUN", help="As they were then, or after that run."),
     ] = None,
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Show at most.")] = None,
     lang: Annotated[str | None, typer.Option("--lang", help="Only this language.")] = None,
@@ -54,13 +65,20 @@ def domains(
     as_json: CommandJson = False,
     quiet: CommandQuiet = False,
 ) -> None:
-    """Domains with their words, largest first.
+    """Domains with their words, largest first; and what people do to them.
 
     Example: segapsith domains --min-units 15 --store wire.db
     """
-    found = _reader(store, config).domains(
-        min_units=min_units or 1, top=top, since=since, limit=limit, lang=lang
+    if context.invoked_subcommand is not None:
+        return
+    wire = _reader(store, config)
+    found = wire.domains(
+        min_units=min_units or 1, top=top, since=since, limit=limit, lang=lang, as_of=as_of
     )
+    if as_of is not None and not quiet:
+        gone = wire.forgotten_since(as_of)
+        if gone:
+            say(f"segapsith: {gone} documents were forgotten since; they cannot be shown")
     if as_json:
         show_json(found)
     elif not quiet:
@@ -72,12 +90,19 @@ def domains(
                     d["documents"],
                     (d["first"] or "")[:10],
                     (d["last"] or "")[:10],
+                    _state(d),
                     ", ".join(f"{w['word']} {w['weight']:.2f}" for w in d["words"]),
                 )
                 for d in found
             ),
-            ("id", "units", "documents", "first", "last", "words"),
+            ("id", "units", "documents", "first", "last", "state", "words"),
         )
+
+
+def _state(domain: dict[str, Any]) -> str:
+    """Where it is going, and what was done to it."""
+    marks = [str(domain["trend"]["state"])] if domain["status"] == "open" else [domain["status"]]
+    return " ".join([*marks, *(["locked"] if domain["locked"] else [])])
 
 
 def show(
@@ -88,10 +113,12 @@ def show(
     as_json: CommandJson = False,
     quiet: CommandQuiet = False,
 ) -> None:
-    """One domain: words, documents, days, nearest domains, history.
+    """One domain: words, days, bursts, typical sentences, nearest domains, history.
 
     Example: segapsith show 17 --store wire.db
     """
+    from segapsith.trends import sparkline
+
     found = _reader(store, config).show(number, top=top)
     if as_json:
         show_json(found)
@@ -106,13 +133,28 @@ def show(
         ((w["word"], w["weight"], w["occurrences"]) for w in found["words"]),
         ("word", "weight", "units"),
     )
-    most = max(found["days"].values(), default=1)
-    for day, count in found["days"].items():
-        write(f"{day}  {'█' * max(1, round(30 * count / most))} {count}")
+    if found["days"]:
+        first, last = min(found["days"]), max(found["days"])
+        write(f"days: {first} {sparkline(found['days'])} {last}  ({_state(found)})")
+    for burst in found["bursts"]:
+        write(f"burst: {burst['day']}  {burst['units']} units, {burst['expected']:.1f} expected")
+    for sentence in found["sentences"]:
+        write(f"{sentence['document']}: {sentence['text']}")
     for near in found["near"]:
         write(f"near: {near['id']} “{near['label']}” {near['similarity']:.2f}")
     for event in found["history"]:
-        write(f"{event['at']}  {event['kind']} (run {event['run']})")
+        undone = ", undone since" if event.get("undone") else ""
+        write(f"{event['at']}  {event['kind']}{_relatives(event)} (run {event['run']}{undone})")
+
+
+def _relatives(event: dict[str, Any]) -> str:
+    """The other domains of a lineage event."""
+    said = ""
+    for name, word in (("source", "from"), ("into", "into")):
+        if name in event:
+            numbers = event[name] if isinstance(event[name], list) else [event[name]]
+            said += f" {word} {', '.join(map(str, numbers))}"
+    return said
 
 
 def search(
@@ -157,7 +199,7 @@ def export(
     config: Config = None,
     quiet: CommandQuiet = False,
 ) -> None:
-    """Write documents, units, domains or assignments for other programs.
+    """Write documents, units, domains, assignments or the network for other programs.
 
     Example: segapsith export --what assignments --to csv --output a.csv --store wire.db
     """
@@ -192,8 +234,10 @@ def _by_plugin(wire: Wire, name: str, what: str) -> bytes:
 
 
 def _rows(store: Store, what: str) -> Iterator[dict[str, Any]]:
-    from segapsith_store import browse
+    from segapsith_store import browse, networks
 
+    if what == "network":
+        return networks.links(store)
     if what == "documents":
         return browse.documents(store)
     if what == "units":

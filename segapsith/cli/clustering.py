@@ -20,7 +20,7 @@ from segapsith.cli.options import (
     Wait,
 )
 from segapsith.cli.output import Progress, say, show_json, write
-from segapsith.errors import MissingInputError
+from segapsith.errors import MissingInputError, UsageError
 
 if TYPE_CHECKING:
     from segapsith.api import Wire
@@ -57,6 +57,15 @@ def cluster(
     sample: Annotated[
         int | None, typer.Option("--sample", min=1, help="Cluster so many units drawn at random.")
     ] = None,
+    views: Annotated[
+        str | None,
+        typer.Option(
+            "--views",
+            metavar="NAME,…",
+            help="Sides to see the units from: words, names, source, subjects, keywords;"
+            " for mvsim and mvkm.",
+        ),
+    ] = None,
     lang: Annotated[str | None, typer.Option("--lang", help="Only this language.")] = None,
     seed: Annotated[int, typer.Option("--seed", help="Of what is random.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Start although memory is short.")] = False,
@@ -78,7 +87,14 @@ def cluster(
     Says first how much memory and time it will take, and refuses what does not fit.
 
     Example: segapsith cluster --similarity gvsm-cov --clusterer ahc -k 30 --store wire.db
+
+    Example: segapsith cluster --similarity mvsim --views words,names,source --clusterer ahc -k 30
     """
+    from segapsith.views import chosen as chosen_views
+
+    sides = None if views is None else chosen_views(views)
+    if sides is not None and matrix is not None:
+        raise UsageError("--views are made from the store; cut a matrix with --set views=N")
     chosen = wiring.settings(store=store, config=config, wait=wait, sets=sets)
     if matrix is None:
         must_exist(str(chosen["store"]))
@@ -109,7 +125,8 @@ def cluster(
             else:
                 result = wire.cluster(
                     clusterer=clusterer, similarity=similarity, settings=chosen.plugins, k=k,
-                    weights=weights, sample=sample, seed=seed, lang=lang, force=force, told=told,
+                    weights=weights, sample=sample, seed=seed, lang=lang, force=force,
+                    views=sides, told=told,
                 )  # fmt: skip
         finally:
             progress.end()

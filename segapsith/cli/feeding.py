@@ -9,14 +9,15 @@ from xml.sax.saxutils import quoteattr
 
 import typer
 
-from segapsith.cli import wiring
-from segapsith.cli.ingesting import WORST_FIRST, one_line
+from segapsith.cli import nights, wiring
+from segapsith.cli.ingesting import one_line
 from segapsith.cli.keeping import must_exist
 from segapsith.cli.options import (
     AllowHosts,
     CommandJson,
     CommandQuiet,
     Config,
+    Inbox,
     NoPlugins,
     OutputPath,
     StorePath,
@@ -24,7 +25,7 @@ from segapsith.cli.options import (
     Wait,
 )
 from segapsith.cli.output import Progress, say, show_json, table, write
-from segapsith.errors import FeedError, InputError, MissingInputError, UsageError
+from segapsith.errors import FeedError, InputError, MissingInputError, UsageError, worst
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -285,6 +286,16 @@ def update(
     everything: Annotated[
         bool, typer.Option("--all", help="Also those that are not due yet.")
     ] = False,
+    nightly: Annotated[
+        bool,
+        typer.Option(
+            "--nightly", help="The whole night: inbox, feeds, validation, report, backup."
+        ),
+    ] = False,
+    inbox: Inbox = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Any alarm of the night gives exit code 76.")
+    ] = False,
     store: StorePath = None,
     lang: Annotated[
         str | None, typer.Option("--lang", metavar="en|fr|auto", help="Language of the documents.")
@@ -309,8 +320,13 @@ def update(
     A feed that fails does not stop the others; the exit code is then 69. Servers are asked only
     for what is new, and as often as they wish.
 
-    Example: segapsith update --quiet --store wire.db
+    With --nightly also the inbox, a validation, a dated report and a checked backup, old ones
+    let go; a step that fails does not stop the others, and the worst one gives the exit code.
+
+    Example: segapsith update --nightly --quiet --store wire.db
     """
+    if not nightly and (inbox is not None or strict):
+        raise UsageError("--inbox and --strict are for the night: add --nightly")
     chosen = wiring.settings(
         store=store,
         config=config,
@@ -318,7 +334,14 @@ def update(
         lang=lang,
         full_text=full_text,
         allow_hosts=wiring.joined(allow_host),
+        inbox=inbox,
     )
+    if nightly:
+        code = nights.nightly(
+            chosen, everything=everything, name=batch, strict=strict,
+            strict_plugins=strict_plugins, no_plugins=no_plugins, as_json=as_json, quiet=quiet,
+        )  # fmt: skip
+        raise typer.Exit(code)
     must_exist(str(chosen["store"]))
     with wiring.wire(chosen, strict=strict_plugins, only_own=no_plugins) as wire:
         from segapsith import courier
@@ -346,7 +369,7 @@ def update(
         named = f"run {summary.run}" if summary.run else "nothing new"
         write(f"{named}: {_feeds(len(reports), len(failures))}, {one_line(summary)}")
     codes = {failure.exit_code for failure in failures}
-    raise typer.Exit(next((code for code in WORST_FIRST if code in codes), max(codes, default=0)))
+    raise typer.Exit(worst(codes))
 
 
 def _feeds(n_feeds: int, n_failed: int) -> str:

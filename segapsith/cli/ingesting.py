@@ -21,16 +21,14 @@ from segapsith.cli.options import (
     Wait,
 )
 from segapsith.cli.output import Progress, say, show_json, write
-from segapsith.errors import InputError, UsageError
+from segapsith.errors import InputError, UsageError, worst
 
 if TYPE_CHECKING:
     from segapsith.api import Wire
     from segapsith.engine import RunSummary
     from segapsith.inputs import Inputs
 
-__all__ = ["add_to", "one_line"]
-
-WORST_FIRST = (73, 74, 77, 70, 65, 66, 69, 76)
+__all__ = ["add_to", "named_inputs", "one_line"]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -112,7 +110,7 @@ def ingest(
         allow_hosts=wiring.joined(allow_host),
     )  # fmt: skip
     with wiring.wire(chosen, strict=strict_plugins, only_own=no_plugins) as wire:
-        inputs = _inputs(wire, sources, format, bag, dry_run)
+        inputs = named_inputs(wire, sources, format, bag, dry_run)
         progress = Progress(not (quiet or as_json))
         refused = _Rejects(inputs, rejects)
 
@@ -144,7 +142,10 @@ def one_line(summary: RunSummary) -> str:
     )
 
 
-def _inputs(wire: Wire, names: list[str], format: str | None, bag: bool, dry_run: bool) -> Inputs:
+def named_inputs(
+    wire: Wire, names: list[str], format: str | None, bag: bool = False, dry_run: bool = False
+) -> Inputs:
+    """What was named, with the sources that can read it."""
     from segapsith.inputs import Inputs
 
     kinds = wire.catalogue.names("source") if format is None else [format]
@@ -195,4 +196,4 @@ def _exit_code(inputs: Inputs, summary: RunSummary, strict: bool) -> int:
     if strict and summary.rejected:
         say(f"segapsith: {summary.rejected} items were refused (--strict)")
         codes.add(InputError.exit_code)
-    return next((code for code in WORST_FIRST if code in codes), max(codes, default=0))
+    return worst(codes)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from segapsith.cli import wiring
 from segapsith.cli.options import CommandJson, CommandQuiet, Config, StorePath, Wait
 from segapsith.cli.output import say, show_json, table, write
+
+if TYPE_CHECKING:
+    from segapsith.api import Wire
+    from segapsith_store import Store
 
 __all__ = ["add_to", "must_exist"]
 
@@ -30,28 +34,58 @@ def add_to(app: typer.Typer) -> None:
 
 def status(
     store: StorePath = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Also sizes, feeds and nights, which are no knowledge.")
+    ] = False,
     config: Config = None,
     as_json: CommandJson = False,
     quiet: CommandQuiet = False,
 ) -> None:
-    """Counts, the digest, the last run.
+    """Counts, the digest, the last runs, versions, when the next feed is asked.
 
     Example: segapsith status --json --store wire.db
     """
     from segapsith.api import Wire
 
     chosen = wiring.settings(store=store, config=config)
-    found = Wire(str(chosen["store"]), chosen).status()
+    wire = Wire(str(chosen["store"]), chosen)
+    found = {**wire.status(), **_condition(wire, full)}
     if as_json:
         show_json(found)
     elif not quiet:
-        last = found.pop("last_run")
-        found["languages"] = ", ".join(f"{k} {v}" for k, v in found["languages"].items())
+        history, _ = found.pop("history"), found.pop("last_run")
         for name, value in found.items():
-            write(f"{name:16} {value}")
-        if last:
+            told = _pairs(value) if isinstance(value, dict) else value
+            write(f"{name:16} {'' if told is None else told}")
+        for last in history:
             when = last["finished_at"] or last["started_at"]
-            write(f"{'last run':16} {last['id']} {last['command']} {last['status']} {when}")
+            write(f"{'run':16} {last['id']} {last['command']} {last['status']} {when}")
+
+
+def _pairs(values: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in values.items())
+
+
+def _condition(wire: Wire, full: bool) -> dict[str, Any]:
+    """What may differ between equal stores: versions, clocks and the run log; all of it if asked."""
+    from segapsith.doctor import versions
+    from segapsith_store import condition, nights, subscriptions
+
+    def asked(store: Store) -> dict[str, Any]:
+        feeds = condition.checks(store, subscriptions.moment())
+        found = {
+            "versions": versions(),
+            "next_check_at": feeds.pop("next_check_at"),
+            "history": condition.history(store),
+        }
+        if full:
+            last = next(iter(nights.listed(store, 1)), None)
+            found |= {"sizes": condition.sizes(store), "feeds": feeds}
+            found["last_night"] = None if last is None else last.line
+        return found
+
+    answer: dict[str, Any] = wire.read(asked)
+    return answer
 
 
 def verify(
@@ -165,7 +199,8 @@ def undo(
     elif not quiet:
         write(
             f"run {result['run']} undone: {result['documents']} documents gone,"
-            f" {result['restored']} brought back to what they were"
+            f" {result['restored']} brought back to what they were,"
+            f" {result['moved']} units moved back"
         )
 
 

@@ -12,6 +12,7 @@ __all__ = [
     "CommandJson",
     "CommandQuiet",
     "Config",
+    "Inbox",
     "MinUnits",
     "NoPlugins",
     "Sets",
@@ -61,6 +62,10 @@ AllowHosts = Annotated[
         metavar="HOST:PORT",
         help="May be read although it is not a public address (repeatable).",
     ),
+]
+Inbox = Annotated[
+    str | None,
+    typer.Option("--inbox", metavar="DIR", help="Ingest what is new in it, in the order of names."),
 ]
 OutputPath = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file.")

@@ -7,6 +7,7 @@ can move the cursor, ring the bell or turn the line around.
 from __future__ import annotations
 
 import json
+import logging
 import re
 import shutil
 import sys
@@ -35,8 +36,19 @@ def write(text: str) -> None:
     sys.stdout.write(plain(text) + "\n")
 
 
+listener: tuple[logging.Logger, bool] | None = None
+"""Who else hears the talk, and whether it is still written to standard error besides."""
+
+
 def say(text: str) -> None:
     """A line of talk."""
+    if listener is not None:
+        logger, besides = listener
+        told = text.removeprefix("segapsith: ")
+        level = logging.INFO if told == text else logging.ERROR
+        logger.log(logging.WARNING if told.startswith("warning") else level, "%s", told)
+        if not besides:
+            return
     sys.stderr.write(plain(text).replace("\r", " ") + "\n")
 
 

@@ -3,39 +3,53 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from segapsith.domains import DomainWords
+from segapsith.contributions import LABEL_WORDS
+from segapsith.domains import Bag, DomainWords
 from segapsith.errors import MissingInputError, UsageError
-from segapsith.knowledge import Frozen
+from segapsith.trends import Stream, bursts, trend
 from segapsith.validation import LearnedUnits
-from segapsith.weighting import SCALE, significance
-from segapsith_store import arrays
+from segapsith.views import Origin
+from segapsith.weighting import SCALE
+from segapsith_store import arrays, history
 from segapsith_store.digest import digest
 from segapsith_store.schema import SCHEMA
 from segapsith_store.store import Store
+from segapsith_store.words import Words
 
 __all__ = [
     "assignments",
     "documents",
     "domain",
     "domains",
+    "forgotten_since",
     "learned_units",
+    "origins",
     "runs",
     "search",
     "status",
+    "stream",
     "units",
     "weighed",
 ]
 
 STABLE = 15
 """Units from which a domain is called stable (algorithms §2.4)."""
+
+TYPICAL, TYPICAL_UNITS, TYPICAL_WORDS = 3, 200, 20
+"""Typical sentences shown of a domain, the units they are sought in, the words that speak for it."""
+
+_SENTENCE_END = re.compile(r"(?<=[.!?…»”\"])\s+(?=[A-ZÀ-Ý0-9«“\"])|\n\s*\n")
+_TOKEN = re.compile(r"[^\W\d_]+")
 
 _LEARNED = (
     "FROM units u JOIN versions v ON v.id = u.version JOIN documents d ON d.id = u.document"
@@ -73,60 +87,38 @@ def status(store: Store) -> dict[str, Any]:
         }
 
 
-class _Words:
-    """Domain sums to weighted words, with the words' names looked up once."""
+@dataclass(slots=True)
+class _Life:
+    """When a domain had how many units."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._names: dict[int, str] = {}
-        self._significance: NDArray[np.float64] | None = None
-        if store.facts().get("domain_weight") == "occurrence-significance":
-            self._significance = self._learned()
+    units: int = 0
+    documents: int = 0
+    first: str | None = None
+    last: str | None = None
+    days: dict[str, int] = field(default_factory=dict)
 
-    def _learned(self) -> NDArray[np.float64]:
-        record = self._store.frozen_arrays("frequencies")
-        if record is None:
-            return np.zeros(0)
-        frozen = Frozen.of(dict(record.arrays))
-        values = np.ones(len(frozen.occurrences))
-        for number, lang, _, _, _ in self._store.words():
-            if number < len(values):
-                tokens = frozen.totals.get(lang, (0, 0))[1]
-                values[number] = significance(tokens, frozen.occurrences[number : number + 1])[0]
-        return values
 
-    def name(self, number: int) -> str:
-        if not self._names:
-            self._names = {
-                number: word for number, word in self._store.rows("SELECT id, word FROM words")
-            }
-        return self._names[number]
-
-    def significance(self, numbers: NDArray[np.integer]) -> NDArray[np.float64] | None:
-        """How telling words are, where the store weighs by occurrence and significance."""
-        if self._significance is None:
-            return None
-        values = np.ones(len(numbers))
-        known = numbers < len(self._significance)
-        values[known] = self._significance[numbers[known]]
-        return values
-
-    def best(self, sums: DomainWords, top: int | None) -> list[dict[str, Any]]:
-        n_units = max(sums.n_units, 1)
-        signif = self.significance(sums.words)
-        if signif is None:
-            weights = sums.weights / (float(SCALE) * n_units)
-        else:
-            weights = np.minimum(sums.occurrences, n_units) * signif / n_units
-        order = np.lexsort((sums.words, -sums.occurrences, -weights))[:top]
-        return [
-            {
-                "word": self.name(int(sums.words[i])),
-                "weight": round(float(weights[i]), 6),
-                "occurrences": int(sums.occurrences[i]),
-            }
-            for i in order
-        ]
+def _lives(
+    store: Store, places: str = "assignments", parameters: Sequence[Any] = ()
+) -> tuple[dict[int, _Life], Stream]:
+    """Of each domain its documents, dates and days, in one question; and the stream by day."""
+    lives: dict[int, _Life] = {}
+    stream: dict[str, int] = {}
+    for number, day, n_units, n_documents, first, last in store.rows(
+        "SELECT a.domain, substr(v.date, 1, 10) AS day, count(*), count(DISTINCT u.document),"
+        f" min(v.date), max(v.date) FROM {places} a JOIN units u ON u.id = a.unit"
+        " JOIN versions v ON v.id = u.version GROUP BY a.domain, day ORDER BY a.domain, day",
+        parameters,
+    ):
+        life = lives.setdefault(number, _Life())
+        life.units += n_units
+        life.documents += n_documents
+        if day is not None:
+            life.first = first if life.first is None else life.first
+            life.last = last
+            life.days[day] = n_units
+            stream[day] = stream.get(day, 0) + n_units
+    return lives, Stream(stream)
 
 
 def domains(
@@ -137,38 +129,51 @@ def domains(
     since: str | None = None,
     limit: int | None = None,
     lang: str | None = None,
+    as_of: str | int | None = None,
 ) -> list[dict[str, Any]]:
-    """Domains with their best words, largest first, ties by id."""
-    chosen, parameters = ["units >= ?"], [max(1, min_units)]
-    values: list[Any] = []
-    if lang is not None:
-        chosen.append("lang = ?")
-        values.append(lang)
+    """Domains with their best words, largest first, ties by id; `as_of` a run or date if wanted."""
+    least = max(1, min_units)
+    if since is not None:
+        since = history.checked_date(since)
     with store.frozen():
-        names, spans = _Words(store), _spans(store)
+        names = Words(store)
+        then = None if as_of is None else history.moment(store, as_of)
+        lives, whole = _lives(store) if then is None else _lives(store, *then.places)
+        changed = {} if then is None else history.states(store, then)
+        rows = [
+            (lives[number], number, label, named, language, state, locked)
+            for number, label, named, language, state, locked in store.rows(
+                "SELECT id, label, named, lang, status, locked FROM domains ORDER BY id"
+            )
+            if number in lives
+            and lives[number].units >= least
+            and lang in (None, language)
+            and (since is None or (lives[number].last or "") >= since)
+        ]
+        rows.sort(key=lambda row: (-row[0].units, row[1]))
+        shown = rows[:limit]
+        past = None if then is None else history.sums(store, then, {row[1] for row in shown})
         found: list[dict[str, Any]] = []
-        for number, label, language, n_units in store.rows(
-            f"SELECT id, label, lang, units FROM domains WHERE {' AND '.join(chosen)}"
-            " ORDER BY units DESC, id",
-            [*parameters, *values],
-        ):
-            n_documents, first, last = spans.get(number, (0, None, None))
-            if since is not None and (last or "") < since:
-                continue
-            if limit is not None and len(found) == limit:
-                break
-            blob = store.row("SELECT words FROM domains WHERE id = ?", [number])
-            assert blob is not None
+        for life, number, label, named, language, state, locked in shown:
+            kept = past[number] if past is not None else _sums(store, number, life.units)
+            before = changed.get(number, {})
+            if then is not None:
+                best = names.best(kept, LABEL_WORDS)
+                named = before.get("named", named)
+                label = before.get("label", label) if named else ", ".join(w["word"] for w in best)
             found.append(
                 {
                     "id": number,
                     "label": label,
                     "lang": language,
-                    "units": n_units,
-                    "documents": n_documents,
-                    "first": first,
-                    "last": last,
-                    "words": names.best(arrays.domain_from(blob[0], n_units), top),
+                    "status": before.get("status", state),
+                    "locked": bool(before.get("locked", locked)),
+                    "units": life.units,
+                    "documents": life.documents,
+                    "first": life.first,
+                    "last": life.last,
+                    "trend": trend(life.days, whole),
+                    "words": names.best(kept, top),
                 }
             )
         return found
@@ -176,7 +181,7 @@ def domains(
 
 def weighed(store: Store, numbers: Sequence[int]) -> dict[int, list[dict[str, Any]]]:
     """All words of some domains with their weights, heaviest first."""
-    names = _Words(store)
+    names = Words(store)
     found = {}
     for number in numbers:
         row = store.row("SELECT words, units FROM domains WHERE id = ?", [number])
@@ -185,29 +190,31 @@ def weighed(store: Store, numbers: Sequence[int]) -> dict[int, list[dict[str, An
     return found
 
 
-def _spans(store: Store) -> dict[int, tuple[int, str | None, str | None]]:
-    """Of each domain: documents, first and last date."""
-    return {
-        number: (n_documents, first, last)
-        for number, n_documents, first, last in store.rows(
-            "SELECT a.domain, count(DISTINCT u.document), min(v.date), max(v.date)"
-            " FROM assignments a JOIN units u ON u.id = a.unit JOIN versions v ON v.id = u.version"
-            " GROUP BY a.domain"
-        )
-    }
+def _sums(store: Store, number: int, n_units: int) -> DomainWords:
+    blob = store.row("SELECT words FROM domains WHERE id = ?", [number])
+    assert blob is not None
+    return arrays.domain_from(blob[0], n_units)
+
+
+def forgotten_since(store: Store, as_of: str | int) -> int:
+    """Documents that were forgotten after a moment, and are missing when it is shown."""
+    return history.moment(store, as_of).forgotten
 
 
 def domain(store: Store, number: int, *, top: int | None = 40, near: int = 8) -> dict[str, Any]:
     """One domain: its words, units, documents, days, history and nearest domains."""
     with store.frozen():
-        names = _Words(store)
+        names = Words(store)
         found = store.row(
-            "SELECT label, lang, units, words, status FROM domains WHERE id = ?", [number]
+            "SELECT label, lang, units, words, status, locked FROM domains WHERE id = ?", [number]
         )
         if found is None or found[2] == 0:
-            raise MissingInputError(f"there is no domain {number}; `segapsith domains` lists them")
-        label, lang, n_units, blob, state = found
+            raise MissingInputError(
+                f"there is no domain {number}{_fate(store, number)}; `segapsith domains` lists them"
+            )
+        label, lang, n_units, blob, state, locked = found
         sums = arrays.domain_from(blob, n_units)
+        _, whole = _lives(store)
         members = list(
             store.rows(
                 "SELECT u.id, d.uid, v.date FROM assignments a JOIN units u ON u.id = a.unit"
@@ -225,6 +232,7 @@ def domain(store: Store, number: int, *, top: int | None = 40, near: int = 8) ->
             "label": label,
             "lang": lang,
             "status": state,
+            "locked": bool(locked),
             "units": n_units,
             "documents": len({uid for _, uid, _ in members}),
             "first": min(dates, default=None),
@@ -233,16 +241,73 @@ def domain(store: Store, number: int, *, top: int | None = 40, near: int = 8) ->
             "unit_ids": [unit for unit, _, _ in members],
             "document_ids": list(dict.fromkeys(uid for _, uid, _ in members)),
             "days": dict(sorted(days.items())),
+            "trend": trend(days, whole),
+            "bursts": bursts(days, whole),
+            "sentences": _typical(store, number, names.best(sums, TYPICAL_WORDS)),
             "history": [
-                {"run": run, "at": at, "kind": kind, **json.loads(detail)}
-                for run, at, kind, detail in store.rows(
-                    "SELECT e.run, r.started_at, e.kind, e.detail FROM events e"
+                {
+                    "run": run,
+                    "at": at,
+                    "kind": kind,
+                    **json.loads(detail),
+                    **({"undone": True} if state == "undone" else {}),
+                }
+                for run, at, kind, detail, state in store.rows(
+                    "SELECT e.run, r.started_at, e.kind, e.detail, r.status FROM events e"
                     " JOIN runs r ON r.id = e.run WHERE e.domain = ? ORDER BY e.id",
                     [number],
                 )
             ],
             "near": _near(store, number, lang, sums, near),
         }
+
+
+def _typical(store: Store, number: int, words: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Sentences of the domain that carry most of its weight, one a story.
+
+    A word of a sentence counts if it begins like one of the best words: the store keeps lemmas,
+    and texts have forms of them.
+    """
+    stems = [(_stem(w["word"]), float(w["weight"])) for w in words]
+    best: dict[str, tuple[float, int, str]] = {}
+    for unit, uid, text in store.rows(
+        "SELECT t.id, t.document, t.text FROM unit_texts t WHERE t.domain = ?"
+        " ORDER BY t.score DESC, t.id LIMIT ?",
+        [number, TYPICAL_UNITS],
+    ):
+        for sentence in _SENTENCE_END.split(text):
+            tokens = set(_TOKEN.findall(sentence.lower()))
+            if not 4 <= len(tokens) <= 60:
+                continue
+            carried = sum(w for s, w in stems if any(token.startswith(s) for token in tokens))
+            score = carried / len(tokens) ** 0.5
+            if score > best.get(uid, (0.0, 0, ""))[0]:
+                best[uid] = (score, unit, " ".join(sentence.split()))
+    ranked = sorted(((-score, unit, uid, text) for uid, (score, unit, text) in best.items()))
+    return [
+        {"text": text, "unit": unit, "document": uid} for _, unit, uid, text in ranked[:TYPICAL]
+    ]
+
+
+def _stem(word: str) -> str:
+    """What forms of a word begin with: all of a short one, a long one without its last letters."""
+    first = word.split(" ")[-1]
+    return first if len(first) < 5 else first[: max(4, len(first) - 2)]
+
+
+def _fate(store: Store, number: int) -> str:
+    """What became of a domain that has no units any more."""
+    found = store.row(
+        "SELECT e.kind, e.detail, e.run FROM events e JOIN runs r ON r.id = e.run"
+        " WHERE e.domain = ? AND e.kind IN ('merged', 'split') AND r.status <> 'undone'"
+        " ORDER BY e.id DESC LIMIT 1",
+        [number],
+    )
+    if found is None:
+        return ""
+    into = json.loads(found[1])["into"]
+    numbers = ", ".join(map(str, into if isinstance(into, list) else [into]))
+    return f" any more: it was {found[0]} into {numbers} by run {found[2]}"
 
 
 def _near(
@@ -370,7 +435,7 @@ def documents(store: Store) -> Iterator[dict[str, Any]]:
 
 def units(store: Store) -> Iterator[dict[str, Any]]:
     """Every unit that is learned from, with its words."""
-    names = _Words(store)
+    names = Words(store)
     for number, uid, start, end, cohesion, kept, found, blob in store.rows(
         'SELECT u.id, d.uid, u.start, u."end", u.cohesion, u.kept, a.domain, u.words FROM units u'
         " JOIN versions v ON v.id = u.version JOIN documents d ON d.id = u.document"
@@ -393,7 +458,7 @@ def units(store: Store) -> Iterator[dict[str, Any]]:
         }
 
 
-def learned_units(store: Store, lang: str | None = None) -> LearnedUnits:
+def learned_units(store: Store, lang: str | None = None, domain: int | None = None) -> LearnedUnits:
     """The units that are in a domain, as matrices of counts and weights."""
     ids, labels, bags = [], [], []
     question = (
@@ -403,6 +468,8 @@ def learned_units(store: Store, lang: str | None = None) -> LearnedUnits:
     parameters: list[Any] = []
     if lang is not None:
         question, parameters = f"{question} WHERE m.lang = ?", [lang]
+    elif domain is not None:
+        question, parameters = f"{question} WHERE a.domain = ?", [domain]
     for unit, found, blob in store.rows(f"{question} ORDER BY u.id", parameters):
         ids.append(unit)
         labels.append(found)
@@ -411,7 +478,7 @@ def learned_units(store: Store, lang: str | None = None) -> LearnedUnits:
     used, columns = np.unique(all_words, return_inverse=True)
     pointers = np.concatenate([[0], np.cumsum([len(b.words) for b in bags], dtype=np.int64)])
     shape = (len(bags), len(used))
-    names = _Words(store)
+    names = Words(store)
 
     def matrix(values: list[NDArray[np.int32]]) -> csr_array:
         data = np.concatenate(values or [np.zeros(0, dtype=np.int32)]).astype(np.float64)
@@ -425,5 +492,55 @@ def learned_units(store: Store, lang: str | None = None) -> LearnedUnits:
         matrix([b.counts for b in bags]),
         weights,
         [names.name(int(w)) for w in used],
-        names.significance(used),
+        names.telling(used),
+    )
+
+
+def origins(store: Store, lang: str | None = None) -> Iterator[Origin]:
+    """Where the units that are in a domain come from, the units of one text together."""
+    question = (
+        'SELECT u.id, u.version, u.start, u."end", v.lang, v.source, v.metadata, v.title, v.body'
+        " FROM assignments a JOIN units u ON u.id = a.unit JOIN versions v ON v.id = u.version"
+        " JOIN domains m ON m.id = a.domain"
+    )
+    parameters: list[Any] = []
+    if lang is not None:
+        question, parameters = f"{question} WHERE m.lang = ?", [lang]
+    found = store.rows(f"{question} ORDER BY u.version, u.id", parameters)
+    for unit, version, start, end, language, source, metadata, title, body in found:
+        text = f"{title}\n\n{body}" if title and body else title or body
+        yield Origin(unit, version, start, end, language, source, metadata, text)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredStream:
+    """Units in the order in which they were learned, each with its domain."""
+
+    bags: list[Bag]
+    domains: list[int]
+    n_units: int
+    """All that were learned, of which these are the last."""
+    significance: NDArray[np.float64] | None
+    """How telling each word is, if domains are weighted by that."""
+
+
+def stream(store: Store, lang: str | None = None, sample: int | None = None) -> StoredStream:
+    """The units that are learned from, or the last `sample` of them."""
+    chosen, values = ("", []) if lang is None else (" WHERE v.lang = ?", [lang])
+    question = (
+        "FROM assignments a JOIN units u ON u.id = a.unit JOIN versions v ON v.id = u.version"
+        f"{chosen}"
+    )
+    found = list(
+        store.rows(
+            f"SELECT u.words, a.domain {question} ORDER BY u.id DESC LIMIT ?",
+            [*values, -1 if sample is None else sample],
+        )
+    )
+    found.reverse()
+    return StoredStream(
+        [arrays.bag_from(blob) for blob, _ in found],
+        [domain for _, domain in found],
+        store.number(f"SELECT count(*) {question}", values),
+        Words(store).significance,
     )

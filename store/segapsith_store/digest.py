@@ -34,15 +34,19 @@ _PARTS = (
     (
         "domains",
         (
-            "SELECT id, lang, label, status, locked, units, words FROM domains WHERE units > 0"
-            " ORDER BY id"
+            "SELECT id, lang, CASE WHEN named THEN label ELSE '' END, status, locked, units, words"
+            " FROM domains WHERE units > 0 ORDER BY id"
         ),
     ),
     (
         "assignments",
         "SELECT unit, domain, score, runner_up, runner_up_score FROM assignments ORDER BY unit",
     ),
-    ("network", "SELECT pairs, counts FROM pair_runs ORDER BY id"),
+    ("languages", "SELECT lang, units, cohesion FROM languages WHERE units > 0 ORDER BY lang"),
+    (
+        "reference_corpora",
+        "SELECT lang, documents, words, arrays FROM reference_corpora ORDER BY run, lang",
+    ),
 )
 """What counts, in the order of ids: neither runs and batches, nor clocks, nor paths."""
 
@@ -54,4 +58,6 @@ def digest(store: Store) -> str:
         total.update(name.encode())
         for row in store.rows(question):
             total.update(repr(row).encode("utf-8", "surrogatepass"))
+    total.update(b"network")
+    total.update(store.pair_mark())
     return total.hexdigest()

@@ -43,6 +43,10 @@ def plain_errors(path: str) -> Iterator[None]:
         raise StorageError(
             f"{path} is damaged ({error}); take the last backup, or see `segapsith verify`"
         ) from error
+    except UnicodeDecodeError as error:  # SQLite quotes what it cannot make sense of
+        raise StorageError(
+            f"{path} is damaged ({error.reason} in its own text); take the last backup"
+        ) from error
     except MemoryError as error:
         raise StorageError(f"{path}: out of memory; the last batch was not stored") from error
     except OSError as error:

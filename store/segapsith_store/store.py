@@ -13,20 +13,24 @@ from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlite_utils import Database
 
 from segapsith.errors import SegapsithError, StorageError, StoreCreationError
+from segapsith.network import Pairs
 from segapsith.records import (
     Assignment,
     Batch,
     DocumentRecord,
     DomainRecord,
     EpochRecord,
+    Event,
+    ReferenceRecord,
     UnitRecord,
     VersionRecord,
 )
 from segapsith.terms import TermCounts
-from segapsith_store import arrays, subscriptions
+from segapsith_store import arrays, pair_runs, subscriptions
 from segapsith_store.schema import migrate
 from segapsith_store.sqlite import MEMORY, lock, open_reader, open_writer, plain_errors
 
@@ -46,6 +50,10 @@ _VERSION = (
 
 TERM_RUNS = 32
 """Changes of the counts of term candidates that are kept apart before they become one."""
+
+
+_MELT = "DELETE FROM epochs WHERE name = 'network'"
+"""After a change of the reference corpora the network is frozen anew when it is next needed."""
 
 
 def _now() -> str:
@@ -161,15 +169,34 @@ class Store:
             for lang, documents, words in self.rows("SELECT lang, documents, words FROM languages")
         }
 
-    def domains(self) -> Iterator[DomainRecord]:
-        """Every domain, those without units too, by id."""
+    def cohesion(self) -> dict[str, tuple[int, int]]:
+        """Of each language: units, and the sum of their cohesion in fixed point."""
+        return {
+            lang: (units, cohesion)
+            for lang, units, cohesion in self.rows("SELECT lang, units, cohesion FROM languages")
+        }
+
+    def domains(self, where: str = "1", parameters: Sequence[Any] = ()) -> Iterator[DomainRecord]:
+        """Domains by id; every one, those without units too, unless some are chosen."""
         for row in self.rows(
-            "SELECT id, lang, label, named, status, locked, top_words, words, units, run"
-            " FROM domains ORDER BY id"
+            "SELECT id, lang, label, named, status, locked, top_words, words, units, run, grown"
+            f" FROM domains WHERE {where} ORDER BY id",
+            parameters,
         ):
-            uid, lang, label, named, status, locked, top, words, n_units, run = row
+            uid, lang, label, named, status, locked, top, words, n_units, run, grown = row
             sums = arrays.domain_from(words, n_units)
-            yield DomainRecord(uid, lang, label, bool(named), status, bool(locked), top, sums, run)
+            yield DomainRecord(
+                uid, lang, label, bool(named), status, bool(locked), top, sums, run, grown
+            )
+
+    def events_of(self, run: int) -> list[Event]:
+        """What a run did to domains, in order."""
+        return [
+            Event(kind, domain, json.loads(detail))
+            for kind, domain, detail in self.rows(
+                "SELECT kind, domain, detail FROM events WHERE run = ? ORDER BY id", [run]
+            )
+        ]
 
     def frozen_arrays(self, name: str) -> EpochRecord | None:
         """What the clock froze last under this name."""
@@ -230,6 +257,46 @@ class Store:
         for lang, data in self.rows("SELECT lang, arrays FROM term_runs ORDER BY id"):
             runs.setdefault(lang, []).append(arrays.named_arrays_from(data))
         return {lang: TermCounts.restore(*found) for lang, found in runs.items()}
+
+    def pairs(self, source: int | None = None) -> Iterator[Pairs]:
+        """How often words met, in pieces by ascending key: in the stream and all reference
+        corpora, or in one source."""
+        with plain_errors(self.path):
+            chosen = pair_runs.sources(self._db.conn) if source is None else [source]
+            yield from pair_runs.pieces(self._db.conn, chosen)
+
+    def pair_mark(self) -> bytes:
+        """Equal for equal sums of pairs, however their runs are cut."""
+        with plain_errors(self.path):
+            chosen = pair_runs.sources(self._db.conn)
+        marks = ", ".join("?" * len(chosen))
+        found = self.rows(f"SELECT mark FROM pair_runs WHERE source IN ({marks})", chosen)
+        return pair_runs.total_mark(row[0] for row in found)
+
+    def references(self) -> list[ReferenceRecord]:
+        """The reference corpora of the network, by run and language."""
+        found = self.rows(
+            "SELECT run, lang, documents, words, arrays FROM reference_corpora ORDER BY run, lang"
+        )
+        references = []
+        for run, lang, documents, tokens, data in found:
+            named = arrays.named_arrays_from(data)
+            references.append(
+                ReferenceRecord(run, lang, documents, tokens, named["words"], named["occurrences"])
+            )
+        return references
+
+    def sequences(self, after: int) -> Iterator[tuple[int, int, str, NDArray[np.int32]]]:
+        """Document, ordinal, language and content words of the stories after an ordinal, which
+        have a text."""
+        for document, ordinal, lang, words in self.rows(
+            "SELECT d.id, d.ordinal, v.lang, v.words FROM documents d"
+            " JOIN versions v ON v.document = d.id AND v.number = d.version"
+            " WHERE d.duplicate_of IS NULL AND d.ordinal > ? AND (v.title <> '' OR v.body <> '')"
+            " ORDER BY d.ordinal, d.id",
+            [after],
+        ):
+            yield document, ordinal, lang, arrays.words_from(words)
 
     def duplicates_of(self, document: int) -> list[DocumentRecord]:
         return [
@@ -414,9 +481,12 @@ class Store:
         if batch.undone_run is not None:
             for table in ("sightings", "rejects", "document_changes"):
                 c.execute(f"DELETE FROM {table} WHERE run = ?", [batch.undone_run])
-            for table in ("clusterings", "comparisons"):
+            for table in ("clusterings", "comparisons", "reference_corpora"):
                 c.execute(f"DELETE FROM {table} WHERE run = ?", [batch.undone_run])
+            if c.execute("DELETE FROM pair_runs WHERE source = ?", [batch.undone_run]).rowcount:
+                c.execute(_MELT)
             c.execute("UPDATE runs SET status = 'undone' WHERE id = ?", [batch.undone_run])
+            c.execute("DELETE FROM past_assignments WHERE ended_by = ?", [batch.undone_run])
             subscriptions.ask_again(c, batch.undone_run)
         versions = [
             *batch.gone_versions,
@@ -449,8 +519,12 @@ class Store:
             "UPDATE words SET documents = ?, occurrences = ? WHERE id = ?", batch.frequencies
         )
         c.executemany(
-            "INSERT OR REPLACE INTO languages (lang, documents, words) VALUES (?, ?, ?)",
-            [(lang, *totals) for lang, totals in batch.languages.items()],
+            "INSERT OR REPLACE INTO languages (lang, documents, words, units, cohesion)"
+            " VALUES (?, ?, ?, ?, ?)",
+            [
+                (lang, *totals, *batch.cohesion.get(lang, (0, 0)))
+                for lang, totals in batch.languages.items()
+            ],
         )
         c.executemany(
             "INSERT OR IGNORE INTO document_changes VALUES (?, ?, ?, ?, ?)",
@@ -503,10 +577,6 @@ class Store:
             "",
             [(u.id, u.assignment, ()) for u in batch.units.values() if u.assignment],
         )
-        c.executemany(
-            "DELETE FROM past_assignments WHERE unit = ?",
-            [(u.id,) for u in batch.units.values() if u.assignment],
-        )
         self._write_assignments(
             c,
             "past_assignments",
@@ -527,6 +597,10 @@ class Store:
                 [epoch.name, epoch.epoch, epoch.ordinal, arrays.named_arrays(epoch.arrays)],
             )
         self._write_terms(c, batch)
+        if batch.pairs is not None and len(batch.pairs.keys):
+            pair_runs.add(c, batch.pairs)
+            if batch.gone_documents and batch.undone_run is None:
+                pair_runs.compact(c)  # what is forgotten stays in no run
         c.executemany(
             "INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)",
             [(name, _json(value)) for name, value in batch.facts.items()],
@@ -568,8 +642,9 @@ class Store:
         entries: Sequence[tuple[int, Assignment, tuple[int, ...]]],
     ) -> None:
         marks = ", ?" * (6 + extra.count(","))
+        kept = "IGNORE" if extra else "REPLACE"  # what was before a run is what it ended first
         c.executemany(
-            f"INSERT OR REPLACE INTO {table} (unit, domain, score, runner_up, runner_up_score,"
+            f"INSERT OR {kept} INTO {table} (unit, domain, score, runner_up, runner_up_score,"
             f" run{extra}) VALUES ({marks[2:]})",
             [
                 (unit, a.domain, a.score, a.runner_up, a.runner_up_score, a.run, *more)
@@ -581,18 +656,59 @@ class Store:
     def _write_domains(c: sqlite3.Connection, batch: Batch) -> None:
         c.executemany(
             "INSERT INTO domains (id, lang, label, named, status, locked, units, top_words, words,"
-            " run) VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO UPDATE SET"
+            " run, grown) VALUES (?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO UPDATE SET"
             " label = excluded.label, named = excluded.named, status = excluded.status,"
             " locked = excluded.locked, units = excluded.units, top_words = excluded.top_words,"
-            " words = excluded.words",
+            " words = excluded.words, grown = excluded.grown",
             [
                 (
                     d.id, d.lang, d.label, int(d.named), d.status, int(d.locked), d.sums.n_units,
-                    d.top_words, arrays.domain_bytes(d.sums), d.run,
+                    d.top_words, arrays.domain_bytes(d.sums), d.run, d.grown,
                 )
                 for d in batch.domains
             ],
         )  # fmt: skip
+
+    def add_reference_pairs(self, run: int, pairs: Pairs) -> None:
+        """Pairs of a reference corpus; they count when `save_reference` has named it."""
+        with self._transaction() as connection:
+            pair_runs.add(connection, pairs, run)
+
+    def save_reference(
+        self,
+        new_words: Sequence[tuple[int, str, str]],
+        references: Sequence[ReferenceRecord],
+        facts: Mapping[str, Any],
+    ) -> None:
+        """From now on a reference corpus counts for the network."""
+        with self._transaction() as connection:
+            connection.executemany(
+                "INSERT INTO words (id, lang, word, documents, occurrences) VALUES (?, ?, ?, 0, 0)",
+                new_words,
+            )
+            connection.executemany(
+                "INSERT INTO reference_corpora (run, lang, documents, words, arrays)"
+                " VALUES (?, ?, ?, ?, ?)",
+                [
+                    (r.run, r.lang, r.documents, r.tokens, arrays.named_arrays(
+                        {"words": r.words, "occurrences": r.occurrences}
+                    ))
+                    for r in references
+                ],
+            )  # fmt: skip
+            connection.executemany(
+                "INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)",
+                [(name, _json(value)) for name, value in facts.items()],
+            )
+            connection.execute(_MELT)
+
+    def drop_unnamed_pairs(self) -> None:
+        """Takes away what is left of builds that never ended."""
+        with self._transaction() as connection:
+            connection.execute(
+                "DELETE FROM pair_runs WHERE source <> 0"
+                " AND source NOT IN (SELECT run FROM reference_corpora)"
+            )
 
     def save_clustering(
         self, run: int, lang: str, units: Sequence[int], labels: Sequence[int]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.copies import signature
+from segapsith.errors import SegapsithError, StorageError
 from segapsith.identity import text_hash
 from segapsith.model import Document
+from segapsith.network import WINDOW, count_pairs, words_of
 from segapsith.terms import Candidates, TermCounts
-from segapsith.weighting import SCALE
-from segapsith_store import arrays
+from segapsith.weighting import SCALE, fixed_cohesion
+from segapsith_store import arrays, pair_runs, seal
 from segapsith_store.digest import digest
 from segapsith_store.store import Store
 
@@ -46,12 +48,29 @@ def verify(store: Store) -> Verdict:
     faults: list[str] = []
     n_faults = 0
     with store.frozen():
-        for check in (_file, _counters, _texts, _words, _units, _domains):
-            for fault in check(store, checked):
+        for check in (_file, _counters, _texts, _words, _pairs, _units, _domains):
+            for fault in _to_the_end(check, store, checked):
                 n_faults += 1
                 if len(faults) < SHOWN:
                     faults.append(fault)
-        return Verdict(faults, n_faults, digest(store), checked)
+        found = digest(store)
+        if seal.broken(store, found):
+            n_faults += 1
+            faults.append("seal: something was changed since the last run, and by no run")
+        return Verdict(faults, n_faults, found, checked)
+
+
+def _to_the_end(
+    check: Callable[[Store, dict[str, int]], Iterator[str]], store: Store, checked: dict[str, int]
+) -> Iterator[str]:
+    """The faults that a check finds; what it stumbles over in a damaged store is one of them."""
+    try:
+        yield from check(store, checked)
+    except SegapsithError:
+        raise
+    except Exception as error:
+        what = check.__name__.lstrip("_")
+        yield f"{what}: cannot be checked to the end ({type(error).__name__}: {error})"
 
 
 def _file(store: Store, checked: dict[str, int]) -> Iterator[str]:
@@ -153,20 +172,66 @@ def _words(store: Store, checked: dict[str, int]) -> Iterator[str]:
         yield f"languages: {kept} should be {dict(totals)}"
 
 
+def _pairs(store: Store, checked: dict[str, int]) -> Iterator[str]:
+    """How often words met, against the present texts of the stories.
+
+    Sums are compared by their marks, which add up, so that this needs no memory to speak of.
+    """
+    facts = store.facts()
+    size = store.number("SELECT max(id) FROM words") + 1
+    sums: dict[int, list[bytes]] = defaultdict(list)
+    last = (0, -1)
+    n_pairs = 0
+    for number, source, run, n, mark, keys, counts in store.rows(
+        "SELECT id, source, run, size, mark, pairs, counts FROM pair_runs ORDER BY run, id"
+    ):
+        try:
+            block = pair_runs.block_from(n, keys, counts)
+        except StorageError as error:
+            yield f"pairs {number}: {error}"
+            continue
+        n_pairs += n
+        before = last[1] if last[0] == run else -1
+        if n == 0 or (np.diff(block.keys, prepend=before) <= 0).any():
+            yield f"pairs {number}: they are not ascending"
+        elif int(words_of(block.keys)[1].max()) >= size:
+            yield f"pairs {number}: one has a word that does not exist"
+        if pair_runs.mark(block) != mark:
+            yield f"pairs {number}: their mark is not that of their counts"
+        sums[source].append(pair_runs.mark(block))
+        last = (run, int(block.keys[-1]) if n else before)
+    checked["pairs"] = n_pairs
+    wanted = []
+    window = int(facts.get("pair_window", WINDOW))
+    for _, _, _, words in store.sequences(0):
+        wanted.append(pair_runs.mark(count_pairs(words, window)))
+    if pair_runs.total_mark(sums[pair_runs.STREAM]) != pair_runs.total_mark(wanted):
+        yield "pairs: how often words met is not what the texts say"
+    for reference in store.references():
+        if reference.tokens != int(reference.occurrences.sum()):
+            yield f"reference corpus {reference.run}: its words do not add up in {reference.lang!r}"
+        if len(reference.words) and int(reference.words.max()) >= size:
+            yield f"reference corpus {reference.run}: it has a word that does not exist"
+
+
 def _units(store: Store, checked: dict[str, int]) -> Iterator[str]:
     """Units against the words of their texts; who has a domain and who must not."""
     n_units = 0
     sequences: dict[int, NDArray[np.int32]] = {}
+    found: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for row in store.rows(
         'SELECT u.id, u.version, u.start, u."end", u.first_word, u.n_words, u.cohesion, u.kept,'
         " u.words, a.score, a.runner_up_score, d.duplicate_of IS NULL AND v.number = d.version,"
-        " length(v.title), length(v.body), v.words"
+        " length(v.title), length(v.body), v.lang, v.words"
         " FROM units u JOIN versions v ON v.id = u.version JOIN documents d ON d.id = u.document"
         " LEFT JOIN assignments a ON a.unit = u.id ORDER BY u.version, u.id"
     ):
         (number, version, start, end, first, n_words, cohesion, kept, blob) = row[:9]
-        (score, second, learned, title, body, words) = row[9:]
+        (score, second, learned, title, body, lang, words) = row[9:]
         n_units += 1
+        if learned and (title or body):
+            found[lang][0] += 1
+            found[lang][1] += fixed_cohesion(cohesion)
         if version not in sequences:
             sequences = {version: arrays.words_from(words)}
         yield from _unit_faults(number, blob, sequences[version][first : first + n_words], n_words)
@@ -179,6 +244,9 @@ def _units(store: Store, checked: dict[str, int]) -> Iterator[str]:
             if value is not None and not math.isfinite(value):
                 yield f"unit {number}: {value} is not a number"
     checked["units"] = n_units
+    kept_sums = {lang: list(sums) for lang, sums in store.cohesion().items() if any(sums)}
+    if kept_sums != {lang: sums for lang, sums in found.items() if any(sums)}:
+        yield f"languages: units and cohesion {kept_sums} should be {dict(found)}"
 
 
 def _unit_faults(number: int, blob: bytes, words: NDArray[np.int32], n_words: int) -> Iterator[str]:
@@ -207,6 +275,8 @@ def _domains(store: Store, checked: dict[str, int]) -> Iterator[str]:
         members = bags.pop(row.id, [])
         if row.sums.n_units != len(members):
             yield f"domain {row.id}: {row.sums.n_units} units should be {len(members)}"
+        if row.status not in ("open", "retired") and members:
+            yield f"domain {row.id}: it is {row.status} and has units"
         ids = np.concatenate([b.words for b in members] or [np.zeros(0, dtype=np.int32)])
         words, place = np.unique(ids, return_inverse=True)
         occurrences = np.zeros(len(words), dtype=np.int64)

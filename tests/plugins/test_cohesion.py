@@ -333,7 +333,7 @@ def test_words_of_one_story_are_close():
     space = taught()
     river, flood, bond = space.vectors[space.numbers(["river", "flood", "bond"])]
     assert river @ flood > 0.5 > river @ bond
-    assert np.allclose(np.linalg.norm(space.vectors, axis=1), 1)
+    assert np.allclose(np.linalg.norm(space.vectors, axis=1), 1, atol=2e-3)
 
 
 def test_the_same_documents_give_the_same_space():

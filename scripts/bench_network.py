@@ -1,0 +1,148 @@
+"""How fast and how large the collocation network becomes: words a second, links, peak memory.
+
+    python scripts/bench_network.py [--words N] [--vocabulary N] [--data DIR]
+
+A synthetic corpus whose words follow Zipf's law, each text on one of several subjects that prefer
+words of their own, goes the way of `network build`: pairs are counted and kept in a store, run by
+run, and the network is frozen from them. The same number of words is set against the pace at which
+`simplemma` annotates real stories in the same run, which is what reading a corpus waits for; the
+bar is that the network takes no longer. The quarter of the corpus is measured too: time should be
+in proportion.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import resource
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segapsith.model import Document, Lexicon
+from segapsith.network import NetworkSettings, Pairs, count_pairs, links
+from segapsith_plugins.simplemma_words import SimplemmaWords
+from segapsith_store import Store
+
+ROOT = Path(__file__).resolve().parents[1]
+TEXT = 150
+"""Content words of a text."""
+BUFFER = 500_000
+SUBJECTS = 300
+OWN_SHARE = 0.45
+"""Of the words of a text, how many are drawn from those its subject prefers."""
+
+
+def corpus(n_words: int, vocabulary: int, seed: int = 0) -> Iterator[NDArray[np.int32]]:
+    """Texts of `TEXT` words, half a million words at a time."""
+    chance = np.random.default_rng(seed)
+    weights = 1 / np.arange(1, vocabulary + 1) ** 1.0
+    sums = np.cumsum(weights) / weights.sum()
+    own = [np.sort(chance.choice(vocabulary, vocabulary // 20, False)) for _ in range(SUBJECTS)]
+    table = np.array(own)
+    own_weights = 1 / np.arange(1, table.shape[1] + 1) ** 0.9
+    own_sums = np.cumsum(own_weights) / own_weights.sum()
+    left = n_words
+    while left > 0:
+        n_texts = max(1, min(BUFFER, left) // TEXT)
+        shape = (n_texts, TEXT)
+        common = np.searchsorted(sums, chance.random(shape))
+        subject = np.repeat(chance.integers(0, SUBJECTS, n_texts)[:, None], TEXT, axis=1)
+        special = table[subject, np.searchsorted(own_sums, chance.random(shape))]
+        words = np.where(chance.random(shape) < OWN_SHARE, special, common)
+        yield np.minimum(words, vocabulary - 1).astype(np.int32).ravel()
+        left -= n_texts * TEXT
+
+
+def peak() -> float:
+    """The most memory this process has held, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def measure(n_words: int, vocabulary: int, settings: NetworkSettings) -> float:
+    """Counts, keeps and freezes; prints what it took, gives the seconds on the processor."""
+    occurrences = np.zeros(vocabulary, np.int64)
+    counting = 0.0
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Store.writing(Path(folder) / "network.db") as store,
+    ):
+        run = store.begin_run("bench", settings={}, versions={})
+        for words in corpus(n_words, vocabulary):
+            began = time.process_time()
+            occurrences += np.bincount(words, minlength=vocabulary)
+            ends = np.arange(TEXT, len(words) + 1, TEXT)
+            store.add_reference_pairs(run, count_pairs(words, settings.window, ends))
+            counting += time.process_time() - began
+        began = time.process_time()
+        pairs = 0
+
+        def pieces() -> Iterator[Pairs]:
+            nonlocal pairs
+            for piece in store.pairs(run):
+                pairs += len(piece.keys)
+                yield piece
+
+        tokens = int(occurrences.sum())
+        graph = links(pieces(), occurrences, tokens, settings)
+        freezing = time.process_time() - began
+        size = store.number("SELECT sum(length(pairs) + length(counts)) FROM pair_runs")
+    print(
+        f"  {tokens:,} words, {pairs:,} pairs, {len(graph.neighbours) // 2:,} links:"
+        f" counting and keeping {counting:.1f} s, freezing {freezing:.1f} s"
+        f" ({tokens / (counting + freezing):,.0f} words/s); {size / 1e6:.0f} MB kept"
+        f" ({size / max(pairs, 1):.2f} bytes a pair); peak memory {peak():.0f} MB",
+        flush=True,
+    )
+    return counting + freezing
+
+
+def annotating(data: Path) -> float:
+    """Seconds on the processor that `simplemma` takes for a content word of real stories."""
+    path = data / "reuters21578" / "docs.jsonl.gz"
+    if not path.exists():
+        return 0.0
+    documents = []
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        for number, line in zip(range(3000), lines, strict=False):
+            story = json.loads(line)
+            documents.append(Document(str(number), body=story["text"], lang="en"))
+    annotator = SimplemmaWords(lang="en")
+    sum(1 for _ in annotator.annotate(documents, Lexicon()))  # warm
+    began = time.process_time()
+    n_words = sum(int(a.content.sum()) for a in annotator.annotate(documents, Lexicon()))
+    return (time.process_time() - began) / n_words
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    default = os.environ.get("SEGAPSITH_DATA", str(ROOT.parent / "shared" / "data"))
+    parser.add_argument("--data", type=Path, default=Path(default))
+    parser.add_argument("--words", type=int, default=39_000_000)
+    parser.add_argument("--vocabulary", type=int, default=31_000)
+    parser.add_argument("--min-cohesion", type=float, default=0.02)
+    args = parser.parse_args()
+    settings = NetworkSettings(min_cohesion=args.min_cohesion, most_links=0)
+    measure(100_000, args.vocabulary, settings)  # compiles
+    quarter = measure(args.words // 4, args.vocabulary, settings)
+    whole = measure(args.words, args.vocabulary, settings)
+    print(f"  four times the words take {whole / quarter:.2f} times as long")
+    pace = annotating(args.data)
+    if not pace:
+        print(f"  {args.data / 'reuters21578'} is not there; give --data DIR to compare")
+        return
+    words = args.words * pace
+    print(
+        f"  annotating as many content words: {words:.1f} s ({1 / pace:,.0f} words/s);"
+        f" the network takes {whole / words:.2f} of it (bar: 1)"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+"""`reproduce`: the tables again, beside the printed figures."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from segapsith.cli.options import CommandJson, CommandQuiet
+from segapsith.cli.output import Progress, show_json, table, write
+from segapsith.errors import UsageError
+
+__all__ = ["add_to"]
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command("reproduce")(reproduce)
+
+
+def reproduce(
+    name: Annotated[
+        str | None, typer.Argument(metavar="TABLE", help="Which table; none lists them.")
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", metavar="DIR", help="The data sets (default: SEGAPSITH_DATA)."),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A part of the data, for a first look.")
+    ] = False,
+    seed: Annotated[int, typer.Option("--seed", help="Of what is random.")] = 0,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            "--results",
+            metavar="FILE",
+            help="Keep figures there as they come, and go on from what is there.",
+        ),
+    ] = None,
+    as_json: CommandJson = False,
+    quiet: CommandQuiet = False,
+) -> None:
+    """Compute one of the tables again, beside the printed figures.
+
+    Example: segapsith reproduce choi --data ../data --quick
+    """
+    from segapsith.reproduce import TABLES, Options
+    from segapsith.reproduce import reproduce as computed
+
+    if name is None:
+        listed = {known: found.about for known, found in TABLES.items()}
+        if as_json:
+            show_json(listed)
+        else:
+            table(listed.items(), ["table", "what it shows"])
+        return
+    folder = data or (Path(given) if (given := os.environ.get("SEGAPSITH_DATA")) else None)
+    if folder is None:
+        raise UsageError("name the folder of the data sets with --data or SEGAPSITH_DATA")
+    progress = Progress(not quiet and not as_json)
+    try:
+        found = computed(name, folder, Options(quick, seed, progress.update, results))
+    finally:
+        progress.end()
+    if as_json:
+        show_json({"table": name, **found.as_json()})
+        return
+    write(found.title)
+    table(found.rows, found.head)
+    for note in found.notes:
+        write(note)

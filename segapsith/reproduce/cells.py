@@ -1,0 +1,140 @@
+"""What the tables of clustering share: scores that are kept and not computed twice, sets, cells.
+
+A cell is a method on a data set. Its parameters are either fixed, or the best of a grid by the very
+score that is reported, as the papers chose them (their oracle); both are shown.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, load_npz
+
+from segapsith import metrics
+from segapsith.arrays import Labels, Matrix, Rows
+from segapsith.catalogue import Catalogue, load_plugins
+from segapsith.errors import MissingInputError
+
+__all__ = [
+    "Results",
+    "beside",
+    "grouped",
+    "labelled_matrix",
+    "measured",
+    "missing_note",
+    "plugins",
+    "present",
+    "spread_of",
+]
+
+Scores = dict[str, float]
+
+
+class Results:
+    """Scores by name, in a file of JSON lines; what is there is not computed again.
+
+    A line that was cut off by a kill is computed again; the rest stays. None keeps nothing.
+    """
+
+    def __init__(self, path: Path | None, tell: Callable[[str], None]) -> None:
+        self.path, self.tell = path, tell
+        self._known: dict[str, Scores] = {}
+        if path is not None and path.is_file():
+            for line in path.read_text(encoding="utf-8").splitlines():
+                try:
+                    entry = json.loads(line)
+                    self._known[entry["cell"]] = entry["scores"]
+                except (ValueError, KeyError, TypeError):
+                    continue
+
+    def get(self, cell: Sequence[object], compute: Callable[[], Scores]) -> Scores:
+        """The scores of a cell, computed and kept unless they were."""
+        name = " ".join(str(part) for part in cell)
+        if name not in self._known:
+            self.tell(name)
+            self._known[name] = compute()
+            if self.path is not None:
+                line = json.dumps({"cell": name, "scores": self._known[name]})
+                with self.path.open("a", encoding="utf-8") as out:
+                    out.write(line + "\n")
+        return self._known[name]
+
+
+_catalogue: list[Catalogue] = []
+
+
+def plugins() -> Catalogue:
+    """The built-in plugins, loaded once."""
+    if not _catalogue:
+        _catalogue.append(load_plugins(only_own=True))
+    return _catalogue[0]
+
+
+def measured(labels: Labels, classes: Sequence[object]) -> Scores:
+    """Every score that one of the tables prints."""
+    kept = [(label, c) for label, c in zip(labels.tolist(), classes, strict=True) if label >= 0]
+    found, gold = [label for label, _ in kept], [c for _, c in kept]
+    share = len(kept) / max(len(classes), 1)
+    entropy = metrics.entropy(found, gold)
+    return {
+        "micro_precision": metrics.micro_precision(found, gold) * share,
+        "nmi": metrics.nmi(found, gold),
+        "f": metrics.f_measure(found, gold),
+        "entropy": entropy,
+        "entropy_nats": entropy * float(np.log(max(len(set(gold)), 1))),
+        "purity": metrics.purity(found, gold),
+        "van_dongen": metrics.van_dongen(found, gold),
+        "variation": metrics.variation_of_information(found, gold),
+    }
+
+
+def grouped(similar: Matrix, k: int, linkage: str) -> Labels:
+    """Hierarchical clusters of a whole matrix of similarities."""
+    made = plugins().make("clusterer", "ahc", {"k": k, "linkage": linkage})
+    places = csr_array(np.arange(1.0, len(similar) + 1)[:, None])  # each row says which it is
+
+    def compare(left: Rows, right: Rows) -> Matrix:
+        chosen: Matrix = similar[
+            np.ix_(left.data.astype(np.intp) - 1, right.data.astype(np.intp) - 1)
+        ]
+        return chosen
+
+    labels: Labels = made.cluster(places, compare)
+    return labels
+
+
+def spread_of(values: Iterable[float]) -> tuple[float, float]:
+    """The mean and the standard deviation (n - 1) of some values; 0 where there is one."""
+    listed = list(values)
+    return statistics.fmean(listed), statistics.stdev(listed) if len(listed) > 1 else 0.0
+
+
+def beside(printed: Mapping[tuple[str, str], str], method: str, data_set: str) -> str | None:
+    """The printed figure of a cell, or None where it is not at hand."""
+    return printed.get((method, data_set))
+
+
+def present(data: Path, names: Sequence[str]) -> list[str]:
+    """The data sets that are there."""
+    found = [name for name in names if (data / name).is_dir()]
+    if not found:
+        raise MissingInputError(f"{data} has none of {', '.join(names)}; name another with --data")
+    return found
+
+
+def missing_note(data: Path, names: Sequence[str]) -> list[str]:
+    """A line that names the data sets that are not there."""
+    absent = [name for name in names if not (data / name).is_dir()]
+    return [f"Not present, and left out of every average: {', '.join(absent)}."] if absent else []
+
+
+def labelled_matrix(folder: Path, *names: str) -> tuple[list[Rows], list[str]]:
+    """Matrices of a folder, and the class of each of their rows."""
+    matrices: list[Any] = [csr_array(load_npz(folder / f"{n}.npz")).astype(float) for n in names]
+    classes = (folder / "labels.txt").read_text(encoding="utf-8").splitlines()
+    return matrices, classes

@@ -1,0 +1,118 @@
+"""The log of the nights: what each unattended run did, how it ended, what it was judged by."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from segapsith_store.store import Store
+
+__all__ = ["Night", "arrivals", "begin", "delivered", "end", "last_run", "listed", "placed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Night:
+    """One night as it is kept; `finished_at` is None if it never ended."""
+
+    id: int
+    night: str
+    started_at: str
+    finished_at: str | None
+    code: int | None
+    line: str
+    figures: dict[str, Any]
+    result: dict[str, Any]
+
+
+def begin(store: Store, night: str, started_at: str) -> int:
+    """Writes down that a night begins, so that one that never ends is known."""
+
+    def write(c: sqlite3.Connection) -> int:
+        made = c.execute(
+            "INSERT INTO nights (night, started_at) VALUES (?, ?)", [night, started_at]
+        ).lastrowid
+        return int(made or 0)
+
+    return store.change(write)
+
+
+def end(
+    store: Store,
+    number: int,
+    finished_at: str,
+    code: int,
+    line: str,
+    figures: Mapping[str, Any],
+    result: Mapping[str, Any],
+) -> None:
+    """Writes down how a night ended."""
+    store.change(
+        lambda c: (
+            c.execute(
+                "UPDATE nights SET finished_at = ?, code = ?, line = ?, figures = ?, result = ?"
+                " WHERE id = ?",
+                [
+                    finished_at, code, line, _json(figures), _json(result), number,
+                ],
+            ).rowcount
+        )
+    )  # fmt: skip
+
+
+def listed(store: Store, limit: int | None = None) -> list[Night]:
+    """The nights, newest first."""
+    return [
+        Night(*[*row[:6], json.loads(row[6]), json.loads(row[7])])
+        for row in store.rows(
+            "SELECT id, night, started_at, finished_at, code, line, figures, result FROM nights"
+            " ORDER BY id DESC LIMIT ?",
+            [-1 if limit is None else limit],
+        )
+    ]
+
+
+def last_run(store: Store) -> int:
+    """The number of the last run."""
+    return store.number("SELECT max(id) FROM runs")
+
+
+def arrivals(store: Store, after: int) -> tuple[int, int, dict[str, int]]:
+    """What the runs after one brought: stories, copies of stories, and stories by language."""
+    languages = {
+        lang: count
+        for lang, count in store.rows(
+            "SELECT v.lang, count(*) FROM documents d JOIN versions v ON v.document = d.id"
+            " AND v.number = d.version WHERE d.run > ? AND d.duplicate_of IS NULL"
+            " GROUP BY v.lang ORDER BY v.lang",
+            [after],
+        )
+    }
+    copies = store.number(
+        "SELECT count(*) FROM documents WHERE run > ? AND duplicate_of IS NOT NULL", [after]
+    )
+    return sum(languages.values()), copies, languages
+
+
+def placed(store: Store, after: int) -> tuple[int, int]:
+    """Units that joined a domain and units that founded one, by the counts of the runs after one."""
+    joined = created = 0
+    for (counts,) in store.rows(
+        "SELECT counts FROM runs WHERE id > ? AND status <> 'undone'", [after]
+    ):
+        found = json.loads(counts)
+        joined += int(found.get("domains_joined", 0))
+        created += int(found.get("domains_new", 0))
+    return joined, created
+
+
+def delivered(store: Store, key: str) -> bool:
+    """Whether a delivery was read to its end, and not taken back."""
+    return bool(store.row("SELECT 1 FROM runs WHERE input = ? AND status = 'done' LIMIT 1", [key]))
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False)

@@ -1,0 +1,46 @@
+"""The tables: how they are found, and that their figures are those of the data."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from segapsith.errors import MissingInputError, UsageError
+from segapsith.reproduce import TABLES, Options, Reproduction, Table, reproduce
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+def test_every_table_has_a_function_and_a_line_of_help() -> None:
+    for found in TABLES.values():
+        module, _, name = found.home.partition(":")
+        assert callable(getattr(importlib.import_module(f"segapsith.reproduce.{module}"), name))
+        assert found.about and "\n" not in found.about
+
+
+def test_an_unknown_table_and_absent_data_are_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no table is called 'nothing'"):
+        reproduce("nothing", tmp_path)
+    with pytest.raises(MissingInputError, match="has no folder choi"):
+        Reproduction("a table", "nowhere:table", ("choi",)).fill(tmp_path, Options())
+
+
+def test_a_table_is_a_list_of_named_cells() -> None:
+    found = Table("one", ["set", "Pk"], [["choi", 8.5]], ["a note"])
+    assert found.as_json() == {
+        "title": "one",
+        "rows": [{"set": "choi", "Pk": 8.5}],
+        "notes": ["a note"],
+    }
+
+
+def test_the_command_lists_the_tables(command: Run) -> None:
+    code, out, _ = command("reproduce", "--json")
+    assert code == 0
+    assert json.loads(out) == {name: found.about for name, found in TABLES.items()}
+    code, _, err = command("reproduce", "choi")
+    assert code == 2 and "--data" in err
