@@ -190,7 +190,7 @@ def gvsm(data: Path, repeats: int) -> None:
 
         ours = seconds(similarity, repeats)
         similar = similarity()
-        merging = seconds(lambda similar=similar: tree(similar, "average"), 1)  # type: ignore[misc]
+        merging = seconds(lambda similar=similar: tree(similar, "average"), 1)  # type: ignore[misc]  # bound now, not when called
         what = (
             f"gvsm-cov ({precision}) + average linkage, classic {n} x {rows.shape[1]}: "
             f"similarity {ours:.1f} s, product {product:.1f} s, linkage {merging:.1f} s"

@@ -42,7 +42,17 @@ from segapsith_store import Store, browse, networks, reporting
 from segapsith_store.explain import explain
 from segapsith_store.verify import Verdict, verify
 
-__all__ = ["Delivery", "Segment", "Wire", "clusterer", "open", "segment", "similarity"]
+__all__ = [
+    "Delivery",
+    "Segment",
+    "Segmentation",
+    "Wire",
+    "clusterer",
+    "open",
+    "segment",
+    "segmentation",
+    "similarity",
+]
 
 _CHOSEN = {"annotator": "annotator", "segmenter": "segmenter", "placement": "similarity"}
 """The setting that chooses a plugin, and the kind of plugin it chooses."""
@@ -773,6 +783,28 @@ class Segment:
     inferred: Mapping[str, float]
 
 
+@dataclass(frozen=True, slots=True)
+class Segmentation:
+    """The units of a text, and the curve that the segmenter looked at, if it has one."""
+
+    lang: str
+    units: list[Segment]
+    places: list[int]
+    """Characters to which the values of the curve belong, ascending."""
+    curve: list[float]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "lang": self.lang,
+            "units": [
+                {name: getattr(unit, name) for name in Segment.__dataclass_fields__}
+                for unit in self.units
+            ],
+            "curve": self.curve,
+            "curve_places": self.places,
+        }
+
+
 def segment(
     text: str,
     lang: str = "auto",
@@ -783,23 +815,41 @@ def segment(
 ) -> list[Segment]:
     """The thematic units of a text, read with the terms and the network of a store if one is
     named."""
+    return segmentation(text, lang, segmenter, annotator, store, settings).units
+
+
+def segmentation(
+    text: str,
+    lang: str = "auto",
+    segmenter: str = "paragraphs",
+    annotator: str = "simplemma",
+    store: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    catalogue: Catalogue | None = None,
+) -> Segmentation:
+    """The thematic units of a text with the curve between whose valleys they lie."""
     if store is not None and not os.path.exists(store):
         raise ConfigurationError(f"there is no store at {store}")
-    catalogue = load_plugins()
+    catalogue = catalogue or load_plugins()
     document = Document(body=text)
     document = Document(body=text, lang=language_of(lang)(document))
-    made = catalogue.make("segmenter", segmenter, settings)
+    chosen = {"segmenter": set(catalogue.settings("segmenter", segmenter)),
+              "annotator": set(catalogue.settings("annotator", annotator))}  # fmt: skip
+    own = _by_taker(settings or {}, chosen)
+    made = catalogue.make("segmenter", segmenter, own["segmenter"])
     lexicon, network = Lexicon(), Network()
     if store is not None:
         with Store.reading(store) as kept:
             lexicon = networks.lexicon(kept)
             network = networks.network(kept, document.lang or "", uses=used_by(made))
-    (annotation,) = catalogue.make("annotator", annotator).annotate([document], lexicon)
-    units = made.segment(annotation, network)
-    return [
+    reader = catalogue.make("annotator", annotator, own["annotator"])
+    (annotation,) = reader.annotate([document], lexicon)
+    units = [
         Segment(u.start, u.end, u.cohesion, u.kept, _words(annotation, u.first, u.last), u.inferred)
-        for u in units
+        for u in made.segment(annotation, network)
     ]
+    places, values = made.curve(annotation, network)
+    return Segmentation(document.lang or "", units, places.tolist(), values.tolist())
 
 
 def _user_terms(path: str, annotator: Annotator) -> dict[str, set[tuple[str, ...]]]:

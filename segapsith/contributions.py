@@ -221,6 +221,7 @@ class Contributions:
             batch.facts[f"counter_{name}"] = getattr(knowledge.counters, name)
         batch.facts["next_domain"] = knowledge.domains.next_domain
         batch.facts["count"] = knowledge.domains.settings.count
+        batch.facts["inferred_occurrence"] = knowledge.domains.settings.inferred_occurrence
         batch.facts["pair_window"] = knowledge.pair_window
         batch.facts["domain_weight"] = knowledge.domains.settings.domain_weight
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +28,8 @@ from segapsith_store import Store, subscriptions
 __all__ = ["Courier", "FeedReport", "update"]
 
 LONGEST_TIMEOUT = 3600.0
+AT_ONCE = 8
+"""Feeds that are asked for at the same time."""
 _TAIL = 4096
 
 
@@ -53,6 +58,7 @@ class Courier:
         self._follows = bool(settings["full_text"])
         self._store = store
         self._get = get
+        self._ahead: dict[str, Future[Answer]] = {}
 
     def __call__(self, url: str) -> tuple[bytes, str, FeedState | None]:
         """The body, empty if nothing changed; the name without credentials; what is to be kept."""
@@ -65,10 +71,9 @@ class Courier:
                 f"{address.url}: its server asked not to be asked before {known.retry_at}"
             )
         etag, last_modified = (known.etag, known.last_modified) if known else (None, None)
+        under_way = self._ahead.pop(key, None)
         try:
-            answer = self._get(
-                key, etag=etag, last_modified=last_modified, allow=self.allow, timeout=self.timeout
-            )
+            answer = under_way.result() if under_way else self._ask(key, etag, last_modified)
             _must_be_useful(answer, conditional=bool(etag or last_modified))
         except FeedError as error:
             self._remember_failure(key, now, error)
@@ -80,6 +85,52 @@ class Courier:
         if not _is_whole(answer.body):
             return answer.body, address.url, FeedState(key, now)
         return answer.body, address.url, FeedState(key, now, answer.etag, answer.last_modified)
+
+    def _ask(self, key: str, etag: str | None, last_modified: str | None) -> Answer:
+        return self._get(
+            key, etag=etag, last_modified=last_modified, allow=self.allow, timeout=self.timeout
+        )
+
+    def ahead(self, feeds: Sequence[subscriptions.Feed]) -> Iterator[subscriptions.Feed]:
+        """The feeds in their order; those that follow are asked for already, by a few threads.
+
+        A host is asked one thing at a time. Nothing but the asking is done ahead: what is kept in
+        the store is read and written by whoever takes the feeds.
+        """
+        hosts: dict[str, threading.Lock] = {}
+        waiting: deque[subscriptions.Feed] = deque()
+        try:
+            for feed in feeds:
+                if not subscriptions.waits(feed, self.now()):
+                    address = Address.of(feed.url)
+                    alone = hosts.setdefault(address.place, threading.Lock())
+                    self._ahead[address.full_url] = self._asked(address.full_url, feed, alone)
+                waiting.append(feed)
+                if len(waiting) >= AT_ONCE:  # bounds the threads, and the bodies that wait
+                    yield waiting.popleft()
+            while waiting:
+                yield waiting.popleft()
+        finally:
+            for answer in self._ahead.values():
+                answer.cancel()
+            self._ahead.clear()
+
+    def _asked(self, key: str, feed: subscriptions.Feed, alone: threading.Lock) -> Future[Answer]:
+        """An answer that is under way."""
+        answer: Future[Answer] = Future()
+
+        def ask() -> None:
+            with alone:
+                if not answer.set_running_or_notify_cancel():
+                    return
+                try:
+                    answer.set_result(self._ask(key, feed.etag, feed.last_modified))
+                except BaseException as error:  # whoever takes the answer is told
+                    answer.set_exception(error)
+
+        # A daemon, unlike the threads of a pool: a run that is stopped waits for no server.
+        threading.Thread(target=ask, name="fetch", daemon=True).start()
+        return answer
 
     def page(self, url: str) -> bytes:
         """A page that is read once and not subscribed to; nothing about it is kept."""
@@ -225,7 +276,7 @@ class _Night:
 
     def items(self, feeds: Sequence[subscriptions.Feed]) -> Iterator[Document | Reject | FeedState]:
         """The items of each feed, and behind them what is kept with the last."""
-        for feed in feeds:
+        for feed in self._courier.ahead(feeds):
             report = FeedReport(Address.of(feed.url).url, feed.title)
             self.reports.append(report)
             if subscriptions.waits(feed, self._courier.now()):

@@ -38,6 +38,8 @@ class PlacementSettings:
     """Words of a domain that weigh less are not compared."""
     count: str = "units"
     """What an occurrence is: a unit that has the word (`units`) or a token (`tokens`)."""
+    inferred_occurrence: int = 1
+    """Occurrences that a word inferred from the network counts for in a unit."""
     prefilter: str = "none"
     """`activation` keeps only the domains that eq. 6 activates most; `none` compares all."""
     activation_share: float = 0.5
@@ -55,6 +57,8 @@ class PlacementSettings:
             raise ValueError(f"min_weight={self.min_weight} should be at least 0 and below 1")
         if self.count not in ("units", "tokens"):
             raise ValueError(f"count={self.count!r} should be 'units' or 'tokens'")
+        if self.inferred_occurrence < 1:  # a domain knows its words by their occurrences
+            raise ValueError(f"inferred_occurrence={self.inferred_occurrence} should be >= 1")
         if self.prefilter not in ("none", "activation"):
             raise ValueError(f"prefilter={self.prefilter!r} should be 'none' or 'activation'")
         if not 0 <= self.activation_share <= 1:
@@ -65,11 +69,27 @@ class PlacementSettings:
 
 @dataclass(frozen=True, slots=True)
 class Bag:
-    """The words of a unit: distinct numbers in ascending order, counts, fixed-point weights."""
+    """The words of a unit: distinct numbers in ascending order, counts, fixed-point weights.
+
+    A word with the count 0 is not in the text: it was inferred from the network.
+    """
 
     words: NDArray[np.int32]
     counts: NDArray[np.int32]
     weights: NDArray[np.int32]
+
+    @property
+    def said(self) -> Bag:
+        """Without what was inferred."""
+        said = self.counts > 0
+        if said.all():
+            return self
+        return Bag(self.words[said], self.counts[said], self.weights[said])
+
+    def occurrences(self, by_tokens: bool, inferred: int) -> NDArray[np.int32]:
+        """What each word counts for: its tokens or 1, and `inferred` if it was inferred."""
+        counted = self.counts if by_tokens else np.ones_like(self.counts)
+        return np.where(self.counts > 0, counted, np.int32(inferred))
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +309,7 @@ class DomainIndex:
         return int(np.ceil(self.settings.min_weight * SCALE))
 
     def _unit_occurrences(self, bag: Bag) -> NDArray[np.int32]:
-        return bag.counts if self.settings.count == "tokens" else np.ones_like(bag.counts)
+        return bag.occurrences(self.settings.count == "tokens", self.settings.inferred_occurrence)
 
     def _eq7(self, bag: Bag, touched: Ints) -> NDArray[np.float64]:
         sums = self._sums[touched]

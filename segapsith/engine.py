@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith import clock, copies, identity, lineage
+from segapsith import clock, copies, embargo, identity, lineage
 from segapsith.arrays import Compare, Matrix, Rows, State
 from segapsith.contracts import Annotator
 from segapsith.contributions import Contributions
@@ -23,6 +23,7 @@ from segapsith.domains import Bag, DomainIndex, PlacementSettings
 from segapsith.errors import MissingInputError, SettingError, UsageError
 from segapsith.explanation import nearness
 from segapsith.knowledge import Frozen, Knowledge, content_places
+from segapsith.language import KNOWN
 from segapsith.model import Annotation, Document, Network, Reject, Unit
 from segapsith.network import NetworkSettings
 from segapsith.reception import Arrival, Reception, sound
@@ -162,6 +163,10 @@ class RunSummary:
     duplicate: int = 0
     corrected: int = 0
     rejected: int = 0
+    embargoed: int = 0
+    """Stories that say they are not to be used before a time; they are kept and learned."""
+    other_languages: int = 0
+    """Texts in a language without a dictionary of its own, which are kept apart."""
     units: int = 0
     units_kept: int = 0
     domains_joined: int = 0
@@ -205,11 +210,13 @@ class Engine:
         )
         facts = store.facts()
         knowledge.restore_counts(store.words(), store.languages(), store.cohesion(), facts)
-        if facts.get("count", learning.placement.count) != learning.placement.count:
-            raise SettingError(
-                f"count={learning.placement.count!r} does not fit this store, whose occurrences are"
-                f" {facts['count']}"
-            )
+        for name in ("count", "inferred_occurrence"):
+            wanted = getattr(learning.placement, name)
+            if facts.get(name, wanted) != wanted:
+                raise SettingError(
+                    f"{name}={wanted!r} does not fit this store, whose occurrences were counted with"
+                    f" {facts[name]!r}"
+                )
         window = int(facts.get("pair_window", learning.network.window))
         if window != learning.network.window:
             raise SettingError(
@@ -421,6 +428,8 @@ class Engine:
         """Learns documents that see the same epoch; the clock may tick after the last."""
         for arrival, lang, annotation in self._annotated(group):
             version, units = self._version(arrival, lang, annotation, batch.run)
+            summary.other_languages += lang not in KNOWN
+            summary.embargoed += embargo.KEY in arrival.document.metadata
             batch.versions.append(version)
             if arrival.before is not None:
                 batch.changes.append(arrival.before)
@@ -513,7 +522,7 @@ class Engine:
                     float(unit.cohesion),
                     unit.kept and last > first and not withdrawn,
                     counters.epoch,
-                    self.knowledge.bag(lang, words[first:last]),
+                    self.knowledge.bag(lang, words[first:last], unit.inferred),
                 )
             )
             counters.unit += 1

@@ -138,17 +138,37 @@ class Knowledge:
             return rarity(documents, _at(self.frozen.documents, words))
         return significance(tokens, _at(self.frozen.occurrences, words))
 
-    def bag(self, lang: str, words: NDArray[np.int32]) -> Bag:
-        """The words of a unit, in any order and with repetitions, weighted."""
+    def bag(
+        self, lang: str, words: NDArray[np.int32], inferred: Mapping[str, float] | None = None
+    ) -> Bag:
+        """The words of a unit, in any order and with repetitions, weighted; what the network
+        infers besides has the count 0 and the weight that it was given."""
         distinct, counts = np.unique(words, return_counts=True)
         numbers = distinct.astype(np.int32)
         times = counts.astype(np.int32)
-        if self._importance == "significance":
-            # the paper's weight is the word's own; how often it occurs is the other factor of eq. 7
-            return Bag(
-                numbers, times, unit_weights(np.ones_like(times), self.importance(lang, numbers))
-            )
-        return Bag(numbers, times, unit_weights(times, self.importance(lang, numbers)))
+        # the paper's weight is the word's own; how often it occurs is the other factor of eq. 7
+        weighed = np.ones_like(times) if self._importance == "significance" else times
+        own = Bag(numbers, times, unit_weights(weighed, self.importance(lang, numbers)))
+        return self._with_inferred(lang, own, inferred) if inferred and len(numbers) else own
+
+    def _with_inferred(self, lang: str, own: Bag, inferred: Mapping[str, float]) -> Bag:
+        usable = {
+            word: weight
+            for word, weight in inferred.items()
+            if weight > 0 and 0 < len(word) <= limits.MAX_WORD_CHARS
+        }
+        numbers = self.numbered(lang, list(usable))
+        fixed = np.clip(np.rint(np.array(list(usable.values())) * SCALE), 1, SCALE)
+        new, place = np.unique(numbers, return_index=True)
+        outside = ~np.isin(new, own.words, assume_unique=True)
+        new, fixed = new[outside], fixed[place[outside]]
+        words = np.concatenate([own.words, new]).astype(np.int32)
+        order = np.argsort(words, kind="stable")
+        return Bag(
+            words[order],
+            np.concatenate([own.counts, np.zeros(len(new), np.int32)])[order],
+            np.concatenate([own.weights, fixed.astype(np.int32)])[order],
+        )
 
     def tick(self) -> dict[str, list[tuple[str, ...]]]:
         """Freezes the counts as they are now; a new epoch begins. Gives the terms accepted now."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from segapsith import copies, identity, limits
+from segapsith import copies, embargo, identity, limits
 from segapsith.knowledge import Counters
 from segapsith.model import Document, Reject
 from segapsith.records import DocumentRecord
@@ -76,6 +76,7 @@ class Reception:
 
     def receive(self, document: Document) -> Arrival:
         """Who this is. New documents get their numbers here."""
+        document = embargo.marked(document)
         digest = identity.text_hash(document)
         document = replace(document, uid=document.uid or f"sha256:{digest[:32]}")
         present = self._by_uid.get(document.uid) or self._archive.document(document.uid)

@@ -3,8 +3,8 @@
 A stream is cut into its items first (`pieces`), a window at a time, so that a broken item costs
 itself and not its neighbours, and a file of any length takes the memory of one window. Each item is
 then parsed on its own: strictly by expat, and if expat refuses it, leniently by `segapsith.markup`.
-A document type is never read, only looked through for the names of the entities that it declares:
-an item that uses one of them is refused.
+A document type is never read, only looked through for the entities that it declares: one that stands
+for a few plain letters is put in their place, an item that uses any other is refused.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import BinaryIO, Protocol
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
 from segapsith import limits
 from segapsith.decoding import text_chunks
-from segapsith.markup import Close, Open, tokens
+from segapsith.markup import Close, Open, tokens, unescaped
 from segapsith.model import Reject
 
 __all__ = ["Element", "Head", "Piece", "XmlError", "parsed", "pieces", "rewritten", "root_name"]
@@ -33,10 +34,17 @@ _EMPTY_IN_HTML = frozenset({"br", "hr", "img", "input", "wbr", "col", "area", "e
 _LEAVES = frozenset({"title", "link", "guid", "id", "pubdate", "author", "category", "hl1"})
 _FIELDS = _LEAVES | {"description", "summary", "content", "encoded", "updated", "published", "body"}
 _ENTITY_NAME = re.compile(r"<!ENTITY\s{1,20}(?:%\s{1,20})?([^\s%\"'<>]{1,100})")
+_PLAIN_ENTITY = re.compile(
+    r"""<!ENTITY\s{1,20}([^\s%"'<>]{1,100})\s{1,20}(?:"([^"<%]{0,200})"|'([^'<%]{0,200})')\s{0,20}>"""
+)
+_NUMBERED = re.compile(r"&#(?:\d{1,7}|x[0-9A-Fa-f]{1,6});")
 _STRAY = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 _NAME = re.compile(r"[A-Za-z_][\w.\-]*(?::[A-Za-z_][\w.\-]*)?")
 _HTML_ENTITIES = frozenset({"amp", "lt", "gt", "quot", "apos"})
 _REFERENCE = re.compile(r"&([A-Za-z_][\w.\-]{0,99});")
+_REFERENCE_OR_SECTION = re.compile(rf"<!\[CDATA\[|{_REFERENCE.pattern}")
+_MAX_GROWTH = 100_000
+"""Characters by which the entities that its document declares may make an item longer."""
 
 
 class XmlError(ValueError):
@@ -102,7 +110,8 @@ class Head:
 
     text: str = ""
     opened: tuple[Open, ...] = ()
-    entities: frozenset[str] = frozenset()
+    entities: Mapping[str, str | None] = field(default_factory=dict)
+    """What the document declares: a few plain letters, or None for what is never expanded."""
 
     @property
     def language(self) -> str | None:
@@ -129,13 +138,15 @@ class _Handler(Protocol):
 # -- one item ------------------------------------------------------------------------------
 
 
-def parsed(text: str, entities: Collection[str] = ()) -> Element:
+def parsed(text: str, entities: Mapping[str, str | None] | None = None) -> Element:
     """The tree of one item; broken markup is mended where it can be.
+
+    `entities` are those that its document declares.
 
     >>> parsed("<item><title>AT&T &eacute;t&eacute;</title><p>one<p>two</item>").first("title").text
     'AT&T été'
     """
-    _refuse_entities(text, entities)
+    text = _resolved(text, entities or {})
     try:
         builder = _Builder()
         _strict(text, builder)
@@ -149,7 +160,9 @@ def parsed(text: str, entities: Collection[str] = ()) -> Element:
 
 
 def rewritten(
-    text: str, cut: Mapping[str, int] | None = None, entities: Collection[str] = ()
+    text: str,
+    cut: Mapping[str, int] | None = None,
+    entities: Mapping[str, str | None] | None = None,
 ) -> tuple[str, frozenset[str]]:
     """The same markup, well-formed, and the prefixes that it uses.
 
@@ -158,7 +171,7 @@ def rewritten(
     >>> rewritten("<a:item><author>xxxxxx</author>R&D<br>", {"author": 3})[0]
     '<a:item><author>xxx</author>R&amp;D<br></br></a:item>'
     """
-    _refuse_entities(text, entities)
+    text = _resolved(text, entities or {})
     try:
         writer = _Writer(cut or {})
         _strict(text, writer)
@@ -168,11 +181,35 @@ def rewritten(
     return "".join(writer.parts), frozenset(writer.prefixes)
 
 
-def _refuse_entities(text: str, entities: Collection[str]) -> None:
-    if entities:
-        for used in _REFERENCE.finditer(text):
-            if used.group(1) in entities:
-                raise XmlError(f"it uses the declared entity &{used.group(1)};: none is expanded")
+def _resolved(text: str, entities: Mapping[str, str | None]) -> str:
+    """The item with plain entities written out; it is refused if it uses another declared one.
+
+    >>> _resolved("<a>&x;<![CDATA[&x;]]></a>", {"x": "R&D"})
+    '<a>R&amp;D<![CDATA[&x;]]></a>'
+    """
+    if not entities:
+        return text
+    parts: list[str] = []
+    place = growth = 0
+    behind = 0  # the last section
+    for used in _REFERENCE_OR_SECTION.finditer(text):
+        if used.start() < behind:
+            continue
+        name = used.group(1)
+        if name is None:
+            end = text.find("]]>", used.end())
+            behind = end if end >= 0 else len(text)
+        elif name in entities:
+            letters = entities[name]
+            if letters is None:
+                raise XmlError(f"it uses the declared entity &{name};, which is not expanded")
+            written = escape(letters, {'"': "&quot;"})
+            growth += len(written)
+            if growth > _MAX_GROWTH:
+                raise XmlError(f"the declared entity &{name}; makes it too long")
+            parts += [text[place : used.start()], written]
+            place = used.end()
+    return "".join([*parts, text[place:]])
 
 
 class _Bounded:
@@ -495,10 +532,29 @@ def _head(text: str) -> Head:
             names = [o.name for o in opened]
             if token.name in names:
                 del opened[len(names) - 1 - names[::-1].index(token.name) :]
-    declared = frozenset(_ENTITY_NAME.findall(text)) if "<!ENTITY" in text else frozenset()
-    return Head(text, tuple(opened), declared - _harmless())
+    return Head(text, tuple(opened), _entities(text) if "<!ENTITY" in text else {})
 
 
+def _entities(text: str) -> dict[str, str | None]:
+    """The entities that a head declares; the first declaration of a name counts.
+
+    >>> _entities("<!ENTITY a 'Caf&#233;'><!ENTITY b '&a;&a;'><!ENTITY c SYSTEM 'file:///x'>")
+    {'a': 'Café', 'b': None, 'c': None}
+    """
+    found: dict[str, str | None] = {}
+    for declared in _ENTITY_NAME.finditer(text):
+        name = declared.group(1)
+        if name in found or name in _harmless():
+            continue
+        plain = _PLAIN_ENTITY.match(text, declared.start())
+        value = (plain.group(2) or plain.group(3) or "") if plain else None
+        if value is not None:
+            value = None if "&" in _NUMBERED.sub("", value) else _STRAY.sub("�", unescaped(value))
+        found[name] = value
+    return found
+
+
+@cache
 def _harmless() -> frozenset[str]:
     """The entities of HTML and XML: they mean what they always mean, whoever declares them."""
     from html.entities import name2codepoint

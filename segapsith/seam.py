@@ -234,6 +234,25 @@ class CheckedSegmenter(_Checked):
             self._check(units, annotation, most)
         return units
 
+    def curve(
+        self, annotation: Annotation, network: Network
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """What the segmenter looked at: characters and the values there; nothing if it has no
+        `curve`."""
+        drawn = getattr(self.plugin, "curve", None)
+        if drawn is None:
+            return np.zeros(0, np.int64), np.zeros(0)
+        length = len(annotation.document.text)
+        with time_limit(self.who, "curve", _allowance(length)), _named(self.who, "curve"):
+            places, values = drawn(annotation, network)
+            places, values = np.asarray(places, np.int64), np.asarray(values, np.float64)
+            ordered = bool((np.diff(places, prepend=0, append=length) >= 0).all())
+            if places.shape != values.shape or not ordered or not np.isfinite(values).all():
+                raise self.who.error(
+                    "curve", "should give ascending characters of the text and a number for each"
+                )
+            return places, values
+
     def _check(self, units: list[Unit], annotation: Annotation, most: int) -> None:
         def wrong(what: str) -> PluginError:
             return self.who.error("segment", f"document {annotation.document.uid!r}: {what}")

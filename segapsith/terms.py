@@ -61,6 +61,7 @@ CONNECTORS: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("aux",),
         ("de", "le"),
         ("à", "le"),
+        ("des",),
     ),
     "en": (("of",),),
 }
@@ -330,8 +331,6 @@ class Rules:
     inside: float = 0.6
     most: int = 200
     """Terms that one tick accepts."""
-    skipped: tuple[tuple[str, ...], ...] = (("de", "le"), ("à", "le"))
-    """Connectors whose lemmas do not read as the text does."""
 
 
 TERM = Rules()
@@ -408,7 +407,7 @@ def accept(
     for place, term in zip(rank.tolist(), sequences(keys[rank], lang, words), strict=True):
         if len(result) >= rules.most:
             break
-        if term in known or term[1:-1] in rules.skipped or not _reads(term, lang):
+        if term in known or not _reads(term, lang):
             continue
         result.append(
             Term(

@@ -18,6 +18,7 @@ from segapsith.api import Wire
 from segapsith.contracts import Source
 from segapsith.courier import Courier, update
 from segapsith.errors import ConfigurationError, FeedError, PluginError
+from segapsith.fetching import Answer
 from segapsith.inputs import Inputs
 from segapsith.model import Document
 from segapsith.records import FeedState
@@ -506,7 +507,7 @@ def test_a_run_that_is_stopped_keeps_whole_feeds_and_goes_on(
         night(watch=stop)
     assert night() == [("c", "read")]
     assert night(everything=True) == [(n, "unchanged") for n in "abc"]
-    assert len(host.asked) == 2 + 1 + 3
+    assert len(host.asked) - (1 + 3) in (2, 3)  # the third was asked for ahead, or not yet
 
 
 def test_a_not_modified_that_nobody_asked_for_is_refused(
@@ -521,3 +522,37 @@ def test_wrong_limits_are_told() -> None:
     for timeout in (0, -1, 1e9, float("nan")):
         with pytest.raises(ConfigurationError, match="http_timeout"):
             Courier(resolve({"http_timeout": timeout}, environment={}), None)
+
+
+def test_feeds_are_asked_for_together_and_read_in_their_order(
+    open_wire: Callable[..., Wire],
+) -> None:
+    wire = open_wire()
+    for n in "abcdef":
+        subscriptions.add(wire.writer, f"https://{n if n != 'f' else 'a'}.example/{n}")
+    together = threading.Barrier(5, timeout=20)
+    at_a: list[str] = []
+
+    def get(url: str, **_: object) -> Answer:
+        if url.endswith("/f"):
+            assert at_a == ["done"]  # one thing at a time of a host
+        else:
+            together.wait()  # five hosts are asked at once, or this breaks
+        if url.endswith("/a"):
+            at_a.append("done")
+        if url.endswith("/c"):
+            raise FeedError("c is down")
+        return Answer(url, url, 200, lines(url[-1]))
+
+    courier = Courier(wire.settings, lambda: wire.writer, get=get)
+    _, reports = update(wire, courier, {"jsonl": JsonLines()})
+    assert [(r.url[-1], r.status) for r in reports] == [
+        *(
+            ("a", "read"),
+            ("b", "read"),
+            ("c", "failed"),
+            ("d", "read"),
+            ("e", "read"),
+            ("f", "read"),
+        )
+    ]

@@ -128,7 +128,7 @@ def other() -> Iterator[Server]:
 
 def get(server: Server, path: str = "/", **options: object) -> Answer:
     options = {"allow": {server.place}, "timeout": 5.0, **options}
-    return fetch(server.url(path), **options)  # type: ignore[arg-type]
+    return fetch(server.url(path), **options)  # type: ignore[arg-type]  # options by name, of several types
 
 
 def never(address: str, port: int, seconds: float) -> socket.socket:
@@ -770,7 +770,7 @@ def test_certificates_are_verified_for_the_name_that_was_asked(
         return connected("127.0.0.1", secure.port, seconds)
 
     def ask(host: str, **options: object) -> Answer:
-        return fetch(f"https://{host}/", resolver=lambda h, p: [PUBLIC], opener=opener, **options)  # type: ignore[arg-type]
+        return fetch(f"https://{host}/", resolver=lambda h, p: [PUBLIC], opener=opener, **options)  # type: ignore[arg-type]  # options by name, of several types
 
     assert ask("wire.example", tls=trusted).body == b"safe"
     assert secure.asked[0][1]["host"] == "wire.example"

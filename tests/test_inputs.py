@@ -53,7 +53,7 @@ def zipped(files: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes
 
 def tarred(files: dict[str, bytes], mode: str = "w", form: int = tarfile.PAX_FORMAT) -> bytes:
     out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode=mode, format=form) as archive:  # type: ignore[call-overload]
+    with tarfile.open(fileobj=out, mode=mode, format=form) as archive:  # type: ignore[call-overload]  # the mode is a parameter
         for name, data in files.items():
             info = tarfile.TarInfo(name)
             info.size = len(data)
@@ -96,7 +96,7 @@ def test_standard_input_may_be_any_of_them(
         def readable(self) -> bool:
             return True
 
-        def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # any writable buffer
             return self._data.readinto(buffer[:100])  # as slow pipes do
 
     class Stdin:

@@ -54,7 +54,7 @@ def test_rooms_depend_downwards_and_plugins_know_nothing_of_each_other(
 def test_every_room_of_the_core_has_its_place() -> None:
     """A new module is put into the layers on purpose, or this says that it was not."""
     layers = next(c["layers"] for c in contracts() if c["type"] == "layers")
-    placed = {name for layer in layers for name in re.findall(r"[\w.]+", str(layer))}  # type: ignore[attr-defined]
+    placed = {name for layer in layers for name in re.findall(r"[\w.]+", str(layer))}  # type: ignore[attr-defined]  # a table of TOML
     rooms = {".".join(name.split(".")[:2]) for name, _ in modules()} - set(PACKAGES)
     core = {room for room in rooms if room.startswith("segapsith.")}
     assert core - placed == set(), "name them in [tool.importlinter] of pyproject.toml"
@@ -65,7 +65,7 @@ def test_only_shared_modules_of_the_plugins_are_exempt() -> None:
         str(line).rpartition(" ")[2]
         for c in contracts()
         if c["type"] == "independence"
-        for line in c["ignore_imports"]  # type: ignore[attr-defined]
+        for line in c["ignore_imports"]  # type: ignore[attr-defined]  # a table of TOML
         if str(line).startswith("segapsith_plugins")
     }
     assert all(name.startswith("segapsith_plugins._") for name in exempt), exempt

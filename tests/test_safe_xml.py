@@ -48,12 +48,24 @@ def test_declared_entities_are_never_expanded(declared: str) -> None:
     document = f"<?xml version='1.0'?><!DOCTYPE d [{declared}]><d><item>ok</item><item>{'&b;' * 9}</item></d>"
     first, second = cut(document)
     assert isinstance(first, Piece) and isinstance(second, Piece)
-    assert first.head.entities >= {"b"}
+    assert first.head.entities["b"] is None
     assert parsed(first.text, first.head.entities).text == "ok"
     with pytest.raises(XmlError, match="entity &b;"):
         parsed(second.text, second.head.entities)
     with pytest.raises(XmlError, match="entity &b;"):
         rewritten(second.text, entities=second.head.entities)
+
+
+def test_an_entity_that_stands_for_a_few_letters_is_written_out() -> None:
+    head = "<!DOCTYPE d [<!ENTITY ag 'R&#38;D &#60;Caf&#233;&#62;'><!ENTITY ag 'second'>]>"
+    (only,) = cut(f"{head}<d><item a='&ag;'>By &ag;<![CDATA[&ag;]]></item></d>")
+    assert isinstance(only, Piece)
+    found = parsed(only.text, only.head.entities)
+    assert (found.text, found.attributes["a"]) == ("By R&D <Café>&ag;", "R&D <Café>")
+    (long,) = cut(f"<!DOCTYPE d [<!ENTITY a '{'x' * 200}'>]><d><item>{'&a;' * 5000}</item></d>")
+    assert isinstance(long, Piece)
+    with pytest.raises(XmlError, match="too long"):
+        parsed(long.text, long.head.entities)
 
 
 def test_a_document_type_inside_an_item_is_refused() -> None:

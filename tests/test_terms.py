@@ -68,7 +68,7 @@ class Stream:
             self.total,
             words,
             already,
-            Rules(**rules),  # type: ignore[arg-type]
+            Rules(**rules),  # type: ignore[arg-type]  # whole numbers and fractions by name
         )
 
 
@@ -189,7 +189,7 @@ def test_the_order_and_the_batches_do_not_matter(
     for text in wire:
         whole.add(contribution(text))
     mixed = list(wire)
-    chance.shuffle(mixed)  # type: ignore[attr-defined]
+    chance.shuffle(mixed)  # type: ignore[attr-defined]  # Hypothesis's own randomness
     for n, text in enumerate(mixed):
         if n == cut:
             other = TermCounts.restore(other.arrays())
@@ -408,3 +408,31 @@ def test_real_wires_teach_their_terms_on_the_clock(data: Path, lang: str) -> Non
     assert set(NAMED[lang]) <= set(accepted)
     assert 100 < len(accepted) < 2000
     assert accepted.index(NAMED[lang][1]) < 300
+
+
+@pytest.mark.parametrize(
+    ("text", "lemma"),
+    [
+        ("Le ministre de la Santé parle.", "ministre de la santé"),
+        ("MINISTRES DE LA SANTÉ", "ministre de la santé"),
+        ("Deux mises en examen hier.", "mise en examen"),
+        ("Les chefs d'État arrivent.", "chef d'état"),
+        ("Le chef de l’État arrive.", "chef de l'état"),
+        ("Le garde des Sceaux parle.", "garde des sceaux"),
+        ("La course à la présidence.", "course à la présidence"),
+        ("Les droits des femmes avancent.", "droit des femmes"),
+    ],
+)
+def test_a_french_term_reads_as_it_is_written(text: str, lemma: str) -> None:
+    known = Lexicon(terms=given_terms([annotated(lemma, "fr")]))
+    assert lemma in annotated(text, "fr", known).lemmas
+
+
+def test_de_la_and_des_are_learned_like_du() -> None:
+    stream = Stream("fr")
+    for number in range(30):
+        noise = " ".join(f"mot{number}x{k}" for k in range(20))
+        stream.learn(annotated(f"Un ministre de la santé, un garde des sceaux. {noise}", "fr"))
+    assert {("ministre", "de", "le", "santé"), ("garde", "des", "sceau")} <= {
+        term.words for term in stream.accept()
+    }

@@ -442,13 +442,13 @@ def test_what_cannot_even_be_looked_at_is_named() -> None:
 
     unit = Unit(0, 1, 0, 1, cohesion=None)  # type: ignore[arg-type]  # that is the fault
     note = testing.example_annotation("a")
-    broken = Annotation(note.document, None, note.spans, note.content, note.sentences)  # type: ignore[arg-type]
+    broken = Annotation(note.document, None, note.spans, note.content, note.sentences)  # type: ignore[arg-type]  # wrong on purpose
     rows = example_rows(2)
     for work, hook in (
         (lambda: made("similarity", Boundless()).compare(rows, rows), "compare"),
         (lambda: made("segmenter", SimpleNamespace(segment=lambda a, n: [unit])).segment(note, None), "segment"),
         (lambda: list(made("annotator", SimpleNamespace(annotate=lambda d, x: [broken])).annotate([note.document], None)), "annotate"),
-        (lambda: made("comparison", SimpleNamespace(measure=lambda a, b: Agreement(None))).measure(None, None), "measure"),  # type: ignore[arg-type]
+        (lambda: made("comparison", SimpleNamespace(measure=lambda a, b: Agreement(None))).measure(None, None), "measure"),  # type: ignore[arg-type]  # wrong on purpose
         (lambda: made("exporter", SimpleNamespace(export=lambda s, o: 1 / 0)).export(None, None), "export"),
     ):  # fmt: skip
         with pytest.raises(PluginError, match=rf"'faulty' \(package acme\): {hook} failed"):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from segapsith import Document
 from segapsith.decoding import repaired
 from segapsith.html_text import text_of, text_of_tokens
-from segapsith.markup import Close, Open, Token
+from segapsith.markup import Close, Open, Token, unescaped
 from segapsith.safe_xml import Element
 from segapsith_plugins._dates import dated
 
@@ -31,7 +32,11 @@ NITF_ASIDE = frozenset({"media", "media-caption", "note", "body.end", "hedline",
 
 def body_text(element: Element | None, dropped: frozenset[str] = frozenset()) -> str:
     """The paragraphs of an element."""
-    return "" if element is None else text_of_tokens(_tokens(element), dropped)
+    text = "" if element is None else text_of_tokens(_tokens(element), dropped)
+    return unescaped(text) if _ESCAPED.search(text) else text  # some systems escape twice
+
+
+_ESCAPED = re.compile(r"&(?:#\d{2,5}|quot|apos|amp|nbsp);")
 
 
 def _tokens(element: Element) -> Iterator[Token]:
@@ -152,5 +157,9 @@ def _without_date(top: Element | None) -> str:
 
 
 def inline_text(kind: str, text: str) -> str:
-    """Text that was given as a string, of some content type."""
-    return text_of(text) if "html" in kind.lower() or "xml" in kind.lower() else text.strip()
+    """Text that was given as a string, of some content type; tags in a plain one are tags too."""
+    marked = "html" in kind.lower() or "xml" in kind.lower() or _TAGGED.search(text) is not None
+    return text_of(text) if marked else text.strip()
+
+
+_TAGGED = re.compile(r"</(?:p|div|span|body|td|b|i|a|em|strong|h[1-6])>|<br ?/?>", re.IGNORECASE)

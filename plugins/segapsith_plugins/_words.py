@@ -5,6 +5,7 @@ Word lists lie in `data/`, one file a language: `stopwords.*.txt` and `lemmas.*.
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -86,8 +87,11 @@ def normal(form: str) -> str:
     >>> normal("L’OEIL"), normal("gouver\\u00adnement"), normal("ﬁnance")
     ("l'oeil", 'gouvernement', 'finance')
     """
+    lower = form.lower()
     if form.isascii():
-        return form.lower().replace("`", "'")
+        return lower.replace("`", "'") if "`" in lower else lower
+    if form.isalpha() and "ʼ" not in form and unicodedata.is_normalized("NFKC", lower):
+        return lower  # nearly every word with an accent
     return unicodedata.normalize("NFKC", form.translate(_SAME).lower()).translate(_SAME)
 
 
@@ -150,16 +154,20 @@ class Lemmas:
 
     def __init__(self, lang: str) -> None:
         import simplemma  # 0.1 s, and only when a text is read
+        from simplemma.strategies.dictionaries.dictionary_factory import DEFAULT_DICTIONARY_FACTORY
 
         self.lang = checked_language(lang)
         self._exceptions = exceptions(lang)
+        self._entry: Callable[[str], str | None] = DEFAULT_DICTIONARY_FACTORY.get_dictionary(
+            lang
+        ).get
         self._simplemma: Callable[..., str] = simplemma.lemmatize
         self._is_known: Callable[..., bool] = simplemma.is_known
         self._mended = self._french if lang == "fr" else self._dictionary
 
     def knows(self, form: str) -> bool:
         """Whether a lower-case form is in the dictionary."""
-        return form in self._exceptions or self._is_known(form, lang=self.lang)
+        return form in self._exceptions or self._has(form)
 
     def excepts(self, form: str) -> bool:
         """Whether the project has its own lemma for a lower-case form."""
@@ -171,7 +179,16 @@ class Lemmas:
         return self._mended(form) if found is None else found
 
     def _dictionary(self, form: str) -> str:
+        # What simplemma does first for a word of letters, without its way there; it looks at
+        # other forms differently, and has rules for what is not in the dictionary.
+        if form.isalpha() and (entry := self._entry(form) or self._entry(form.capitalize())):
+            return entry.lower()
         return self._simplemma(form, lang=self.lang).lower() or form
+
+    def _has(self, form: str) -> bool:
+        if form.isalpha():
+            return (self._entry(form) or self._entry(form.capitalize())) is not None
+        return self._is_known(form, lang=self.lang)
 
     def _french(self, form: str) -> str:
         """Two readings that newswire prefers and the dictionary does not.
@@ -202,7 +219,7 @@ class Lemmas:
 
     def _stands(self, lemma: str) -> bool:
         """Whether the dictionary has the word, and as a lemma."""
-        return self._is_known(lemma, lang=self.lang) and self._dictionary(lemma) == lemma
+        return self._has(lemma) and self._dictionary(lemma) == lemma
 
 
 # --- multi-word terms --------------------------------------------------------------------
@@ -300,7 +317,7 @@ class Terms:
                     continue
                 words = lemmas[first:last]
                 if tuple(full.get(word, word) for word in words) in self._terms:
-                    yield Merge(first, last, joined_lemma(words))
+                    yield Merge(first, last, joined_lemma(_as_written(words) if full else words))
                     free = last
                     break
 
@@ -312,6 +329,47 @@ def joined_lemma(lemmas: Sequence[str]) -> str:
     ('prime minister', "juge d'instruction")
     """
     return "".join(word if word.endswith("'") else f"{word} " for word in lemmas).rstrip()
+
+
+def _as_written(words: Sequence[str]) -> list[str]:
+    """The lemmas of a French term as the term is written.
+
+    The article behind *de* and *à* is feminine, since the masculine one is joined to them (du, au)
+    and the elided one is its own lemma; behind *des* and *aux* stands a plural.
+
+    >>> _as_written(["ministre", "de", "le", "santé"]), _as_written(["garde", "des", "sceau"])
+    (['ministre', 'de', 'la', 'santé'], ['garde', 'des', 'sceaux'])
+    """
+    result = list(words)
+    for place, (before, word) in enumerate(itertools.pairwise(words), 1):
+        if word == "le" and before in ("de", "à"):
+            result[place] = "la"
+        elif before in ("des", "aux"):
+            result[place] = _plural(word)
+    return result
+
+
+_PLURALS = {"œil": "yeux", "oeil": "yeux", "travail": "travaux", "bail": "baux", "corail": "coraux"}
+_REGULAR = frozenset(
+    ["bal", "carnaval", "chacal", "festival", "récital", "régal", "bleu", "pneu", "landau"]
+)
+
+
+def _plural(noun: str) -> str:
+    """The plural of a French noun.
+
+    >>> [_plural(noun) for noun in ("femme", "hôpital", "enjeu", "prix", "travail", "festival")]
+    ['femmes', 'hôpitaux', 'enjeux', 'prix', 'travaux', 'festivals']
+    """
+    if noun in _PLURALS:
+        return _PLURALS[noun]
+    if noun.endswith(("s", "x", "z")):
+        return noun
+    if noun not in _REGULAR and noun.endswith(("au", "eu")):
+        return f"{noun}x"
+    if noun not in _REGULAR and noun.endswith("al"):
+        return f"{noun[:-1]}ux"
+    return f"{noun}s"
 
 
 def merged(

@@ -45,9 +45,7 @@ _MARK = re.compile(
     r"|PAPIER GENERAL|SYNTHESE|ENCADRE|PORTRAIT|REPORTAGE|LEVER DE RIDEAU|TROIS QUESTIONS A)(?:[ ,].{0,40})?",
     re.IGNORECASE,
 )
-_KILLED = re.compile(
-    r"\b(?:kill|killed|elimination|élimination|annulation|annule)\b", re.IGNORECASE
-)
+_KILLED = re.compile(r"\b(?:kill|elimination|élimination|annulation|annule)\b", re.IGNORECASE)
 _CORRECTED = re.compile(
     r"\b(?:correction|corrective|corrected|corrects|rectificatif|rectif|refile)\b", re.IGNORECASE
 )
@@ -57,7 +55,8 @@ _FURNITURE = re.compile(r"[a-z]{1,4}(?:[/-][a-z]{1,4}){1,5}[/.]?|[*_\s#=-]{2,40}
 """Signatures of the desk and rules between the parts."""
 _TELEX_SECOND = re.compile(r"(?P<urgency>[A-Z]{2}) (?P<section>[A-Z]{2,4})")
 _NOT_FOR_PRINT = re.compile(
-    r"the following information is not (?:intended )?for publication", re.IGNORECASE
+    r"the following information is not (?:intended )?for publication|^# Not(?:ebook|izblock)\s*$",
+    re.IGNORECASE,
 )
 
 
@@ -70,7 +69,7 @@ class WireText:
     )
 
     def sniff(self, head: bytes) -> float:
-        text = decoded(head).lstrip("\r\n \x16\x00\ufeff")
+        text = decoded(head).replace("\r\n", "\n").replace("\r", "\n").lstrip("\n \x16\x00\ufeff")
         if text.startswith(("<", "{", "[")) or "\x00" in text:
             return 0.0  # a wire pads with NUL before a message, never within
         first, _, rest = text.partition("\n")
@@ -172,6 +171,8 @@ def _document(lines: Sequence[str]) -> Document:
     title = " ".join(" ".join(notes["headline"]).split())
     if not text and len(notes["headline"]) > 1:
         title, text = notes["headline"][0], "\n\n".join(notes["headline"][1:])
+    if text and not title:  # an alert has keywords only
+        title = re.sub(r",\d{1,5}$", "", " ".join(notes["slug"]))
     told = _DATELINE.match(text)
     source = told.group("agency").strip() if told else agency
     slug = " ".join(notes["slug"]) or header.get("keywords", "")
@@ -184,7 +185,9 @@ def _document(lines: Sequence[str]) -> Document:
             "slug": slug,
             "keywords": [w for w in re.split(r"[-/\s,]+", slug) if w and not w.isdigit()],
             "note": " ".join(notes["note"]),
-            "status": _status(" ".join([header.get("keywords", ""), *top])),
+            "status": _status(
+                " ".join([header.get("keywords", ""), *notes["slug"], *notes["note"]])
+            ),
             "date_original": given,
         }.items()
         if value

@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from segapsith import Annotation, Network, Unit, hookimpl
 from segapsith.arrays import Matrix
 from segapsith.jit import kernel
+from segapsith_plugins._cohesion_curve import Inference, Lens, inferred_words, read
+from segapsith_plugins._sentences import Sentences, body_of, sentences_of
 
 __all__ = ["Cohesion", "Scale", "Space", "WordSpace", "learn_space", "scale_of"]
 
@@ -81,67 +83,9 @@ def learn_space(
     return WordSpace(rows, points.vectors)
 
 
-# --- from tokens to sentences ------------------------------------------------------------
-
-_STOP = re.compile(r"\s[.!?]+[\"'”’»)\]\s]*\s")
-"""The full stop of a tokenised text, which stands alone."""
+# --- from sentences to numbers ------------------------------------------------------------
 
 _PARAGRAPH = re.compile(r"\n[ \t]*\n\s*|\n(?=[ \t]{2,}\S)")
-
-_LONGEST = 120
-_PIECE, _SHORTEST = 30, 8
-"""Tokens: a longer sentence is no sentence but lost punctuation; it is read in such pieces."""
-
-
-class _Sentences(NamedTuple):
-    """First token and first character of every sentence of a body."""
-
-    first: Numbers
-    start: Numbers
-
-
-def _sentences(annotation: Annotation, body: int) -> _Sentences:
-    """The sentences of a text from character `body` on, each with at least one token.
-
-    The annotator's, and those that end with a full stop between blanks whatever follows it. A
-    sentence of more than 120 tokens is a text whose punctuation was lost: it is parted at line
-    ends, before capitals, or every 30 tokens.
-    """
-    spans, text = annotation.spans, annotation.document.text
-    token_starts = spans[:, 0].astype(np.int64)
-    begun = np.append(0, annotation.sentences[:, 0]).astype(np.int64)
-    stops = [match.end() for match in _STOP.finditer(text, body)]
-    bounds = np.unique(np.concatenate([begun, np.array(stops, np.int64), [body]]))
-    bounds = bounds[bounds >= body]
-    first = np.searchsorted(token_starts, bounds)
-    held = np.append(first[1:] > first[:-1], first[-1] < len(spans))
-    first, start = first[held], bounds[held]
-    ends = np.append(first[1:], len(spans))
-    if not len(first) or (ends - first).max() <= _LONGEST:
-        return _Sentences(first, start)
-    firsts, starts = [], []
-    for begin, character, end in zip(first.tolist(), start.tolist(), ends.tolist(), strict=True):
-        firsts.append(begin)
-        starts.append(character)
-        if end - begin > _LONGEST:
-            for cut in _pieces(text, spans, begin, end):
-                firsts.append(cut)
-                starts.append(int(token_starts[cut]))
-    return _Sentences(np.array(firsts, np.int64), np.array(starts, np.int64))
-
-
-def _pieces(text: str, spans: NDArray[np.int32], begin: int, end: int) -> Iterator[int]:
-    """The tokens at which an endless sentence is parted."""
-    last = begin
-    capital = text[spans[begin, 0]].isupper()
-    for i in range(begin + 1, end - _SHORTEST):
-        was_capital, capital = capital, text[spans[i, 0]].isupper()
-        size = i - last
-        line = "\n" in text[spans[i - 1, 1] : spans[i, 0]]
-        opens = (capital and not was_capital) or line
-        if size >= _PIECE or (size >= _SHORTEST and opens):
-            yield i
-            last = i
 
 
 def _numbered(words: Iterable[str]) -> tuple[Numbers, int]:
@@ -358,6 +302,34 @@ def _likenesses(words: Numbers, ends: Numbers, n_words: int, cuts: Numbers) -> M
     return found
 
 
+_BLOCK = 6
+
+
+@kernel
+def _block_likenesses(words: Numbers, ends: Numbers, n_words: int, size: int) -> Matrix:
+    """For each sentence the cosine of the words of `size` sentences before it and from it on."""
+    n = len(ends) - 1
+    curve = np.zeros(n)
+    counts = np.zeros((n_words, 2))
+    for x in range(1, n):
+        low, high = max(0, x - size), min(n, x + size)
+        for t in range(ends[low], ends[high]):
+            counts[words[t], 0 if t < ends[x] else 1] += 1
+        before, after, common = 0.0, 0.0, 0.0
+        for t in range(ends[low], ends[x]):
+            before += counts[words[t], 0]
+            common += counts[words[t], 1]
+        for t in range(ends[x], ends[high]):
+            after += counts[words[t], 1]
+        if before > 0 and after > 0:
+            curve[x] = common / np.sqrt(before * after)
+        for t in range(ends[low], ends[high]):
+            counts[words[t], :] = 0
+    if n > 1:
+        curve[0] = curve[1]
+    return curve
+
+
 # --- the segmenter -----------------------------------------------------------------------
 
 _STEM = 7
@@ -387,10 +359,9 @@ class Cohesion:
     text. The title goes with the first unit and has no part in the cost. A unit's cohesion is
     the mean cosine between the words of a sentence and those of the rest. Units below `keep` are
     not learned from; by default all are, since a wire of a few sentences that share no word is
-    still about one thing, and its cohesion only says how often it repeats itself.
+    still about one thing, and its cohesion only says how often it repeats itself. With `infer`,
+    units take in words from the network, as those of `segcohlex` do by its defaults.
     """
-
-    uses = frozenset({"vectors"})
 
     def __init__(
         self,
@@ -404,6 +375,7 @@ class Cohesion:
         drift: float = 0.03,
         penalty: float = 1.0,
         keep: float = 0.0,
+        infer: bool = False,
         space: Space | None = None,
     ) -> None:
         for name, value, least in (
@@ -423,6 +395,8 @@ class Cohesion:
         self.min_words, self.max_sentences, self.prior = min_words, max_sentences, prior
         self.style, self.meaning, self.paragraph = style, meaning, paragraph
         self.drift, self.penalty, self.keep, self.space = drift, penalty, keep, space
+        self.infer = infer
+        self.uses = frozenset({"network", "vectors"} if infer else {"vectors"})
 
     def segment(self, annotation: Annotation, network: Network) -> Iterator[Unit]:
         n_tokens = len(annotation.lemmas)
@@ -430,8 +404,8 @@ class Cohesion:
             return
         document = annotation.document
         text = document.text
-        body = len(document.title) + 2 if document.title and document.body else 0
-        sentences = _sentences(annotation, body)
+        body = body_of(document)
+        sentences = sentences_of(annotation, body)
         if not len(sentences.first):  # a title and no word after it
             yield Unit(0, len(text), 0, n_tokens)
             return
@@ -441,15 +415,30 @@ class Cohesion:
         values = _likenesses(stems, ends, n_stems, np.append(cuts, len(sentences.first)))
         firsts, starts = sentences.first[cuts].tolist(), sentences.start[cuts].tolist()
         firsts[0], starts[0] = 0, 0
-        for first, last, start, end, cohesion in zip(
-            firsts, [*firsts[1:], n_tokens], starts, [*starts[1:], len(text)], values, strict=True
+        lasts, ends_at = [*firsts[1:], n_tokens], [*starts[1:], len(text)]
+        inferred = _inferred(annotation, firsts, network) if self.infer else [{}] * len(firsts)
+        for first, last, start, end, cohesion, words in zip(
+            firsts, lasts, starts, ends_at, values.tolist(), inferred, strict=True
         ):
-            yield Unit(start, end, first, last, float(cohesion), bool(cohesion >= self.keep))
+            yield Unit(start, end, first, last, cohesion, cohesion >= self.keep, words)
+
+    def curve(
+        self, annotation: Annotation, network: Network
+    ) -> tuple[Numbers, NDArray[np.float64]]:
+        """The character with which each sentence of the body begins, and how well its words and
+        the five sentences' after it go with those of the six before: the cosine of their stems."""
+        if not len(annotation.lemmas):
+            return np.zeros(0, np.int64), np.zeros(0)
+        sentences = sentences_of(annotation, body_of(annotation.document))
+        if not len(sentences.first):
+            return np.zeros(0, np.int64), np.zeros(0)
+        stems, ends, n_stems = _stream(annotation, sentences, True)
+        return sentences.start, _block_likenesses(stems, ends, n_stems, _BLOCK)
 
     def _division(
         self,
         annotation: Annotation,
-        sentences: _Sentences,
+        sentences: Sentences,
         stream: tuple[Numbers, Numbers, int],
         space: Space | None,
         body: int,
@@ -489,8 +478,25 @@ class Cohesion:
         return np.array(cuts[::-1], np.int64)
 
 
+def _inferred(
+    annotation: Annotation, firsts: Sequence[int], network: Network
+) -> list[dict[str, float]]:
+    """The words that the network infers for each unit; none for a unit without content words."""
+    places = np.flatnonzero(annotation.content)
+    cuts = np.searchsorted(places, firsts)
+    full = np.flatnonzero(np.diff(np.append(cuts, len(places))))
+    found: list[dict[str, float]] = [{} for _ in firsts]
+    if len(full) and len(network.neighbours):
+        lens = Lens()
+        reading = read([annotation.lemmas[i] for i in places.tolist()], network, lens)
+        said = inferred_words(reading, cuts[full], network, lens, Inference())
+        for unit, words in zip(full.tolist(), said, strict=True):
+            found[unit] = words
+    return found
+
+
 def _stream(
-    annotation: Annotation, sentences: _Sentences, content: bool
+    annotation: Annotation, sentences: Sentences, content: bool
 ) -> tuple[Numbers, Numbers, int]:
     """The stems of the content words, or the other words, as numbers; where sentences part them."""
     chosen = np.flatnonzero(annotation.content == content)
@@ -503,7 +509,7 @@ def _stream(
 
 
 def _points(
-    annotation: Annotation, sentences: _Sentences, space: Space | None
+    annotation: Annotation, sentences: Sentences, space: Space | None
 ) -> tuple[Matrix, Matrix]:
     """For each sentence the sum of its words' vectors without the mean of the text; their number."""
     n = len(sentences.first)

@@ -72,7 +72,9 @@ class Feed:
 
     def sniff(self, head: bytes) -> float:
         if start := beginning(head):
-            return 0.97 if _JSON_FEED.search(start[:4096]) else 0.0
+            if _JSON_FEED.search(start):
+                return 0.97
+            return 0.96 if start[0] == "{" and _like_json_feed(start) else 0.0
         text = decoded(head)
         name = root_name(text).rpartition(":")[2].lower()
         if name == "rss":
@@ -91,6 +93,15 @@ class Feed:
             yield from _json_feed(stream, name)
             return
         yield from _xml_feed(stream, name)
+
+
+def _like_json_feed(start: str) -> bool:
+    """Whether it has the keys of a JSON Feed, though its version may stand at the end."""
+    return (
+        re.search(r'"items"\s*:\s*\[', start) is not None
+        and re.search(r'"(?:home_page_url|feed_url|content_html|content_text)"\s*:', start)
+        is not None
+    )
 
 
 def _peeked(stream: BinaryIO) -> bytes:
@@ -158,13 +169,13 @@ class _Frame:
         }
         self._used = {n.partition(":")[0] for n in names if ":" in n}
         if head.opened and len(head.text) <= _HEAD_CHARS:
-            self._take(head.text)
+            self._take(head)
 
-    def _take(self, text: str) -> None:
+    def _take(self, head: Head) -> None:
         """The head as it stands, if it can be written; it carries the title and the language."""
-        start = re.search(r"<[A-Za-z_]", text)
+        text = head.text[_root_at(head.text, head.opened[0].name) :]
         try:
-            whole, prefixes = rewritten(text[start.start() :] if start else "", _CUT)
+            whole, prefixes = rewritten(text, _CUT, head.entities)
         except XmlError:
             return
         if whole.endswith(self._end):
@@ -186,6 +197,24 @@ class _Frame:
 
 
 _FIRST_NAME = re.compile(r"<[\w.:\-]+")
+
+
+def _root_at(text: str, name: str) -> int:
+    """Where the root begins; comments before it may hold anything.
+
+    >>> _root_at("<!-- <rss> --><rss>", "rss")
+    14
+    """
+    place = 0
+    while (comment := text.find("<!--", place)) >= 0:
+        root = text.find(f"<{name}", place, comment)
+        if root >= 0:
+            return root
+        end = text.find("-->", comment)
+        if end < 0:
+            break
+        place = end + 3
+    return max(text.find(f"<{name}", place), 0)
 
 
 def _tag(name: str, attributes: Mapping[str, str]) -> str:
@@ -229,6 +258,7 @@ def _parsed(data: bytes) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 def _document(entry: Mapping[str, Any], feed: Mapping[str, Any], where: str) -> Document | Reject:
     try:
         title = _plain(entry.get("title", ""), entry.get("title_detail"))
+        title = title or _plain(entry.get("itunes_title", ""), None)
         body = _body(entry, title)
         if not title and not body:
             return Reject(_string(entry.get("id")) or where, "it has neither a title nor a text")
@@ -278,7 +308,14 @@ def _body(entry: Mapping[str, Any], title: str) -> str:
 
 
 _HTML = ("text/html", "application/xhtml+xml")
-_SURELY_HTML = re.compile(r"</[A-Za-z]{1,10}>|<br ?/?>|&(?:#\d{2,5}|[a-z]{2,8});")
+_SURELY_HTML = re.compile(
+    r"</[A-Za-z]{1,10}>|<br ?/?>|&(?:#\d{2,5}|#[xX][0-9A-Fa-f]{2,5}|[a-z]{2,8});"
+)
+
+_BLOCK = re.compile(
+    r"</(?:p|div|span|td|li|a|b|i|em|strong|h[1-6])>|<br ?/?>|&(?:amp|quot|nbsp|#x?[0-9a-f]{2,5});",
+    re.IGNORECASE,
+)
 
 
 def _plain(value: object, detail: object) -> str:
@@ -290,7 +327,9 @@ def _plain(value: object, detail: object) -> str:
         _SURELY_HTML.search(value) is not None if kind == "text/plain" else looks_like_html(value)
     )
     if kind in _HTML or markup:
-        return text_of(value)
+        text = text_of(value)
+        # escaped once too often: there is no tag in it, but there are tags in what it says
+        return text_of(text) if "<" not in value and _BLOCK.search(text) else text
     return "\n".join(" ".join(line.split()) for line in value.strip().splitlines())
 
 

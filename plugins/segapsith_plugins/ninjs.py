@@ -55,29 +55,25 @@ class NinJs:
                 continue
             where, value = found
             if isinstance(value, list):
-                for number, one in enumerate(value, 1):
-                    yield _document(one, f"{where}, element {number}")
-                continue
-            if isinstance(value, dict) and not _is_item(value):
-                inner = next((v for v in value.values() if _is_list_of_items(v)), None)
-                if inner is not None:  # an answer of an agency's programming interface
-                    for number, one in enumerate(inner, 1):
-                        yield _document(one, f"{where}, element {number}")
-                    continue
-            yield _document(value, where)
+                inner = [one for element in value for one in list(_items(element, 4)) or [element]]
+            else:
+                inner = list(_items(value, 4)) or [value]
+            for number, one in enumerate(inner, 1):
+                at = f"{where}, element {number}" if isinstance(value, list) or inner[1:] else where
+                yield _document(one, at)
 
 
 def _is_item(value: Mapping[str, object]) -> bool:
     return any(key in value for key in ("uri", "headline", "headlines", "bodies"))
 
 
-def _is_list_of_items(value: object) -> bool:
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and isinstance(value[0], dict)
-        and _is_item(value[0])
-    )
+def _items(value: object, depth: int) -> Iterator[object]:
+    """The items in an answer of an agency's programming interface, which wraps them in its own way."""
+    if isinstance(value, dict) and _is_item(value):
+        yield value
+    elif depth and isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _items(inner, depth - 1)
 
 
 def _document(value: object, where: str) -> Document | Reject:

@@ -110,13 +110,18 @@ class _Reader:
         form = normal(chunk[start:end])
         if not form:  # hidden signs only
             return Word(start, end, chunk[start:end], False)
-        if form not in self._known:  # Shares, SHARES and shares are told once
+        return Word(start, end, *self.told(form))
+
+    def told(self, form: str) -> tuple[str, bool]:
+        """The lemma of a lower-case form, and whether it is content."""
+        known = self._known.get(form)
+        if known is None:  # Shares, SHARES and shares are told once
             # A letter, a number and what is too long for a word are their own lemmas.
             told = 1 < len(form) <= _LONGEST and not form[0].isdigit()
             lemma = self.lemmas.of(form) if told else form
             content = is_content(form) and not self.stops.stops(form, lemma)
-            self._known[form] = (lemma, content)
-        return Word(start, end, *self._known[form])
+            known = self._known[form] = (lemma, content)
+        return known
 
     def _acronym(self, chunk: str) -> Word:
         if chunk in _UNITED_STATES:
@@ -167,6 +172,10 @@ class _Reader:
         start = 0
         if self.lemmas.excepts(normal(chunk)):  # the dictionary has l'un, and that is two words
             return [self._word(chunk, 0, len(chunk))]
+        head, sign, rest = chunk.partition("'" if "'" in chunk else "’")
+        if sign and rest.isalpha() and (short := head.lower()) in _ELISIONS:  # nearly all of them
+            start = len(head) + 1
+            return [Word(0, start, f"{short}'", False), self._word(chunk, start, len(chunk))]
         for match in _APOSTROPHE.finditer(chunk):
             head = normal(chunk[start : match.start()])
             if head in _ELISIONS:
@@ -190,10 +199,7 @@ class _Reader:
 
 
 class _Forms(dict[str, int]):
-    """Every chunk met so far, numbered, with the table of its words.
-
-    A lookup that misses reads the chunk; `tables` gives what all of them hold.
-    """
+    """Every chunk met so far, numbered, with the table of its words; `tables` gives what they hold."""
 
     def __init__(self, lang: str) -> None:
         super().__init__()
@@ -203,20 +209,44 @@ class _Forms(dict[str, int]):
         self._chunks = _Table(4)
         self._words = _Table(3)
         self.lemmas: list[str] = []
+        self._texts = np.full(1024, "", object)
+        self._n_texts = 0
 
-    def __missing__(self, chunk: str) -> int:
-        words = self._read(chunk)
-        standing = _standing(chunk, self._lang)
+    def learn(self, chunks: Iterable[str]) -> None:
+        """Reads the chunks that were not met before, each once."""
+        new = set(chunks).difference(self)
+        if not new:
+            return
+        read, lang, lemmas, short = self._read, self._lang, self.lemmas, _SHORT[self._lang]
+        chunk_rows, word_rows = self._chunks.new, self._words.new
         with self._lock:  # two threads may miss the same chunk
-            number = self.get(chunk)
-            if number is None:
-                number = len(self)
-                self._chunks.new.append((len(self.lemmas), len(words), *standing))
-                for start, end, lemma, content in words:
-                    self._words.new.append((start, end, content))
-                    self.lemmas.append(lemma)
-                self[chunk] = number
-            return number
+            for chunk in new.difference(self):
+                n_words = len(lemmas)
+                if chunk.islower() and chunk.isascii() and chunk.isalpha() and len(chunk) > 2:
+                    # nearly every word: the same as below, without the way there
+                    standing = _PLAIN if chunk not in short else _standing(chunk, lang)
+                    lemma, content = read.told(chunk)
+                    chunk_rows.append((n_words, 1, *standing))
+                    word_rows.append((0, len(chunk), content))
+                    lemmas.append(lemma)
+                else:
+                    words = read(chunk)
+                    chunk_rows.append((n_words, len(words), *_standing(chunk, lang)))
+                    for start, end, lemma, content in words:
+                        word_rows.append((start, end, content))
+                        lemmas.append(lemma)
+                self[chunk] = len(self)
+
+    def texts(self) -> NDArray[np.object_]:
+        """The lemmas by word, to be taken in bulk."""
+        with self._lock:
+            n, known = len(self.lemmas), self._n_texts
+            if n > len(self._texts):
+                self._texts = np.resize(self._texts, max(n, 2 * len(self._texts)))
+            if n > known:
+                self._texts[known:n] = self.lemmas[known:]
+                self._n_texts = n
+            return self._texts
 
     def tables(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """By chunk: first word, number of words, `Before`, `After`; by word: start, end, content."""
@@ -258,7 +288,7 @@ class Gap(IntEnum):
     TIGHT = 3  # a full stop with no blank after it
     STOP = 4
     MARK = 5  # ! ? …
-    PARAGRAPH = 6  # an empty line
+    PARAGRAPH = 6  # an empty line, or a full stop that stands alone: always an end
     INDENT = 7  # a new line that is indented
 
 
@@ -344,14 +374,16 @@ _MOST_GAPS = 1 << 16
 def _gap(gap: str) -> tuple[Gap, int]:
     """What a gap is, and where in it the next sentence would begin.
 
-    >>> _gap(', '), _gap('." '), _gap('.\\n\\n« ')
-    ((<Gap.OTHER: 0>, 0), (<Gap.STOP: 4>, 3), (<Gap.PARAGRAPH: 6>, 3))
+    >>> _gap(', '), _gap('." '), _gap('.\\n\\n« '), _gap(' . ')
+    ((<Gap.OTHER: 0>, 0), (<Gap.STOP: 4>, 3), (<Gap.PARAGRAPH: 6>, 3), (<Gap.PARAGRAPH: 6>, 3))
     """
     line = max(gap.rfind("\n"), gap.rfind("\r")) + 1
     if line:
         lines = gap.replace("\r\n", "\n").replace("\r", "\n").split("\n")
         if any(not inner.strip() for inner in lines[1:-1]):
             return Gap.PARAGRAPH, line
+    if gap[:1] == " " and gap.strip() == "." and gap[-1].isspace():  # as tokenisers write it
+        return Gap.PARAGRAPH, len(gap)
     position = 0
     while match := _TERMINATOR.search(gap, position):
         closed = _end(_CLOSING, gap, match.start())
@@ -406,16 +438,22 @@ _OPENERS = {
 }
 
 
-def _standing(chunk: str, lang: str) -> tuple[Before, After]:
+_SHORT = {lang: _NUMBERED | _ABBREVIATIONS[lang] | _TITLES[lang] for lang in LANGUAGES}
+
+
+_PLAIN = int(Before.WORD), int(After.LOWER)
+
+
+def _standing(chunk: str, lang: str) -> tuple[int, int]:
     """What a chunk is to the full stops around it.
 
     >>> _standing("Mme", "fr") == (Before.TITLE, After.CAPITAL)
     True
     """
     if chunk[0].isdigit() and chunk[-1].isdigit():
-        return Before.OTHER, After.DIGIT
-    if len(chunk) > 8 and chunk.islower() and chunk.isalpha():
-        return Before.WORD, After.LOWER  # too long for an abbreviation
+        return int(Before.OTHER), int(After.DIGIT)
+    if len(chunk) > 2 and chunk.islower() and chunk.isalpha() and chunk not in _SHORT[lang]:
+        return _PLAIN  # nearly every word
     form = normal(chunk if len(chunk) <= _LONGEST else chunk[:1] + chunk[-1:])
     tail = form[max(form.rfind("-"), form.rfind("'")) + 1 :]
     before = Before.WORD if len(chunk) > 2 and chunk[-1].islower() else Before.OTHER
@@ -436,7 +474,7 @@ def _standing(chunk: str, lang: str) -> tuple[Before, After]:
         after = After.OTHER
     else:
         after = After.OPENER if head in _OPENERS[lang] else After.CAPITAL
-    return before, after
+    return int(before), int(after)  # tables are made of plain numbers sooner
 
 
 def _last_chunks(
@@ -454,7 +492,6 @@ _TICKER = re.compile(
     r"|\((?:NYSE|NASDAQ|Nasdaq|AMEX|LSE|TSX|TSE|EPA|Euronext|OTC|OTCBB|FRA|ASX|HKEX|SIX)"
     r"\s?:\s?[A-Z0-9.\-]{1,12}\)"
 )
-_ADDRESS = re.compile(r"(?:https?://|www\.)[^\s<>]++|(?<![\w.+-])[\w.+-]{1,64}@[\w.-]++")
 _MONTH = "jan feb mar apr may jun jul aug sep oct nov dec janv fév févr mars avr mai juin juil août déc".replace(
     " ", "|"
 )
@@ -486,9 +523,37 @@ def _addresses(text: str) -> Iterator[tuple[int, int]]:
     if "<" in text or "(" in text:
         for match in _TICKER.finditer(text):
             yield match.span()
-    if "://" in text or "www." in text or "@" in text:
-        for match in _ADDRESS.finditer(text):
-            yield match.span()
+    for at in _places(text, "://"):
+        start = at - 5 if text.endswith("https", 0, at) else at - 4
+        if text.endswith("http", 0, at) or start == at - 5:
+            yield start, _end(_TO_BLANK, text, at + 3)
+    for at in _places(text, "www."):
+        yield at, _end(_TO_BLANK, text, at + 4)
+    for at in _places(text, "@"):
+        start = at
+        while (
+            start
+            and at - start <= _LOCAL
+            and (text[start - 1].isalnum() or text[start - 1] in "._+-")
+        ):
+            start -= 1
+        end = _end(_HOST, text, at + 1)
+        if 0 < at - start <= _LOCAL and end > at + 1:
+            yield start, end
+
+
+_LOCAL = 64
+"""Characters before the @ of an address."""
+_TO_BLANK = re.compile(r"[^\s<>]*+")
+_HOST = re.compile(r"[\w.-]*+")
+
+
+def _places(text: str, sign: str) -> Iterator[int]:
+    """Where a sign stands; to look for it is quicker than to look for a pattern."""
+    place = text.find(sign)
+    while place >= 0:
+        yield place
+        place = text.find(sign, place + 1)
 
 
 # --- the annotator -----------------------------------------------------------------------
@@ -573,6 +638,7 @@ class SimplemmaWords:
         forms = self._forms_of(lang)
         ends = np.fromiter(map(len, pieces), np.int32, len(pieces)).cumsum(dtype=np.int32)
         chunk_starts, chunk_ends = ends[0:-1:2], ends[1::2]
+        forms.learn(chunks)
         numbers = np.fromiter(map(forms.__getitem__, chunks), np.intp, n_chunks)
         inner = pieces[2:-1:2]
         gaps = np.fromiter(map(self._gaps.__getitem__, inner), np.int64, len(inner))
@@ -581,7 +647,7 @@ class SimplemmaWords:
         words, counts, before, after = chunk_table.take(numbers, axis=1)
         parents = np.repeat(np.arange(n_chunks), counts)
         words = (words - (counts.cumsum() - counts)).take(parents) + np.arange(len(parents))
-        lemmas = list(map(forms.lemmas.__getitem__, words.tolist()))
+        lemmas: list[str] = forms.texts().take(words).tolist()
         columns = word_table.take(words, axis=1)
         content = columns[2] != 0
         spans = np.empty((len(lemmas), 2), np.int32)

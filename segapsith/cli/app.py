@@ -25,6 +25,7 @@ from segapsith.cli import (
     networking,
     nights,
     reproducing,
+    segmenting,
     showing,
     tuning,
 )
@@ -43,20 +44,21 @@ app = typer.Typer(
 )
 
 for _room in (
-    browsing,
-    checking,
-    clustering,
-    comparing,
-    configuring,
-    explaining,
-    feeding,
     ingesting,
-    keeping,
-    networking,
+    feeding,
     nights,
-    reproducing,
-    showing,
+    browsing,
+    explaining,
+    checking,
+    comparing,
+    clustering,
+    segmenting,
+    networking,
     tuning,
+    keeping,
+    configuring,
+    showing,
+    reproducing,
 ):
     _room.add_to(app)
 

@@ -83,8 +83,29 @@ class Reproduction:
         return table
 
 
-TABLES: dict[str, Reproduction] = {}
+TABLES: dict[str, Reproduction] = {
+    name: Reproduction(
+        f"boundaries in {what}, found by our segmenters and others", "segmentation:table", (name,),
+        {"name": name},
+    )
+    for name, what in {
+        "choi": "ten joined pieces of the Brown corpus",
+        "orangesum-segments-fr": "joined French news",
+        "clinical": "a medical textbook",
+        "wiki300": "encyclopedia articles",
+        "lectures-ai": "lectures on artificial intelligence",
+        "lectures-physics": "lectures on physics",
+        "fiction": "novels",
+        "manifesto": "party manifestos",
+    }.items()
+}  # fmt: skip
 """Every table, by the name that the command knows."""
+
+TABLES["inferred"] = Reproduction(
+    "whether words inferred from the network help to see that texts are about the same",
+    "inferred:table",
+    ("reuters21578", "orangesum-fr"),
+)
 
 
 TABLES |= {

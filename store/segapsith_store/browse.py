@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -217,13 +217,14 @@ def domain(store: Store, number: int, *, top: int | None = 40, near: int = 8) ->
         _, whole = _lives(store)
         members = list(
             store.rows(
-                "SELECT u.id, d.uid, v.date FROM assignments a JOIN units u ON u.id = a.unit"
+                "SELECT u.id, d.uid, v.date, u.words FROM assignments a JOIN units u ON u.id = a.unit"
                 " JOIN documents d ON d.id = u.document JOIN versions v ON v.id = u.version"
                 " WHERE a.domain = ? ORDER BY u.id",
                 [number],
             )
         )
-        dates = [date for _, _, date in members if date]
+        dates = [date for _, _, date, _ in members if date]
+        inferred = _inferred(blob for _, _, _, blob in members)
         days: dict[str, int] = {}
         for date in dates:
             days[date[:10]] = days.get(date[:10], 0) + 1
@@ -234,12 +235,13 @@ def domain(store: Store, number: int, *, top: int | None = 40, near: int = 8) ->
             "status": state,
             "locked": bool(locked),
             "units": n_units,
-            "documents": len({uid for _, uid, _ in members}),
+            "documents": len({uid for _, uid, _, _ in members}),
             "first": min(dates, default=None),
             "last": max(dates, default=None),
             "words": names.best(sums, top),
-            "unit_ids": [unit for unit, _, _ in members],
-            "document_ids": list(dict.fromkeys(uid for _, uid, _ in members)),
+            "inferred": {names.name(w): n for w, n in inferred.items()},
+            "unit_ids": [unit for unit, _, _, _ in members],
+            "document_ids": list(dict.fromkeys(uid for _, uid, _, _ in members)),
             "days": dict(sorted(days.items())),
             "trend": trend(days, whole),
             "bursts": bursts(days, whole),
@@ -308,6 +310,16 @@ def _fate(store: Store, number: int) -> str:
     into = json.loads(found[1])["into"]
     numbers = ", ".join(map(str, into if isinstance(into, list) else [into]))
     return f" any more: it was {found[0]} into {numbers} by run {found[2]}"
+
+
+def _inferred(blobs: Iterable[bytes]) -> dict[int, int]:
+    """Words that were inferred for units, with the number of those; the most frequent first."""
+    counts: dict[int, int] = {}
+    for blob in blobs:
+        bag = arrays.bag_from(blob)
+        for word in bag.words[bag.counts == 0].tolist():
+            counts[word] = counts.get(word, 0) + 1
+    return dict(sorted(counts.items(), key=lambda entry: (-entry[1], entry[0])))
 
 
 def _near(
@@ -454,12 +466,21 @@ def units(store: Store) -> Iterator[dict[str, Any]]:
             "words": {
                 names.name(w): c
                 for w, c in zip(bag.words.tolist(), bag.counts.tolist(), strict=True)
+                if c
+            },
+            "inferred": {
+                names.name(w): round(v / SCALE, 4)
+                for w, c, v in zip(
+                    bag.words.tolist(), bag.counts.tolist(), bag.weights.tolist(), strict=True
+                )
+                if not c
             },
         }
 
 
 def learned_units(store: Store, lang: str | None = None, domain: int | None = None) -> LearnedUnits:
-    """The units that are in a domain, as matrices of counts and weights."""
+    """The units that are in a domain, as matrices of counts and weights of the words they say;
+    what was inferred is no evidence for a clustering."""
     ids, labels, bags = [], [], []
     question = (
         "SELECT u.id, a.domain, u.words FROM assignments a JOIN units u ON u.id = a.unit"
@@ -473,7 +494,7 @@ def learned_units(store: Store, lang: str | None = None, domain: int | None = No
     for unit, found, blob in store.rows(f"{question} ORDER BY u.id", parameters):
         ids.append(unit)
         labels.append(found)
-        bags.append(arrays.bag_from(blob))
+        bags.append(arrays.bag_from(blob).said)
     all_words = np.concatenate([b.words for b in bags] or [np.zeros(0, dtype=np.int32)])
     used, columns = np.unique(all_words, return_inverse=True)
     pointers = np.concatenate([[0], np.cumsum([len(b.words) for b in bags], dtype=np.int64)])

@@ -199,7 +199,11 @@ TABLES = (
             ("cohesion", "REAL NOT NULL", "how well its words hold together"),
             ("kept", "INTEGER NOT NULL", "1 if it may be learned from"),
             ("epoch", "INTEGER NOT NULL", "of the clock when it was weighted"),
-            ("words", "BLOB NOT NULL", "int32 little endian: ids, then counts, then weights"),
+            (
+                "words",
+                "BLOB NOT NULL",
+                "int32 little endian: ids, then counts (0: inferred), then weights",
+            ),
         ),
         indexes=("document", "version"),
     ),

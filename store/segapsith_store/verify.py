@@ -255,7 +255,8 @@ def _unit_faults(number: int, blob: bytes, words: NDArray[np.int32], n_words: in
         return
     bag = arrays.bag_from(blob)
     distinct, counts = np.unique(words, return_counts=True)
-    if not np.array_equal(distinct, bag.words) or not np.array_equal(counts, bag.counts):
+    said = bag.said
+    if not np.array_equal(distinct, said.words) or not np.array_equal(counts, said.counts):
         yield f"unit {number}: its words are not those of its text"
     if len(bag.weights) and not 0 < bag.weights.min() <= bag.weights.max() <= SCALE:
         yield f"unit {number}: a weight is not between 0 and 1"
@@ -263,7 +264,8 @@ def _unit_faults(number: int, blob: bytes, words: NDArray[np.int32], n_words: in
 
 def _domains(store: Store, checked: dict[str, int]) -> Iterator[str]:
     """The sums of every domain against the units that are in it."""
-    tokens = store.facts().get("count") == "tokens"
+    facts = store.facts()
+    tokens, inferred = facts.get("count") == "tokens", int(facts.get("inferred_occurrence", 1))
     bags: dict[int, list[Any]] = defaultdict(list)
     for domain, blob in store.rows(
         "SELECT a.domain, u.words FROM assignments a JOIN units u ON u.id = a.unit"
@@ -282,7 +284,7 @@ def _domains(store: Store, checked: dict[str, int]) -> Iterator[str]:
         occurrences = np.zeros(len(words), dtype=np.int64)
         weights = np.zeros(len(words), dtype=np.int64)
         if members:
-            counted = [b.counts if tokens else np.ones_like(b.counts) for b in members]
+            counted = [b.occurrences(tokens, inferred) for b in members]
             np.add.at(occurrences, place, np.concatenate(counted))
             np.add.at(weights, place, np.concatenate([b.weights for b in members]))
         if not (

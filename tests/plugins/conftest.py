@@ -42,7 +42,7 @@ HOSTILE = (
 
 def read(source: Any, data: bytes) -> list[Document | Reject]:
     """The items of some bytes, each of them sound."""
-    items = list(source().read(io.BufferedReader(io.BytesIO(data)), "sample"))  # type: ignore[type-var]
+    items = list(source().read(io.BufferedReader(io.BytesIO(data)), "sample"))  # type: ignore[type-var]  # whatever source is given
     for item in items:
         assert isinstance(item, Document | Reject)
         if isinstance(item, Document):

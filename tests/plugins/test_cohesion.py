@@ -21,6 +21,7 @@ from segapsith import Annotation, Document, Lexicon, Network, Unit, sample
 from segapsith.metrics import pk
 from segapsith.testing import example_annotation, segmenter_checks
 from segapsith_plugins import cohesion
+from segapsith_plugins._sentences import sentences_of
 from segapsith_plugins.cohesion import Cohesion, WordSpace, learn_space, scale_of
 from segapsith_plugins.simplemma_words import SimplemmaWords
 
@@ -278,7 +279,7 @@ def test_a_paragraph_end_is_preferred():
 @pytest.mark.parametrize("gap", ["\n\n", "\n   ", "\n \n\n  ", '\n\n"'])
 def test_only_the_first_sentence_of_a_paragraph_opens_it(gap):
     annotation = annotated(f"One river. Two rivers.{gap}Three rivers. Four rivers. Five rivers.")
-    firsts = cohesion._sentences(annotation, 0).first
+    firsts = sentences_of(annotation, 0).first
     assert cohesion._within(annotation, firsts, 0).tolist() == [0, 1, 0, 1, 1]
 
 

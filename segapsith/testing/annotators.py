@@ -1,0 +1,129 @@
+"""What every annotator promises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from segapsith.model import (
+    Annotation,
+    Document,
+    Lexicon,
+)
+from segapsith.testing.examples import example_documents
+from segapsith.testing.kit import (
+    Check,
+    Factory,
+    bounded,
+    check_settings,
+    of_kind,
+)
+
+__all__ = ["annotator_checks"]
+
+
+def _annotated(annotator: Any, documents: Iterable[Document]) -> list[Annotation]:
+    result = annotator.annotate(documents, Lexicon())
+    assert hasattr(result, "__iter__"), (
+        f"annotate returned {type(result).__name__}; an iterator of annotations is wanted"
+    )
+    return list(result)
+
+
+@bounded
+def check_it_is_an_annotator(factory: Factory) -> None:
+    """It has the method."""
+    of_kind("annotator", factory)
+
+
+@bounded
+def check_one_annotation_a_document(factory: Factory) -> None:
+    """As many as documents, in their order, each with its own document."""
+    documents = example_documents()
+    found = _annotated(factory(), documents)
+    assert len(found) == len(documents), (
+        f"{len(documents)} documents gave {len(found)} annotations; one each is wanted"
+    )
+    for annotation, document in zip(found, documents, strict=True):
+        assert isinstance(annotation, Annotation), (
+            f"annotate gave {type(annotation).__name__}; an Annotation is wanted"
+        )
+        assert annotation.document == document, (
+            f"document {document.uid} got the annotation of {annotation.document.uid}"
+        )
+    assert _annotated(factory(), []) == [], "no documents should give no annotations"
+
+
+@bounded
+def check_any_text(factory: Factory) -> None:
+    """Spans, flags and sentences lie in the text, whatever the text."""
+    annotator = factory()
+    for document in example_documents():
+        (found,) = _annotated(annotator, [document])
+        n_tokens, length = len(found.lemmas), len(document.text)
+        spans, sentences = np.asarray(found.spans), np.asarray(found.sentences)
+        flags = np.asarray(found.content)
+        text = f"document {document.uid} ({document.text[:20]!r}): "
+        assert all(type(lemma) is str for lemma in found.lemmas), f"{text}lemmas should be strings"
+        assert spans.shape == (n_tokens, 2), (
+            f"{text}spans have shape {spans.shape}; ({n_tokens}, 2) is wanted"
+        )
+        assert flags.shape == (n_tokens,) and flags.dtype == np.bool_, (
+            f"{text}content is {flags.dtype} {flags.shape}; {n_tokens} booleans are wanted"
+        )
+        assert sentences.ndim == 2 and sentences.shape[1] == 2, (
+            f"{text}sentences have shape {sentences.shape}; (n, 2) is wanted"
+        )
+        for name, array in (("spans", spans), ("sentences", sentences)):
+            assert not array.size or (array.min() >= 0 and array.max() <= length), (
+                f"{text}{name} should lie in the text, 0-{length}"
+            )
+            assert not array.size or np.issubdtype(array.dtype, np.integer), (
+                f"{text}{name} are {array.dtype}; integers are wanted"
+            )
+        assert (spans[:, 0] < spans[:, 1]).all(), f"{text}spans should not be empty"
+        assert (spans[1:, 0] >= spans[:-1, 1]).all(), f"{text}spans should follow each other"
+
+
+@bounded
+def check_annotations_are_lazy(factory: Factory) -> None:
+    """The first annotation comes before the wire has ended."""
+    taken = 0
+
+    def wire() -> Iterator[Document]:
+        nonlocal taken
+        for number in range(5_000):
+            taken += 1
+            yield Document(uid=f"d{number}", body="rain", lang="en")
+
+    result = factory().annotate(wire(), Lexicon())
+    assert hasattr(result, "__next__"), f"annotate returned {type(result).__name__}; be lazy"
+    next(result)
+    assert taken <= 1_000, f"annotate took {taken} documents before it gave the first annotation"
+
+
+@bounded
+def check_company_does_not_matter(factory: Factory) -> None:
+    """A document is read alike alone, among others, and by a fresh annotator."""
+    documents = example_documents()
+    together = _annotated(factory(), documents)
+    one = factory()
+    for document, found in zip(documents, together, strict=True):
+        (alone,) = _annotated(one, [document])
+        assert list(alone.lemmas) == list(found.lemmas), (
+            f"document {document.uid} has other lemmas when it is read alone"
+        )
+        same = np.array_equal(alone.spans, found.spans)
+        assert same, f"document {document.uid} has other spans when it is read alone"
+
+
+annotator_checks: tuple[Check, ...] = (
+    check_it_is_an_annotator,
+    check_settings,
+    check_one_annotation_a_document,
+    check_any_text,
+    check_annotations_are_lazy,
+    check_company_does_not_matter,
+)
