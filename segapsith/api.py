@@ -17,7 +17,7 @@ from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from segapsith import clustering, lineage, order, tuning, validation
+from segapsith import clustering, lineage, order, tuning
 from segapsith import topics as grouping
 from segapsith.arrays import Labels, Rows, Views
 from segapsith.catalogue import OWN_PACKAGE, Catalogue, load_plugins
@@ -30,15 +30,17 @@ from segapsith.model import Annotation, Document, Lexicon, Network, Reject, Snap
 from segapsith.network import NetworkSettings
 from segapsith.order import StreamUnit
 from segapsith.parallel import ParallelAnnotator
+from segapsith.proving import Prover
 from segapsith.records import FeedState
 from segapsith.reference_corpus import ReferenceReader
+from segapsith.report import page
 from segapsith.seam import CheckedAnnotator, Who
 from segapsith.settings import Settings, resolve
 from segapsith.stream_network import used_by
 from segapsith.terms import given_terms
 from segapsith.validation import LearnedUnits
 from segapsith.views import make_views
-from segapsith_store import Store, browse, networks
+from segapsith_store import Store, browse, networks, reporting
 from segapsith_store import topics as kept_topics
 from segapsith_store.explain import explain
 from segapsith_store.verify import Verdict, verify
@@ -530,50 +532,54 @@ class Wire:
         found: list[dict[str, Any]] = self.read(lambda store: browse.runs(store, limit))
         return found
 
-    def validate(
-        self,
-        *,
-        clusterer: str = "entropy-kmeans",
-        similarity: str | None = None,
-        clusterer_settings: Mapping[str, Any] | None = None,
-        min_units: int | None = None,
-        k: int | None = None,
-        seed: int = 0,
-        lang: str | None = None,
-    ) -> dict[str, Any]:
-        """Stable domains against a clustering that is recomputed from the same units."""
-        least = int(self.settings["stable"]) if min_units is None else min_units
-        chosen = {"seed": seed, **(clusterer_settings or {})}
-        for_measure, for_clusterer = self._sorted_settings(similarity, clusterer, chosen)
-        measure = similarity and self.catalogue.make("similarity", similarity, for_measure)
-        self.catalogue.make("clusterer", clusterer, {**for_clusterer, "k": k or 1})
-        run = self.writer.begin_run(
-            "validate",
-            settings={
-                "clusterer": clusterer,
-                "similarity": similarity,
-                **(clusterer_settings or {}),
-                "min_units": least,
-                "k": k,
-                "lang": lang,
-            },
-            versions=self.versions(),
-            seed=seed,
-        )
-        try:
-            selection = validation.select(browse.learned_units(self.writer, lang), least)
-            size = max(1, selection.n_domains if k is None else k)
-            grouping = self.catalogue.make("clusterer", clusterer, {**for_clusterer, "k": size})
-            found = validation.validate(
-                selection, lambda rows: clustering.cluster(rows, measure or None, grouping), seed
+    # -- proving ---------------------------------------------------------------------------
+
+    def validate(self, **choice: Any) -> dict[str, Any]:
+        """Stable domains against a clustering that is recomputed from the same units.
+
+        `clusterer`, `similarity` (names, or lists of them), `clusterer_settings`, `min_units`, `k`
+        (a number, or several for a curve), `word_cut`, `stability`, `seed`, `lang`.
+        """
+        return Prover(self).validate(**choice)
+
+    def validations(
+        self, lang: str | None = None, limit: int | None = None
+    ) -> list[dict[str, Any]]:
+        """The validations so far, oldest first."""
+        return Prover(self).history(lang, limit)
+
+    def drift(self, **choice: Any) -> dict[str, Any]:
+        """Night against night: `since`, `until` (runs or dates), `min_units`, `seed`."""
+        return Prover(self).drift(**choice)
+
+    def curve(self, **choice: Any) -> dict[str, Any]:
+        """Kappa against the share of units in stable domains, over learning thresholds."""
+        return Prover(self).curve(**choice)
+
+    def compare(self, left: str | int, right: str | int, **choice: Any) -> dict[str, Any]:
+        """Two runs, nights, stores or labelled files: `label_field`, `min_units`, `seed`."""
+        return Prover(self).compare(left, right, **choice)
+
+    def recomputing(
+        self, clusterer: str, similarity: str | None, settings: Mapping[str, Any]
+    ) -> Callable[[Rows, int, int], Labels]:
+        """A clustering to be made later from rows, a number of clusters and a seed; names and
+        settings are checked now."""
+
+        def made(k: int, seed: int) -> tuple[Any, Any]:
+            chosen = {"seed": seed, **settings}
+            for_measure, for_clusterer = self._sorted_settings(similarity, clusterer, chosen)
+            return (
+                similarity and self.catalogue.make("similarity", similarity, for_measure),
+                self.catalogue.make("clusterer", clusterer, {**for_clusterer, "k": k}),
             )
-            result = {**found, "min_units": least, "clusterer": clusterer, "lang": lang}
-            self.writer.save_comparison(run, "validate", lang or "", result)
-            self.writer.finish_run(run, "done", {"kappa": result["kappa"]["greedy"]})
-        except BaseException:
-            self.writer.finish_run(run, "failed")
-            raise
-        return {"run": run, **result}
+
+        def recompute(rows: Rows, k: int, seed: int) -> Labels:
+            measure, grouping = made(max(1, k), seed)
+            return clustering.cluster(rows, measure or None, grouping)
+
+        made(1, 0)
+        return recompute
 
     def cluster(
         self,
@@ -832,10 +838,33 @@ class Wire:
         learned = self.read(lambda store: browse.learned_units(store, lang))
         return Snapshot(self.path, learned.units, learned.domains, learned.counts, learned.words)
 
-    def report(self, *, min_units: int = 2, limit: int = 100) -> str:
-        """One self-contained HTML page."""
-        page: str = self.read(lambda store: browse.report(store, min_units, limit))
-        return page
+    def report(
+        self,
+        *,
+        min_units: int = 2,
+        limit: int = 100,
+        since: str | int | None = None,
+        similarity: str = "eq7",
+    ) -> str:
+        """One self-contained HTML page; `since` is a run or date that news are told against,
+        `similarity` what the map and the tree are drawn by."""
+
+        def compared(rows: Rows) -> Any:
+            measure = self.catalogue.make("similarity", similarity)
+            measure.learn(rows)
+            return measure.compare(rows, rows)
+
+        facts = self.read(
+            lambda store: reporting.gathered(
+                store,
+                min_units=min_units,
+                limit=limit,
+                since=since,
+                compare=None if similarity == "eq7" else compared,
+                measure=similarity,
+            )
+        )
+        return page(facts)
 
 
 def _weighted(rows: Rows | Views, weights: str | None, similarity: str | None) -> Rows | Views:

@@ -81,6 +81,9 @@ SETTINGS: dict[str, Setting] = {
         Setting("retire_below", 15, "units below which a quiet domain may be retired"),
         Setting("stable", 15, "units from which a domain is called stable"),
         Setting(
+            "word_cut", 0.03, "words that weigh no more in any stable domain are not validated"
+        ),
+        Setting(
             "wait",
             5.0,
             "seconds to wait for another process that is writing",
@@ -106,6 +109,7 @@ PRESETS: dict[str, dict[str, str | int | float | bool]] = {
         "domain_weight": "occurrence-significance",
         "min_weight": 0.0,
         "importance": "significance",
+        "word_cut": 0.1,
     },
 }
 """Learning values by name; `paper` is algorithms.md, `default` what measures best here."""

@@ -6,7 +6,7 @@ domains, nor a start or an order that comes from them (algorithms §4).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -16,22 +16,47 @@ from scipy.sparse import csr_array
 
 from segapsith import compare, metrics
 from segapsith.arrays import Labels, Rows
+from segapsith.contingency import Contingency, LabelSequence, contingency
 
-__all__ = ["LearnedUnits", "Selection", "select", "validate"]
+__all__ = [
+    "LearnedUnits",
+    "Selection",
+    "agreement",
+    "brief",
+    "groups",
+    "recomputed",
+    "select",
+    "validate",
+]
 
 LINK_THRESHOLD = 0.25
+"""Similarity above which a cluster is linked to a domain (published)."""
+
 PERMUTATIONS = 999
+WORD_CUT = 0.03
+"""Weight above which a word speaks for a domain, on the scale of the default preset."""
+
+TREE_MOST = 600
+"""Classes up to which trees are grown; beyond, their test would cost more than all the rest."""
+
+LAW_BARS = 24
+"""Bars in which the drawn values of Mantel's Z are kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class LearnedUnits:
-    """Units with their domains: counts and weights by word, rows in the order of `units`."""
+    """Units with their domains: counts and weights by word, rows in the order of `units`.
+
+    With `significance`, a word weighs in a group (units that have it / units) x significance, the
+    published formula; without, the mean of its weights in the units.
+    """
 
     units: NDArray[np.int64]
     domains: NDArray[np.int64]
     counts: Rows
     weights: Rows
     words: list[str]
+    significance: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +73,14 @@ class Selection:
     def n_domains(self) -> int:
         return len(np.unique(self.learned.domains))
 
+    @property
+    def share(self) -> float:
+        """Of all units, those in stable domains: what kappa speaks about."""
+        return len(self.learned.units) / self.n_kept_units if self.n_kept_units else 0.0
 
-def select(learned: LearnedUnits, min_units: int = 15, min_weight: float = 0.03) -> Selection:
-    """Domains from `min_units` units on, and the words that weigh at least `min_weight` in one."""
+
+def select(learned: LearnedUnits, min_units: int = 15, word_cut: float = WORD_CUT) -> Selection:
+    """Domains from `min_units` units on, and the words that weigh more than `word_cut` in one."""
     labels, sizes = np.unique(learned.domains, return_counts=True)
     stable = labels[sizes >= min_units]
     inside = np.flatnonzero(np.isin(learned.domains, stable))
@@ -58,7 +88,7 @@ def select(learned: LearnedUnits, min_units: int = 15, min_weight: float = 0.03)
     heavy = np.zeros(len(learned.words), dtype=np.bool_)
     if len(inside):
         means, _ = _profile(part, part.domains)
-        heavy = np.asarray((means >= min_weight).sum(axis=0)).ravel() > 0
+        heavy = np.asarray((means > word_cut).sum(axis=0)).ravel() > 0
     chosen = _rows(part, np.arange(len(inside)), np.flatnonzero(heavy))
     filled = np.flatnonzero(np.diff(chosen.counts.indptr))
     kept = _rows(chosen, filled, np.arange(len(chosen.words)))
@@ -71,11 +101,17 @@ def validate(
     seed: int = 0,
 ) -> dict[str, Any]:
     """The comparison in the shape of the contract; null where there is nothing to compare."""
+    return recomputed(selection, cluster, seed)[0]
+
+
+def recomputed(
+    selection: Selection, cluster: Callable[[Rows], Labels], seed: int = 0
+) -> tuple[dict[str, Any], Labels]:
+    """The comparison, and the recomputed clusters that it was made with."""
     learned = selection.learned
-    share = len(learned.units) / selection.n_kept_units if selection.n_kept_units else 0.0
     head = {
         "units": len(learned.units),
-        "share": round(share, 6),
+        "share": round(selection.share, 6),
         "dropped": selection.n_dropped,
         "domains": selection.n_domains,
         "words": len(learned.words),
@@ -84,51 +120,150 @@ def validate(
         return {
             **head,
             "clusters": 0,
-            "links": {"similarity": {}, "entropy": {}},
-            "coverage": {},
-            "kappa": dict.fromkeys(("greedy", "hungarian", "optimal", "random")),
-            "mantel": None,
-            "ari": None,
-            "nmi": None,
-        }
+            "cluster_words": {},
+            "links": {"similarity": {}, "entropy": {}, "shared": {}, "domains": []},
+            **agreement([], []),
+        }, np.zeros(0, dtype=np.int64)
     labels = cluster(learned.counts)
-    domains = learned.domains.tolist()
-    clusters = labels.tolist()
-    covered = compare.coverage(domains, clusters)
-    found = compare.mantel(domains, clusters, permutations=PERMUTATIONS, seed=seed)
-    names = ("z", "expected", "sd", "z_max", "p", "permutations", "z_score", "normalised")
     return {
         **head,
         "clusters": len(np.unique(labels)),
-        "links": _links(learned, labels),
+        "cluster_words": _first_words(learned, labels),
+        "links": links(learned, learned.domains, labels),
+        **agreement(learned.domains, labels, seed),
+        "tree": _trees(learned, labels, seed),
+    }, labels
+
+
+def agreement(left: LabelSequence, right: LabelSequence, seed: int = 0) -> dict[str, Any]:
+    """Every number on two labellings of the same units, from the table in which they meet.
+
+    Null where there are no units. `vi` is the normalised variation of information.
+    """
+    table = contingency(left, right)
+    if not table.n:
+        return {
+            "coverage": {},
+            "kappa": dict.fromkeys(("greedy", "hungarian", "optimal", "random")),
+            "kappa_interval": None,
+            "mantel": None,
+            "ari": None,
+            "nmi": None,
+            "vi": None,
+            "table": None,
+        }
+    covered = compare.coverage_of_table(table)
+    interval = compare.kappa_interval_of_table(table, seed=seed)
+    return {
         "coverage": {
             "bins": covered.bins,
             "share": covered.share,
             "reverse_bins": covered.backward_bins,
             "reverse_share": covered.backward_share,
             "domains": [_plain(asdict(one)) for one in covered.forward],
+            "clusters": [_plain(asdict(one)) for one in covered.backward],
         },
         "kappa": {
-            mapping: compare.kappa(domains, clusters, mapping, seed)
+            mapping: compare.kappa_of_table(table, mapping, seed).value
             for mapping in ("greedy", "hungarian", "optimal", "random")
         },
-        "mantel": {name: getattr(found, name) for name in names},
-        "ari": metrics.ari(clusters, domains),
-        "nmi": metrics.nmi(clusters, domains),
+        "kappa_interval": {"low": interval.low, "high": interval.high, "level": 0.95},
+        "mantel": _mantel(table, seed),
+        "ari": metrics.ari(right, left),
+        "nmi": metrics.nmi(right, left),
+        "vi": metrics.variation_of_information(right, left),
+        "table": {
+            "domains": _named(table.left_labels),
+            "clusters": _named(table.right_labels),
+            "cells": np.column_stack([table.left, table.right, table.counts]).tolist(),
+        },
     }
 
 
-def _links(learned: LearnedUnits, labels: Labels) -> dict[str, Any]:
-    """Clusters linked to domains by their words, by similarity and by entropy."""
-    domains = _groups(learned, learned.domains)
-    clusters = _groups(learned, labels)
+def brief(result: Mapping[str, Any]) -> dict[str, Any]:
+    """The few numbers of a validation that a series or a curve is drawn from."""
+    interval = result.get("kappa_interval") or {}
+    return {
+        **{name: result.get(name) for name in ("units", "share", "domains", "clusters")},
+        "kappa": result["kappa"]["greedy"],
+        "kappa_low": interval.get("low"),
+        "kappa_high": interval.get("high"),
+        "kappa_optimal": result["kappa"]["optimal"],
+        "ari": result["ari"],
+        "nmi": result["nmi"],
+        "vi": result.get("vi"),
+        "mantel_p": (result["mantel"] or {}).get("p"),
+    }
+
+
+def groups(learned: LearnedUnits, labels: NDArray[np.int64]) -> compare.Profiles[int]:
+    """Groups of units as weighted words, by the formula of the domains."""
+    weights, occurrences = _profile(learned, labels)
+    ids = tuple(int(label) for label in np.unique(labels[labels >= 0]))
+    return compare.Profiles(ids, tuple(map(str, range(len(learned.words)))), weights, occurrences)
+
+
+def links(
+    learned: LearnedUnits, left: NDArray[np.int64], right: NDArray[np.int64]
+) -> dict[str, Any]:
+    """Right groups linked to left groups by their words, by similarity and by entropy."""
+    domains, clusters = groups(learned, left), groups(learned, right)
     by_similarity = compare.link_by_similarity(clusters, domains, threshold=LINK_THRESHOLD)
     by_entropy = compare.link_by_entropy(clusters, domains)
+    shared = compare.shared_links(by_similarity, by_entropy)
+    of_domain: dict[int, dict[str, list[int]]] = {
+        number: {"similarity": [], "entropy": [], "shared": []} for number in domains.ids
+    }
+    for method, found in (
+        ("similarity", by_similarity.links),
+        ("entropy", by_entropy.links),
+        ("shared", shared),
+    ):
+        for cluster, domain in found.items():
+            if domain is not None:
+                of_domain[domain][method].append(cluster)
     return {
         "similarity": _linked(by_similarity),
         "entropy": _linked(by_entropy),
-        "shared": {str(c): d for c, d in compare.shared_links(by_similarity, by_entropy).items()},
+        "shared": {str(cluster): domain for cluster, domain in shared.items()},
+        "domains": [{"domain": number, **found} for number, found in of_domain.items()],
     }
+
+
+def _mantel(table: Contingency, seed: int) -> dict[str, Any]:
+    found = compare.mantel_of_table(table, permutations=PERMUTATIONS, seed=seed)
+    names = ("z", "expected", "sd", "z_max", "p", "permutations", "z_score", "normalised", "r")
+    drawn = compare.mantel_law(table, PERMUTATIONS, seed)
+    counts, edges = np.histogram(drawn, bins=LAW_BARS)
+    return {
+        **{name: getattr(found, name) for name in names},
+        "law": {"low": float(edges[0]), "high": float(edges[-1]), "counts": counts.tolist()},
+    }
+
+
+def _trees(learned: LearnedUnits, labels: Labels, seed: int) -> dict[str, Any] | None:
+    """Mantel's test on the trees of domains and of clusters; null where one side has no tree."""
+    inside = np.flatnonzero(labels >= 0)
+    table = contingency(learned.domains[inside], labels[inside])
+    if min(table.shape) < 3 or max(table.shape) > TREE_MOST:
+        return None
+    left, right = (
+        compare.grown(compare.similarities(side, side)).distances
+        for side in (groups(learned, learned.domains), groups(learned, labels))
+    )
+    return asdict(compare.mantel_of_trees(table, left, right, PERMUTATIONS, seed))
+
+
+def _first_words(learned: LearnedUnits, labels: Labels, most: int = 5) -> dict[str, list[str]]:
+    """The heaviest words of each cluster."""
+    found = groups(learned, labels)
+    named = {}
+    for row, number in enumerate(found.ids):
+        start, end = found.weights.indptr[row], found.weights.indptr[row + 1]
+        words, weights = found.weights.indices[start:end], found.weights.data[start:end]
+        best = words[np.lexsort((words, -weights))[:most]]
+        named[str(number)] = [learned.words[int(word)] for word in best]
+    return named
 
 
 def _linked(links: compare.Links[int, int]) -> dict[str, Any]:
@@ -139,24 +274,22 @@ def _linked(links: compare.Links[int, int]) -> dict[str, Any]:
     }
 
 
-def _groups(learned: LearnedUnits, labels: NDArray[np.int64]) -> compare.Profiles[int]:
-    """Groups of units as weighted words, by the formula of the domains."""
-    weights, occurrences = _profile(learned, labels)
-    ids = tuple(int(label) for label in np.unique(labels[labels >= 0]))
-    return compare.Profiles(ids, tuple(map(str, range(len(learned.words)))), weights, occurrences)
-
-
 def _profile(learned: LearnedUnits, labels: NDArray[np.int64]) -> tuple[Rows, Rows]:
-    """Mean weight and number of units of each word, one row a group in ascending order."""
+    """Weight and number of units of each word, one row a group in ascending order."""
     inside = np.flatnonzero(labels >= 0)
-    groups, place = np.unique(labels[inside], return_inverse=True)
-    gather = csr_array((np.ones(len(inside)), (place, inside)), shape=(len(groups), len(labels)))
+    numbers, place = np.unique(labels[inside], return_inverse=True)
+    gather = csr_array((np.ones(len(inside)), (place, inside)), shape=(len(numbers), len(labels)))
     sizes = np.asarray(gather.sum(axis=1)).ravel()
     present = learned.counts.copy()
     present.data = np.ones(len(present.data))
-    means = csr_array(gather @ learned.weights)
+    occurrences = csr_array(gather @ present)
+    if learned.significance is None:
+        means = csr_array(gather @ learned.weights)
+    else:
+        means = occurrences.copy()
+        means.data = means.data * learned.significance[means.indices]
     means.data = means.data / np.repeat(sizes, np.diff(means.indptr))
-    return means, csr_array(gather @ present)
+    return means, occurrences
 
 
 def _rows(learned: LearnedUnits, rows: NDArray[np.int64], words: NDArray[np.int64]) -> LearnedUnits:
@@ -166,7 +299,12 @@ def _rows(learned: LearnedUnits, rows: NDArray[np.int64], words: NDArray[np.int6
         csr_array(learned.counts[rows][:, words]),
         csr_array(learned.weights[rows][:, words]),
         [learned.words[i] for i in words.tolist()],
+        None if learned.significance is None else learned.significance[words],
     )
+
+
+def _named(labels: Sequence[Any]) -> list[Any]:
+    return [label if isinstance(label, int | str) else str(label) for label in labels]
 
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:

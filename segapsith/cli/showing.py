@@ -33,18 +33,37 @@ def report(
         int, typer.Option("--min-units", min=1, help="Only domains of at least so many units.")
     ] = 2,
     limit: Annotated[int, typer.Option("--limit", min=1, help="Domains to show.")] = 100,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            "--since", metavar="RUN|DATE", help="News since then (default: since the last report)."
+        ),
+    ] = None,
+    similarity: Annotated[
+        str, typer.Option("--similarity", metavar="NAME", help="What map and tree are drawn by.")
+    ] = "eq7",
     config: Config = None,
     quiet: CommandQuiet = False,
 ) -> None:
-    """One self-contained HTML page with the domains and their validation.
+    """One self-contained HTML page: what changed, map and tree, validation, nights, domains.
+
+    An earlier page in the same place says when the last report was; without one, news are what
+    the last night brought.
 
     Example: segapsith report --output wire.html --store wire.db
     """
     from segapsith.api import Wire
+    from segapsith.report import last_run_of
 
     chosen = wiring.settings(store=store, config=config)
     wire = Wire(str(chosen["store"]), chosen)
-    output.write_text(wire.report(min_units=min_units, limit=limit), encoding="utf-8")
+    page = wire.report(
+        min_units=min_units,
+        limit=limit,
+        since=last_run_of(output) if since is None else since,
+        similarity=similarity,
+    )
+    output.write_text(page, encoding="utf-8")
     if not quiet:
         write(f"report written to {output}")
 

@@ -13,7 +13,14 @@ from segapsith.compare.coverage import (
     coverage,
     coverage_of_table,
 )
-from segapsith.compare.kappa import Interval, Kappa, kappa, kappa_interval, kappa_of_table
+from segapsith.compare.kappa import (
+    Interval,
+    Kappa,
+    kappa,
+    kappa_interval,
+    kappa_interval_of_table,
+    kappa_of_table,
+)
 from segapsith.compare.linking import (
     Activation,
     Links,
@@ -22,6 +29,7 @@ from segapsith.compare.linking import (
     link_by_similarity,
     profiles,
     shared_links,
+    similarities,
     witten_bell,
 )
 from segapsith.compare.mantel import (
@@ -29,9 +37,11 @@ from segapsith.compare.mantel import (
     MantelMargins,
     mantel,
     mantel_from_margins,
+    mantel_law,
     mantel_moments,
     mantel_of_table,
 )
+from segapsith.compare.trees import Tree, TreeMantel, grown, mantel_of_trees
 
 __all__ = [
     "BINS",
@@ -44,18 +54,25 @@ __all__ = [
     "Mantel",
     "MantelMargins",
     "Profiles",
+    "Tree",
+    "TreeMantel",
     "coverage",
     "coverage_of_table",
+    "grown",
     "kappa",
     "kappa_interval",
+    "kappa_interval_of_table",
     "kappa_of_table",
     "link_by_entropy",
     "link_by_similarity",
     "mantel",
     "mantel_from_margins",
+    "mantel_law",
     "mantel_moments",
     "mantel_of_table",
+    "mantel_of_trees",
     "profiles",
     "shared_links",
+    "similarities",
     "witten_bell",
 ]

@@ -26,7 +26,15 @@ from segapsith.contingency import (
     largest_overlap,
 )
 
-__all__ = ["Interval", "Kappa", "MappingName", "kappa", "kappa_interval", "kappa_of_table"]
+__all__ = [
+    "Interval",
+    "Kappa",
+    "MappingName",
+    "kappa",
+    "kappa_interval",
+    "kappa_interval_of_table",
+    "kappa_of_table",
+]
 
 MappingName: TypeAlias = Literal["greedy", "hungarian", "optimal", "random"]
 """How classes of the two sides are brought together."""
@@ -118,11 +126,21 @@ def kappa_interval(
     >>> kappa_interval([0, 0, 1, 1] * 10, [0, 0, 1, 1] * 10)
     Interval(low=1.0, high=1.0)
     """
+    return kappa_interval_of_table(contingency(a, b), mapping, seed, draws, level)
+
+
+def kappa_interval_of_table(
+    table: Contingency,
+    mapping: MappingName = "greedy",
+    seed: int | None = 0,
+    draws: int = 999,
+    level: float = 0.95,
+) -> Interval:
+    """The same from the table in which two partitions meet."""
     if draws < 1:
         raise ValueError(f"draws={draws} should be >= 1")
     if not 0 < level < 1:
         raise ValueError(f"level={level} should lie between 0 and 1")
-    table = contingency(a, b)
     found = kappa_of_table(table, mapping, seed)
     if not table.n:
         return Interval(1.0, 1.0)

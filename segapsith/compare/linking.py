@@ -27,6 +27,7 @@ __all__ = [
     "link_by_similarity",
     "profiles",
     "shared_links",
+    "similarities",
     "witten_bell",
 ]
 
@@ -152,6 +153,18 @@ def link_by_similarity(
         best.append(int(similar.indices[top]) if score > threshold else None)
         scores.append(score)
     return _links(from_clusters.ids, from_domains.ids, best, scores)
+
+
+def similarities(left: Profiles[C], right: Profiles[D]) -> Matrix:
+    """Equation 7 for all pairs, as a matrix: 0 where no word is shared.
+
+    >>> one = profiles({"storm": {"wind": 1}, "sport": {"goal": 1}})
+    >>> similarities(one, one).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    from_left, from_right, _ = _aligned(left, right)
+    found: Matrix = _similarities(from_left, from_right).toarray()
+    return found
 
 
 def link_by_entropy(

@@ -30,6 +30,7 @@ __all__ = [
     "MantelMargins",
     "mantel",
     "mantel_from_margins",
+    "mantel_law",
     "mantel_moments",
     "mantel_of_table",
 ]
@@ -119,6 +120,18 @@ def mantel_of_table(table: Contingency, permutations: int = 999, seed: int | Non
         p=(1 + reached) / (1 + permutations),
         permutations=permutations,
     )
+
+
+def mantel_law(table: Contingency, permutations: int = 999, seed: int | None = 0) -> Counts:
+    """The Z of random tables with the same margins: what `mantel_of_table` draws, to be looked at.
+
+    >>> mantel_law(Contingency.of_table([[3, 0], [0, 3]]), permutations=4).tolist()
+    [10, 10, 10, 10]
+    """
+    left, right = _pairs(table.left_sizes), _pairs(table.right_sizes)
+    drawn = list(_drawn_pairs(table, permutations, np.random.default_rng(seed)))
+    together = np.concatenate(drawn) if drawn else np.zeros(0, dtype=np.int64)
+    return table.n * (table.n - 1) - left - right + together
 
 
 def mantel_from_margins(n: int, zx: int, zy: int, z: int) -> MantelMargins:

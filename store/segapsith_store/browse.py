@@ -17,7 +17,6 @@ from segapsith.contributions import LABEL_WORDS
 from segapsith.domains import Bag, DomainWords
 from segapsith.errors import MissingInputError, UsageError
 from segapsith.order import StreamUnit
-from segapsith.report import page
 from segapsith.trends import Stream, bursts, trend
 from segapsith.validation import LearnedUnits
 from segapsith.views import Origin
@@ -37,7 +36,6 @@ __all__ = [
     "forgotten_since",
     "learned_units",
     "origins",
-    "report",
     "runs",
     "search",
     "status",
@@ -45,6 +43,7 @@ __all__ = [
     "stream_units",
     "topics",
     "units",
+    "weighed",
 ]
 
 STABLE = 15
@@ -183,6 +182,17 @@ def domains(
                 }
             )
         return found
+
+
+def weighed(store: Store, numbers: Sequence[int]) -> dict[int, list[dict[str, Any]]]:
+    """All words of some domains with their weights, heaviest first."""
+    names = Words(store)
+    found = {}
+    for number in numbers:
+        row = store.row("SELECT words, units FROM domains WHERE id = ?", [number])
+        assert row is not None
+        found[number] = names.best(arrays.domain_from(row[0], row[1]), None)
+    return found
 
 
 def _sums(store: Store, number: int, n_units: int) -> DomainWords:
@@ -555,7 +565,7 @@ def learned_units(store: Store, lang: str | None = None, domain: int | None = No
     used, columns = np.unique(all_words, return_inverse=True)
     pointers = np.concatenate([[0], np.cumsum([len(b.words) for b in bags], dtype=np.int64)])
     shape = (len(bags), len(used))
-    names = dict(store.rows("SELECT id, word FROM words"))
+    names = Words(store)
 
     def matrix(values: list[NDArray[np.int32]]) -> csr_array:
         data = np.concatenate(values or [np.zeros(0, dtype=np.int32)]).astype(np.float64)
@@ -568,7 +578,8 @@ def learned_units(store: Store, lang: str | None = None, domain: int | None = No
         np.array(labels, dtype=np.int64),
         matrix([b.counts for b in bags]),
         weights,
-        [names[int(w)] for w in used],
+        [names.name(int(w)) for w in used],
+        names.telling(used),
     )
 
 
@@ -620,30 +631,3 @@ def stream(store: Store, lang: str | None = None, sample: int | None = None) -> 
         store.number(f"SELECT count(*) {question}", values),
         Words(store).significance,
     )
-
-
-def report(store: Store, min_units: int, limit: int) -> str:
-    """The report on a store: its domains with their days and headlines, its last validations."""
-    found = domains(store, min_units=min_units, top=10, limit=limit)
-    shown = {d["id"] for d in found}
-    days: dict[int, dict[str, int]] = {number: {} for number in shown}
-    titles: dict[int, list[str]] = {number: [] for number in shown}
-    for number, title, date in store.rows(
-        "SELECT a.domain, v.title, substr(v.date, 1, 10) FROM assignments a"
-        " JOIN units u ON u.id = a.unit JOIN versions v ON v.id = u.version ORDER BY a.score DESC,"
-        " u.id"
-    ):
-        if number not in shown:
-            continue
-        if date:
-            days[number][date] = days[number].get(date, 0) + 1
-        if title and len(titles[number]) < 3 and title not in titles[number]:
-            titles[number].append(title)
-    validations = [
-        {**json.loads(result), "lang": lang}
-        for lang, result in store.rows(
-            "SELECT lang, result FROM comparisons WHERE kind = 'validate' AND id IN"
-            " (SELECT max(id) FROM comparisons WHERE kind = 'validate' GROUP BY lang) ORDER BY lang"
-        )
-    ]
-    return page(status(store), found, days, validations, titles)

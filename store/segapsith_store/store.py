@@ -143,7 +143,10 @@ class Store:
 
     @contextlib.contextmanager
     def frozen(self) -> Iterator[None]:
-        """One moment for several questions, whatever others write meanwhile."""
+        """One moment for several questions, whatever others write meanwhile; may be nested."""
+        if self._db.conn.in_transaction:
+            yield
+            return
         with plain_errors(self.path):
             self._db.conn.execute("BEGIN")
             try:

@@ -44,14 +44,21 @@ class Words:
             }
         return self._names[number]
 
+    def telling(self, numbers: NDArray[np.integer]) -> NDArray[np.float64] | None:
+        """How telling words are, where the store weighs by occurrence and significance."""
+        if self.significance is None:
+            return None
+        values = np.ones(len(numbers))
+        known = numbers < len(self.significance)
+        values[known] = self.significance[numbers[known]]
+        return values
+
     def best(self, sums: DomainWords, top: int | None) -> list[dict[str, Any]]:
         n_units = max(sums.n_units, 1)
-        if self.significance is None:
+        signif = self.telling(sums.words)
+        if signif is None:
             weights = sums.weights / (float(SCALE) * n_units)
         else:
-            signif = np.ones(len(sums.words))
-            known = sums.words < len(self.significance)
-            signif[known] = self.significance[sums.words[known]]
             weights = np.minimum(sums.occurrences, n_units) * signif / n_units
         order = np.lexsort((sums.words, -sums.occurrences, -weights))[:top]
         return [

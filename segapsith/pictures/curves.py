@@ -1,0 +1,161 @@
+"""Lines over nights, over numbers of clusters, and over learning thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from segapsith.pictures.svg import number, picture, tag, text
+
+__all__ = ["nights", "over_k", "spark", "standing_alone", "thresholds"]
+
+WIDTH, HEIGHT = 960.0, 260.0
+LEFT, RIGHT, TOP, BOTTOM = 46.0, 20.0, 16.0, 40.0
+
+STYLE = """
+svg { font: 13px system-ui, sans-serif; background: #fcfcfa; color-scheme: light dark }
+text { fill: #3f4d5a } .rule { stroke: #d9e0e6; fill: none } .axis { stroke: #8b98a5; fill: none }
+.line { stroke: #1f6f8b; stroke-width: 2.5; fill: none } .band { fill: #1f6f8b; opacity: .16 }
+.dot { fill: #1f6f8b } .line2 { stroke: #c2702b; stroke-width: 2; fill: none; stroke-dasharray: 5 4 }
+@media (prefers-color-scheme: dark) { svg { background: #12181d } text { fill: #c3ced8 }
+.rule { stroke: #2b3742 } .line { stroke: #63b8d6 } .dot, .band { fill: #63b8d6 } }
+"""
+
+
+def nights(history: Sequence[Mapping[str, Any]], label: str) -> Markup:
+    """Kappa with its interval, and the share of units, validation by validation."""
+    known = [one for one in history if one["kappa"] is not None]
+    xs = _places(len(known))
+    parts = [*_grid()]
+    band = [(x, one["kappa_low"], one["kappa_high"]) for x, one in zip(xs, known, strict=True)
+            if one["kappa_low"] is not None]  # fmt: skip
+    if len(band) > 1:
+        upper = "L".join(f"{number(x)} {number(_y(high))}" for x, _, high in band)
+        lower = "L".join(f"{number(x)} {number(_y(low))}" for x, low, _ in reversed(band))
+        parts.append(tag("path", d=f"M{upper}L{lower}Z", class_="band"))
+    parts.append(_line([(x, one["share"]) for x, one in zip(xs, known, strict=True)], "line2"))
+    parts.append(_line([(x, one["kappa"]) for x, one in zip(xs, known, strict=True)], "line"))
+    every = max(1, (len(known) + 9) // 10)
+    for i, (x, one) in enumerate(zip(xs, known, strict=True)):
+        told = f"run {one['run']}, {one['at'][:10]}: kappa {one['kappa']:.3f}, share {one['share']:.2f}"
+        parts.append(
+            tag("circle", tag("title", told), cx=x, cy=_y(one["kappa"]), r=3.5, class_="dot")
+        )
+        if i % every == 0:
+            parts.append(text(x, HEIGHT - 20, f"run {one['run']}", "tick", "middle"))
+    parts += _legend("kappa", "share of units in stable domains")
+    return picture(WIDTH, HEIGHT, label, parts)
+
+
+def over_k(points: Sequence[Mapping[str, Any]], domains: int, label: str) -> Markup:
+    """Kappa against the number of clusters; a line stands where there are as many as domains."""
+    return _against(
+        [(float(p["k"]), p["kappa"], f"k {p['k']}") for p in points],
+        "clusters", label, mark=float(domains),
+    )  # fmt: skip
+
+
+def thresholds(points: Sequence[Mapping[str, Any]], label: str) -> Markup:
+    """Kappa against the share of units in stable domains, a dot for each threshold."""
+    return _against(
+        [(100 * p["share"], p["kappa"], f"{p['threshold']:g}") for p in points],
+        "% of the units in stable domains (a dot for each threshold)", label, span=(0.0, 100.0),
+    )  # fmt: skip
+
+
+def standing_alone(points: Sequence[Mapping[str, Any]]) -> str:
+    """The curve over thresholds as a file of its own."""
+    inner = thresholds(points, "kappa against the share of units in stable domains")
+    head, _, rest = str(inner).partition(">")
+    return (
+        f'<?xml version="1.0" encoding="UTF-8"?>\n{head} xmlns="http://www.w3.org/2000/svg">'
+        f"<style>{STYLE}</style>{rest}\n"
+    )
+
+
+def spark(calendar: Sequence[str], counts: Mapping[str, int], most_bars: int = 60) -> Markup:
+    """Units by day as small bars; long times are drawn by stretches of days."""
+    step = max(1, -(-len(calendar) // most_bars))
+    sums = [
+        sum(counts.get(day, 0) for day in calendar[start : start + step])
+        for start in range(0, len(calendar), step)
+    ]
+    most = max(sums, default=0) or 1
+    width = 160 / max(1, len(sums))
+    path = "".join(
+        f"M{number(i * width)} 26V{number(26 - 24 * value / most)}h{number(max(width - 0.8, 0.6))}V26Z"
+        for i, value in enumerate(sums)
+        if value
+    )
+    peak = max(counts, key=lambda day: (counts[day], day), default="")
+    spoken = f"units by day, most on {peak}: {counts[peak]}" if peak else "no dates"
+    parts = [
+        tag("path", d="M0 26.5H160", class_="rule"),
+        tag("path", d=path or "M0 26", class_="bar"),
+    ]
+    return picture(160, 28, spoken, parts, "spark", stretched=True)
+
+
+def _against(
+    points: Sequence[tuple[float, float | None, str]],
+    name: str,
+    label: str,
+    span: tuple[float, float] | None = None,
+    mark: float | None = None,
+) -> Markup:
+    known = [(value, kappa, told) for value, kappa, told in points if kappa is not None]
+    values = [value for value, _, _ in known] + ([] if mark is None else [mark])
+    low, high = span or (min(values, default=0.0), max(values, default=1.0))
+
+    def x(value: float) -> float:
+        return LEFT + (WIDTH - LEFT - RIGHT) * (value - low) / (high - low or 1.0)
+
+    parts = [*_grid(), text(WIDTH / 2, HEIGHT - 4, name, "tick", "middle")]
+    if mark is not None:
+        parts.append(tag("path", d=f"M{number(x(mark))} {TOP}V{HEIGHT - BOTTOM}", class_="axis"))
+        parts.append(text(x(mark) + 4, TOP + 12, "as many as domains", "tick"))
+    if span is not None:
+        for tick in (0, 20, 40, 60, 80, 100):
+            parts.append(text(x(tick), HEIGHT - 22, str(tick), "tick", "middle"))
+    ordered = sorted(known, key=lambda point: point[0])
+    parts.append(_line([(x(value), kappa) for value, kappa, _ in ordered], "line"))
+    for value, kappa, told in known:
+        parts.append(tag("circle", tag("title", f"{told}: {kappa:.3f}"), cx=x(value), cy=_y(kappa),
+                         r=4.5, class_="dot"))  # fmt: skip
+        parts.append(text(x(value), _y(kappa) - 9, told, "tick", "middle"))
+    parts.append(text(4, TOP + 4, "kappa", "tick"))
+    return picture(WIDTH, HEIGHT, label, parts)
+
+
+def _places(size: int) -> list[float]:
+    room = WIDTH - LEFT - RIGHT - 40
+    return [LEFT + 20 + room * (i / (size - 1) if size > 1 else 0.5) for i in range(size)]
+
+
+def _y(value: float) -> float:
+    return TOP + (HEIGHT - TOP - BOTTOM) * (1 - max(0.0, min(1.0, value)))
+
+
+def _grid() -> list[Markup]:
+    parts = []
+    for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
+        parts.append(tag("path", d=f"M{LEFT} {number(_y(tick))}H{WIDTH - RIGHT}", class_="rule"))
+        parts.append(text(LEFT - 8, _y(tick) + 4, f"{tick:g}", "tick", "end"))
+    return parts
+
+
+def _line(points: Sequence[tuple[float, float]], class_: str) -> Markup:
+    path = "L".join(f"{number(x)} {number(_y(value))}" for x, value in points)
+    return tag("path", d=f"M{path}" if path else "M0 0", class_=class_)
+
+
+def _legend(first: str, second: str) -> list[Markup]:
+    y = HEIGHT - 5
+    return [
+        tag("path", d=f"M{LEFT} {y - 4}h26", class_="line"),
+        text(LEFT + 32, y, first, "tick"),
+        tag("path", d=f"M{LEFT + 110} {y - 4}h26", class_="line2"),
+        text(LEFT + 142, y, second, "tick"),
+    ]

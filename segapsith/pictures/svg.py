@@ -1,0 +1,76 @@
+"""Elements of a picture. Texts and attributes are escaped here, once for all pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from markupsafe import Markup, escape
+
+__all__ = ["number", "picture", "short", "tag", "text"]
+
+
+def number(value: float) -> str:
+    """A coordinate with as few characters as it needs.
+
+    >>> number(3.0), number(2.345), number(-0.001)
+    ('3', '2.3', '0')
+    """
+    shown = f"{value:.1f}".rstrip("0").rstrip(".")
+    return "0" if shown in ("-0", "") else shown
+
+
+def tag(name: str, *children: str | Markup, **attributes: str | float | None) -> Markup:
+    """An element; `class_` is written `class`, and an underscore a hyphen.
+
+    >>> str(tag("text", "a < b", x=1, text_anchor="end"))
+    '<text x="1" text-anchor="end">a &lt; b</text>'
+    """
+    written = Markup("").join(
+        Markup(' {}="{}"').format(
+            key.rstrip("_").replace("_", "-"),
+            number(value) if isinstance(value, int | float) else value,
+        )
+        for key, value in attributes.items()
+        if value is not None
+    )
+    inside = Markup("").join(escape(child) for child in children)
+    return Markup("<{0}{1}>{2}</{0}>").format(Markup(name), written, inside)
+
+
+def text(
+    x: float, y: float, content: str, class_: str | None = None, anchor: str = "start"
+) -> Markup:
+    """A line of text."""
+    return tag(
+        "text", content, x=x, y=y, class_=class_, text_anchor=anchor if anchor != "start" else None
+    )
+
+
+def picture(
+    width: float,
+    height: float,
+    label: str,
+    parts: Iterable[Markup],
+    class_: str = "picture",
+    role: str = "img",
+    stretched: bool = False,
+) -> Markup:
+    """A whole picture; `label` is what somebody hears who cannot see it."""
+    return tag(
+        "svg",
+        *parts,
+        class_=class_,
+        viewBox=f"0 0 {number(width)} {number(height)}",
+        preserveAspectRatio="none" if stretched else None,
+        role=role,
+        aria_label=label,
+    )
+
+
+def short(content: str, most: int) -> str:
+    """A text of at most so many characters.
+
+    >>> short("inflation, bank, price", 12)
+    'inflation,…'
+    """
+    return content if len(content) <= most else content[: most - 1].rstrip() + "…"

@@ -1,0 +1,216 @@
+"""The store as it was: nights by run or date, validations as a series, sentences of units."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segapsith.errors import UsageError
+from segapsith.matching import Side
+from segapsith.validation import brief
+from segapsith_store import arrays
+from segapsith_store.store import Store
+
+__all__ = [
+    "before_last",
+    "changes",
+    "clustering",
+    "domain_labels",
+    "held",
+    "night",
+    "sentences",
+    "side",
+    "validations",
+]
+
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ][\d:.]+Z?)?")
+LEARNING = "('ingest', 'learn', 'update')"
+
+
+def night(store: Store, named: str | int) -> int:
+    """The last run of a night: a run's number, or a date (UTC) that names the last run until then."""
+    if isinstance(named, int) or named.isdigit():
+        if store.run(int(named)) is None:
+            raise UsageError(f"there is no run {named}; `segapsith runs` lists them")
+        return int(named)
+    if not _DATE.fullmatch(named):
+        raise UsageError(f"{named!r} should be the number of a run or a date (2026-03-01)")
+    until = named.replace(" ", "T") if len(named) > 10 else f"{named}T99"
+    found = store.row("SELECT max(id) FROM runs WHERE started_at <= ?", [until])
+    if found is None or found[0] is None:
+        first = store.row("SELECT min(started_at) FROM runs")
+        raise UsageError(
+            f"no run had begun by {named}" + (f"; the first began {first[0]}" if first else "")
+        )
+    return int(found[0])
+
+
+def before_last(store: Store) -> int:
+    """The run before the last one that learned something; 0 if there is none."""
+    last = store.row(f"SELECT max(id) FROM runs WHERE command IN {LEARNING} AND status <> 'undone'")
+    if last is None or last[0] is None:
+        return 0
+    before = store.row("SELECT max(id) FROM runs WHERE id < ? AND status <> 'undone'", [last[0]])
+    return int(before[0]) if before and before[0] is not None else 0
+
+
+def held(store: Store, run: int | None = None) -> dict[int, int]:
+    """Each unit's domain, now or as it was when a run had ended."""
+    if run is None:
+        return dict(store.rows("SELECT unit, domain FROM assignments ORDER BY unit"))
+    past = dict(
+        store.rows(
+            "SELECT unit, domain FROM past_assignments WHERE run <= ? AND ended_by > ?", [run, run]
+        )
+    )
+    present = dict(store.rows("SELECT unit, domain FROM assignments WHERE run <= ?", [run]))
+    return dict(sorted({**present, **past}.items()))
+
+
+def clustering(store: Store, run: int) -> dict[int, int] | None:
+    """The clusters of the units that a run computed, if it did."""
+    found = store.row("SELECT units, labels FROM clusterings WHERE run = ?", [run])
+    if found is None:
+        return None
+    units, labels = (arrays.integers_from(blob).tolist() for blob in found)
+    return {unit: label for unit, label in zip(units, labels, strict=True) if label >= 0}
+
+
+def side(store: Store, labels: Mapping[int, int], name: str) -> tuple[Side, NDArray[np.int64]]:
+    """Labelled units as stretches of their documents, and the units in that order."""
+    chosen = [
+        (unit, uid, start, end)
+        for unit, uid, start, end in store.rows(
+            'SELECT u.id, d.uid, u.start, u."end" FROM units u'
+            " JOIN documents d ON d.id = u.document ORDER BY u.id"
+        )
+        if unit in labels
+    ]
+    return Side(
+        name,
+        [uid for _, uid, _, _ in chosen],
+        [labels[unit] for unit, _, _, _ in chosen],
+        [start for _, _, start, _ in chosen],
+        [end for _, _, _, end in chosen],
+    ), np.array([unit for unit, _, _, _ in chosen], dtype=np.int64)
+
+
+def domain_labels(store: Store) -> dict[int, str]:
+    """What domains are called."""
+    return dict(store.rows("SELECT id, label FROM domains"))
+
+
+def changes(store: Store, run: int, most: int = 8) -> dict[str, Any]:
+    """What is new, growing and fading since a run had ended.
+
+    A domain grows or fades if its share of the units since then differs from its share before by
+    more than two standard errors. New are domains that a later run made.
+    """
+    counts: list[tuple[int, str, int, int, int]] = [
+        (number, label, made, before, after)
+        for number, label, made, before, after in store.rows(
+            "SELECT m.id, m.label, m.run, count(*) FILTER (WHERE a.run <= ?),"
+            " count(*) FILTER (WHERE a.run > ?) FROM assignments a JOIN domains m ON m.id = a.domain"
+            " GROUP BY m.id ORDER BY m.id",
+            [run, run],
+        )
+    ]
+    total_before = sum(before for *_, before, _ in counts)
+    total_after = sum(after for *_, after in counts)
+    found: dict[str, list[tuple[float, dict[str, Any]]]] = {"new": [], "growing": [], "fading": []}
+    for number, label, made, before, after in counts:
+        entry = {"id": number, "label": label, "before": before, "after": after}
+        if made > run:
+            if after > 1:
+                found["new"].append((-after, entry))
+            continue
+        if not total_before or not total_after:
+            continue
+        pooled = (before + after) / (total_before + total_after)
+        spread = (pooled * (1 - pooled) * (1 / total_before + 1 / total_after)) ** 0.5
+        if not spread:
+            continue
+        score = (after / total_after - before / total_before) / spread
+        if score > 2:
+            found["growing"].append((-score, entry))
+        elif score < -2:
+            found["fading"].append((score, entry))
+    kept = {
+        kind: [entry for _, entry in sorted(ones, key=lambda one: (one[0], one[1]["id"]))][:most]
+        for kind, ones in found.items()
+    }
+    return {
+        "since": run,
+        "units_before": total_before,
+        "units_since": total_after,
+        **kept,
+        "counts": {kind: len(ones) for kind, ones in found.items()},
+    }
+
+
+def validations(
+    store: Store, lang: str | None = None, limit: int | None = None
+) -> list[dict[str, Any]]:
+    """The validations so far, oldest first; `limit` keeps the last ones."""
+    found = []
+    for run, at, language, text in store.rows(
+        "SELECT c.run, r.started_at, c.lang, c.result FROM comparisons c JOIN runs r ON r.id = c.run"
+        " WHERE c.kind = 'validate' AND (? IS NULL OR c.lang = ?) ORDER BY c.id",
+        [lang, lang],
+    ):
+        result = json.loads(text)
+        found.append(
+            {
+                "run": run,
+                "at": at,
+                "lang": language,
+                **{
+                    name: result.get(name)
+                    for name in ("clusterer", "similarity", "min_units", "word_cut")
+                },
+                **brief(result),
+            }
+        )
+    return found if limit is None else found[-limit:]
+
+
+_SENTENCE = re.compile(r"(?<=[.!?…»”])\s+(?=[\w«“\"'(—–-])|\n+")
+
+
+def sentences(
+    store: Store, units: Sequence[int], words: Mapping[int, Sequence[str]], most: int = 220
+) -> dict[int, str]:
+    """Of each unit the sentence that has most of the given words (by unit), cut to a length.
+
+    Words are lemmas and sentences are not, so that their first five letters have to do.
+    """
+    shown: dict[int, str] = {}
+    for unit in units:
+        row = store.row("SELECT text FROM unit_texts WHERE id = ?", [unit])
+        if row is None or not row[0]:
+            continue
+        stems = {part[:5].casefold() for word in words.get(unit, ()) for part in word.split()}
+        parts = [part.strip() for part in _SENTENCE.split(row[0]) if part.strip()]
+        if not parts:
+            continue
+        hits = [
+            len({token[:5].casefold() for token in re.findall(r"\w+", part)} & stems)
+            for part in parts
+        ]
+        shown[unit] = _cut(parts[int(np.argmax(hits))], most)
+    return shown
+
+
+def _cut(text: str, most: int) -> str:
+    """A text of at most so many characters, cut between words.
+
+    >>> _cut("the storm came at night", 16)
+    'the storm came …'
+    """
+    flat = " ".join(text.split())
+    return flat if len(flat) <= most else flat[: most - 2].rsplit(" ", 1)[0] + " …"
