@@ -697,6 +697,8 @@ class Wire:
         own.setdefault("min_weight", float(self.settings["min_weight"]))
         others = {n: v for n, v in settings.items() if n not in known}
         for_measure, for_clusterer = self._sorted_settings(similarity, clusterer, others)
+        if clusterer == "ahc" and for_clusterer.get("linkage", "average") == "average":
+            for_clusterer.setdefault("mass", "length")  # large domains outweigh small ones
         if k is not None:
             for_clusterer.pop("distance", None)
         elif (similarity, clusterer) == ("gvsm-cov", "ahc") and "k" not in for_clusterer:

@@ -32,7 +32,7 @@ __all__ = ["CUT", "MOST", "POWER", "Grouped", "TopicSettings", "group", "identif
 
 Ints = NDArray[np.int64]
 
-CUT = 0.36
+CUT = 0.38
 """Distance at which the default clusterer stops joining."""
 
 POWER = 0.72

@@ -24,6 +24,7 @@ from segapsith_plugins._row_algebra import (
     similarity_blocks,
     spread,
 )
+from segapsith_plugins._sparse_rows import row_norms
 
 __all__ = ["AHC", "chosen_merges", "condensed_distances", "merge_tree"]
 
@@ -33,6 +34,7 @@ Ints = NDArray[np.int64]
 CLEAR = 0.5
 """Mean hold of a cut that is believed whatever its number of groups."""
 LINKAGES = ("single", "complete", "average", "ward")
+MASSES = ("equal", "length")
 
 
 def condensed_distances(
@@ -52,10 +54,11 @@ def condensed_distances(
     return distances
 
 
-def merge_tree(distances: Floats, linkage: str = "average") -> Matrix:
+def merge_tree(distances: Floats, linkage: str = "average", masses: Floats | None = None) -> Matrix:
     """The merges in SciPy's form (left, right, height, size), by height.
 
-    Overwrites `distances`, which are condensed: the tree needs no second copy of them.
+    Overwrites `distances`, which are condensed: the tree needs no second copy of them. In the
+    averages of average linkage each item counts with its mass, if masses are given.
 
     >>> merge_tree(np.array([1.0, 4.0, 5.0]), "average").tolist()
     [[0.0, 1.0, 1.0, 2.0], [2.0, 3.0, 4.5, 3.0]]
@@ -64,7 +67,9 @@ def merge_tree(distances: Floats, linkage: str = "average") -> Matrix:
     n = (1 + math.isqrt(1 + 8 * len(distances))) // 2
     if linkage == "ward":
         np.square(distances, out=distances)
-    left, right, heights = _chain(distances, n, LINKAGES.index(linkage))
+    if masses is None:
+        masses = np.ones(n)
+    left, right, heights = _chain(distances, n, LINKAGES.index(linkage), masses)
     if linkage == "ward":
         heights = np.sqrt(np.maximum(heights, 0.0))
     order = np.argsort(heights, kind="stable")
@@ -113,7 +118,9 @@ def chosen_merges(tree: Matrix) -> int:
 class AHC:
     """Groups from a merge tree, cut at `k` groups, at a `distance`, or where the data say.
 
-    `linkage` is average, single, complete or ward. `distance_from` says how a similarity s
+    `linkage` is average, single, complete or ward. `mass` is what a row counts for in the
+    averages of average linkage: `equal`, or its Euclidean `length`, so that rows which are sums
+    of much outweigh those of little. `distance_from` says how a similarity s
     becomes a distance: `one-minus` is 1 - s, `euclidean` is sqrt(2 (1 - s)); the default is
     `euclidean` for Ward and `one-minus` otherwise. Without `k` and `distance` the cut is
     that of `chosen_merges`. A `compare` of None means cosine.
@@ -127,6 +134,7 @@ class AHC:
         k: int | None = None,
         distance: float | None = None,
         linkage: str = "average",
+        mass: str = "equal",
         distance_from: str | None = None,
     ) -> None:
         if k is not None:
@@ -136,12 +144,16 @@ class AHC:
         if k is not None and distance is not None:
             raise ValueError(f"k={k} and distance={distance}: one cut should be given")
         check_choice("linkage", linkage, LINKAGES)
+        check_choice("mass", mass, MASSES)
+        if mass != "equal" and linkage != "average":
+            raise ValueError(f"mass={mass!r} is for linkage='average', not {linkage!r}")
         if distance_from is None:
             distance_from = "euclidean" if linkage == "ward" else "one-minus"
         check_choice("distance_from", distance_from, tuple(DISTANCES))
         self.k = k
         self.distance = distance
         self.linkage = linkage
+        self.mass = mass
         self.distance_from = distance_from
         self.tree_: Matrix = np.empty((0, 4))
 
@@ -153,7 +165,8 @@ class AHC:
             self.tree_ = np.empty((0, 4))
             return spread(np.zeros(n, dtype=np.int64), where, rows.shape[0])
         distances = condensed_distances(rows, where, compare, self.distance_from)
-        self.tree_ = merge_tree(distances, self.linkage)
+        masses = row_norms(rows)[where] if self.mass == "length" else None
+        self.tree_ = merge_tree(distances, self.linkage, masses)
         labels = _cut(self.tree_, self._n_merges(self.tree_))
         return spread(labels, where, rows.shape[0])
 
@@ -191,7 +204,7 @@ def _updated(
 
 
 @kernel
-def _chain(d: Floats, n: int, linkage: int) -> tuple[Ints, Ints, Floats]:
+def _chain(d: Floats, n: int, linkage: int, masses: Floats) -> tuple[Ints, Ints, Floats]:
     """Merges by a nearest-neighbour chain, in the order in which the chain finds them.
 
     A union keeps the smaller number: rows of small numbers are the contiguous ones.
@@ -199,7 +212,7 @@ def _chain(d: Floats, n: int, linkage: int) -> tuple[Ints, Ints, Floats]:
     rows = np.empty(n, dtype=np.int64)  # d[rows[i] + j] is the distance of i < j
     for i in range(n):
         rows[i] = n * i - i * (i + 1) // 2 - i - 1
-    sizes = np.ones(n)
+    sizes = masses.copy()
     alive = np.arange(n)
     n_alive = n
     chain = np.empty(n, dtype=np.int64)

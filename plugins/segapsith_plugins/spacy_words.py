@@ -109,8 +109,8 @@ class SpacyWords:
         self.lookups = lookups
         self._pipelines: dict[str, _Pipeline] = {}
         self._terms: tuple[Lexicon, dict[str, Terms]] | None = None
-        if lookups:
-            self._pipelines[lang] = _blank(lang, lookups)
+        # Loaded while it is made: on a busy machine loading takes longer than annotating may.
+        self._pipelines[self.lang] = _blank(self.lang, lookups)
         if model is not None:
             nlp = _trained(model)
             self._pipelines[checked_language(nlp.lang or "")] = _Pipeline(

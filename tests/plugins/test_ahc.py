@@ -189,6 +189,35 @@ def test_a_measure_is_given_the_rows_as_they_came_and_only_half_of_the_pairs():
     assert list(blocks(0, 5)) == []
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_a_row_of_mass_three_counts_like_three_equal_rows(seed):
+    rng = np.random.default_rng(seed)
+    masses = rng.integers(1, 4, 7)
+    points = rng.random((7, 3))
+    apart = np.linalg.norm(points[:, None] - points[None], axis=2)
+    repeated = np.repeat(np.arange(7), masses)
+    copies = apart[np.ix_(repeated, repeated)]
+    weighed = merge_tree(squareform(apart, checks=False).copy(), "average", masses.astype(float))
+    spelled = merge_tree(squareform(copies, checks=False).copy(), "average")
+    heights = spelled[spelled[:, 2] > 0, 2]
+    assert np.allclose(weighed[:, 2], heights)
+
+
+def test_long_rows_outweigh_short_ones():
+    rows = csr_array(
+        np.array([[9.0, 1, 0, 0], [1, 0, 0, 0.6], [0, 0, 2, 2], [0, 0, 1, 1], [0.2, 0.2, 0.2, 0.2]])
+    )
+    equal, tree = AHC(k=2), AHC(k=2, mass="length")
+    equal.cluster(rows, cosine)
+    tree.cluster(rows, cosine)
+    assert not np.allclose(tree.tree_, equal.tree_)
+    norms = np.linalg.norm(rows.toarray(), axis=1)
+    expected = merge_tree(
+        condensed_distances(rows, np.arange(5), cosine, "one-minus"), "average", norms
+    )
+    assert np.allclose(tree.tree_, expected)
+
+
 def test_the_tree_needs_no_second_copy_of_the_distances():
     n = 700
     distances = np.random.default_rng(0).random(n * (n - 1) // 2)
@@ -262,6 +291,8 @@ def test_a_measure_that_breaks_its_promise_is_named():
         ({"distance": -1.0}, "distance=-1.0 should be >= 0"),
         ({"k": 2, "distance": 0.5}, "k=2 and distance=0.5: one cut should be given"),
         ({"linkage": "median"}, "linkage='median' should be one of single, complete"),
+        ({"mass": "heavy"}, "mass='heavy' should be one of equal, length"),
+        ({"mass": "length", "linkage": "ward"}, "mass='length' is for linkage='average'"),
         ({"distance_from": "log"}, "distance_from='log' should be one of one-minus, euclidean"),
     ],
 )
