@@ -931,7 +931,7 @@ class Segmentation:
 def segment(
     text: str,
     lang: str = "auto",
-    segmenter: str = "paragraphs",
+    segmenter: str = "cohesion",
     annotator: str = "simplemma",
     store: str | None = None,
     **settings: Any,
@@ -944,7 +944,7 @@ def segment(
 def segmentation(
     text: str,
     lang: str = "auto",
-    segmenter: str = "paragraphs",
+    segmenter: str = "cohesion",
     annotator: str = "simplemma",
     store: str | None = None,
     settings: Mapping[str, Any] | None = None,

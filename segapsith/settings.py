@@ -40,7 +40,7 @@ SETTINGS: dict[str, Setting] = {
         Setting("preset", "default", "a set of learning values", ("default", "paper")),
         Setting("lang", "auto", "language of the documents: en, fr, or auto"),
         Setting("annotator", "simplemma", "from text to lemmas"),
-        Setting("segmenter", "paragraphs", "from text to thematic units"),
+        Setting("segmenter", "cohesion", "from text to thematic units"),
         Setting("placement", "eq7", "how a unit finds its domain: eq7, or any similarity"),
         Setting("threshold", 0.17, "similarity from which a unit joins a domain"),
         Setting(

@@ -17,7 +17,7 @@ Command = Callable[..., tuple[int, str, str]]
 @pytest.fixture
 def store(command: Command, tmp_path: Path) -> str:
     items = tmp_path / "wire.jsonl"
-    items.write_text("".join(json.dumps(item) + "\n" for item in sample.lines("en")[:60]), "utf-8")
+    items.write_text("".join(json.dumps(item) + "\n" for item in sample.lines("en")[:80]), "utf-8")
     assert command("ingest", str(items), "--store", "w.db", "--quiet")[0] == 0
     return "w.db"
 

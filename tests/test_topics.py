@@ -156,7 +156,7 @@ def test_grouping_the_same_domains_again_is_no_new_run(open_wire: Callable[..., 
 def test_topics_keep_their_ids_over_nights_and_an_undo_brings_them_back(
     open_wire: Callable[..., Wire],
 ) -> None:
-    wire = open_wire(threshold=0.6)
+    wire = open_wire(threshold=0.5)
     wire.learn(_units(60))
     before = wire.topics()
     large = [t["id"] for t in before[:3]]
@@ -165,7 +165,7 @@ def test_topics_keep_their_ids_over_nights_and_an_undo_brings_them_back(
     newest = max(d["id"] for d in wire.domains())
     assert wire.show(newest)["topic"] is None  # made since: none until the next grouping
     after = wire.topics()
-    assert [t["id"] for t in after[:3]] == large or set(large) <= {t["id"] for t in after}
+    assert set(large) <= {t["id"] for t in after}
     assert next(t for t in after if t["id"] == large[0])["label"] == "Elections"
     assert wire.show(newest)["topic"] is not None
     wire.undo()  # the grouping
