@@ -1,8 +1,8 @@
 """Words by a dictionary: tokens, lemmas and sentences for English and French, without a model.
 
-A text is cut once into pieces: a chunk (a run of letters or digits with the hyphens, apostrophes
-and dots inside it) and the gap behind it. Whatever takes thought is done once for each distinct
-piece and remembered; the text itself is only looked up, in bulk.
+A text is cut into pieces: a chunk (a run of letters or digits with the hyphens, apostrophes and
+dots inside it) and the gap behind it. Whatever takes thought is done once for each distinct piece
+and remembered; the text itself is only looked up, in bulk.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from segapsith.hookspecs import hookimpl
 from segapsith.model import Annotation, Document, Lexicon
+from segapsith_plugins._pieces import CHUNK, INSIDE, Pieces
 from segapsith_plugins._words import (
     LANGUAGES,
     Lemmas,
@@ -33,25 +34,7 @@ from segapsith_plugins._words import (
 
 __all__ = ["SimplemmaWords"]
 
-# --- from a text to pieces ---------------------------------------------------------------
-
-_INSIDE = r"\w\u0300-\u036f\u00ad\u200b-\u200d\u2060"  # letters, accents of their own, hidden signs
-_FIRST = re.compile(r"[^\W_]")
-_CHUNK = re.compile(
-    rf"""
-    [^\W_](?:
-      \.(?<!\d\.)(?:-?[^\W\d_]\.)+                          # U.S., J.-C., e.g.
-    | [{_INSIDE}]*+
-      (?:(?:[-‐‑'’ʼ‘`´&]|(?<=\d)[.,](?=\d))[^\W_][{_INSIDE}]*+)*+  # vice-president, l'homme, 5.93
-    )""",
-    re.VERBOSE,
-)
-_PLAIN_LETTER = "[a-zA-Zà-öø-ÿ]"
-_PIECE = re.compile(
-    # a chunk and all up to the next one; first what nearly every piece is, which is found sooner
-    rf"{_PLAIN_LETTER}++[ ](?={_PLAIN_LETTER})|{_CHUNK.pattern}[\W_]*+",
-    re.VERBOSE,
-)
+# --- from a chunk to its words -------------------------------------------------------------
 
 
 class Word(NamedTuple):
@@ -66,7 +49,7 @@ class Word(NamedTuple):
 _LONGEST = 100
 """Characters of a chunk that may be a compound; a longer one is cut at every sign."""
 
-_LETTERS = re.compile(rf"[^\W_][{_INSIDE}]*+")
+_LETTERS = re.compile(rf"[^\W_][{INSIDE}]*+")
 _APOSTROPHE = re.compile("['’ʼ‘`´]")
 _PART = re.compile("[^-‐‑_]+")
 
@@ -205,40 +188,76 @@ class _Reader:
         return words + clitics[::-1]
 
 
-class _Pieces(dict[str, int]):
-    """Every piece met so far, numbered, with the table of its words; `tables` gives what they hold.
+_MOST_PIECES, _MOST_CHARACTERS = 1 << 20, 1 << 25
+"""Pieces remembered for one language, and their characters, before the table is begun anew."""
 
-    A piece that was not met before is read when it is looked up.
+
+class _Found(NamedTuple):
+    """The pieces of a text: where they begin, and what is remembered of them.
+
+    `pieces`, by piece of the text: first word, number of words, `Before` and `After` of its chunk,
+    the chunk's length, the gap. `words`, by word remembered: start and end in its chunk, whether
+    it is content; `lemmas` beside it.
     """
 
+    starts: NDArray[np.int32]
+    pieces: NDArray[np.int32]
+    words: NDArray[np.int32]
+    lemmas: NDArray[np.object_]
+
+
+class _Memory:
+    """What was thought about every piece met so far."""
+
     def __init__(self, lang: str) -> None:
-        super().__init__()
-        self.n_characters = 0
+        self.known = Pieces()
         self._lang = lang
         self._read = _Reader(lang)
         self._gaps = _Gaps()
         self._chunks: dict[str, tuple[int, int, int, int]] = {}
         self._lock = threading.Lock()
-        self._pieces = _Table(7)
+        self._pieces = _Table(6)
         self._words = _Table(3)
         self._lemmas: list[str] = []
         self._texts = np.full(1024, "", object)
         self._n_texts = 0
 
-    def __missing__(self, piece: str) -> int:
-        if piece[-1] == " " and (chunk := piece[:-1]).isalpha():
-            gap = _ONE_BLANK
-        else:
-            chunk = piece[: _end(_CHUNK, piece, 0)]
-            gap = self._gaps[piece[len(chunk) :]]
-        with self._lock:  # two threads may miss the same piece
-            number = self.get(piece)
-            if number is None:
-                standing = self._chunks.get(chunk) or self._learned(chunk)
-                self._pieces.new.append((*standing, len(chunk), len(piece), gap))
-                number = self[piece] = len(self)
-                self.n_characters += len(piece)
-        return number
+    def is_full(self) -> bool:
+        """Whether it is time to begin anew."""
+        known = self.known
+        return len(known) > _MOST_PIECES or known.n_characters > _MOST_CHARACTERS
+
+    def find(self, text: str) -> _Found:
+        """The pieces of a text; those that were not met before are thought about."""
+        with self._lock:
+            numbers, starts, n_new = self.known.numbers(text)
+            if n_new:
+                self._learn(text, numbers, starts, len(self.known) - n_new)
+            pieces = self._pieces.columns().take(numbers, axis=1)
+            return _Found(starts[:-1], pieces, self._words.columns(), self._texts)
+
+    def _learn(
+        self, text: str, numbers: NDArray[np.int64], starts: NDArray[np.int32], n_known: int
+    ) -> None:
+        """New pieces have the numbers from `n_known` on, in the order of the text."""
+        highest = np.maximum.accumulate(numbers)
+        new = np.flatnonzero(np.diff(highest, prepend=n_known - 1) > 0)
+        new = new[numbers[new] >= n_known]
+        add, chunks = self._pieces.new.append, self._chunks
+        for start, end in zip(starts[new].tolist(), starts[new + 1].tolist(), strict=True):
+            piece = text[start:end]
+            if piece[-1] == " " and (chunk := piece[:-1]).isalpha():
+                gap = _ONE_BLANK
+            else:
+                chunk = piece[: _end(CHUNK, piece, 0)]
+                gap = self._gaps[piece[len(chunk) :]]
+            standing = chunks.get(chunk) or self._learned(chunk)
+            add((*standing, len(chunk), gap))
+        n, known = len(self._lemmas), self._n_texts
+        if n > len(self._texts):
+            self._texts = np.resize(self._texts, max(n, 2 * len(self._texts)))
+        self._texts[known:n] = self._lemmas[known:]
+        self._n_texts = n
 
     def _learned(self, chunk: str) -> tuple[int, int, int, int]:
         """First word, number of words, `Before` and `After` of a new chunk."""
@@ -258,23 +277,6 @@ class _Pieces(dict[str, int]):
         found = (first, len(self._lemmas) - first, *_standing(chunk, self._lang))
         self._chunks[chunk] = found
         return found
-
-    def texts(self) -> NDArray[np.object_]:
-        """The lemmas by word, to be taken in bulk."""
-        with self._lock:
-            n, known = len(self._lemmas), self._n_texts
-            if n > len(self._texts):
-                self._texts = np.resize(self._texts, max(n, 2 * len(self._texts)))
-            if n > known:
-                self._texts[known:n] = self._lemmas[known:]
-                self._n_texts = n
-            return self._texts
-
-    def tables(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """By piece: first word, number of words, `Before` and `After` of its chunk, the length of
-        the chunk and of the whole, the gap; by word: start, end, content."""
-        with self._lock:
-            return self._pieces.columns(), self._words.columns()
 
 
 class _Table:
@@ -589,9 +591,6 @@ def _places(text: str, sign: str) -> Iterator[int]:
 
 # --- the annotator -----------------------------------------------------------------------
 
-_MOST_PIECES, _MOST_CHARACTERS = 1 << 20, 1 << 25
-"""Pieces remembered for one language, and their characters, before the table is begun anew."""
-
 _AHEAD = 256
 _MOST_TEXT = 1 << 20
 """Documents, and their characters, that are read together if they are all there already.
@@ -621,7 +620,7 @@ class SimplemmaWords:
 
     def __init__(self, *, lang: str = "en") -> None:
         self.lang = checked_language(lang)
-        self._pieces: dict[str, _Pieces] = {}
+        self._memories: dict[str, _Memory] = {}
         self._terms: tuple[Lexicon, dict[str, Terms]] | None = None
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -650,11 +649,11 @@ class SimplemmaWords:
             self._terms = (lexicon, {name: Terms.of(lexicon, name) for name in LANGUAGES})
         return self._terms[1][lang]
 
-    def _pieces_of(self, lang: str) -> _Pieces:
-        known = self._pieces.get(lang)
-        if known is None or len(known) > _MOST_PIECES or known.n_characters > _MOST_CHARACTERS:
-            known = self._pieces[lang] = _Pieces(lang)
-        return known
+    def _memory(self, lang: str) -> _Memory:
+        memory = self._memories.get(lang)
+        if memory is None or memory.is_full():
+            memory = self._memories[lang] = _Memory(lang)
+        return memory
 
     def _annotations(self, group: Sequence[_Read], lexicon: Lexicon) -> Iterator[Annotation]:
         """Annotations of documents of one language, which are read as one text."""
@@ -662,21 +661,13 @@ class SimplemmaWords:
             return
         _, _, lang, cased = group[0]
         text = _BETWEEN.join(read.text for read in group)
-        pieces = _PIECE.findall(text)
-        n_chunks = len(pieces)
-        known = self._pieces_of(lang)
-        numbers = np.fromiter(map(known.__getitem__, pieces), np.intp, n_chunks)
-        piece_table, word_table = known.tables()
-        words, counts, before, after, chunk_lengths, lengths, gaps = piece_table.take(
-            numbers, axis=1
-        )
-        opening = _FIRST.search(text)
-        chunk_starts = lengths.cumsum(dtype=np.int32) - lengths
-        chunk_starts += opening.start() if opening else 0
+        chunk_starts, pieces, word_table, texts = self._memory(lang).find(text)
+        words, counts, before, after, chunk_lengths, gaps = pieces
+        n_chunks = len(chunk_starts)
         chunk_ends = chunk_starts + chunk_lengths
         parents = np.repeat(np.arange(n_chunks), counts)
         words = (words - (counts.cumsum() - counts)).take(parents) + np.arange(len(parents))
-        lemmas: list[str] = known.texts().take(words).tolist()
+        lemmas: list[str] = texts.take(words).tolist()
         columns = word_table.take(words, axis=1)
         content = columns[2] != 0
         spans = np.empty((len(lemmas), 2), np.int32)
