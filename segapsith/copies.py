@@ -6,7 +6,7 @@ set the smallest hashes are kept (bottom-k, Broder 1997), and two such sketches 
 the threshold that both of them reach, which estimates how much of each text lies in the other
 (containment; exact as long as neither text has more than `SKETCH` runs). What the wire fills into
 a template is its figures, so these are compared for themselves: a text with other figures is
-another story, however alike the words are.
+another story, however alike the words are, and so is one in which two figures have changed places.
 
 A `Signature` depends on the text alone: not on the platform, the hash seed or what was read before.
 """
@@ -79,8 +79,11 @@ def _kinds() -> NDArray[np.uint8]:
 @kernel
 def _tokens(
     codes: NDArray[np.uint32], kinds: NDArray[np.uint8]
-) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
-    """The hash of every word and figure of a text, and of the figures alone.
+) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32]]:
+    """The hash of every word and figure of a text, of the figures alone, and their places.
+
+    A place is half of a figure's hash above half of the hash of the two words before it, where
+    one figure counts as any other.
 
     A word is a run of letters. A figure goes on over a sign between digits (5.93, 2-1, 10/15);
     a sign or blank before exactly three digits parts thousands and says nothing.
@@ -88,7 +91,9 @@ def _tokens(
     n = len(codes)
     words = np.empty(n // 2 + 1, np.uint64)
     figures = np.empty(n // 2 + 1, np.uint32)
+    places = np.empty(n // 2 + 1, np.uint32)
     n_words = n_figures = i = 0
+    left = further = np.uint64(0)
     while i < n:
         kind = kinds[codes[i]] if codes[i] < 65536 else 0
         if kind == 0:
@@ -130,8 +135,12 @@ def _tokens(
         n_words += 1
         if kind == 2:
             figures[n_figures] = value >> np.uint64(32)
+            context = (left * np.uint64(3) + further) * np.uint64(0x94D049BB133111EB)
+            places[n_figures] = (value >> np.uint64(48) << np.uint64(16)) | context >> np.uint64(48)
             n_figures += 1
-    return words[:n_words], figures[:n_figures]
+            value = np.uint64(1)
+        further, left = left, value
+    return words[:n_words], figures[:n_figures], places[:n_figures]
 
 
 _ODD = np.uint64(0x94D049BB133111EB)
@@ -142,18 +151,22 @@ _HIGH = np.uint64(32)
 class Signature:
     """What is kept of a text to recognise it: the smallest hashes of its runs and its figures.
 
-    Both ascend; `n_runs` and `n_figures` are how many different ones the text has in all.
+    All ascend; `n_runs`, `n_figures` and `n_places` are how many different ones the text has in all.
     """
 
     runs: Hashes
     figures: Hashes
+    places: Hashes
     n_runs: int
     n_figures: int
+    n_places: int
 
     def __bytes__(self) -> bytes:
-        """Little endian uint32: the two numbers, how many runs are kept, runs, figures."""
-        head = np.array([self.n_runs, self.n_figures, len(self.runs)], "<u4")
-        return b"".join(part.astype("<u4").tobytes() for part in (head, self.runs, self.figures))
+        """Little endian uint32: the three numbers, how many runs and figures are kept, runs,
+        figures, places."""
+        numbers = [self.n_runs, self.n_figures, self.n_places, len(self.runs), len(self.figures)]
+        parts = (np.array(numbers), self.runs, self.figures, self.places)
+        return b"".join(part.astype("<u4").tobytes() for part in parts)
 
     @classmethod
     def of(cls, blob: bytes) -> Signature:
@@ -164,8 +177,9 @@ class Signature:
         (4, 4, 1)
         """
         values = np.frombuffer(blob, "<u4").astype(np.uint32)
-        n_runs, n_figures, kept = (int(value) for value in values[:3])
-        return cls(values[3 : 3 + kept], values[3 + kept :], n_runs, n_figures)
+        n_runs, n_figures, n_places, kept, more = (int(value) for value in values[:5])
+        runs, figures, places = np.split(values[5:], [kept, kept + more])
+        return cls(runs, figures, places, n_runs, n_figures, n_places)
 
 
 def signature(text: str) -> Signature:
@@ -174,7 +188,7 @@ def signature(text: str) -> Signature:
     if not plain.isascii():
         plain = unicodedata.normalize("NFKC", plain)
     codes = np.frombuffer(plain.encode("utf-32-le", "surrogatepass"), "<u4").astype(np.uint32)
-    words, figures = _tokens(codes, _kinds())
+    words, figures, places = _tokens(codes, _kinds())
     n_runs = max(len(words) - RUN + 1, 0)
     mixed = words[:n_runs].copy()
     for shift in range(1, RUN):
@@ -183,10 +197,15 @@ def signature(text: str) -> Signature:
         mixed += words[shift : n_runs + shift]
     mixed *= _ODD
     runs = _distinct((mixed >> _HIGH).astype(np.uint32))
-    figures = _distinct(figures)
+    figures, places = _distinct(figures), _distinct(places)
     return Signature(
-        runs[:SKETCH].copy(), figures[:FIGURES].copy(), len(runs), len(figures)
-    )  # copies, so that nothing keeps the whole alive
+        runs[:SKETCH].copy(),  # copies, so that nothing keeps the whole alive
+        figures[:FIGURES].copy(),
+        places[:FIGURES].copy(),
+        len(runs),
+        len(figures),
+        len(places),
+    )
 
 
 def _distinct(values: Hashes) -> Hashes:
@@ -301,18 +320,44 @@ def _overlap(
 
 
 @kernel
+def _holds(places: Hashes, n: int, place: np.uint32) -> bool:
+    found = _up_to(places, n, place)
+    return found > 0 and places[found - 1] == place
+
+
+@kernel
+def _exchanged(left: Hashes, n_left: int, right: Hashes, n_right: int, most: int) -> int:
+    """How many figures of the left text stand where the right one has only others of its own, and
+    the right one has them elsewhere; of the figures up to `most`."""
+    found = 0
+    for i in range(n_left):
+        figure, context = left[i] >> 16, left[i] & 0xFFFF
+        if figure > most or _holds(right, n_right, left[i]):
+            continue
+        moved = taken = False
+        for j in range(n_right):
+            if right[j] >> 16 <= most:
+                moved |= right[j] >> 16 == figure
+                taken |= right[j] & 0xFFFF == context
+        found += moved and taken
+    return found
+
+
+@kernel
 def _shares(
     runs: Hashes,
     figures: Hashes,
+    places: Hashes,
     sizes: NDArray[np.int64],
     old_runs: Hashes,
     old_figures: Hashes,
+    old_places: Hashes,
     old_sizes: NDArray[np.int64],
     rules: NDArray[np.float64],
 ) -> tuple[float, float]:
     """How much of the new text lies in the old one and the other way round; zeros for no copy.
 
-    `sizes`: runs kept, runs, figures kept, figures; `rules` as in `_numbers`.
+    `sizes`: runs kept, runs, figures kept, figures, places kept, places; `rules` as in `_numbers`.
     """
     shared, n_new, n_old = _overlap(
         runs,
@@ -337,6 +382,14 @@ def _shares(
     n_inner = n_new if new_in_old >= old_in_new else n_old
     if same < rules[4] * n_inner:
         return 0.0, 0.0
+    if rules[4] > 0.0 and same >= 2:
+        most = 0xFFFF
+        if sizes[5] > sizes[4]:
+            most = min(most, (places[sizes[4] - 1] >> 16) - 1)
+        if old_sizes[5] > old_sizes[4]:
+            most = min(most, (old_places[old_sizes[4] - 1] >> 16) - 1)
+        if _exchanged(places, sizes[4], old_places, old_sizes[4], most) >= 2:
+            return 0.0, 0.0
     return new_in_old, old_in_new
 
 
@@ -345,9 +398,11 @@ def decide(new: Signature, old: Signature, rules: Rules = COPY) -> Verdict | Non
     new_in_old, old_in_new = _shares(
         new.runs,
         new.figures,
+        new.places,
         _sizes(new),
         old.runs,
         old.figures,
+        old.places,
         _sizes(old),
         _numbers(rules),
     )
@@ -356,7 +411,14 @@ def decide(new: Signature, old: Signature, rules: Rules = COPY) -> Verdict | Non
 
 def _sizes(signature: Signature) -> NDArray[np.int64]:
     return np.array(
-        [len(signature.runs), signature.n_runs, len(signature.figures), signature.n_figures]
+        [
+            len(signature.runs),
+            signature.n_runs,
+            len(signature.figures),
+            signature.n_figures,
+            len(signature.places),
+            signature.n_places,
+        ]
     )
 
 
@@ -446,11 +508,13 @@ def _unlink(
 def _best(
     runs: Hashes,
     figures: Hashes,
+    places: Hashes,
     sizes: NDArray[np.int64],
     rules: NDArray[np.float64],
     popular: int,
     all_runs: NDArray[np.uint32],
     all_figures: NDArray[np.uint32],
+    all_places: NDArray[np.uint32],
     all_sizes: NDArray[np.int64],
     ordinals: NDArray[np.int64],
     table: Hashes,
@@ -477,9 +541,11 @@ def _best(
             a, b = _shares(
                 runs,
                 figures,
+                places,
                 sizes,
                 all_runs[slot],
                 all_figures[slot],
+                all_places[slot],
                 all_sizes[slot],
                 rules,
             )
@@ -504,7 +570,7 @@ class Window:
     """The stories of the last `size` ordinals, found by their keys.
 
     What is found depends on which stories are in the window and not on the order in which they
-    came there. Memory grows with the stories up to about 1.7 KB for each of `size`.
+    came there. Memory grows with the stories up to about 2 KB for each of `size`.
     """
 
     def __init__(self, size: int = WINDOW) -> None:
@@ -530,15 +596,19 @@ class Window:
         rows = [(int(self._ordinals[slot]), document) for document, slot in self._slots.items()]
         for ordinal, document in sorted(rows):
             slot = self._slots[document]
-            n_runs, all_runs, n_figures, all_figures = self._sizes[slot].tolist()
+            n_runs, all_runs, n_figures, all_figures, n_places, all_places = self._sizes[
+                slot
+            ].tolist()
             yield (
                 ordinal,
                 document,
                 Signature(
                     self._runs[slot, :n_runs].copy(),
                     self._figures[slot, :n_figures].copy(),
+                    self._places[slot, :n_places].copy(),
                     all_runs,
                     all_figures,
+                    all_places,
                 ),
             )
 
@@ -560,6 +630,7 @@ class Window:
         sizes = _sizes(signature)
         self._runs[slot, : sizes[0]] = signature.runs
         self._figures[slot, : sizes[2]] = signature.figures
+        self._places[slot, : sizes[4]] = signature.places
         self._sizes[slot] = sizes
         self._ordinals[slot] = ordinal
         self._documents[slot] = document
@@ -585,11 +656,13 @@ class Window:
         slot, new_in_old, old_in_new = _best(
             signature.runs,
             signature.figures,
+            signature.places,
             _sizes(signature),
             _numbers(rules),
             POPULAR,
             self._runs,
             self._figures,
+            self._places,
             self._sizes,
             self._ordinals,
             self._table,
@@ -607,7 +680,8 @@ class Window:
     def _make(self, room: int) -> None:
         self._runs = np.zeros((room, SKETCH), np.uint32)
         self._figures = np.zeros((room, FIGURES), np.uint32)
-        self._sizes = np.zeros((room, 4), np.int64)
+        self._places = np.zeros((room, FIGURES), np.uint32)
+        self._sizes = np.zeros((room, 6), np.int64)
         self._ordinals = np.zeros(room, np.int64)
         self._documents = np.zeros(room, np.int64)
         self._seen = np.zeros(room, np.int64)
@@ -618,7 +692,10 @@ class Window:
         """Twice the room, but no more than the window can hold."""
         before = len(self._ordinals)
         room = min(2 * before, self.size)
-        for name in ("_runs", "_figures", "_sizes", "_ordinals", "_documents", "_seen", "_links"):
+        for name in (
+            *("_runs", "_figures", "_places", "_sizes", "_ordinals", "_documents", "_seen"),
+            "_links",
+        ):
             old = getattr(self, name)
             new = np.zeros((room, *old.shape[1:]), old.dtype)
             new[:before] = old

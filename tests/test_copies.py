@@ -25,7 +25,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from segapsith import copies
-from segapsith.copies import COPY, CORRECTION, Notice, Signature, Window, decide, notice, signature
+from segapsith.copies import (
+    COPY,
+    CORRECTION,
+    Notice,
+    Rules,
+    Signature,
+    Window,
+    decide,
+    notice,
+    signature,
+)
 
 # -- the labelled set ------------------------------------------------------------------------
 
@@ -154,6 +164,24 @@ def score(story: Story, chance: random.Random, others: Sequence[Story]) -> str |
     return re.sub(rf"(?<!\d){changed}(?!\d)", new, story.text)
 
 
+_PLACED = re.compile(r"([^\W\d_]+ [^\W\d_]+ )(\d+(?:\.\d+)?)(?= |$)")
+
+
+def exchanged(story: Story, chance: random.Random, others: Sequence[Story]) -> str | None:
+    """Two figures have changed places: what was the profit is the loss."""
+    found = list(_PLACED.finditer(story.text))
+    for _ in range(10):
+        if len(found) < 2:
+            return None
+        first, second = sorted(chance.sample(found, 2), key=re.Match.start)
+        if first[1].lower() != second[1].lower() and first[2] != second[2]:
+            text = story.text
+            middle = text[first.end() : second.start(2)]
+            head, tail = text[: first.start(2)], text[second.end() :]
+            return f"{head}{second[2]}{middle}{first[2]}{tail}"
+    return None
+
+
 def follow_up(story: Story, chance: random.Random, others: Sequence[Story]) -> str | None:
     """News at the top, and as much of the earlier story below it for the background."""
     words = " ".join(story.paragraphs).split()
@@ -168,6 +196,7 @@ def follow_up(story: Story, chance: random.Random, others: Sequence[Story]) -> s
 HARD: dict[str, Change] = {
     "template, other figures": template,
     "one figure changed": score,
+    "two figures exchanged": exchanged,
     "follow-up, half of it new": follow_up,
 }
 
@@ -467,6 +496,25 @@ def test_a_verdict_names_briefs_and_fuller_copy() -> None:
     whole = signature(FLOOD.text)
     kinds = [decide(*pair) for pair in ((half, whole), (whole, half), (whole, whole))]
     assert [verdict and verdict.kind for verdict in kinds] == ["brief", "fuller", "copy"]
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "same"),
+    [
+        ("net profit of {a} mln and a loss of {b} mln", ("1.2", "3.4"), False),
+        ("net profit of {a} mln and a net profit of {b} mln", ("1.2", "3.4"), True),
+        ("net profit of {a} mln and a loss of {b} mln", ("1.2", "1.2"), True),
+    ],
+)
+def test_figures_that_change_places_make_another_story(
+    left: str, right: tuple[str, str], same: bool
+) -> None:
+    said = "The group told its bankers in the harbour town on Friday that it had made a "
+    more = ", and its chairman will now travel north to meet the unions of the shipyards there."
+    old = signature(said + left.format(a=right[0], b=right[1]) + more)
+    new = signature(said + left.format(a=right[1], b=right[0]) + more)
+    assert (decide(new, old, Rules(copy=0.3)) is not None) is same
+    assert decide(new, old, Rules(copy=0.3, figures=0.0)) is not None
 
 
 def test_a_correction_may_change_figures() -> None:

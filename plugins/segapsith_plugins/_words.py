@@ -195,7 +195,7 @@ class Lemmas:
 
         Nobody is called *tu* there, so -es is a plural: taxes → taxe, not taxer. A participle
         goes to its verb, whatever adjective it also is: fermés → fermer, répartis → répartir,
-        prise → prendre and not priser; the nouns among them (député, marché, parti, mise) are
+        soumise → soumettre and not soumis; the nouns among them (député, marché, parti, prise) are
         exceptions.
         """
         lemma = self._dictionary(form)

@@ -1,8 +1,8 @@
 """Words by a dictionary: tokens, lemmas and sentences for English and French, without a model.
 
-A text is cut once into chunks (a run of letters or digits with the hyphens, apostrophes and
-dots inside it) and the gaps between them. Whatever takes thought is done once for each
-distinct chunk and gap and remembered; the text itself is only looked up, in bulk.
+A text is cut into pieces: a chunk (a run of letters or digits with the hyphens, apostrophes and
+dots inside it) and the gap behind it. Whatever takes thought is done once for each distinct piece
+and remembered; the text itself is only looked up, in bulk.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from segapsith.hookspecs import hookimpl
 from segapsith.model import Annotation, Document, Lexicon
+from segapsith_plugins._pieces import CHUNK, INSIDE, Pieces
 from segapsith_plugins._words import (
     LANGUAGES,
     Lemmas,
@@ -33,18 +34,7 @@ from segapsith_plugins._words import (
 
 __all__ = ["SimplemmaWords"]
 
-# --- from a text to chunks ---------------------------------------------------------------
-
-_INSIDE = r"\w\u0300-\u036f\u00ad\u200b-\u200d\u2060"  # letters, accents of their own, hidden signs
-_CHUNK = re.compile(
-    rf"""(
-    [^\W_](?:
-      \.(?<!\d\.)(?:-?[^\W\d_]\.)+                          # U.S., J.-C., e.g.
-    | [{_INSIDE}]*+
-      (?:(?:[-‐‑'’ʼ‘`´&]|(?<=\d)[.,](?=\d))[^\W_][{_INSIDE}]*+)*+  # vice-president, l'homme, 5.93
-    ))""",
-    re.VERBOSE,
-)
+# --- from a chunk to its words -------------------------------------------------------------
 
 
 class Word(NamedTuple):
@@ -59,7 +49,7 @@ class Word(NamedTuple):
 _LONGEST = 100
 """Characters of a chunk that may be a compound; a longer one is cut at every sign."""
 
-_LETTERS = re.compile(rf"[^\W_][{_INSIDE}]*+")
+_LETTERS = re.compile(rf"[^\W_][{INSIDE}]*+")
 _APOSTROPHE = re.compile("['’ʼ‘`´]")
 _PART = re.compile("[^-‐‑_]+")
 
@@ -119,8 +109,8 @@ class _Reader:
             # A letter, a number and what is too long for a word are their own lemmas.
             told = 1 < len(form) <= _LONGEST and not form[0].isdigit()
             lemma = self.lemmas.of(form) if told else form
-            content = is_content(form) and not self.stops.stops(form, lemma)
-            known = self._known[form] = (lemma, content)
+            carries = (told and form.isalpha()) or is_content(form)
+            known = self._known[form] = (lemma, carries and not self.stops.stops(form, lemma))
         return known
 
     def _acronym(self, chunk: str) -> Word:
@@ -198,60 +188,95 @@ class _Reader:
         return words + clitics[::-1]
 
 
-class _Forms(dict[str, int]):
-    """Every chunk met so far, numbered, with the table of its words; `tables` gives what they hold."""
+_MOST_PIECES, _MOST_CHARACTERS = 1 << 20, 1 << 25
+"""Pieces remembered for one language, and their characters, before the table is begun anew."""
+
+
+class _Found(NamedTuple):
+    """The pieces of a text: where they begin, and what is remembered of them.
+
+    `pieces`, by piece of the text: first word, number of words, `Before` and `After` of its chunk,
+    the chunk's length, the gap. `words`, by word remembered: start and end in its chunk, whether
+    it is content; `lemmas` beside it.
+    """
+
+    starts: NDArray[np.int32]
+    pieces: NDArray[np.int32]
+    words: NDArray[np.int32]
+    lemmas: NDArray[np.object_]
+
+
+class _Memory:
+    """What was thought about every piece met so far."""
 
     def __init__(self, lang: str) -> None:
-        super().__init__()
+        self.known = Pieces()
         self._lang = lang
         self._read = _Reader(lang)
+        self._gaps = _Gaps()
+        self._chunks: dict[str, tuple[int, int, int, int]] = {}
         self._lock = threading.Lock()
-        self._chunks = _Table(4)
+        self._pieces = _Table(6)
         self._words = _Table(3)
-        self.lemmas: list[str] = []
+        self._lemmas: list[str] = []
         self._texts = np.full(1024, "", object)
         self._n_texts = 0
 
-    def learn(self, chunks: Iterable[str]) -> None:
-        """Reads the chunks that were not met before, each once."""
-        new = set(chunks).difference(self)
-        if not new:
-            return
-        read, lang, lemmas, short = self._read, self._lang, self.lemmas, _SHORT[self._lang]
-        chunk_rows, word_rows = self._chunks.new, self._words.new
-        with self._lock:  # two threads may miss the same chunk
-            for chunk in new.difference(self):
-                n_words = len(lemmas)
-                if chunk.islower() and chunk.isascii() and chunk.isalpha() and len(chunk) > 2:
-                    # nearly every word: the same as below, without the way there
-                    standing = _PLAIN if chunk not in short else _standing(chunk, lang)
-                    lemma, content = read.told(chunk)
-                    chunk_rows.append((n_words, 1, *standing))
-                    word_rows.append((0, len(chunk), content))
-                    lemmas.append(lemma)
-                else:
-                    words = read(chunk)
-                    chunk_rows.append((n_words, len(words), *_standing(chunk, lang)))
-                    for start, end, lemma, content in words:
-                        word_rows.append((start, end, content))
-                        lemmas.append(lemma)
-                self[chunk] = len(self)
+    def is_full(self) -> bool:
+        """Whether it is time to begin anew."""
+        known = self.known
+        return len(known) > _MOST_PIECES or known.n_characters > _MOST_CHARACTERS
 
-    def texts(self) -> NDArray[np.object_]:
-        """The lemmas by word, to be taken in bulk."""
+    def find(self, text: str) -> _Found:
+        """The pieces of a text; those that were not met before are thought about."""
         with self._lock:
-            n, known = len(self.lemmas), self._n_texts
-            if n > len(self._texts):
-                self._texts = np.resize(self._texts, max(n, 2 * len(self._texts)))
-            if n > known:
-                self._texts[known:n] = self.lemmas[known:]
-                self._n_texts = n
-            return self._texts
+            numbers, starts, n_new = self.known.numbers(text)
+            if n_new:
+                self._learn(text, numbers, starts, len(self.known) - n_new)
+            pieces = self._pieces.columns().take(numbers, axis=1)
+            return _Found(starts[:-1], pieces, self._words.columns(), self._texts)
 
-    def tables(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """By chunk: first word, number of words, `Before`, `After`; by word: start, end, content."""
-        with self._lock:
-            return self._chunks.columns(), self._words.columns()
+    def _learn(
+        self, text: str, numbers: NDArray[np.int64], starts: NDArray[np.int32], n_known: int
+    ) -> None:
+        """New pieces have the numbers from `n_known` on, in the order of the text."""
+        highest = np.maximum.accumulate(numbers)
+        new = np.flatnonzero(np.diff(highest, prepend=n_known - 1) > 0)
+        new = new[numbers[new] >= n_known]
+        add, chunks = self._pieces.new.append, self._chunks
+        for start, end in zip(starts[new].tolist(), starts[new + 1].tolist(), strict=True):
+            piece = text[start:end]
+            if piece[-1] == " " and (chunk := piece[:-1]).isalpha():
+                gap = _ONE_BLANK
+            else:
+                chunk = piece[: _end(CHUNK, piece, 0)]
+                gap = self._gaps[piece[len(chunk) :]]
+            standing = chunks.get(chunk) or self._learned(chunk)
+            add((*standing, len(chunk), gap))
+        n, known = len(self._lemmas), self._n_texts
+        if n > len(self._texts):
+            self._texts = np.resize(self._texts, max(n, 2 * len(self._texts)))
+        self._texts[known:n] = self._lemmas[known:]
+        self._n_texts = n
+
+    def _learned(self, chunk: str) -> tuple[int, int, int, int]:
+        """First word, number of words, `Before` and `After` of a new chunk."""
+        first = len(self._lemmas)
+        plain = chunk.isascii()  # nearly every one: the same as below, without the way there
+        if plain and chunk.isalpha() and chunk not in _UNITED_STATES:
+            lemma, content = self._read.told(chunk.lower())
+            self._words.new.append((0, len(chunk), content))
+            self._lemmas.append(lemma)
+        elif plain and chunk[0].isdigit() and chunk[-1].isdigit() and "`" not in chunk:
+            self._words.new.append((0, len(chunk), False))
+            self._lemmas.append(chunk.lower())
+        else:
+            for start, end, lemma, content in self._read(chunk):
+                self._words.new.append((start, end, content))
+                self._lemmas.append(lemma)
+        found = (first, len(self._lemmas) - first, *_standing(chunk, self._lang))
+        self._chunks[chunk] = found
+        return found
 
 
 class _Table:
@@ -363,12 +388,13 @@ class _Gaps(dict[str, int]):
     def __missing__(self, gap: str) -> int:
         kind, cut = _gap(gap)
         value = kind | cut << 3
-        if len(gap) <= 64 and len(self) < _MOST_GAPS:
+        if len(gap) <= _LONGEST:
             self[gap] = value
         return value
 
 
-_MOST_GAPS = 1 << 16
+_ONE_BLANK = Gap.BLANK | 1 << 3
+"""The blank between two words, as `_Gaps` gives it."""
 
 
 def _gap(gap: str) -> tuple[Gap, int]:
@@ -441,7 +467,11 @@ _OPENERS = {
 _SHORT = {lang: _NUMBERED | _ABBREVIATIONS[lang] | _TITLES[lang] for lang in LANGUAGES}
 
 
+# Tables are made of plain numbers sooner than of members.
 _PLAIN = int(Before.WORD), int(After.LOWER)
+_NAME = int(Before.WORD), int(After.CAPITAL)
+_UPPER = int(Before.OTHER), int(After.CAPITAL)
+_NUMBER = int(Before.OTHER), int(After.DIGIT)
 
 
 def _standing(chunk: str, lang: str) -> tuple[int, int]:
@@ -451,9 +481,12 @@ def _standing(chunk: str, lang: str) -> tuple[int, int]:
     True
     """
     if chunk[0].isdigit() and chunk[-1].isdigit():
-        return int(Before.OTHER), int(After.DIGIT)
-    if len(chunk) > 2 and chunk.islower() and chunk.isalpha() and chunk not in _SHORT[lang]:
-        return _PLAIN  # nearly every word
+        return _NUMBER
+    if len(chunk) > 2 and chunk.isalpha() and (form := chunk.lower()) not in _SHORT[lang]:
+        if chunk == form and chunk.islower():
+            return _PLAIN  # nearly every word
+        if form not in _OPENERS[lang] and chunk.isascii() and chunk[0].isupper():
+            return _NAME if chunk[-1].islower() else _UPPER
     form = normal(chunk if len(chunk) <= _LONGEST else chunk[:1] + chunk[-1:])
     tail = form[max(form.rfind("-"), form.rfind("'")) + 1 :]
     before = Before.WORD if len(chunk) > 2 and chunk[-1].islower() else Before.OTHER
@@ -474,14 +507,14 @@ def _standing(chunk: str, lang: str) -> tuple[int, int]:
         after = After.OTHER
     else:
         after = After.OPENER if head in _OPENERS[lang] else After.CAPITAL
-    return int(before), int(after)  # tables are made of plain numbers sooner
+    return int(before), int(after)
 
 
 def _last_chunks(
-    gaps: NDArray[np.int64], before: NDArray[np.int32], after: NDArray[np.int32], cased: bool
+    gaps: NDArray[np.int32], before: NDArray[np.int32], after: NDArray[np.int32], cased: bool
 ) -> NDArray[np.intp]:
-    """The chunks with which sentences end; `gaps[i]` lies between the chunks i and i + 1."""
-    cases = ((gaps & 7) * len(Before) + before[:-1]) * len(After) + after[1:]
+    """The chunks with which sentences end; `gaps[i]` lies behind chunk i."""
+    cases = ((gaps[:-1] & 7) * len(Before) + before[:-1]) * len(After) + after[1:]
     return np.flatnonzero(_ENDS[cased].take(cases))
 
 
@@ -558,9 +591,6 @@ def _places(text: str, sign: str) -> Iterator[int]:
 
 # --- the annotator -----------------------------------------------------------------------
 
-_MOST_FORMS = 1 << 20
-"""Forms remembered for one language before the table is begun anew."""
-
 _AHEAD = 256
 _MOST_TEXT = 1 << 20
 """Documents, and their characters, that are read together if they are all there already.
@@ -590,8 +620,7 @@ class SimplemmaWords:
 
     def __init__(self, *, lang: str = "en") -> None:
         self.lang = checked_language(lang)
-        self._forms: dict[str, _Forms] = {}
-        self._gaps = _Gaps()
+        self._memories: dict[str, _Memory] = {}
         self._terms: tuple[Lexicon, dict[str, Terms]] | None = None
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -620,11 +649,11 @@ class SimplemmaWords:
             self._terms = (lexicon, {name: Terms.of(lexicon, name) for name in LANGUAGES})
         return self._terms[1][lang]
 
-    def _forms_of(self, lang: str) -> _Forms:
-        forms = self._forms.get(lang)
-        if forms is None or len(forms) > _MOST_FORMS:
-            forms = self._forms[lang] = _Forms(lang)
-        return forms
+    def _memory(self, lang: str) -> _Memory:
+        memory = self._memories.get(lang)
+        if memory is None or memory.is_full():
+            memory = self._memories[lang] = _Memory(lang)
+        return memory
 
     def _annotations(self, group: Sequence[_Read], lexicon: Lexicon) -> Iterator[Annotation]:
         """Annotations of documents of one language, which are read as one text."""
@@ -632,22 +661,13 @@ class SimplemmaWords:
             return
         _, _, lang, cased = group[0]
         text = _BETWEEN.join(read.text for read in group)
-        pieces = _CHUNK.split(text)  # gap, chunk, gap, …, gap
-        chunks = pieces[1::2]
-        n_chunks = len(chunks)
-        forms = self._forms_of(lang)
-        ends = np.fromiter(map(len, pieces), np.int32, len(pieces)).cumsum(dtype=np.int32)
-        chunk_starts, chunk_ends = ends[0:-1:2], ends[1::2]
-        forms.learn(chunks)
-        numbers = np.fromiter(map(forms.__getitem__, chunks), np.intp, n_chunks)
-        inner = pieces[2:-1:2]
-        gaps = np.fromiter(map(self._gaps.__getitem__, inner), np.int64, len(inner))
-
-        chunk_table, word_table = forms.tables()
-        words, counts, before, after = chunk_table.take(numbers, axis=1)
+        chunk_starts, pieces, word_table, texts = self._memory(lang).find(text)
+        words, counts, before, after, chunk_lengths, gaps = pieces
+        n_chunks = len(chunk_starts)
+        chunk_ends = chunk_starts + chunk_lengths
         parents = np.repeat(np.arange(n_chunks), counts)
         words = (words - (counts.cumsum() - counts)).take(parents) + np.arange(len(parents))
-        lemmas: list[str] = forms.texts().take(words).tolist()
+        lemmas: list[str] = texts.take(words).tolist()
         columns = word_table.take(words, axis=1)
         content = columns[2] != 0
         spans = np.empty((len(lemmas), 2), np.int32)
@@ -667,7 +687,7 @@ class SimplemmaWords:
 
         if terms := self._terms_of(lexicon, lang):
             kinds = gaps & 7
-            joined = np.append((kinds == Gap.BLANK) | (kinds == Gap.HYPHEN), False)
+            joined = (kinds == Gap.BLANK) | (kinds == Gap.HYPHEN)
             joined = (parents[1:] == parents[:-1]) | joined.take(parents[:-1])
             merges = list(terms.find(lemmas, joined))
             lemmas, spans, content = merged(lemmas, spans, content, merges)

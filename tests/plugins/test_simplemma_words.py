@@ -441,11 +441,11 @@ def test_a_long_text_of_few_forms_asks_the_dictionary_once_for_each(monkeypatch)
 
 
 def test_what_is_remembered_is_bounded(monkeypatch):
-    monkeypatch.setattr(simplemma_words, "_MOST_FORMS", 5)
+    monkeypatch.setattr(simplemma_words, "_MOST_PIECES", 5)
     annotator = SimplemmaWords()
     documents = [Document(body=f"alpha{chr(97 + i)} beta{chr(97 + i)}") for i in range(20)]
     assert [len(a.lemmas) for a in annotator.annotate(iter(documents), Lexicon())] == [2] * 20
-    assert len(annotator._forms["en"]) <= 8
+    assert len(annotator._memories["en"].known) <= 8
 
 
 # --- lemmas, measured --------------------------------------------------------------------
