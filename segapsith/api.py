@@ -1016,10 +1016,13 @@ def _at_least_0(name: str, value: int) -> int:
 def _by_taker(
     settings: Mapping[str, Any], known: Mapping[str, set[str]]
 ) -> dict[str, dict[str, Any]]:
-    """Settings sorted by who knows their name; `role.name` means that role alone."""
+    """Settings sorted by who knows their name; `role.name` means that role alone, and nobody here
+    if what reads texts has no part in it."""
     sorted_out: dict[str, dict[str, Any]] = {role: {} for role in known}
     for name, value in settings.items():
         role, _, inner = name.rpartition(".")
+        if role in ("annotator", "segmenter") and role not in known:
+            continue
         takers = [r for r in known if role in ("", r) and inner in known[r]]
         if not takers:
             everything = sorted(n for names in known.values() for n in names)

@@ -60,7 +60,8 @@ class Nearness:
 def nearness(index: DomainIndex, domain: int, bag: Bag) -> Nearness:
     """Eq. 7 between a unit and one domain of an index, taken apart."""
     words, weights, occurrences, compared = index.profile(domain)
-    counted = bag.counts if index.settings.count == "tokens" else np.ones_like(bag.counts)
+    settings = index.settings
+    counted = bag.occurrences(settings.count == "tokens", settings.inferred_occurrence)
     heavy = words[compared]
     _, mine, theirs = np.intersect1d(bag.words, heavy, assume_unique=True, return_indices=True)
     domain_weights, domain_occurrences = weights[compared], occurrences[compared]

@@ -7,11 +7,12 @@ cheap; the decorator keeps the types, so that the type checker sees the plain fu
 from __future__ import annotations
 
 import functools
+import time
 import types
 from collections.abc import Callable
 from typing import Any, Generic, ParamSpec, TypeVar
 
-__all__ = ["Kernel", "kernel"]
+__all__ = ["Kernel", "compiling_seconds", "kernel"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -61,9 +62,51 @@ def _with_compiled_callees(function: Callable[P, R]) -> Callable[P, R]:
     return twin
 
 
+class _Watch:
+    """How long this process has been compiling."""
+
+    def __init__(self) -> None:
+        self._spent = self._since = 0.0
+        self._depth = 0
+        self.listens = False
+
+    def listen(self) -> None:
+        """Hears from numba when it compiles; what it takes from its cache is no compiling."""
+        from numba.core import event
+
+        watch = self
+
+        class Listener(event.Listener):
+            def on_start(self, _: object) -> None:
+                if watch._depth == 0:
+                    watch._since = time.monotonic()
+                watch._depth += 1
+
+            def on_end(self, _: object) -> None:
+                watch._depth -= 1
+                if watch._depth == 0:
+                    watch._spent += time.monotonic() - watch._since
+
+        event.register("numba:compile", Listener())  # type: ignore[no-untyped-call]
+        self.listens = True
+
+    def seconds(self) -> float:
+        return self._spent + (time.monotonic() - self._since if self._depth else 0.0)
+
+
+_watch = _Watch()
+
+
+def compiling_seconds() -> float:
+    """Seconds that this process has spent on compiling kernels: no fault of who calls them."""
+    return _watch.seconds()
+
+
 def _compile(function: Callable[P, R]) -> Callable[P, R]:
     import numba
 
+    if not _watch.listens:
+        _watch.listen()
     try:
         compiled: Callable[P, R] = numba.njit(cache=True, nogil=True)(function)
     except RuntimeError:  # no directory that could hold the cache: compile in every process

@@ -10,6 +10,7 @@ import contextlib
 import math
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import FrameType
 from typing import Any, BinaryIO, TypeVar
@@ -28,6 +29,7 @@ from segapsith.contracts import (
     Source,
 )
 from segapsith.errors import PluginError, SegapsithError
+from segapsith.jit import compiling_seconds
 from segapsith.model import (
     Agreement,
     Annotation,
@@ -86,13 +88,20 @@ def _named(who: Who, hook: str) -> Iterator[None]:
         raise who.error(hook, f"failed: {type(error).__name__}: {error}") from error
 
 
+_SHORT = 0.005
+"""Seconds that a clock may be off."""
+
+
 class _OutOfTime(BaseException):
     """Not an Exception, so that a plugin's own `except Exception` does not swallow it."""
 
 
 @contextlib.contextmanager
 def time_limit(who: Who, hook: str, seconds: float) -> Iterator[None]:
-    """Stops a plugin that takes too long, where the system can (main thread of Unix)."""
+    """Stops a plugin that takes too long, where the system can (main thread of Unix).
+
+    Compiling kernels does not count: it is done once, and takes long on a busy machine.
+    """
     if (
         seconds <= 0
         or not hasattr(signal, "setitimer")
@@ -101,8 +110,13 @@ def time_limit(who: Who, hook: str, seconds: float) -> Iterator[None]:
         yield
         return
 
+    begin = time.monotonic() - compiling_seconds()
+
     def stop(_number: int, _frame: FrameType | None) -> None:
-        raise _OutOfTime
+        left = seconds - (time.monotonic() - compiling_seconds() - begin)
+        if left <= _SHORT:
+            raise _OutOfTime
+        signal.setitimer(signal.ITIMER_REAL, left)
 
     before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds)

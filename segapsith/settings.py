@@ -110,9 +110,12 @@ PRESETS: dict[str, dict[str, str | int | float | bool]] = {
         "min_weight": 0.0,
         "importance": "significance",
         "word_cut": 0.1,
+        "segmenter": "segcohlex",
+        "segmenter.cut_at": "cohesion",
     },
 }
-"""Learning values by name; `paper` is algorithms.md, `default` what measures best here."""
+"""Learning values by name; `paper` is algorithms.md, `default` what measures best here. A setting of
+a plugin, with its kind before it, holds if the plugin is the preset's too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +167,16 @@ def resolve(
                 values[name], origins[name] = _checked(setting, layer[name], origin), origin
                 break
     merged: dict[str, Any] = {}
-    for origin, layer in ((f"file {path}", plugins), ("flag", plugin_flags or {})):
+    own = {
+        name: value
+        for name, value in PRESETS[preset].items()
+        if "." in name and origins[name.partition(".")[0]] == f"preset {preset}"
+    }
+    for origin, layer in (
+        (f"preset {preset}", own),
+        (f"file {path}", plugins),
+        ("flag", plugin_flags or {}),
+    ):
         for name, value in layer.items():
             merged[name] = value
             origins[f"set.{name}"] = origin

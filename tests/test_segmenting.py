@@ -6,6 +6,7 @@ import json
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,14 @@ import numpy as np
 import pytest
 
 import segapsith
-from segapsith import Annotation, Network, Unit
+from segapsith import Annotation, Document, Network, Unit, sample
 from segapsith.api import Wire
+from segapsith.catalogue import load_plugins
 from segapsith.engine import Engine
 from segapsith.errors import SettingError
-from segapsith_store import browse
+from segapsith.settings import resolve
+from segapsith.stream_network import used_by
+from segapsith_store import browse, networks
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -137,6 +141,28 @@ def test_inferred_words_are_taken_back_exactly(wire: Wire) -> None:
     assert wire.verify().sound
 
 
+def test_undoing_a_night_takes_its_inferred_words_back(wire: Wire) -> None:
+    wire.ingest(STORIES[:1])
+    before = wire.status()["digest"]
+    run = wire.ingest(STORIES[1:]).run
+    assert wire.status()["digest"] != before
+    wire.undo(run)
+    assert wire.verify().sound
+    assert wire.status()["digest"] == before
+
+
+def test_what_an_inferred_word_does_is_explained(wire: Wire) -> None:
+    wire.ingest(STORIES)
+    unit = wire.read(lambda store: list(browse.units(store)))[1]
+    found = wire.explain(unit["unit"])
+    said = {w["word"]: (w["inferred"], w["count"]) for w in found["words"]}
+    assert (said["storm"], said["harbour"]) == ((True, 0), (True, 0))
+    assert {word for word, (guessed, _) in said.items() if not guessed} <= set(unit["words"])
+    heavy = wire.engine.knowledge.domains.profile(found["domain"]["id"])[0]
+    assert found["ratios"]["unit_occurrences"] <= 1.0
+    assert len(heavy) >= len(said)
+
+
 def test_what_an_inferred_word_counts_for_belongs_to_the_store(
     open_wire: Callable[..., Wire],
 ) -> None:
@@ -147,3 +173,45 @@ def test_what_an_inferred_word_counts_for_belongs_to_the_store(
     with pytest.raises(SettingError, match="inferred_occurrence=2 does not fit this store"):
         Engine(wire.writer, twice).ingest([])
         Engine(wire.writer, twice).forget("a")
+
+
+def test_the_paper_preset_cuts_as_published_unless_another_segmenter_is_chosen() -> None:
+    paper = resolve({"preset": "paper"}, environment={})
+    assert paper["segmenter"] == "segcohlex"
+    assert paper.plugins == {"segmenter.cut_at": "cohesion"}
+    assert paper.origins["set.segmenter.cut_at"] == "preset paper"
+    other = resolve({"preset": "paper", "segmenter": "paragraphs"}, environment={})
+    assert other.plugins == {}
+    mine = resolve({"preset": "paper"}, {"segmenter.cut_at": "likeness"}, environment={})
+    assert mine.plugins == {"segmenter.cut_at": "likeness"}
+
+
+# -- the bundled sample --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lang", sample.LANGS)
+def test_a_store_knows_where_the_articles_of_its_stream_turn(
+    open_wire: Callable[..., Wire], lang: str
+) -> None:
+    wire = open_wire(segmenter="cohesion", lang=lang)
+    wire.ingest(sample.lines(lang))
+    marks: dict[str, list[tuple[int, str]]] = {}
+    for uid, start, _, subject in sample.gold_of_paragraphs(lang):
+        marks.setdefault(uid, []).append((start, subject))
+    cohesion = load_plugins(only_own=True).make("segmenter", "cohesion")
+    lexicon = wire.read(networks.lexicon)
+    network = wire.read(lambda kept: networks.network(kept, lang, uses=used_by(cohesion)))
+    right = wanted = found = whole = n_whole = 0
+    items = {
+        i["id"]: Document(i["id"], i["title"], i["text"], lang=lang) for i in sample.lines(lang)
+    }
+    for annotation in wire.learning().annotator.annotate(items.values(), lexicon):
+        subjects = marks[annotation.document.uid]
+        turns = {b[0] for a, b in pairwise(subjects) if a[1] != b[1]}
+        cuts = {unit.start for unit in cohesion.segment(annotation, network)} - {0}
+        if turns:
+            right, wanted, found = right + len(turns & cuts), wanted + len(turns), found + len(cuts)
+        else:
+            n_whole, whole = n_whole + 1, whole + (not cuts)
+    assert 2 * right / (wanted + found) >= 0.8
+    assert whole / n_whole >= 0.95

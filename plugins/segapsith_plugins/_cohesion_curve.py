@@ -129,20 +129,25 @@ def cohesion_curve(reading: Reading, network: Network, lens: Lens) -> Values:
     if n == 0:
         return np.zeros(0)
     form = shape(n, lens.window, lens.taper)
-    values = _curve(
-        reading.rows,
-        network.starts,
-        network.neighbours,
-        network.weights,
-        reading.significance,
-        form.entering,
-        form.reading,
-        lens.window // 2,
-        lens.min_links,
-        lens.reinforce_window_words,
-        _FRESH,
-    )
+    values = np.zeros(n)
+    for entering, factors in zip(form.entering.T, form.reading.T, strict=True):
+        values += factors * _curve(
+            reading.rows,
+            network.starts,
+            network.neighbours,
+            network.weights,
+            reading.significance,
+            np.ascontiguousarray(entering),
+            lens.window // 2,
+            lens.min_links,
+            lens.reinforce_window_words,
+            _FRESH,
+        )
     return values / form.present
+
+
+_HELD = 1 << 20
+"""Added to the links of a word that the window holds: more than there can be."""
 
 
 @kernel
@@ -153,37 +158,36 @@ def _curve(
     weights: Floats,
     significance: Values,
     entering: Values,
-    reading: Values,
     half: int,
     min_links: int,
     reinforce: bool,
     fresh: int,
 ) -> Values:
-    n, n_sums = len(rows), entering.shape[1]
+    """One sum of the curve. The state of a word, its sum and its links, lies side by side.
+
+    A word of the window counts with its sum if `reinforce`, and without if not: `held` words have
+    as many links more, or fewer, than any bar.
+    """
+    n = len(rows)
+    mark = float(_HELD if reinforce else -_HELD)
     held = np.zeros(len(significance), np.int32)
-    links = np.zeros(len(significance), np.int32)
-    sums = np.zeros((len(significance), n_sums))
-    totals = np.zeros(n_sums)
+    state = np.zeros((len(significance), 2))
     curve = np.zeros(n)
+    total = 0.0
     for x in range(n):
-        if x % fresh == 0:
+        anew = x % fresh == 0
+        if anew:
             for j in range(max(0, x - 1 - half), min(n, x + half)):
-                _clear(rows[j], starts, neighbours, held, links, sums)
-            totals[:] = 0.0
-            for j in range(max(0, x - half), min(n, x + half + 1)):
-                _shift(rows[j], 1, entering[j], starts, neighbours, weights, significance,
-                       min_links, reinforce, held, links, sums, totals)  # fmt: skip
-        else:
-            gone, come = x - 1 - half, x + half
-            same = n_sums == 1 and gone >= 0 and come < n and rows[gone] == rows[come]
-            if gone >= 0 and not same:
-                _shift(rows[gone], -1, entering[gone], starts, neighbours, weights, significance,
-                       min_links, reinforce, held, links, sums, totals)  # fmt: skip
-            if come < n and not same:
-                _shift(rows[come], 1, entering[come], starts, neighbours, weights, significance,
-                       min_links, reinforce, held, links, sums, totals)  # fmt: skip
-        for c in range(n_sums):
-            curve[x] += reading[x, c] * totals[c]
+                _clear(rows[j], starts, neighbours, held, state)
+            total = 0.0
+        gone, come = x - 1 - half, x + half
+        if not anew and gone >= 0:
+            total += _shift(rows[gone], -1, entering[gone], starts, neighbours, weights,
+                            significance, float(min_links), mark, held, state)  # fmt: skip
+        for j in range(max(0, x - half) if anew else come, min(n, come + 1)):
+            total += _shift(rows[j], 1, entering[j], starts, neighbours, weights,
+                            significance, float(min_links), mark, held, state)  # fmt: skip
+        curve[x] = total
     return curve
 
 
@@ -193,71 +197,54 @@ def _clear(
     starts: Numbers,
     neighbours: NDArray[np.int32],
     held: NDArray[np.int32],
-    links: NDArray[np.int32],
-    sums: Values,
+    state: Values,
 ) -> None:
     """Takes a word and all that it reached out of the window's state."""
     held[row] = 0
+    state[row, :] = 0.0
     if row < len(starts) - 1:
         for k in range(starts[row], starts[row + 1]):
-            links[neighbours[k]] = 0
-            sums[neighbours[k], :] = 0.0
+            state[neighbours[k], :] = 0.0
 
 
 @kernel
 def _shift(
     row: int,
     sign: int,
-    weight: Values,
+    weight: float,
     starts: Numbers,
     neighbours: NDArray[np.int32],
     weights: Floats,
     significance: Values,
-    min_links: int,
-    reinforce: bool,
+    min_links: float,
+    mark: float,
     held: NDArray[np.int32],
-    links: NDArray[np.int32],
-    sums: Values,
-    totals: Values,
-) -> None:
-    """A word enters the window (sign 1) or leaves it (-1); `totals` is C, sum by sum."""
-    n_sums = len(totals)
+    state: Values,
+) -> float:
+    """A word enters the window (sign 1) or leaves it (-1): the change of C."""
     before, after = held[row], held[row] + sign
     held[row] = after
-    own = significance[row]
-    for c in range(n_sums):
-        totals[c] += own * sign * weight[c]
+    change = sign * weight
+    gain = change
+    step = 0.0
     if min(before, after) == 0:
         # From a word that the window points at to one of its own, or back.
-        pointed = 1.0 if links[row] >= min_links else 0.0
-        change = own * sign * ((1.0 if reinforce else 0.0) - pointed)
-        if change != 0:
-            for c in range(n_sums):
-                totals[c] += change * sums[row, c]
+        step = float(sign)
+        was, now = state[row, 1], state[row, 1] + step * mark
+        gain += state[row, 0] * (int(now >= min_links) - int(was >= min_links))
+        state[row, 1] = now
+    total: float = significance[row] * gain
     if row >= len(starts) - 1:
-        return
-    step = 0
-    if before == 0:
-        step = 1
-    elif after == 0:
-        step = -1
+        return total
     for k in range(starts[row], starts[row + 1]):
-        other = neighbours[k]
-        was = links[other]
+        other = np.uint64(neighbours[k])
+        old, was = state[other, 0], state[other, 1]
         now = was + step
-        links[other] = now
-        inside = held[other] > 0
-        counted = reinforce if inside else was >= min_links
-        counts = reinforce if inside else now >= min_links
-        for c in range(n_sums):
-            change = sign * weight[c] * weights[k]
-            old = sums[other, c]
-            new = old + change if now > 0 else 0.0
-            sums[other, c] = new
-            if counts:
-                totals[c] += significance[other] * (change if counted else new)
-            elif counted:
-                totals[c] -= significance[other] * old
+        new = old + change * weights[k]
+        state[other, 0], state[other, 1] = new, now
+        value = (new if now >= min_links else 0.0) - (old if was >= min_links else 0.0)
+        total += significance[other] * value
+    return total
 
 
 # --- the two sides of a place ------------------------------------------------------------
@@ -294,55 +281,56 @@ def _likeness(
     span: int,
     recurrence: float,
 ) -> Values:
-    """Each side keeps, for every word of the network, the sum of its links to that side."""
+    """Every pair of linked words is found once, from the later one, and counts at all the places
+    that have both before them, both after them, or one on each side; each of these is a stretch,
+    so it is enough to note where it begins and ends, and to sum up."""
     n = len(rows)
-    reach = np.zeros((len(significance), 2))
-    inside, across = np.zeros(2), 0.0
+    changes = np.zeros((n + 1, 3))  # k(A, A), k(B, B), k(A, B) against the place before
+    latest = np.full(len(significance), -1, np.int32)
+    former = np.full(n, -1, np.int32)
+    for j in range(n):
+        row = rows[j]
+        _note(changes, 0, j + 1, j + span, 1.0)
+        _note(changes, 1, j - span + 1, j, 1.0)
+        nearest = max(0, j - 2 * span + 1)
+        worth = significance[row]
+        i = latest[row]
+        while i >= nearest:
+            _pair(changes, i, j, span, worth * worth * recurrence)
+            i = former[i]
+        if row < len(starts) - 1:
+            for k in range(starts[row], starts[row + 1]):
+                other = np.uint64(neighbours[k])
+                i = latest[other]
+                while i >= nearest:
+                    _pair(changes, i, j, span, worth * significance[other] * weights[k])
+                    i = former[i]
+        former[j], latest[row] = latest[row], j
     curve = np.zeros(n)
-    for j in range(min(span, n)):
-        inside[1] += 1 + 2 * significance[rows[j]] * reach[rows[j], 1]
-        _reach(rows[j], 1, 1.0, starts, neighbours, weights, significance, recurrence, reach)
+    left, right, across = 0.0, changes[0, 1], 0.0
     for x in range(1, n):
-        if x - 1 - span >= 0:
-            row = rows[x - 1 - span]
-            _reach(row, 0, -1.0, starts, neighbours, weights, significance, recurrence, reach)
-            inside[0] -= 1 + 2 * significance[row] * reach[row, 0]
-            across -= significance[row] * reach[row, 1]
-        row = rows[x - 1]
-        _reach(row, 1, -1.0, starts, neighbours, weights, significance, recurrence, reach)
-        inside[1] -= 1 + 2 * significance[row] * reach[row, 1]
-        across += significance[row] * (reach[row, 1] - reach[row, 0])
-        inside[0] += 1 + 2 * significance[row] * reach[row, 0]
-        _reach(row, 0, 1.0, starts, neighbours, weights, significance, recurrence, reach)
-        if x - 1 + span < n:
-            row = rows[x - 1 + span]
-            across += significance[row] * reach[row, 0]
-            inside[1] += 1 + 2 * significance[row] * reach[row, 1]
-            _reach(row, 1, 1.0, starts, neighbours, weights, significance, recurrence, reach)
-        curve[x] = across / np.sqrt(inside[0] * inside[1])
+        left, right, across = left + changes[x, 0], right + changes[x, 1], across + changes[x, 2]
+        curve[x] = max(across, 0.0) / np.sqrt(left * right)
     if n > 1:
         curve[0] = curve[1]
     return curve
 
 
 @kernel
-def _reach(
-    row: int,
-    side: int,
-    sign: float,
-    starts: Numbers,
-    neighbours: NDArray[np.int32],
-    weights: Floats,
-    significance: Values,
-    recurrence: float,
-    reach: Values,
-) -> None:
-    """A word comes to a side or leaves it."""
-    worth = sign * significance[row]
-    reach[row, side] += worth * recurrence
-    if row < len(starts) - 1:
-        for k in range(starts[row], starts[row + 1]):
-            reach[neighbours[k], side] += worth * weights[k]
+def _pair(changes: Values, i: int, j: int, span: int, value: float) -> None:
+    """Two words i < j that go together."""
+    _note(changes, 0, j + 1, i + span, 2 * value)
+    _note(changes, 1, j - span + 1, i, 2 * value)
+    _note(changes, 2, max(i + 1, j - span + 1), min(j, i + span), value)
+
+
+@kernel
+def _note(changes: Values, column: int, first: int, last: int, value: float) -> None:
+    """A value counts from one place to another."""
+    first, last = max(first, 0), min(last, len(changes) - 2)
+    if first <= last:
+        changes[first, column] += value
+        changes[last + 1, column] -= value
 
 
 # --- inferred words ----------------------------------------------------------------------
@@ -380,10 +368,8 @@ def inferred_words(
     bounds = np.append(cuts, n)
     if n == 0 or not len(network.neighbours) or inference.most == 0:
         return [{} for _ in range(len(cuts))]
-    form = shape(n, lens.window, lens.taper)
-    areas = np.concatenate([np.zeros((1, form.reading.shape[1])), form.reading.cumsum(axis=0)])
     half, n_rows = lens.window // 2, len(reading.significance)
-    ends, chosen = _selected(
+    ends, chosen, counts = _selected(
         reading.rows,
         bounds,
         network.starts,
@@ -393,43 +379,58 @@ def inferred_words(
         inference.min_share,
         n_rows,
     )
-    heights = np.ones(len(chosen))
+    heights = np.zeros(len(chosen))
     if inference.weight == "cohesion":
-        heights = _heights(
-            reading.rows,
-            bounds,
-            ends,
-            chosen,
-            network.starts,
-            network.neighbours,
-            network.weights,
-            form.entering,
-            areas,
-            half,
-            lens.min_links,
-            lens.reinforce_window_words,
-            n_rows,
-        )
-    found = []
-    for unit, (first, last) in enumerate(
-        zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
-    ):
-        own, counts = np.unique(reading.rows[first:last], return_counts=True)
-        most = len(own) if inference.most is None else inference.most
-        here = slice(ends[unit], ends[unit + 1])
-        rows, means = chosen[here], heights[here]
-        outside = ~np.isin(rows, own)
-        weights = reading.significance[rows]
-        if inference.weight == "cohesion":
-            weights = weights * means / max(float(means.max(initial=0.0)), 1e-300)
-        elif inference.weight == "tf":
-            weights = np.full(len(rows), 1 / max(int(counts.max(initial=1)), 1))
-        rows, weights = rows[outside], weights[outside]
-        ranked = sorted(
-            (-w, network.words[r]) for w, r in zip(weights.tolist(), rows.tolist(), strict=True)
-        )
-        found.append({word: -w for w, word in ranked[:most] if w < 0})
-    return found
+        form = shape(n, lens.window, lens.taper)
+        for entering, factors in zip(form.entering.T, form.reading.T, strict=True):
+            heights += _heights(
+                reading.rows,
+                bounds,
+                ends,
+                chosen,
+                counts,
+                network.starts,
+                network.neighbours,
+                network.weights,
+                np.ascontiguousarray(entering),
+                np.concatenate([[0.0], np.cumsum(factors)]),
+                half,
+                lens.min_links,
+                lens.reinforce_window_words,
+                n_rows,
+            )
+    values = reading.significance[chosen]
+    if inference.weight == "cohesion":
+        values = values * heights
+    return [
+        _heaviest(chosen[here], counts[here], values[here], heights[here], network, inference)
+        for here in map(slice, ends[:-1].tolist(), ends[1:].tolist())
+    ]
+
+
+def _heaviest(
+    rows: Numbers,
+    counts: Numbers,
+    values: Values,
+    heights: Values,
+    network: Network,
+    inference: Inference,
+) -> dict[str, float]:
+    """Of the words that a segment has or is pointed at, those it has not, the heaviest first."""
+    outside = np.flatnonzero(counts == 0)
+    if not len(outside):
+        return {}
+    most = len(rows) - len(outside) if inference.most is None else inference.most
+    weights = values[outside]
+    if inference.weight == "cohesion":
+        weights = weights / max(float(heights.max(initial=0.0)), 1e-300)
+    elif inference.weight == "tf":
+        weights = np.full(len(outside), 1 / max(int(counts.max(initial=1)), 1))
+    ranked = sorted(
+        (-w, network.words[r])
+        for w, r in zip(weights.tolist(), rows[outside].tolist(), strict=True)
+    )
+    return {word: -w for w, word in ranked[:most] if w < 0}
 
 
 @kernel
@@ -442,45 +443,44 @@ def _selected(
     min_links: int,
     min_share: float,
     n_rows: int,
-) -> tuple[Numbers, Numbers]:
-    """For each segment its own words, and the others that are selected at enough positions.
+) -> tuple[Numbers, Numbers, Numbers]:
+    """For each segment its own words, and the others that are selected at enough positions; how
+    often it has each.
 
-    The time of a word is added up when it ceases to be selected.
+    The window moves on from segment to segment. The time of a word is added up when it ceases to
+    be selected; `touched` are those that were.
     """
     n, n_units = len(rows), len(bounds) - 1
     held = np.zeros(n_rows, np.int32)
-    links = np.zeros(n_rows, np.int32)
+    links = np.zeros(n_rows, np.int16)
     since = np.zeros(n_rows, np.int64)
     selected = np.zeros(n_rows, np.int64)
-    seen = np.zeros(n_rows, np.bool_)
+    counts = np.zeros(n_rows, np.int64)
     touched = np.zeros(n_rows, np.int64)
+    seen = np.zeros(n_rows, np.bool_)
+    n_touched, come = 0, 0
     ends = np.zeros(n_units + 1, np.int64)
-    chosen = np.zeros(1024, np.int64)
+    chosen, chosen_counts = np.zeros(1024, np.int64), np.zeros(1024, np.int64)
     n_chosen = 0
     for unit in range(n_units):
         first, last = bounds[unit], bounds[unit + 1]
-        n_touched = 0
-        for x in range(first, last + 1):
-            # at `last` the window is emptied, so that the next segment finds it so
-            gone, stop = (x - 1 - half, x - half) if x > first else (0, 0)
-            low, high = (x + half, x + half + 1) if x > first else (x - half, x + half + 1)
-            if x == last:
-                gone, stop, low, high = x - 1 - half, x + half, 0, 0
-            for j in range(max(0, gone), min(n, stop)):
-                row = rows[j]
+        for x in range(first, last):
+            if x - 1 - half >= 0:
+                row = rows[x - 1 - half]
                 held[row] -= 1
                 if held[row] == 0 and row < len(starts) - 1:
                     for k in range(starts[row], starts[row + 1]):
-                        other = neighbours[k]
-                        if links[other] == min_links:
-                            selected[other] += x - since[other]
+                        other = np.uint64(neighbours[k])
                         links[other] -= 1
-            for j in range(max(0, low), min(n, high)):
-                row = rows[j]
+                        if links[other] == min_links - 1:
+                            selected[other] += x - since[other]
+            while come < min(n, x + half + 1):
+                row = rows[come]
+                come += 1
                 held[row] += 1
                 if held[row] == 1 and row < len(starts) - 1:
                     for k in range(starts[row], starts[row + 1]):
-                        other = neighbours[k]
+                        other = np.uint64(neighbours[k])
                         links[other] += 1
                         if links[other] == min_links:
                             since[other] = x
@@ -488,24 +488,33 @@ def _selected(
                                 seen[other] = True
                                 touched[n_touched] = other
                                 n_touched += 1
-        for x in range(first, last):
-            if not seen[rows[x]]:
-                seen[rows[x]] = True
-                touched[n_touched] = rows[x]
+            row = rows[x]
+            counts[row] += 1
+            if not seen[row]:
+                seen[row] = True
+                touched[n_touched] = row
                 n_touched += 1
-            selected[rows[x]] = last - first
+        if n_chosen + n_touched > len(chosen):
+            more = np.zeros(n_chosen + n_touched, np.int64)
+            chosen = np.concatenate((chosen, more))
+            chosen_counts = np.concatenate((chosen_counts, more))
+        left = 0
         for t in range(n_touched):
-            other = touched[t]
-            if selected[other] >= min_share * (last - first) - 1e-9:
-                if n_chosen == len(chosen):
-                    longer = np.zeros(2 * n_chosen, np.int64)
-                    longer[:n_chosen] = chosen
-                    chosen = longer
-                chosen[n_chosen] = other
+            row = touched[t]
+            if links[row] >= min_links:
+                selected[row] += last - since[row]
+                since[row] = last
+                touched[left] = row
+                left += 1
+            else:
+                seen[row] = False
+            if counts[row] or selected[row] >= min_share * (last - first) - 1e-9:
+                chosen[n_chosen], chosen_counts[n_chosen] = row, counts[row]
                 n_chosen += 1
-            seen[other], selected[other] = False, 0
+            selected[row], counts[row] = 0, 0
+        n_touched = left
         ends[unit + 1] = n_chosen
-    return ends, chosen[:n_chosen]
+    return ends, chosen[:n_chosen], chosen_counts[:n_chosen]
 
 
 @kernel
@@ -514,6 +523,7 @@ def _heights(
     bounds: Numbers,
     ends: Numbers,
     chosen: Numbers,
+    counts: Numbers,
     starts: Numbers,
     neighbours: NDArray[np.int32],
     weights: Floats,
@@ -524,63 +534,78 @@ def _heights(
     reinforce: bool,
     n_rows: int,
 ) -> Values:
-    """For each segment the mean of wgt over its positions, for the chosen words alone.
+    """For each segment the mean of wgt over its positions, for the chosen words alone; 0 where it
+    has all of them.
 
     What a word is worth is added up when it changes: until then it was the same at every position,
     but for the taper, whose running sums are `areas`.
     """
-    n, n_sums = len(rows), entering.shape[1]
+    n = len(rows)
     wanted = np.zeros(n_rows, np.bool_)
     held = np.zeros(n_rows, np.int32)
-    own = np.zeros((n_rows, n_sums))
-    links = np.zeros(n_rows, np.int32)
-    sums = np.zeros((n_rows, n_sums))
-    since = np.zeros(n_rows, np.int64)
-    gathered = np.zeros(n_rows)
+    # of a wanted word: its own weight, its sum, its links, what was gathered and up to where
+    state = np.zeros((n_rows, 5))
     heights = np.zeros(len(chosen))
     for unit in range(len(bounds) - 1):
         first, last = bounds[unit], bounds[unit + 1]
         mine = chosen[ends[unit] : ends[unit + 1]]
+        if counts[ends[unit] : ends[unit + 1]].all():
+            continue
         for row in mine:
-            wanted[row], since[row] = True, first
+            wanted[row] = True
+            state[row, :4], state[row, 4] = 0.0, first
+        come = max(0, first - half)
         for x in range(first, last):
-            gone, stop = (x - 1 - half, x - half) if x > first else (0, 0)
-            low, high = (x + half, x + half + 1) if x > first else (x - half, x + half + 1)
-            for turn in range(2):
-                sign = 2 * turn - 1
-                begin, end = (gone, stop) if turn == 0 else (low, high)
-                for j in range(max(0, begin), min(n, end)):
-                    row = rows[j]
-                    before, after = held[row], held[row] + sign
-                    step = 1 if before == 0 else (-1 if after == 0 else 0)
-                    if wanted[row]:
-                        _gather(row, x, areas, held, own, links, sums, min_links, reinforce,
-                                since, gathered)  # fmt: skip
-                        for c in range(n_sums):
-                            own[row, c] = own[row, c] + sign * entering[j, c] if after else 0.0
-                    held[row] = after
-                    if row >= len(starts) - 1:
-                        continue
-                    for k in range(starts[row], starts[row + 1]):
-                        other = neighbours[k]
-                        if not wanted[other]:
-                            continue
-                        _gather(other, x, areas, held, own, links, sums, min_links, reinforce,
-                                since, gathered)  # fmt: skip
-                        links[other] += step
-                        for c in range(n_sums):
-                            change = sign * entering[j, c] * weights[k]
-                            sums[other, c] = sums[other, c] + change if links[other] else 0.0
+            if x > first and x - 1 - half >= 0:
+                j = x - 1 - half
+                _weigh(rows[j], -1, entering[j], x, starts, neighbours, weights, areas, min_links,
+                       reinforce, wanted, held, state)  # fmt: skip
+            while come < min(n, x + half + 1):
+                _weigh(rows[come], 1, entering[come], x, starts, neighbours, weights, areas,
+                       min_links, reinforce, wanted, held, state)  # fmt: skip
+                come += 1
         for t in range(len(mine)):
             row = mine[t]
-            _gather(row, last, areas, held, own, links, sums, min_links, reinforce,
-                    since, gathered)  # fmt: skip
-            heights[ends[unit] + t] = gathered[row] / (last - first)
-            own[row, :], sums[row, :], gathered[row] = 0.0, 0.0, 0.0
-            links[row], wanted[row] = 0, False
-        for j in range(max(0, last - 1 - half), min(n, last + half)):
+            _gather(row, last, areas, held, state, min_links, reinforce)
+            heights[ends[unit] + t] = state[row, 3] / (last - first)
+            wanted[row] = False
+        for j in range(max(0, last - 1 - half), come):
             held[rows[j]] = 0
     return heights
+
+
+@kernel
+def _weigh(
+    row: int,
+    sign: int,
+    weight: float,
+    x: int,
+    starts: Numbers,
+    neighbours: NDArray[np.int32],
+    weights: Floats,
+    areas: Values,
+    min_links: int,
+    reinforce: bool,
+    wanted: NDArray[np.bool_],
+    held: NDArray[np.int32],
+    state: Values,
+) -> None:
+    """A word enters the window at x or leaves it: what that is worth to the wanted ones."""
+    before, after = held[row], held[row] + sign
+    step = sign if min(before, after) == 0 else 0
+    if wanted[row]:
+        _gather(row, x, areas, held, state, min_links, reinforce)
+        state[row, 0] = state[row, 0] + sign * weight if after else 0.0
+    held[row] = after
+    if row >= len(starts) - 1:
+        return
+    for k in range(starts[row], starts[row + 1]):
+        other = int(neighbours[k])
+        if wanted[other]:
+            _gather(other, x, areas, held, state, min_links, reinforce)
+            state[other, 2] += step
+            changed = state[other, 1] + sign * weight * weights[k]
+            state[other, 1] = changed if state[other, 2] else 0.0
 
 
 @kernel
@@ -589,23 +614,18 @@ def _gather(
     x: int,
     areas: Values,
     held: NDArray[np.int32],
-    own: Values,
-    links: NDArray[np.int32],
-    sums: Values,
+    state: Values,
     min_links: int,
     reinforce: bool,
-    since: Numbers,
-    gathered: Values,
 ) -> None:
     """Adds up what a word was worth from the position of its last change to x."""
-    if since[row] == x:
+    since = int(state[row, 4])
+    if since == x:
         return
-    pointed = links[row] >= min_links
-    for c in range(areas.shape[1]):
-        worth = 0.0
-        if held[row] > 0:
-            worth = own[row, c] + (sums[row, c] if reinforce else 0.0)
-        elif pointed:
-            worth = sums[row, c]
-        gathered[row] += worth * (areas[x, c] - areas[since[row], c])
-    since[row] = x
+    state[row, 4] = x
+    worth = 0.0
+    if held[row] > 0:
+        worth = state[row, 0] + (state[row, 1] if reinforce else 0.0)
+    elif state[row, 2] >= min_links:
+        worth = state[row, 1]
+    state[row, 3] += worth * (areas[x] - areas[since])

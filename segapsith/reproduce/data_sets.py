@@ -15,6 +15,7 @@ from segapsith.catalogue import load_plugins
 from segapsith.model import Annotation, Document, Lexicon, Network
 from segapsith.network import NetworkSettings, network_of
 from segapsith.reproduce import Options
+from segapsith.stream_network import RANK
 from segapsith.word_space import learn_points
 
 __all__ = ["annotated", "content", "evenly", "lang_of", "lines", "reference_network"]
@@ -59,7 +60,7 @@ def content(annotation: Annotation) -> list[str]:
 def reference_network(
     data: Path, names: Sequence[str], options: Options, settings: NetworkSettings | None = None
 ) -> Network:
-    """The collocation network and the word space of the bodies of some corpora.
+    """The collocation network and the word space of the bodies of some corpora, as a store has them.
 
     A quick one is learned from every fifth text.
     """
@@ -76,7 +77,7 @@ def reference_network(
     network = network_of(read, settings)
     options.tell("learning the word space")
     rows = np.array([network.rows[word] for text in read for word in text], np.int32)
-    points = learn_points(rows, np.cumsum([len(text) for text in read]))
+    points = learn_points(rows, np.cumsum([len(text) for text in read]), rank=RANK)
     vectors = np.zeros((len(network.words), points.vectors.shape[1]), np.float32)
     vectors[points.words] = points.vectors
     return replace(network, vectors=vectors)

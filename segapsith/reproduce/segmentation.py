@@ -37,7 +37,7 @@ __all__ = ["REFERENCES", "Score", "by_plugin", "contenders", "items", "scored", 
 REFERENCES = {"en": ("reuters21578", "20ng"), "fr": ("orangesum-fr",)}
 """The corpora, by language, whose bodies teach the network and the word space."""
 
-QUICK = 20
+QUICK = 60
 """Documents of each part, when it should be quick."""
 
 _CHOI = ("3-11", "3-5", "6-8", "9-11")

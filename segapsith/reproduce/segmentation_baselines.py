@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from segapsith.jit import kernel
 from segapsith.model import Annotation
 
 __all__ = ["Cutter", "Item", "at_random", "c99", "every", "nowhere", "texttiling"]
@@ -96,17 +97,8 @@ def c99(item: Item, mask: int = 11) -> list[int]:
     lengths = np.linalg.norm(counts, axis=1)
     rows = counts / np.maximum(lengths, 1e-12)[:, None]
     similar = rows @ rows.T
-    n, half = len(similar), mask // 2
-    less, seen = np.zeros((n, n)), np.zeros((n, n))
-    for down in range(-half, half + 1):
-        for across in range(-half, half + 1):
-            if down == across == 0:
-                continue
-            here = np.s_[max(0, -down) : n - max(0, down), max(0, -across) : n - max(0, across)]
-            there = np.s_[max(0, down) : n - max(0, -down), max(0, across) : n - max(0, -across)]
-            less[here] += similar[there] < similar[here]
-            seen[here] += 1
-    ranks = less / np.maximum(seen, 1)
+    n = len(similar)
+    ranks = _ranks(similar, mask // 2)
     sums = np.zeros((n + 1, n + 1))
     sums[1:, 1:] = ranks.cumsum(axis=0).cumsum(axis=1)
 
@@ -144,6 +136,22 @@ def c99(item: Item, mask: int = 11) -> list[int]:
     while n_cuts < len(smooth) and smooth[n_cuts] > bar:
         n_cuts += 1
     return sorted(order[:n_cuts])
+
+
+@kernel
+def _ranks(similar: NDArray[np.float64], half: int) -> NDArray[np.float64]:
+    """For each cell the share of its neighbours, up to `half` away, that are less similar."""
+    n = len(similar)
+    ranks = np.zeros((n, n))
+    for i in range(n):
+        for j in range(i, n):  # the matrix is symmetric, and so is the neighbourhood
+            less, seen = 0, -1
+            for k in range(max(0, i - half), min(n, i + half + 1)):
+                for m in range(max(0, j - half), min(n, j + half + 1)):
+                    less += similar[k, m] < similar[i, j]
+                    seen += 1
+            ranks[i, j] = ranks[j, i] = less / max(seen, 1)
+    return ranks
 
 
 def every(length: float) -> Cutter:

@@ -5,13 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import numpy as np
-
 from segapsith.domains import DomainIndex, PlacementSettings
 from segapsith.errors import MissingInputError
 from segapsith.explanation import nearness
 from segapsith.records import DomainRecord, UnitRecord
-from segapsith_store import arrays
 from segapsith_store.store import Store
 from segapsith_store.words import Words
 
@@ -39,7 +36,7 @@ def explain(store: Store, unit: int, settings: PlacementSettings) -> dict[str, A
             index.learn_significance(words.significance)
         home = _enter(store, index, place.domain)
         found = nearness(index, home.id, kept.bag)
-        inferred = _inferred(store, kept)
+        inferred = _inferred(kept)
         explained = found.as_json(words.name)
         for entry, shared in zip(explained["words"], found.shared, strict=True):
             entry["inferred"] = shared.word in inferred
@@ -100,12 +97,9 @@ def _enter(store: Store, index: DomainIndex, number: int) -> DomainRecord:
     return row
 
 
-def _inferred(store: Store, unit: UnitRecord) -> set[int]:
+def _inferred(unit: UnitRecord) -> set[int]:
     """Words of a unit that its text does not have."""
-    found = store.row("SELECT words FROM versions WHERE id = ?", [unit.version])
-    assert found is not None
-    text = arrays.words_from(found[0])[unit.first_word : unit.first_word + unit.n_words]
-    return set(np.setdiff1d(unit.bag.words, text).tolist())
+    return set(unit.bag.words[unit.bag.counts == 0].tolist())
 
 
 def _runner_up(store: Store, number: int | None) -> tuple[DomainRecord | None, int | None]:

@@ -1,0 +1,42 @@
+"""Kernels: what compiling takes is known, and nobody's time limit."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from segapsith import seam
+from segapsith.errors import PluginError
+from segapsith.jit import compiling_seconds, kernel
+
+
+@kernel
+def halved(x: float) -> float:
+    return x / 2
+
+
+def test_compiling_is_timed_once_for_each_kind_of_argument() -> None:
+    before = compiling_seconds()
+    twin = halved.compiled()
+    assert compiling_seconds() == before  # nothing has been called yet
+    twin.py_func  # type: ignore[attr-defined]  # noqa: B018  (it is numba's)
+    assert halved(4.0) == 2.0
+    first = compiling_seconds()
+    assert first >= before  # equal where the cache of an earlier process has it
+    halved(5.0)
+    assert compiling_seconds() == first
+
+
+def test_compiling_does_not_count_against_a_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
+    begin = time.monotonic()
+    who = seam.Who("segmenter", "busy")
+    # A process that does nothing but compile for the first 0.3 seconds.
+    monkeypatch.setattr(seam, "compiling_seconds", lambda: min(time.monotonic() - begin, 0.3))
+    with seam.time_limit(who, "segment", 0.2):
+        time.sleep(0.3)
+    with (
+        pytest.raises(PluginError, match=r"took more than 0.2 seconds"),
+        seam.time_limit(who, "segment", 0.2),
+    ):
+        time.sleep(5)
