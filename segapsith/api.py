@@ -17,7 +17,7 @@ from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from segapsith import clustering, lineage, order, tuning
+from segapsith import clustering, consolidation, lineage, order, refinement, tuning
 from segapsith import topics as grouping
 from segapsith.arrays import Labels, Rows, Views
 from segapsith.catalogue import OWN_PACKAGE, Catalogue, load_plugins
@@ -44,6 +44,7 @@ from segapsith_store import Store, browse, networks, reporting
 from segapsith_store import topics as kept_topics
 from segapsith_store.explain import explain
 from segapsith_store.verify import Verdict, verify
+from segapsith_store.words import Words
 
 __all__ = [
     "Delivery",
@@ -326,6 +327,97 @@ class Wire:
         numbers = tuple(domains)
         return self.change("merge", lineage.Merge(numbers, into), domains=numbers, into=into)[0]
 
+    def consolidate(
+        self,
+        *,
+        similarity: float | None = None,
+        after: int | None = None,
+        dry_run: bool = False,
+    ) -> dict[str, Any]:
+        """Merges domains that are nearly the same, in one run; without any there is no run.
+
+        Small domains that took nothing from the last `after` stories join others from
+        `similarity` on; those that still grow or are stable, from `consolidate_stable` on. Locked
+        and retired ones stay, and two that people named. `dry_run` only says what would be merged.
+        """
+        least = float(self.settings["consolidate"]) if similarity is None else similarity
+        quiet = int(self.settings["consolidate_after"]) if after is None else after
+        try:
+            chosen = consolidation.Consolidating(
+                least, float(self.settings["consolidate_stable"]), int(self.settings["stable"])
+            )
+        except ValueError as error:
+            raise SettingError(f"consolidate: {error}") from error
+        if not dry_run:
+            self.engine.knowledge  # noqa: B018  the lock, and settings that do not fit the store
+        found = self.read(lambda store: self._near_identical(store, chosen, quiet))
+        joined: list[consolidation.Joined] = found["joined"]
+        done: list[dict[str, Any]] = []
+        if joined and not dry_run:
+            merges = [lineage.Merge(group.domains, group.into) for group in joined]
+            done = self.change("consolidate", *merges, **asdict(chosen), after=quiet)
+        return {
+            "run": done[0]["run"] if done else None,
+            "domains": found["domains"],
+            "merged": sum(len(group.taken) for group in joined),
+            "merges": [
+                {
+                    "domain": group.into,
+                    "label": found["labels"][group.into],
+                    "merged": [{"id": d, "label": found["labels"][d]} for d in group.taken],
+                    "similarity": round(group.similarity, 6),
+                }
+                for group in joined
+            ],
+        }
+
+    def _near_identical(
+        self, store: Store, chosen: consolidation.Consolidating, quiet: int
+    ) -> dict[str, Any]:
+        """The open domains of a store that would be one, and the labels of all."""
+        index = self._index(store)
+        rows = [
+            (int(number), str(label), int(named), int(locked), int(grown))
+            for number, label, named, locked, grown in store.rows(
+                "SELECT id, label, named, locked, grown FROM domains"
+                " WHERE status = 'open' AND units > 0 ORDER BY id"
+            )
+        ]
+        still = int(store.facts().get("counter_ordinal", 0)) - quiet
+        return {
+            "domains": len(rows),
+            "labels": {row[0]: row[1] for row in rows},
+            "joined": consolidation.consolidate(
+                index,
+                chosen,
+                named=[row[0] for row in rows if row[2]],
+                apart=[row[0] for row in rows if row[3]],
+                growing=[row[0] for row in rows if row[4] > still],
+            ),
+        }
+
+    def refine(self, passes: int) -> dict[str, Any]:
+        """Places every unit again, with the domains frozen in each pass; all in one run.
+
+        Units of domains that are locked, named by people or retired stay. If none moves there is
+        no run.
+        """
+        if passes < 1:
+            raise UsageError(f"refine={passes} should be >= 1")
+        if self.settings["placement"] != "eq7":
+            raise UsageError(
+                f"refining places by eq7, and placement is {self.settings['placement']!r}"
+            )
+        self.engine.knowledge  # noqa: B018  the lock, and settings that do not fit the store
+        store = self.writer
+        staying = {row.id for row in store.domains("locked OR named")}
+        places = refinement.refine(
+            self._index(store), lambda: store.units_where("a.unit IS NOT NULL"), passes, staying
+        )
+        if not places:
+            return {"run": None, "moved": 0}
+        return self.change("refine", lineage.Move(places), passes=passes)[0]
+
     def split(
         self,
         domain: int,
@@ -433,7 +525,9 @@ class Wire:
         if lang is not None:
             learning = replace(learning, language=language_of(lang))
         found: dict[str, Any] = self.read(
-            lambda store: Engine(store, learning).classify(document, top)
+            lambda store: Engine(store, learning).classify(
+                document, top, kept_topics.members(store)
+            )
         )
         return found
 
@@ -482,14 +576,19 @@ class Wire:
         placing, stream = self.placing(), browse.stream(store, lang, sample)
         if afresh:
             return tuning.Afresh(stream.bags, placing, stream.significance)
-        index = DomainIndex(placing)
-        if stream.significance is not None:
-            index.learn_significance(stream.significance)
+        index = self._index(store, lang)
+        places = [d if d in index else 0 for d in stream.domains]
+        return tuning.Onward(index, stream.bags, places, stream.n_units, stream.significance)
+
+    def _index(self, store: Store, lang: str | None = None) -> DomainIndex:
+        """The open domains of a store, to be tried with."""
+        index, significance = DomainIndex(self.placing()), Words(store).significance
+        if significance is not None:
+            index.learn_significance(significance)
         chosen, values = ("", []) if lang is None else (" AND lang = ?", [lang])
         for row in store.domains(f"status = 'open' AND units > 0{chosen}", values):
             index.restore(row.id, row.sums)
-        places = [d if d in index else 0 for d in stream.domains]
-        return tuning.Onward(index, stream.bags, places, stream.n_units, stream.significance)
+        return index
 
     def status(self) -> dict[str, Any]:
         """Counts, digest and last run."""

@@ -55,6 +55,7 @@ class Contributions:
         self._terms: dict[str, TermCounts] = {}
         self._texts: dict[int, list[NDArray[np.int32]]] = {1: [], -1: []}
         self._pairs = PairSums()
+        self._arrived: dict[int, set[int]] = {}
         self.joined = 0
         self.created = 0
 
@@ -103,6 +104,7 @@ class Contributions:
         self._knowledge.domains.absorb(assignment.domain, unit.bag)
         self._domains.add(assignment.domain)
         self._batch.units[unit.id] = unit.assigned(assignment)
+        self._arrived.setdefault(assignment.domain, set()).add(unit.id)
 
     def leave(self, unit: UnitRecord) -> None:
         """Takes a unit out of its domain."""
@@ -121,6 +123,11 @@ class Contributions:
         self._batch.ended.setdefault(unit.id, unit.assignment)
         moved = replace(unit.assignment, domain=domain, run=self._batch.run)
         self._batch.units[unit.id] = unit.assigned(moved)
+        self._arrived.setdefault(domain, set()).add(unit.id)
+
+    def arrived(self, domain: int) -> set[int]:
+        """Units that this batch has put into a domain; some may have left it again."""
+        return self._arrived.get(domain, set())
 
     def pour(self, source: int, target: int) -> None:
         """Moves the sums of one domain into another."""

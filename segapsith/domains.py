@@ -209,6 +209,24 @@ class DomainIndex:
         ranked = np.lexsort((touched, -scores))[:most]
         return [(int(touched[i]), float(scores[i])) for i in ranked]
 
+    def neighbours(self, domain: int, least: float = 0.0) -> tuple[Ints, NDArray[np.float64]]:
+        """The other open domains that are at least so near to a domain by eq. 7, in order.
+
+        Both sides are compared by the words that weigh enough.
+        """
+        words, weights, occurrences, compared = self.profile(domain)
+        n_touched = self._walked(words[compared], occurrences[compared], weights[compared])
+        touched = np.sort(self._touched[:n_touched])
+        shared = self._sums[touched].astype(np.float64)
+        self._sums[touched] = 0
+        mine = float(self._total_weight[domain]) * float(self._total_occurrences[domain])
+        theirs = self._total_weight[touched] * self._total_occurrences[touched].astype(np.float64)
+        # in an order that gives the very same from both sides
+        product = (shared[:, 0] * shared[:, 2]) * (shared[:, 1] * shared[:, 3])
+        scores = np.sqrt(np.sqrt(product / (theirs * max(mine, 1.0))))
+        near = (touched != domain) & (scores >= least)
+        return touched[near], scores[near]
+
     def _numerators(self, sums: DomainWords) -> Ints:
         if self.settings.domain_weight == "mean-unit-weight":
             return sums.weights
@@ -284,11 +302,14 @@ class DomainIndex:
         )
 
     def _touch(self, bag: Bag) -> int:
+        return self._walked(bag.words, self._unit_occurrences(bag), bag.weights)
+
+    def _walked(self, words: Array, occurrences: Array, weights: Array) -> int:
         return int(
             _walk(
-                bag.words,
-                self._unit_occurrences(bag),
-                bag.weights,
+                words,
+                occurrences,
+                weights,
                 self._post_start,
                 self._post_length,
                 self._postings,

@@ -311,8 +311,12 @@ class Engine:
         summary.seconds = round(time.monotonic() - began, 3)
         return summary
 
-    def classify(self, document: Document, top: int = 3) -> dict[str, Any]:
+    def classify(
+        self, document: Document, top: int = 3, topics: Mapping[int, int] | None = None
+    ) -> dict[str, Any]:
         """Which domains a text belongs to, unit by unit; nothing is learned.
+
+        `topics` are those of the domains, as far as they have one.
 
         An engine that has classified is not to be learned with: it knows one language, and words
         that the store does not have.
@@ -343,7 +347,10 @@ class Engine:
                         knowledge.vocabulary.word(int(w)): int(c)
                         for w, c in zip(bag.words, bag.counts, strict=True)
                     },
-                    "domains": [self._near(bag, domain, score) for domain, score in near],
+                    "domains": [
+                        {**self._near(bag, domain, score), "topic": (topics or {}).get(domain)}
+                        for domain, score in near
+                    ],
                 }
             )
         return {"lang": lang, "threshold": self._learning.placement.threshold, "units": units}
@@ -355,7 +362,6 @@ class Engine:
         return {
             "id": domain,
             "label": self._rows[domain].label,
-            "topic": None,
             **found,
             "score": round(score, 6),
             "joins": score >= self._learning.placement.threshold,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from segapsith.contributions import Contributions
+from segapsith.domains import Placement
 from segapsith.errors import MissingInputError, UsageError
 from segapsith.identity import clean
 from segapsith.records import Assignment, Batch, DomainRecord, Event, UnitRecord
@@ -20,6 +21,7 @@ __all__ = [
     "Ledger",
     "Lock",
     "Merge",
+    "Move",
     "Rename",
     "Retire",
     "Split",
@@ -82,7 +84,7 @@ class Merge:
         moved = 0
         for source in sources:
             n_units = 0
-            for unit in _members(ledger, source.id, batch):
+            for unit in _members(ledger, source.id, batch, contributions):
                 contributions.move(unit, target.id)
                 n_units += 1
             contributions.pour(source.id, target.id)
@@ -97,6 +99,34 @@ class Merge:
             changed |= {"label": named[0].label, "named": True}
         _change(batch, contributions, "took", target, changed, source=self.sources)
         return {"domain": target.id, "merged": self.sources, "units": moved}
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Units go to other domains, one by one; a domain that loses its last stays as a number."""
+
+    places: Mapping[int, Placement]
+
+    def check(self, ledger: Ledger) -> None:
+        living(ledger, {place.domain for place in self.places.values() if place.domain})
+
+    def apply(self, ledger: Ledger, batch: Batch, contributions: Contributions) -> dict[str, Any]:
+        moved = []
+        for unit in ledger.units_where("a.unit IS NOT NULL"):
+            place = self.places.get(unit.id)
+            if place is None or place.domain is None:
+                continue
+            moved.append(unit)
+            contributions.move(unit, place.domain)
+            contributions.enter(
+                unit,
+                Assignment(
+                    place.domain, place.score, place.runner_up, place.runner_up_score, batch.run
+                ),
+            )
+        for unit in moved:  # all are in before any leaves, so that none is empty on the way
+            contributions.leave(unit)
+        return {"moved": len(moved)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +153,7 @@ class Split:
 
     def apply(self, ledger: Ledger, batch: Batch, contributions: Contributions) -> dict[str, Any]:
         (whole,) = _present(contributions, [self.domain])
-        members = {unit.id: unit for unit in _members(ledger, self.domain, batch)}
+        members = {unit.id: unit for unit in _members(ledger, self.domain, batch, contributions)}
         ranked = sorted(self.parts, key=lambda part: (-len(part), min(part)))
         parts: list[dict[str, Any]] = []
         for place, part in enumerate(ranked):
@@ -232,13 +262,18 @@ def _unlocked(ledger: Ledger, numbers: set[int], what: str) -> list[DomainRecord
     return rows
 
 
-def _members(ledger: Ledger, domain: int, batch: Batch | None = None) -> list[UnitRecord]:
-    """The units of a domain, as far as this batch has not moved them yet."""
+def _members(
+    ledger: Ledger,
+    domain: int,
+    batch: Batch | None = None,
+    contributions: Contributions | None = None,
+) -> list[UnitRecord]:
+    """The units of a domain: those of the store, or as they are within a batch."""
     kept = ledger.units_where("a.domain = ?", [domain])
-    if batch is None:
+    if batch is None or contributions is None:
         return list(kept)
     units = {unit.id: batch.units.get(unit.id, unit) for unit in kept}
-    units |= {unit.id: unit for unit in batch.units.values()}
+    units |= {number: batch.units[number] for number in contributions.arrived(domain)}
     return [u for _, u in sorted(units.items()) if u.assignment and u.assignment.domain == domain]
 
 

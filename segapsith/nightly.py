@@ -234,6 +234,30 @@ def _feeds(night: Night) -> Outcome:
     )
 
 
+def _refine(night: Night) -> Outcome:
+    """Places units again, if that is wanted."""
+    passes = int(night.wire.settings["refine"])
+    if not passes:
+        return Outcome()
+    found = night.wire.refine(passes)
+    return Outcome(f"{found['moved']} units moved" if found["moved"] else "", found)
+
+
+def _consolidate(night: Night) -> Outcome:
+    """Merges domains that turned out to be nearly the same."""
+    if not float(night.wire.settings["consolidate"]):
+        return Outcome()
+    found = night.wire.consolidate()
+    kept = {name: found[name] for name in ("run", "domains", "merged")}
+    return Outcome(f"{found['merged']} domains merged" if found["merged"] else "", kept)
+
+
+def _topics(night: Night) -> Outcome:
+    """Groups the domains into topics; without a new or changed domain it only reads."""
+    found = night.wire.topics(top=1)
+    return Outcome(f"{len(found)} topics" if found else "", {"topics": len(found)})
+
+
 def _validate(night: Night) -> Outcome:
     """Measures the domains against a clustering of the same units."""
     result = night.wire.validate()
@@ -306,6 +330,9 @@ LINE: tuple[Step, ...] = (
     Step("store", _store),
     Step("inbox", _inbox, needs=("store",)),
     Step("feeds", _feeds, needs=("store",)),
+    Step("refine", _refine, needs=("store",)),
+    Step("consolidate", _consolidate, needs=("store",)),
+    Step("topics", _topics, needs=("store",)),
     Step("validate", _validate, needs=("store",)),
     Step("alarms", _alarms, needs=("store",)),
     Step("report", _report),

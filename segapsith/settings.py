@@ -80,6 +80,12 @@ SETTINGS: dict[str, Setting] = {
         Setting("retire_after", 50_000, "stories after which a quiet domain retires; 0: never"),
         Setting("retire_below", 15, "units below which a quiet domain may be retired"),
         Setting("stable", 15, "units from which a domain is called stable"),
+        Setting("refine", 0, "passes that place every unit again after an ingest and each night"),
+        Setting(
+            "consolidate", 0.2, "similarity from which a quiet small domain is merged; 0: none"
+        ),
+        Setting("consolidate_stable", 0.5, "similarity from which other domains are merged"),
+        Setting("consolidate_after", 1500, "stories after which a small domain counts as quiet"),
         Setting(
             "word_cut", 0.03, "words that weigh no more in any stable domain are not validated"
         ),

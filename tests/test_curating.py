@@ -52,6 +52,29 @@ def test_a_life_on_the_command_line(command: Command, store: str) -> None:
     assert "renamed (run 2, undone since)" in out
 
 
+def test_consolidating_and_refining_on_the_command_line(command: Command, store: str) -> None:
+    before = answer(command, "status")["digest"]
+    wanted = ("domains", "consolidate", "--similarity", "0.1", "--after", "0")
+    suggested = answer(command, *wanted, "--dry-run")
+    assert suggested["merged"] > 0 and answer(command, "status")["digest"] == before
+    code, out, _ = command(*wanted, "--store", store)
+    assert (code, out.splitlines()[-1].startswith("run 2: ")) == (0, True)
+    assert " takes " in out
+    code, out, _ = command(*wanted, "--store", store)
+    assert (code, "0 of" in out) == (0, True)
+    answer(command, "runs", "undo")
+    assert answer(command, "status")["digest"] == before
+    found = answer(command, "ingest", "wire.jsonl", "--refine", "2")
+    assert set(found["refined"]) >= {"run", "moved"}
+    if found["refined"]["run"]:
+        answer(command, "runs", "undo")
+    assert answer(command, "status")["digest"] == before
+    code, out, _ = command("ingest", "wire.jsonl", "--refine", "1", "--store", store)
+    assert (code, "units moved" in out) == (0, True)
+    code, _, err = command("ingest", "wire.jsonl", "--refine", "1", "--dry-run", "--store", store)
+    assert (code, "--dry-run" in err) == (2, True)
+
+
 def test_domains_as_of_a_run(command: Command, store: str) -> None:
     before = answer(command, "domains")
     answer(command, "domains", "merge", *(str(d["id"]) for d in before[:3]))
@@ -68,6 +91,9 @@ def test_explain_and_classify(command: Command, store: str, tmp_path: Path) -> N
     unit = answer(command, "show", str(answer(command, "domains")[0]["id"]))["unit_ids"][0]
     found = answer(command, "explain", str(unit))
     assert {"words", "ratios", "score", "runner_up", "margin"} <= set(found)
+    assert found["domain"]["topic"] is None
+    topics = {d: t["id"] for t in answer(command, "topics") for d in t["domains"]}
+    assert answer(command, "explain", str(unit))["domain"]["topic"] == topics[found["domain"]["id"]]
     code, out, _ = command("explain", str(unit), "--store", store)
     assert code == 0
     assert "of the unit's weight" in out
@@ -75,9 +101,11 @@ def test_explain_and_classify(command: Command, store: str, tmp_path: Path) -> N
     text = sample.lines("en")[3]["text"]
     (tmp_path / "t.txt").write_text(text, "utf-8")
     assert answer(command, "classify", "t.txt") == answer(command, "classify", text)
+    near = [d for u in answer(command, "classify", text)["units"] for d in u["domains"]]
+    assert near and all(d["topic"] == topics[d["id"]] for d in near)
     code, out, _ = command("classify", text, "--store", store)
     assert code == 0
-    assert "→" in out
+    assert "→" in out and f"topic {near[0]['topic']}" in out
     code, _, err = command("classify", "none.txt", "--store", store)
     assert (code, "there is no file" in err) == (66, True)
 

@@ -1,4 +1,4 @@
-"""`domains rename|merge|split|retire|reopen|lock|unlock`: what people do to domains."""
+"""`domains rename|merge|consolidate|split|retire|reopen|lock|unlock`: what is done to domains."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Domain = Annotated[int, typer.Argument(metavar="ID", help="A domain.")]
 
 
 def add_to(domains: typer.Typer) -> None:
-    for command in (rename, merge, split, retire, reopen, lock, unlock):
+    for command in (rename, merge, consolidate, split, retire, reopen, lock, unlock):
         domains.command(command.__name__)(command)
 
 
@@ -94,6 +94,45 @@ def merge(
         f" {_listed(done['merged'])}",
         store, config, wait, as_json, quiet,
     )  # fmt: skip
+
+
+def consolidate(
+    similarity: Annotated[
+        float | None,
+        typer.Option(
+            "--similarity", metavar="S", help="From which a quiet small domain joins another."
+        ),
+    ] = None,
+    after: Annotated[
+        int | None,
+        typer.Option("--after", metavar="N", min=0, help="Stories after which it is quiet."),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be merged.")
+    ] = False,
+    store: StorePath = None,
+    config: Config = None,
+    wait: Wait = None,
+    as_json: CommandJson = False,
+    quiet: CommandQuiet = False,
+) -> None:
+    """Merge domains that are nearly the same, as every night does; `runs undo` parts them again.
+
+    Example: segapsith domains consolidate --dry-run --store wire.db
+    """
+    chosen = wiring.settings(store=store, config=config, wait=wait)
+    must_exist(str(chosen["store"]))
+    with wiring.wire(chosen) as wire:
+        done = wire.consolidate(similarity=similarity, after=after, dry_run=dry_run)
+    if as_json:
+        show_json(done)
+    elif not quiet:
+        for found in done["merges"]:
+            others = "; ".join(f"{d['id']} ({d['label']})" for d in found["merged"])
+            write(f"{found['similarity']:.3f}  {found['domain']} ({found['label']}) takes {others}")
+        said = "would be merged" if dry_run else "merged"
+        run = f"run {done['run']}: " if done["run"] else ""
+        write(f"{run}{done['merged']} of {done['domains']} domains {said}")
 
 
 def split(

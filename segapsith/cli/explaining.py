@@ -52,7 +52,7 @@ def explain(
     home, joined = found["domain"], found["joined"]
     write(f"unit {unit} of {found['document']}: {' '.join(found['text'].split())[:300]}")
     write(
-        f"domain {home['id']} “{home['label']}” ({home['units']} units, {home['status']}):"
+        f"domain {home['id']} “{home['label']}” ({home['units']} units, {home['status']}{_topic(home)}):"
         f" score {found['score']:.3f}, margin {found['margin']:.3f}"
     )
     _ratios(found["ratios"])
@@ -83,6 +83,10 @@ def explain(
     )
     if found["without"]:
         write(f"without this unit the domain would give it {found['without']['score']:.3f}")
+
+
+def _topic(domain: Mapping[str, Any]) -> str:
+    return "" if domain["topic"] is None else f", topic {domain['topic']}"
 
 
 def _ratios(ratios: Mapping[str, float]) -> None:
@@ -129,7 +133,10 @@ def classify(
         for near in unit["domains"]:
             words = ", ".join(w["word"] for w in near["words"][:8])
             sign = "→" if near["joins"] and unit["kept"] else " "
-            write(f"  {sign} {near['score']:.3f}  domain {near['id']} “{near['label']}”: {words}")
+            write(
+                f"  {sign} {near['score']:.3f}  domain {near['id']}{_topic(near)}"
+                f" “{near['label']}”: {words}"
+            )
         if not unit["domains"]:
             write("    no domain has any of its words")
 

@@ -80,6 +80,12 @@ def ingest(
     workers: Annotated[
         int | None, typer.Option("--workers", min=1, help="Processes that annotate.")
     ] = None,
+    refine: Annotated[
+        int | None,
+        typer.Option(
+            "--refine", metavar="N", min=0, help="Then place all units again, N times (own run)."
+        ),
+    ] = None,
     rejects: Annotated[
         Path | None,
         typer.Option("--rejects", metavar="FILE", help="Write refused items there, with reasons."),
@@ -103,10 +109,12 @@ def ingest(
     """
     if as_units and segmenter not in (None, "none"):
         raise UsageError(f"--as-units and --segmenter {segmenter} say different things")
+    if refine and dry_run:
+        raise UsageError("--refine changes the store, and --dry-run does not")
     chosen = wiring.settings(
         store=store, config=config, wait=wait, lang=lang, annotator=annotator,
         segmenter="none" if as_units else segmenter, placement=placement, preset=preset,
-        workers=workers, full_text=full_text, sets=sets,
+        workers=workers, full_text=full_text, sets=sets, refine=refine,
         allow_hosts=wiring.joined(allow_host),
     )  # fmt: skip
     with wiring.wire(chosen, strict=strict_plugins, only_own=no_plugins) as wire:
@@ -125,11 +133,19 @@ def ingest(
         finally:
             progress.end()
             refused.close()
+        passes = 0 if dry_run else int(chosen["refine"])
+        refined = wire.refine(passes) if passes else None
     if as_json:
-        show_json(summary.as_json())
+        show_json(summary.as_json() | ({"refined": refined} if refined else {}))
     elif not quiet:
         write(("dry run: " if dry_run else f"run {summary.run}: ") + one_line(summary))
+        if refined:
+            write((f"run {refined['run']}: " if refined["run"] else "") + _moved(refined))
     raise typer.Exit(_exit_code(inputs, summary, strict))
+
+
+def _moved(refined: dict[str, Any]) -> str:
+    return f"{refined['moved']} units moved to a nearer domain"
 
 
 def one_line(summary: RunSummary) -> str:

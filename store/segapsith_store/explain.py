@@ -9,6 +9,7 @@ from segapsith.domains import DomainIndex, PlacementSettings
 from segapsith.errors import MissingInputError
 from segapsith.explanation import nearness
 from segapsith.records import DomainRecord, UnitRecord
+from segapsith_store import topics
 from segapsith_store.store import Store
 from segapsith_store.words import Words
 
@@ -30,7 +31,7 @@ def explain(store: Store, unit: int, settings: PlacementSettings) -> dict[str, A
             )
         if kept.assignment is None:
             raise MissingInputError(f"unit {unit} is in no domain: {_reason(store, kept)}")
-        words, place = Words(store), kept.assignment
+        words, place, topic_of = Words(store), kept.assignment, topics.members(store)
         index = DomainIndex(settings)
         if words.significance is not None:
             index.learn_significance(words.significance)
@@ -47,6 +48,7 @@ def explain(store: Store, unit: int, settings: PlacementSettings) -> dict[str, A
             _enter(store, index, runner_up.id)
             other = {
                 **_named(runner_up),
+                "topic": topic_of.get(runner_up.id),
                 **nearness(index, runner_up.id, kept.bag).as_json(words.name),
                 "instead_of": successor,
             }
@@ -64,7 +66,11 @@ def explain(store: Store, unit: int, settings: PlacementSettings) -> dict[str, A
             "start": kept.start,
             "end": kept.end,
             "text": head[2],
-            "domain": {**_named(home), "units": home.sums.n_units},
+            "domain": {
+                **_named(home),
+                "units": home.sums.n_units,
+                "topic": topic_of.get(home.id),
+            },
             **explained,
             "only_in_unit": [
                 {"word": words.name(w), "inferred": w in inferred}

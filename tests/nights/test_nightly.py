@@ -94,15 +94,38 @@ def test_a_busy_store_is_still_reported_and_backed_up(house: Any) -> None:
         night = house.night()
     assert night.code == 75
     assert steps(night) == {
-        "store": "failed", "inbox": "skipped", "feeds": "skipped", "validate": "skipped",
-        "alarms": "skipped", "report": "done", "backup": "done",
+        "store": "failed", "inbox": "skipped", "feeds": "skipped", "refine": "skipped",
+        "consolidate": "skipped", "topics": "skipped", "validate": "skipped", "alarms": "skipped", "report": "done", "backup": "done",
     }  # fmt: skip
 
 
+def test_a_night_refines_consolidates_and_groups_if_that_is_wanted(house: Any) -> None:
+    house.drop("a.jsonl", ITEMS[:80])
+    house.settings |= {"consolidate_after": 0, "threshold": 0.3, "refine": 1}
+    night = house.night()
+    assert night.code == 0
+    result = {ended.step: ended.result for ended in night.ended}
+    assert result["consolidate"]["merged"] > 0
+    assert f"{result['consolidate']['merged']} domains merged" in night.line
+    assert result["topics"]["topics"] > 0
+    with house.open() as wire:
+        commands = [run["command"] for run in reversed(wire.runs())]
+        assert wire.verify().sound
+        assert all(d["topic"] is not None for d in wire.domains())
+    assert commands.index("consolidate") < commands.index("topics") < commands.index("validate")
+    assert ("refine" in commands) == bool(result["refine"]["moved"])
+    house.settings |= {"consolidate": 0.0, "refine": 0}
+    again = house.night()
+    assert {e.step: e.result for e in again.ended}["consolidate"] == {}
+    with house.open() as wire:  # nothing new: topics were only read
+        assert [run["command"] for run in wire.runs()].count("topics") == 1
+
+
 def test_missed_deliveries_are_caught_up_in_order_each_as_a_run(house: Any, tmp_path: Path) -> None:
+    line = tuple(step for step in LINE if step.name not in ("consolidate", "topics"))
     days = [ITEMS[start : start + 12] for start in range(0, 60, 12)]
     house.drop("2026-03-01.jsonl", days[0])
-    assert house.night().missed == 0
+    assert house.night(line).missed == 0
     for number in (4, 2, 3):  # written in any order, read in that of their names
         house.drop(f"2026-03-0{number + 1}.jsonl", days[number])
     folder = house.folder / "inbox" / "2026-03-02"
@@ -112,14 +135,14 @@ def test_missed_deliveries_are_caught_up_in_order_each_as_a_run(house: Any, tmp_
     house.drop("2026-03-09.jsonl.part", ITEMS[60:70])
     os.symlink(house.folder / "elsewhere", house.folder / "inbox" / "2026-03-00")
     house.pass_day(4)
-    night = house.night()
+    night = house.night(line)
     assert night.missed == 4
     assert "4 nights missed" in night.line
     (delivered,) = (e.result["deliveries"] for e in night.ended if e.step == "inbox")
     assert [d["name"] for d in delivered] == [
         "2026-03-02", "2026-03-03.jsonl", "2026-03-04.jsonl", "2026-03-05.jsonl",
     ]  # fmt: skip
-    again = house.night()
+    again = house.night(line)
     assert next(e.result["deliveries"] for e in again.ended if e.step == "inbox") == []
     with Wire(tmp_path / "straight.db", house.open().settings) as wire:
         wire.ingest(i for day in days for i in day)
