@@ -11,6 +11,7 @@ __all__ = [
     "EPOCH",
     "FIRST_TICK",
     "LONGEST",
+    "LONGEST_SPACE",
     "last_renewal",
     "last_space_renewal",
     "next_tick",
@@ -24,7 +25,10 @@ FIRST_TICK = 8
 """Documents before the first tick; after it the epochs double until they last `EPOCH`."""
 
 LONGEST = 16_384
-"""Documents after which large things are renewed at the latest."""
+"""Documents after which the network is renewed at the latest."""
+
+LONGEST_SPACE = 65_536
+"""Documents after which the word space is renewed at the latest, and that it is learned from."""
 
 
 def next_tick(ordinal: int) -> int:
@@ -67,11 +71,12 @@ def last_renewal(ordinal: int) -> int:
 
 
 def last_space_renewal(ordinal: int) -> int:
-    """The last tick at which the word space is renewed: every doubling, then every `LONGEST`.
+    """The last tick at which the word space is renewed: every doubling, then every
+    `LONGEST_SPACE`.
 
-    >>> [last_space_renewal(n) for n in (7, 8, 100, 16_383, 16_384, 50_000)]
-    [0, 8, 64, 8192, 16384, 49152]
+    >>> [last_space_renewal(n) for n in (7, 8, 100, 16_383, 16_384, 150_000)]
+    [0, 8, 64, 8192, 16384, 131072]
     """
-    if ordinal >= LONGEST:
-        return ordinal // LONGEST * LONGEST
+    if ordinal >= LONGEST_SPACE:
+        return ordinal // LONGEST_SPACE * LONGEST_SPACE
     return 1 << ordinal.bit_length() - 1 if ordinal >= FIRST_TICK else 0

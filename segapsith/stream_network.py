@@ -41,7 +41,7 @@ NETWORK, SPACE = "network", "word space"
 RANK = 150
 """Axes of the word space."""
 
-STORIES = clock.LONGEST
+STORIES = clock.LONGEST_SPACE
 """Stories, the latest by ordinal, that the word space is learned from: so its cost is bounded."""
 
 

@@ -360,7 +360,9 @@ class Cohesion:
     the mean cosine between the words of a sentence and those of the rest. Units below `keep` are
     not learned from; by default all are, since a wire of a few sentences that share no word is
     still about one thing, and its cohesion only says how often it repeats itself. With `infer`,
-    units take in words from the network, as those of `segcohlex` do by its defaults.
+    units take in words from the network, as those of `segcohlex` do by its defaults: units of one
+    subject are then told from others more clearly, but all become more alike, and the threshold
+    that suits them is another one.
     """
 
     def __init__(
@@ -375,7 +377,7 @@ class Cohesion:
         drift: float = 0.03,
         penalty: float = 1.0,
         keep: float = 0.0,
-        infer: bool = True,
+        infer: bool = False,
         space: Space | None = None,
     ) -> None:
         for name, value, least in (
