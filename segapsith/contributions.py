@@ -221,8 +221,7 @@ class Contributions:
         """
         units = list(units)
         if len(units) == 1 and units[0].n_words == len(version.words):
-            said = units[0].bag.said  # the words are counted already
-            counted = said.words, said.counts
+            counted = units[0].bag.words, units[0].bag.counts  # they are counted already
         else:
             counted = _counted(version.words)
         self._counts.setdefault((version.lang, sign), []).append(counted)
@@ -243,6 +242,8 @@ class Contributions:
         for (lang, sign), texts in self._counts.items():
             words = np.concatenate([words for words, _ in texts])
             counts = np.concatenate([counts for _, counts in texts])
+            said = counts > 0  # what the network inferred stands in no text
+            words, counts = words[said], counts[said]
             frequencies.add_all(lang, len(texts), words, counts, sign)
             self._words.append(words)
         self._counts.clear()

@@ -265,7 +265,7 @@ class DomainIndex:
             )
         else:
             if compare is None:
-                scores = self._activated(touched, self._eq7(bag, touched))
+                scores = self._activated(bag, touched, self._eq7(bag, touched))
             else:
                 unit = csr_array(
                     (bag.weights / float(SCALE), bag.words, np.array([0, len(bag.words)])),
@@ -289,9 +289,10 @@ class DomainIndex:
     def place_all(self, bags: Sequence[Bag]) -> list[tuple[int, Placement]]:
         """Places units by eq. 7 one after the other and puts each where it belongs: its domain,
         a new one if none was near enough, and how it was placed."""
-        occurrences = np.concatenate([self._unit_occurrences(bag) for bag in bags])
         words = np.concatenate([bag.words for bag in bags])
+        counts = np.concatenate([bag.counts for bag in bags])
         weights = np.concatenate([bag.weights for bag in bags])
+        occurrences = self._unit_occurrences(Bag(words, counts, weights))
         ends = np.cumsum([len(bag.words) for bag in bags])
         places, scores = np.zeros((len(bags), 3), np.int64), np.zeros((len(bags), 2))
         self._index = postings.with_words(self._index, int(words.max(initial=-1)) + 1)
@@ -343,9 +344,12 @@ class DomainIndex:
         scores: NDArray[np.float64] = np.sqrt(np.sqrt(share))
         return scores
 
-    def _activated(self, touched: Ints, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _activated(
+        self, bag: Bag, touched: Ints, scores: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """The scores of the domains that eq. 6 activates most; 0 for the others."""
-        activation = self._index.sums[touched, 4] / self._index.n_units[touched]
+        sums = postings.activation(self._index, bag.words, bag.weights, self._rule)
+        activation = sums[touched] / self.n_units[touched]
         order = np.lexsort((touched, -activation))
         enough = activation[order] >= self.settings.activation_share * activation.max()
         kept = order[enough][: self.settings.activation_most]

@@ -6,6 +6,8 @@ transaction; what is not yet committed when something fails is as if it had not 
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import json
 import time
 from collections import deque
@@ -294,7 +296,8 @@ class Engine:
                 consumed += len(chunk)
                 batch = Batch(run=summary.run, position=max(consumed, committed))
                 trial = replace(summary)
-                self._learn_chunk(chunk, already, batch, trial)
+                with _no_collector():
+                    self._learn_chunk(chunk, already, batch, trial)
                 trial.seconds = round(earlier + time.monotonic() - began, 3)
                 batch.counts = trial.as_json()
                 if feed is not None:
@@ -771,6 +774,18 @@ class Engine:
                 contributions.enter(unit, past[unit.id])
             elif unit.kept:
                 contributions.place(version.lang, unit)
+
+
+@contextlib.contextmanager
+def _no_collector() -> Iterator[None]:
+    """What is made for a batch lives until the batch is kept: looking for garbage finds none."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _chunks(

@@ -32,6 +32,8 @@ def clean(text: str) -> str:
 
 def is_clean(text: str) -> bool:
     """Whether `clean` would leave the text as it is."""
+    if text.isascii():
+        return "\0" not in text
     return _UNSTORABLE.search(text) is None
 
 
@@ -105,7 +107,7 @@ def text_hash(document: Document) -> str:
     """
     if document.bag is not None:
         words = sorted(document.bag)  # clean words have no NUL in them
-        content = "\0".join([*words, ",".join(map(str, map(document.bag.__getitem__, words)))])
+        content = "\0".join([*words, repr(list(map(document.bag.__getitem__, words)))])
     else:
         normal = unicodedata.normalize("NFKC", document.text)
         content = _SPACES.sub(" ", normal).strip()

@@ -18,6 +18,7 @@ from segapsith.jit import kernel
 __all__ = [
     "Index",
     "Rule",
+    "activation",
     "best_two",
     "clear",
     "empty_index",
@@ -34,6 +35,12 @@ __all__ = [
 ]
 
 Array = NDArray[Any]
+
+START, LENGTH, LIVE, ROOM = range(4)
+"""Columns of `Index.stretches`."""
+
+DOMAIN, PLACE, OCCURRENCES, WEIGHT = range(4)
+"""Columns of `Index.postings`."""
 
 POOL, POSTINGS, DOMAINS, WANTING = range(4)
 """Places in `Index.used`: the ends of the pool, of the postings and of the domains, and the domain
@@ -57,15 +64,12 @@ class Index(NamedTuple):
     pool: Array
     """Occurrences, weight."""
     # of a word: its stretch of postings, and how many of them are compared
-    post_start: Array
-    post_length: Array
-    post_live: Array
-    post_room: Array
+    stretches: Array
+    """Start, length, how many are compared, room."""
     # of a posting
     postings: Array
-    """Domain, place within it."""
-    post_sums: Array
-    """Occurrences, weight: those of the pool once more, while the posting is compared."""
+    """Domain, place within it; occurrences and weight, those of the pool once more, while the
+    posting is compared."""
     significance: Array
     # scratch: what a unit shares with each domain, and the domains that it shares anything with
     sums: Array
@@ -94,14 +98,10 @@ def empty_index() -> Index:
         totals=integers(16, 2),
         words=np.zeros(1024, dtype=np.int32),
         pool=integers(1024, 2),
-        post_start=integers(1024),
-        post_length=integers(1024),
-        post_live=integers(1024),
-        post_room=integers(1024),
-        postings=np.zeros((1024, 2), dtype=np.int32),
-        post_sums=integers(1024, 2),
+        stretches=integers(1024, 4),
+        postings=integers(1024, 4),
         significance=integers(0),
-        sums=integers(16, 5),
+        sums=integers(16, 4),
         touched=integers(16),
         used=np.array([0, 0, 1, 0], dtype=np.int64),
     )
@@ -110,7 +110,7 @@ def empty_index() -> Index:
 _OF_DOMAINS = (
     "start", "length", "heavy", "room", "n_units", "is_open", "totals", "sums", "touched",
 )  # fmt: skip
-_OF_WORDS = ("post_start", "post_length", "post_live", "post_room")
+_OF_WORDS = ("stretches",)
 
 
 def with_room(index: Index, domain: int, words: NDArray[np.int32]) -> Index:
@@ -122,17 +122,18 @@ def with_room(index: Index, domain: int, words: NDArray[np.int32]) -> Index:
         return index
     # what left the memory leaves gaps: everything moves together, with as much room again
     index.room[index.length == 0] = 0
-    index.post_room[index.post_length == 0] = 0
-    taken, post_taken = int(index.room.sum()), int(index.post_room.sum())
+    index.stretches[index.stretches[:, LENGTH] == 0, ROOM] = 0
+    taken, post_taken = int(index.room.sum()), int(index.stretches[:, ROOM].sum())
     wanted = max(int(index.length[domain]) + len(words), 2 * int(index.room[domain]))
-    rooms = index.post_room[words[index.post_length[words] >= index.post_room[words]]]
+    rooms = index.stretches[
+        words[index.stretches[words, LENGTH] >= index.stretches[words, ROOM]], ROOM
+    ]
     size = 1024 + max(2 * taken, taken + wanted)
     post_size = 1024 + max(2 * post_taken, post_taken + int(np.maximum(4, 2 * rooms).sum()))
     moved = index._replace(
         words=np.zeros(size, dtype=np.int32),
         pool=np.zeros((size, 2), dtype=np.int64),
-        postings=np.zeros((post_size, 2), dtype=np.int32),
-        post_sums=np.zeros((post_size, 2), dtype=np.int64),
+        postings=np.zeros((post_size, 4), dtype=np.int64),
     )
     _move_together(index, moved)
     assert make_room(moved, domain, words)
@@ -141,9 +142,9 @@ def with_room(index: Index, domain: int, words: NDArray[np.int32]) -> Index:
 
 def with_words(index: Index, n_words: int) -> Index:
     """The index for so many words."""
-    if n_words <= len(index.post_start):
+    if n_words <= len(index.stretches):
         return index
-    return _lengthened(index, _OF_WORDS, max(n_words, 2 * len(index.post_start)))
+    return _lengthened(index, _OF_WORDS, max(n_words, 2 * len(index.stretches)))
 
 
 def _lengthened(index: Index, names: tuple[str, ...], size: int) -> Index:
@@ -170,14 +171,13 @@ def _move_together(index: Index, moved: Index) -> None:
         used += index.room[d]
     index.used[0] = used
     used = 0
-    for w in range(len(index.post_start)):
-        old = index.post_start[w]
-        for i in range(index.post_length[w]):
-            for c in range(2):
+    for w in range(len(index.stretches)):
+        old = index.stretches[w, START]
+        for i in range(index.stretches[w, LENGTH]):
+            for c in range(4):
                 moved.postings[used + i, c] = index.postings[old + i, c]
-                moved.post_sums[used + i, c] = index.post_sums[old + i, c]
-        moved.post_start[w] = used
-        used += index.post_room[w]
+        moved.stretches[w, START] = used
+        used += index.stretches[w, ROOM]
     index.used[1] = used
 
 
@@ -190,8 +190,8 @@ def make_room(index: Index, domain: int, words: Array) -> bool:
         return False
     post_more = 0
     for i in range(len(words)):
-        if index.post_length[words[i]] >= index.post_room[words[i]]:
-            post_more += max(4, 2 * index.post_room[words[i]])
+        if index.stretches[words[i], LENGTH] >= index.stretches[words[i], ROOM]:
+            post_more += max(4, 2 * index.stretches[words[i], ROOM])
     if index.used[1] + post_more > len(index.postings):
         return False
     if more:
@@ -205,98 +205,109 @@ def make_room(index: Index, domain: int, words: Array) -> bool:
     if post_more:
         for i in range(len(words)):
             word = words[i]
-            if index.post_length[word] < index.post_room[word]:
+            if index.stretches[word, LENGTH] < index.stretches[word, ROOM]:
                 continue
-            old, new = index.post_start[word], index.used[1]
-            for j in range(index.post_length[word]):
-                for c in range(2):
+            old, new = index.stretches[word, START], index.used[1]
+            for j in range(index.stretches[word, LENGTH]):
+                for c in range(4):
                     index.postings[new + j, c] = index.postings[old + j, c]
-                    index.post_sums[new + j, c] = index.post_sums[old + j, c]
-            index.post_start[word] = new
-            index.post_room[word] = max(4, 2 * index.post_room[word])
-            index.used[1] += index.post_room[word]
+            index.stretches[word, START] = new
+            index.stretches[word, ROOM] = max(4, 2 * index.stretches[word, ROOM])
+            index.used[1] += index.stretches[word, ROOM]
     return True
 
 
+# The smallest kernels get the arrays that they need and not the index: handing that over costs more
+# than they do.
+
+
 @kernel
-def _weight(index: Index, domain: int, at: int, rule: Rule) -> int:
+def _weight(
+    pool: Array, words: Array, at: int, n_units: int, significance: Array, rule: Rule
+) -> int:
     """The weight of a word in a domain, times its units."""
     if rule.by_unit_weight:
-        return int(index.pool[at, 1])
-    word = index.words[at]
-    signif = index.significance[word] if word < len(index.significance) else 65536
-    return int(min(index.pool[at, 0], index.n_units[domain]) * signif)
+        return int(pool[at, 1])
+    word = words[at]
+    signif = significance[word] if word < len(significance) else 65536
+    return int(min(pool[at, 0], n_units) * signif)
 
 
 @kernel
-def _is_heavy(index: Index, domain: int, at: int, rule: Rule) -> bool:
-    """Whether a word is to be compared in its domain."""
-    if not index.is_open[domain] or index.pool[at, 0] <= 0:
-        return False
-    return bool(_weight(index, domain, at, rule) >= rule.floor * index.n_units[domain])
-
-
-@kernel
-def _posting(index: Index, domain: int, first: int, end: int) -> int:
+def _posting(postings: Array, domain: int, first: int, end: int) -> int:
     """Where the posting of a domain is between two places; -1 if it is not there."""
     for p in range(first, end):
-        if index.postings[p, 0] == domain:
+        if postings[p, DOMAIN] == domain:
             return p
     return -1
 
 
 @kernel
-def _swap_postings(index: Index, p: int, q: int) -> None:
-    for c in range(2):
-        index.postings[p, c], index.postings[q, c] = index.postings[q, c], index.postings[p, c]
-        index.post_sums[p, c], index.post_sums[q, c] = index.post_sums[q, c], index.post_sums[p, c]
+def _swap(rows: Array, p: int, q: int) -> None:
+    for c in range(rows.shape[1]):
+        rows[p, c], rows[q, c] = rows[q, c], rows[p, c]
 
 
 @kernel
-def _swap_places(index: Index, domain: int, a: int, b: int, p: int, q: int) -> None:
-    """Swaps two words of a domain; p and q are their postings."""
-    x, y = index.start[domain] + a, index.start[domain] + b
-    index.words[x], index.words[y] = index.words[y], index.words[x]
-    for c in range(2):
-        index.pool[x, c], index.pool[y, c] = index.pool[y, c], index.pool[x, c]
-    index.postings[p, 1], index.postings[q, 1] = b, a
-
-
-@kernel
-def _sink(index: Index, domain: int, place: int) -> None:
-    """A word of a domain is not compared any more."""
-    word = index.words[index.start[domain] + place]
-    first = index.post_start[word]
-    end = first + index.post_live[word]
-    _swap_postings(index, _posting(index, domain, first, end), end - 1)
-    index.post_live[word] -= 1
-    last = index.heavy[domain] - 1
+def _sink(
+    domain: int,
+    place: int,
+    start: int,
+    heavy: Array,
+    words: Array,
+    pool: Array,
+    stretches: Array,
+    postings: Array,
+) -> None:
+    """A word of a domain is not compared any more: it changes places with the last that is."""
+    word = words[start + place]
+    first, live = stretches[word, START], stretches[word, LIVE]
+    p, end = _posting(postings, domain, first, first + live), first + live - 1
+    if p != end:
+        _swap(postings, p, end)
+    stretches[word, LIVE] = live - 1
+    last = heavy[domain] - 1
     if last != place:
-        other = index.words[index.start[domain] + last]
-        first = index.post_start[other]
-        q = _posting(index, domain, first, first + index.post_live[other])
-        _swap_places(index, domain, place, last, end - 1, q)
-    index.heavy[domain] = last
+        other = words[start + last]
+        first = stretches[other, START]
+        q = _posting(postings, domain, first, first + stretches[other, LIVE])
+        words[start + place], words[start + last] = other, word
+        _swap(pool, start + place, start + last)
+        postings[end, PLACE], postings[q, PLACE] = last, place
+    heavy[domain] = last
 
 
 @kernel
-def _rise(index: Index, domain: int, place: int, p: int) -> None:
+def _rise(
+    domain: int,
+    place: int,
+    p: int,
+    start: int,
+    heavy: Array,
+    words: Array,
+    pool: Array,
+    stretches: Array,
+    postings: Array,
+) -> None:
     """A word of a domain is compared from now on; p is its posting."""
-    at = index.start[domain] + place
-    word = index.words[at]
-    end = index.post_start[word] + index.post_live[word]
-    _swap_postings(index, p, end)
-    index.post_sums[end, 0], index.post_sums[end, 1] = index.pool[at, 0], index.pool[at, 1]
-    index.post_live[word] += 1
-    first_light = index.heavy[domain]
+    word = words[start + place]
+    end = stretches[word, START] + stretches[word, LIVE]
+    if p != end:
+        _swap(postings, p, end)
+    postings[end, OCCURRENCES] = pool[start + place, 0]
+    postings[end, WEIGHT] = pool[start + place, 1]
+    stretches[word, LIVE] += 1
+    first_light = heavy[domain]
     if first_light != place:
-        other = index.words[index.start[domain] + first_light]
-        first = index.post_start[other]
+        other = words[start + first_light]
+        first = stretches[other, START]
         q = _posting(
-            index, domain, first + index.post_live[other], first + index.post_length[other]
+            postings, domain, first + stretches[other, LIVE], first + stretches[other, LENGTH]
         )
-        _swap_places(index, domain, place, first_light, end, q)
-    index.heavy[domain] += 1
+        words[start + place], words[start + first_light] = other, word
+        _swap(pool, start + place, start + first_light)
+        postings[end, PLACE], postings[q, PLACE] = first_light, place
+    heavy[domain] += 1
 
 
 @kernel
@@ -312,33 +323,46 @@ def take(
 ) -> None:
     """Adds words to a domain, or takes them away; there is room, and `settle` follows."""
     index.n_units[domain] += sign * n_units
-    start = index.start[domain]
+    start, units = index.start[domain], index.n_units[domain]
+    postings, pool, places = index.postings, index.pool, index.words
     for i in range(len(words)):
         word = words[i]
-        first = index.post_start[word]
-        live, end = first + index.post_live[word], first + index.post_length[word]
-        p = _posting(index, domain, first, live)
+        first = index.stretches[word, START]
+        live, end = first + index.stretches[word, LIVE], first + index.stretches[word, LENGTH]
+        p = _posting(postings, domain, first, live)
         if p >= 0:
-            at = start + index.postings[p, 1]
-            index.pool[at, 0] += sign * occurrences[i]
-            index.pool[at, 1] += sign * weights[i]
-            index.post_sums[p, 0], index.post_sums[p, 1] = index.pool[at, 0], index.pool[at, 1]
+            at = start + postings[p, 1]
+            pool[at, 0] += sign * occurrences[i]
+            pool[at, 1] += sign * weights[i]
+            index.postings[p, 2], index.postings[p, 3] = pool[at, 0], pool[at, 1]
             continue
-        p = _posting(index, domain, live, end)
+        p = _posting(postings, domain, live, end)
         if p < 0:
             p, place = end, index.length[domain]
-            index.words[start + place] = word
-            index.pool[start + place, 0] = 0
-            index.pool[start + place, 1] = 0
-            index.postings[p, 0], index.postings[p, 1] = domain, place
+            places[start + place] = word
+            pool[start + place, 0] = 0
+            pool[start + place, 1] = 0
+            postings[p, 0], postings[p, 1] = domain, place
             index.length[domain] += 1
-            index.post_length[word] += 1
-        place = index.postings[p, 1]
+            index.stretches[word, LENGTH] += 1
+        place = postings[p, 1]
         at = start + place
-        index.pool[at, 0] += sign * occurrences[i]
-        index.pool[at, 1] += sign * weights[i]
-        if _is_heavy(index, domain, at, rule):
-            _rise(index, domain, place, p)
+        pool[at, 0] += sign * occurrences[i]
+        pool[at, 1] += sign * weights[i]
+        if index.is_open[domain] and pool[at, 0] > 0:
+            weight = _weight(pool, places, at, units, index.significance, rule)
+            if weight >= rule.floor * units:
+                _rise(
+                    domain,
+                    place,
+                    p,
+                    start,
+                    index.heavy,
+                    index.words,
+                    index.pool,
+                    index.stretches,
+                    index.postings,
+                )
 
 
 @kernel
@@ -348,25 +372,49 @@ def settle(index: Index, domain: int, rule: Rule, wholly: bool) -> None:
     When units were only added, no word that they do not have can have become heavy enough; else
     the light words have to be looked at too (`wholly`).
     """
-    start = index.start[domain]
+    start, pool, words = index.start[domain], index.pool, index.words
+    units, significance = index.n_units[domain], index.significance
+    least = rule.floor * units
     total_weight, total_occurrences = 0, 0
     for place in range(index.heavy[domain] - 1, -1, -1):
-        if _is_heavy(index, domain, start + place, rule):
-            total_weight += _weight(index, domain, start + place, rule)
-            total_occurrences += index.pool[start + place, 0]
+        at = start + place
+        weight = _weight(pool, words, at, units, significance, rule)
+        if index.is_open[domain] and pool[at, 0] > 0 and weight >= least:
+            total_weight += weight
+            total_occurrences += pool[at, 0]
         else:
-            _sink(index, domain, place)
-    if wholly:
+            _sink(
+                domain,
+                place,
+                start,
+                index.heavy,
+                index.words,
+                index.pool,
+                index.stretches,
+                index.postings,
+            )
+    if wholly and index.is_open[domain]:
         for place in range(index.heavy[domain], index.length[domain]):
-            if _is_heavy(index, domain, start + place, rule):
-                total_weight += _weight(index, domain, start + place, rule)
-                total_occurrences += index.pool[start + place, 0]
-                word = index.words[start + place]
-                first = index.post_start[word]
-                p = _posting(
-                    index, domain, first + index.post_live[word], first + index.post_length[word]
+            at = start + place
+            weight = _weight(pool, words, at, units, significance, rule)
+            if pool[at, 0] > 0 and weight >= least:
+                total_weight += weight
+                total_occurrences += pool[at, 0]
+                word = words[at]
+                first = index.stretches[word, START]
+                live, end = index.stretches[word, LIVE], index.stretches[word, LENGTH]
+                p = _posting(index.postings, domain, first + live, first + end)
+                _rise(
+                    domain,
+                    place,
+                    p,
+                    start,
+                    index.heavy,
+                    index.words,
+                    index.pool,
+                    index.stretches,
+                    index.postings,
                 )
-                _rise(index, domain, place, p)
     index.totals[domain, 0], index.totals[domain, 1] = total_weight, total_occurrences
 
 
@@ -378,25 +426,34 @@ def enter(index: Index, domain: int, words: Array, occurrences: Array, weights: 
         at = index.start[domain] + i
         index.words[at] = word
         index.pool[at, 0], index.pool[at, 1] = occurrences[i], weights[i]
-        p = index.post_start[word] + index.post_length[word]
+        p = index.stretches[word, START] + index.stretches[word, LENGTH]
         index.postings[p, 0], index.postings[p, 1] = domain, i
-        index.post_length[word] += 1
+        index.stretches[word, LENGTH] += 1
     index.length[domain], index.heavy[domain] = len(words), 0
 
 
 @kernel
 def leave(index: Index, domain: int) -> None:
     """Takes a whole domain out of the postings of its words; the last posting fills the gap."""
-    for place in range(index.heavy[domain] - 1, -1, -1):
-        _sink(index, domain, place)
     start = index.start[domain]
+    for place in range(index.heavy[domain] - 1, -1, -1):
+        _sink(
+            domain,
+            place,
+            start,
+            index.heavy,
+            index.words,
+            index.pool,
+            index.stretches,
+            index.postings,
+        )
     for at in range(start, start + index.length[domain]):
         word = index.words[at]
-        first = index.post_start[word]
-        last = first + index.post_length[word] - 1
-        p = _posting(index, domain, first + index.post_live[word], last + 1)
-        _swap_postings(index, p, last)
-        index.post_length[word] -= 1
+        first = index.stretches[word, START]
+        last = first + index.stretches[word, LENGTH] - 1
+        p = _posting(index.postings, domain, first + index.stretches[word, LIVE], last + 1)
+        _swap(index.postings, p, last)
+        index.stretches[word, LENGTH] -= 1
     index.length[domain] = 0
     index.n_units[domain] = 0
     index.totals[domain, 0], index.totals[domain, 1] = 0, 0
@@ -406,39 +463,58 @@ def leave(index: Index, domain: int) -> None:
 def walk(index: Index, words: Array, occurrences: Array, weights: Array, rule: Rule) -> int:
     """Walks the postings of a unit's words and adds up, per domain, the shared parts of eq. 7.
 
-    sums[d] = domain weight, domain occurrences, unit weight, unit occurrences, activation (eq. 6).
-    Gives the number of domains touched.
+    sums[d] = domain weight, domain occurrences, unit weight, unit occurrences. Gives the number of
+    domains touched.
     """
-    sums, postings, post_sums = index.sums, index.postings, index.post_sums
+    sums, postings, stretches = index.sums, index.postings, index.stretches
+    touched, significance = index.touched, index.significance
     n_touched = 0
     for i in range(len(words)):
         word = words[i]
-        if word >= len(index.post_start):
+        if word >= len(stretches):
             continue
-        signif = index.significance[word] if word < len(index.significance) else 65536
-        first = index.post_start[word]
-        for p in range(first, first + index.post_live[word]):
-            d = postings[p, 0]
-            occurrence, weight = post_sums[p, 0], post_sums[p, 1]
+        signif = significance[word] if word < len(significance) else 65536
+        first = stretches[word, START]
+        for p in range(first, first + stretches[word, LIVE]):
+            d = postings[p, DOMAIN]
+            occurrence, weight = postings[p, OCCURRENCES], postings[p, WEIGHT]
             if not rule.by_unit_weight:
                 weight = min(occurrence, index.n_units[d]) * signif
             if sums[d, 1] == 0:
-                index.touched[n_touched] = d
+                touched[n_touched] = d
                 n_touched += 1
             sums[d, 0] += weight
             sums[d, 1] += occurrence
             sums[d, 2] += weights[i]
             sums[d, 3] += occurrences[i]
-            sums[d, 4] += weight * weights[i]
     return n_touched
+
+
+@kernel
+def activation(index: Index, words: Array, weights: Array, rule: Rule) -> Array:
+    """Eq. 6 for every domain, times its units: the products of the weights of shared words."""
+    result = np.zeros(len(index.start), dtype=np.int64)
+    for i in range(len(words)):
+        word = words[i]
+        if word >= len(index.stretches):
+            continue
+        signif = index.significance[word] if word < len(index.significance) else 65536
+        first = index.stretches[word, START]
+        for p in range(first, first + index.stretches[word, LIVE]):
+            d, weight = index.postings[p, DOMAIN], index.postings[p, WEIGHT]
+            if not rule.by_unit_weight:
+                weight = min(index.postings[p, OCCURRENCES], index.n_units[d]) * signif
+            result[d] += weight * weights[i]
+    return result
 
 
 @kernel
 def clear(index: Index, n_touched: int) -> None:
     """Makes the scratch ready for the next walk."""
+    sums, touched = index.sums, index.touched
     for i in range(n_touched):
-        for c in range(5):
-            index.sums[index.touched[i], c] = 0
+        for c in range(4):
+            sums[touched[i], c] = 0
 
 
 @kernel
@@ -519,15 +595,16 @@ def heaviest(index: Index, domain: int, rule: Rule, most: int) -> Array:
     """
     found = np.zeros(most, dtype=np.int64)
     n_found = 0
-    start = index.start[domain]
+    start, units = index.start[domain], index.n_units[domain]
+    pool, words = index.pool, index.words
     for at in range(start, start + index.length[domain]):
         if index.pool[at, 0] <= 0:
             continue
-        weight = _weight(index, domain, at, rule)
+        weight = _weight(pool, words, at, units, index.significance, rule)
         place = n_found
         while place > 0:
             other = found[place - 1]
-            theirs = _weight(index, domain, other, rule)
+            theirs = _weight(pool, words, other, units, index.significance, rule)
             if theirs > weight:
                 break
             if theirs == weight:

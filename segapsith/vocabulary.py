@@ -58,7 +58,7 @@ class Vocabulary:
         found = list(map(known.get, words))
         if None in found:
             self._number(lang, sorted(word for word in words if word not in known))
-            return [known[word] for word in words]
+            return list(map(known.__getitem__, words))
         return cast("list[int]", found)
 
     def _number(self, lang: str, words: Iterable[str]) -> None:
