@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -31,6 +31,11 @@ TOP_WORDS = 12
 
 LABEL_WORDS = 3
 
+_NO_WORDS = DomainWords(np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int64), 0)
+
+
+Ints = NDArray[np.int32]
+
 
 class Contributions:
     """Changes the knowledge and notes in the batch what the store has to keep."""
@@ -50,26 +55,71 @@ class Contributions:
         self._asleep = asleep
         self._compare = compare
         self._first_new_word = len(knowledge.vocabulary)
-        self._words: set[int] = set()
+        self._counts: dict[tuple[str, int], list[tuple[Ints, Ints]]] = {}
+        self._words: list[Ints] = []
+        self._waiting: list[tuple[str, UnitRecord, int]] = []
         self._domains: set[int] = set()
         self._terms: dict[str, TermCounts] = {}
         self._texts: dict[int, list[NDArray[np.int32]]] = {1: [], -1: []}
         self._pairs = PairSums()
         self._arrived: dict[int, set[int]] = {}
+        self._grown: dict[int, int] = {}
         self.joined = 0
         self.created = 0
 
     def learn(self, version: VersionRecord, units: list[UnitRecord], ordinal: int = 0) -> None:
-        """Counts a text and places its units, one after the other."""
+        """Counts a text and places its units, one after the other.
+
+        They may wait for those of the next texts: whoever needs the domains calls `flush`.
+        """
         self.count(version, units, 1)
+        settings = self._knowledge.domains.settings
+        if self._compare is not None or settings.prefilter != "none":
+            for unit in units:
+                self.place(version.lang, unit, ordinal)
+            return
         for unit in units:
-            self.place(version.lang, unit, ordinal)
+            if unit.kept:
+                self._waiting.append((version.lang, unit, ordinal))
+            else:
+                self._batch.units[unit.id] = unit
+
+    def flush(self) -> None:
+        """Places the units that wait, in order."""
+        if not self._waiting:
+            return
+        waiting, self._waiting = self._waiting, []
+        run = self._batch.run
+        placed = self._knowledge.domains.place_all([unit.bag for _, unit, _ in waiting])
+        for (lang, unit, ordinal), (domain, found) in zip(waiting, placed, strict=True):
+            if found.domain is None:
+                self._founded(domain, lang, {})
+                self.created += 1
+                assignment = Assignment(domain, 1.0, found.best, found.score, run)
+            else:
+                self.joined += 1
+                assignment = Assignment(
+                    domain, found.score, found.runner_up, found.runner_up_score, run
+                )
+            self._domains.add(domain)
+            self._batch.units[unit.id] = unit.assigned(assignment)
+            self._arrived.setdefault(domain, set()).add(unit.id)
+            self._grown[domain] = max(ordinal, self._grown.get(domain, 0))
+        self._note_grown()
+
+    def _note_grown(self) -> None:
+        for domain, ordinal in self._grown.items():
+            row = self._rows[domain]
+            if ordinal > row.grown:
+                self._rows[domain] = replace(row, grown=ordinal)
+        self._grown.clear()
 
     def place(self, lang: str, unit: UnitRecord, ordinal: int = 0) -> None:
         """Puts a unit into the domain that is near enough, or founds one with it.
 
         `ordinal` is that of its story: the domain has grown then.
         """
+        self.flush()
         if not unit.kept:
             self._batch.units[unit.id] = unit
             return
@@ -91,12 +141,17 @@ class Contributions:
 
     def found(self, lang: str, **origin: Any) -> int:
         """A new domain without units; `origin` goes into its lineage."""
+        self.flush()
         domain = self._knowledge.domains.create()
-        sums = self._knowledge.domains.words(domain)
-        self._rows[domain] = _founded(domain, lang, self._batch.run, sums)
+        self._founded(domain, lang, origin)
+        return domain
+
+    def _founded(self, domain: int, lang: str, origin: Mapping[str, Any]) -> None:
+        self._rows[domain] = DomainRecord(
+            domain, lang, "", False, "open", False, "", _NO_WORDS, self._batch.run
+        )
         self._domains.add(domain)
         self._batch.events.append(Event("created", domain, origin))
-        return domain
 
     def enter(self, unit: UnitRecord, assignment: Assignment) -> None:
         """Puts a unit into a given domain."""
@@ -138,6 +193,7 @@ class Contributions:
 
     def row(self, domain: int) -> DomainRecord:
         """The row of a domain, which is fetched into memory if it was not there."""
+        self.flush()
         if domain not in self._rows:
             if self._asleep is None:
                 raise KeyError(f"domain {domain} is not in memory")
@@ -148,10 +204,12 @@ class Contributions:
 
     def n_units(self, domain: int) -> int:
         """Units of a domain in memory, as it is now."""
+        self.flush()
         return int(self._knowledge.domains.n_units[domain])
 
     def rows(self) -> list[DomainRecord]:
         """The rows of all domains in memory."""
+        self.flush()
         return list(self._rows.values())
 
     def describe(self, domain: int, **changed: Any) -> None:
@@ -169,10 +227,12 @@ class Contributions:
 
         Words that came as a bag have no order: they do not meet, and their unit was cut by nobody.
         """
-        words, counts = _counted(version.words)
-        self._knowledge.frequencies.grow(len(self._knowledge.vocabulary))
-        self._knowledge.frequencies.add(version.lang, words, counts, sign)
-        self._words.update(words.tolist())
+        units = list(units)
+        if len(units) == 1 and units[0].n_words == len(version.words):
+            counted = units[0].bag.words, units[0].bag.counts  # they are counted already
+        else:
+            counted = _counted(version.words)
+        self._counts.setdefault((version.lang, sign), []).append(counted)
         if version.has_text:
             self._texts[sign].append(version.words)
             self._knowledge.frequencies.add_cohesion(
@@ -182,6 +242,19 @@ class Contributions:
         if found is not None and len(found.keys):
             for terms in (self._knowledge.term_counts, self._terms):
                 terms.setdefault(version.lang, TermCounts()).add(found, sign)
+
+    def _sum_up(self) -> None:
+        """Adds the words of the texts to the running counts."""
+        frequencies = self._knowledge.frequencies
+        frequencies.grow(len(self._knowledge.vocabulary))
+        for (lang, sign), texts in self._counts.items():
+            words = np.concatenate([words for words, _ in texts])
+            counts = np.concatenate([counts for _, counts in texts])
+            said = counts > 0  # what the network inferred stands in no text
+            words, counts = words[said], counts[said]
+            frequencies.add_all(lang, len(texts), words, counts, sign)
+            self._words.append(words)
+        self._counts.clear()
 
     def pairs(self) -> Pairs:
         """By how much this batch has changed, so far, how often words met."""
@@ -195,6 +268,8 @@ class Contributions:
 
     def tick(self, ordinal: int) -> None:
         """The clock ticks: what was summed up so far reads the stream from now on."""
+        self.flush()
+        self._sum_up()
         knowledge = self._knowledge
         for lang, accepted in knowledge.tick().items():
             self._batch.terms += [
@@ -206,10 +281,15 @@ class Contributions:
 
     def close(self) -> None:
         """Notes every sum that changed, and the counters."""
+        self.flush()
+        self._sum_up()
         knowledge, batch = self._knowledge, self._batch
         batch.new_words = knowledge.vocabulary.since(self._first_new_word)
         frequencies = knowledge.frequencies
-        words = np.array(sorted(self._words), dtype=np.int64)
+        changed = np.zeros(len(knowledge.vocabulary), dtype=np.bool_)
+        for some in self._words:
+            changed[some] = True
+        words = np.flatnonzero(changed)
         batch.frequencies = list(
             zip(
                 frequencies.documents[words].tolist(),
@@ -239,10 +319,9 @@ class Contributions:
 
     def _present(self, row: DomainRecord) -> DomainRecord:
         """The row of a domain as it is now."""
-        words, weights, _ = self._knowledge.domains.weights(row.id)
         best = [
-            (self._knowledge.vocabulary.word(int(word)), float(weight))
-            for word, weight in zip(words[:TOP_WORDS], weights[:TOP_WORDS], strict=True)
+            (self._knowledge.vocabulary.word(word), weight)
+            for word, weight in self._knowledge.domains.heaviest(row.id, TOP_WORDS)
         ]
         label = row.label if row.named else ", ".join(word for word, _ in best[:LABEL_WORDS])
         return DomainRecord(
@@ -257,10 +336,6 @@ class Contributions:
             row.run,
             row.grown,
         )
-
-
-def _founded(domain: int, lang: str, run: int, sums: DomainWords) -> DomainRecord:
-    return DomainRecord(domain, lang, "", False, "open", False, "", sums, run)
 
 
 def _counted(words: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -806,6 +806,8 @@ def notice(title: str, body: str = "") -> Notice:
     >>> notice("WHITE HOUSE WITHDRAWS GATES NOMINATION"), notice("Annulation: séisme au Chili")
     (<Notice.NONE: 'none'>, <Notice.WITHDRAWAL: 'withdrawal'>)
     """
+    if not title and not body:
+        return Notice.NONE
     found: list[Notice] = []
     position = 0
     title = title.strip() or body.strip().partition("\n")[0]

@@ -8,7 +8,7 @@ unit costs the postings of its words, not the number of domains.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from segapsith import postings
 from segapsith.arrays import Compare
-from segapsith.jit import kernel
 from segapsith.weighting import SCALE
 
 __all__ = ["Bag", "DomainIndex", "DomainWords", "Placement", "PlacementSettings"]
@@ -121,56 +121,55 @@ class DomainIndex:
 
     def __init__(self, settings: PlacementSettings | None = None) -> None:
         self.settings = settings or PlacementSettings()
-        # domains: a stretch of the pool each, with room to grow
-        self._start: Array = np.zeros(16, dtype=np.int64)
-        self._length: Array = np.zeros(16, dtype=np.int64)
-        self._room: Array = np.zeros(16, dtype=np.int64)
-        self.n_units: Array = np.zeros(16, dtype=np.int64)
-        self._open: Array = np.zeros(16, dtype=np.bool_)
-        self._total_weight: Array = np.zeros(16, dtype=np.int64)
-        self._total_occurrences: Array = np.zeros(16, dtype=np.int64)
-        self._pool_words: Array = np.zeros(1024, dtype=np.int32)
-        self._pool: Array = np.zeros((1024, 2), dtype=np.int64)  # occurrences, weights
-        self._pool_used = 0
-        # words: a stretch of postings each
-        self._post_start: Array = np.zeros(1024, dtype=np.int64)
-        self._post_length: Array = np.zeros(1024, dtype=np.int64)
-        self._post_room: Array = np.zeros(1024, dtype=np.int64)
-        self._postings: Array = np.zeros((1024, 2), dtype=np.int32)  # domain, position within it
-        self._postings_used = 0
-        self._significance = np.zeros(0, dtype=np.int64)
-        self._sums: Array = np.zeros((16, 5), dtype=np.int64)
-        self._touched: Array = np.zeros(16, dtype=np.int64)
-        self._n_domains = 1
+        self._index = postings.empty_index()
+        self._rule = postings.Rule(
+            self.settings.domain_weight == "mean-unit-weight",
+            int(np.ceil(self.settings.min_weight * SCALE)),
+        )
 
     # -- what is known ---------------------------------------------------------------------
 
     @property
     def next_domain(self) -> int:
         """The number that the next new domain gets."""
-        return self._n_domains
+        return int(self._index.used[postings.DOMAINS])
+
+    @property
+    def n_units(self) -> Array:
+        """The units of every domain by its number; not to be changed."""
+        return self._index.n_units
 
     def __contains__(self, domain: int) -> bool:
-        return 0 < domain < self._n_domains and bool(self.n_units[domain] > 0)
+        return 0 < domain < self.next_domain and bool(self.n_units[domain] > 0)
 
     def __iter__(self) -> Iterator[int]:
         """The domains that have units and take more, in order."""
-        known = slice(self._n_domains)
-        return (int(d) for d in np.flatnonzero((self.n_units[known] > 0) & self._open[known]))
+        known = slice(self.next_domain)
+        found = (self._index.n_units[known] > 0) & self._index.is_open[known]
+        return iter(np.flatnonzero(found).tolist())
 
     def words(self, domain: int) -> DomainWords:
         """The sums of a domain."""
-        start, length = self._start[domain], self._length[domain]
-        words = self._pool_words[start : start + length]
-        sums = self._pool[start : start + length]
+        index = self._index
+        start, length = index.start[domain], index.length[domain]
+        words = index.words[start : start + length]
+        sums = index.pool[start : start + length]
         live = np.flatnonzero(sums[:, 0] > 0)
-        order = live[np.argsort(words[live], kind="stable")]
-        return DomainWords(
-            words[order].copy(),
-            sums[order, 0].copy(),
-            sums[order, 1].copy(),
-            int(self.n_units[domain]),
-        )
+        order = live[np.argsort(words[live])]
+        return DomainWords(words[order], sums[order, 0], sums[order, 1], int(self.n_units[domain]))
+
+    def heaviest(self, domain: int, most: int) -> list[tuple[int, float]]:
+        """The heaviest words of a domain with their weights; ties as in `weights`."""
+        found = postings.heaviest(self._index, domain, self._rule, most)
+        words = self._index.words[found]
+        if self._rule.by_unit_weight:
+            numerators = self._index.pool[found, 1]
+        else:
+            numerators = self._occurrence_numerators(
+                words, self._index.pool[found, 0], int(self.n_units[domain])
+            )
+        weights = numerators / (float(SCALE) * max(int(self.n_units[domain]), 1))
+        return list(zip(words.tolist(), weights.tolist(), strict=True))
 
     def weights(self, domain: int) -> tuple[NDArray[np.int32], NDArray[np.float64], Ints]:
         """The words of a domain with their weights and occurrences, heaviest first.
@@ -188,7 +187,12 @@ class DomainIndex:
         weigh enough to be compared."""
         sums = self.words(domain)
         numerators = self._numerators(sums)
-        return sums.words, numerators, sums.occurrences, numerators >= self._floor * sums.n_units
+        return (
+            sums.words,
+            numerators,
+            sums.occurrences,
+            numerators >= self._rule.floor * sums.n_units,
+        )
 
     def nearest(
         self, bag: Bag, most: int, compare: Compare | None = None, n_words: int = 0
@@ -197,9 +201,10 @@ class DomainIndex:
 
         By eq. 7, or by any measure that is given, as in `place`.
         """
-        touched = np.sort(self._touched[: self._touch(bag)])
+        n_touched = self._touch(bag)
+        touched = np.sort(self._index.touched[:n_touched])
         scores = self._eq7(bag, touched)
-        self._sums[touched] = 0
+        postings.clear(self._index, n_touched)
         if compare is not None and len(touched):
             unit = csr_array(
                 (bag.weights / float(SCALE), bag.words, np.array([0, len(bag.words)])),
@@ -214,28 +219,31 @@ class DomainIndex:
 
         Both sides are compared by the words that weigh enough.
         """
+        index = self._index
         words, weights, occurrences, compared = self.profile(domain)
-        n_touched = self._walked(words[compared], occurrences[compared], weights[compared])
-        touched = np.sort(self._touched[:n_touched])
-        shared = self._sums[touched].astype(np.float64)
-        self._sums[touched] = 0
-        mine = float(self._total_weight[domain]) * float(self._total_occurrences[domain])
-        theirs = self._total_weight[touched] * self._total_occurrences[touched].astype(np.float64)
+        n_touched = postings.walk(
+            index, words[compared], occurrences[compared], weights[compared], self._rule
+        )
+        touched = np.sort(index.touched[:n_touched])
+        shared, totals = index.sums[touched].astype(np.float64), index.totals.astype(np.float64)
+        postings.clear(index, n_touched)
+        mine = totals[domain, 0] * totals[domain, 1]
+        theirs = totals[touched, 0] * totals[touched, 1]
         # in an order that gives the very same from both sides
         product = (shared[:, 0] * shared[:, 2]) * (shared[:, 1] * shared[:, 3])
-        scores = np.sqrt(np.sqrt(product / (theirs * max(mine, 1.0))))
+        scores = np.sqrt(np.sqrt(product / (theirs * max(float(mine), 1.0))))
         near = (touched != domain) & (scores >= least)
         return touched[near], scores[near]
 
     def _numerators(self, sums: DomainWords) -> Ints:
-        if self.settings.domain_weight == "mean-unit-weight":
+        if self._rule.by_unit_weight:
             return sums.weights
         return self._occurrence_numerators(sums.words, sums.occurrences, sums.n_units)
 
     def _occurrence_numerators(self, words: NDArray[np.int32], occ: Ints, n_units: int) -> Ints:
-        known = words < len(self._significance)
+        known = words < len(self._index.significance)
         signif = np.full(len(words), SCALE, dtype=np.int64)
-        signif[known] = self._significance[words[known]]
+        signif[known] = self._index.significance[words[known]]
         capped: Ints = np.minimum(occ, n_units) * signif
         return capped
 
@@ -268,19 +276,17 @@ class DomainIndex:
         n_touched = self._touch(bag)
         if n_touched == 0:
             return Placement(None, 0.0)
-        touched = self._touched[:n_touched]
+        touched = self._index.touched[:n_touched]
         if compare is None and self.settings.prefilter == "none":
-            best, score, second, second_score = _best_two(
-                touched,
-                self._sums,
-                self._total_weight,
-                self._total_occurrences,
+            best, score, second, second_score = postings.best_two(
+                self._index,
+                n_touched,
                 float(bag.weights.sum(dtype=np.int64)),
                 float(self._unit_occurrences(bag).sum(dtype=np.int64)),
             )
         else:
             if compare is None:
-                scores = self._activated(touched, self._eq7(bag, touched))
+                scores = self._activated(bag, touched, self._eq7(bag, touched))
             else:
                 unit = csr_array(
                     (bag.weights / float(SCALE), bag.words, np.array([0, len(bag.words)])),
@@ -292,7 +298,7 @@ class DomainIndex:
             second, second_score = (
                 (touched[ranked[1]], scores[ranked[1]]) if len(ranked) > 1 else (0, 0.0)
             )
-        self._sums[touched] = 0
+        postings.clear(self._index, n_touched)
         return Placement(
             int(best) if score >= self.settings.threshold else None,
             float(score),
@@ -301,51 +307,70 @@ class DomainIndex:
             float(second_score),
         )
 
-    def _touch(self, bag: Bag) -> int:
-        return self._walked(bag.words, self._unit_occurrences(bag), bag.weights)
-
-    def _walked(self, words: Array, occurrences: Array, weights: Array) -> int:
-        return int(
-            _walk(
+    def place_all(self, bags: Sequence[Bag]) -> list[tuple[int, Placement]]:
+        """Places units by eq. 7 one after the other and puts each where it belongs: its domain,
+        a new one if none was near enough, and how it was placed."""
+        words = np.concatenate([bag.words for bag in bags])
+        counts = np.concatenate([bag.counts for bag in bags])
+        weights = np.concatenate([bag.weights for bag in bags])
+        occurrences = self._unit_occurrences(Bag(words, counts, weights))
+        ends = np.cumsum([len(bag.words) for bag in bags])
+        places, scores = np.zeros((len(bags), 3), np.int64), np.zeros((len(bags), 2))
+        self._index = postings.with_words(self._index, int(words.max(initial=-1)) + 1)
+        done = 0
+        while True:
+            done = postings.place_units(
+                self._index,
+                done,
+                ends,
                 words,
                 occurrences,
                 weights,
-                self._post_start,
-                self._post_length,
-                self._postings,
-                self._start,
-                self._pool,
-                self._significance,
-                self.settings.domain_weight == "mean-unit-weight",
-                self.n_units,
-                self._open,
-                self._floor,
-                self._sums,
-                self._touched,
+                self._rule,
+                self.settings.threshold,
+                places,
+                scores,
             )
-        )
+            if done == len(bags):
+                break
+            wanting = int(self._index.used[postings.WANTING])
+            self._index = postings.with_room(self._index, wanting, bags[done].words)
+        return [
+            (
+                domain,
+                Placement(domain if domain == best else None, score, best or None,
+                          second or None, second_score),
+            )
+            for (domain, best, second), (score, second_score) in zip(
+                places.tolist(), scores.tolist(), strict=True
+            )
+        ]  # fmt: skip
 
-    @property
-    def _floor(self) -> int:
-        return int(np.ceil(self.settings.min_weight * SCALE))
+    def _touch(self, bag: Bag) -> int:
+        return postings.walk(
+            self._index, bag.words, self._unit_occurrences(bag), bag.weights, self._rule
+        )
 
     def _unit_occurrences(self, bag: Bag) -> NDArray[np.int32]:
         return bag.occurrences(self.settings.count == "tokens", self.settings.inferred_occurrence)
 
     def _eq7(self, bag: Bag, touched: Ints) -> NDArray[np.float64]:
-        sums = self._sums[touched]
+        sums, totals = self._index.sums[touched], self._index.totals[touched]
         share = (
-            (sums[:, 0] / self._total_weight[touched])
-            * (sums[:, 1] / self._total_occurrences[touched])
+            (sums[:, 0] / totals[:, 0])
+            * (sums[:, 1] / totals[:, 1])
             * (sums[:, 2] / float(bag.weights.sum(dtype=np.int64)))
             * (sums[:, 3] / float(self._unit_occurrences(bag).sum(dtype=np.int64)))
         )
         scores: NDArray[np.float64] = np.sqrt(np.sqrt(share))
         return scores
 
-    def _activated(self, touched: Ints, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _activated(
+        self, bag: Bag, touched: Ints, scores: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """The scores of the domains that eq. 6 activates most; 0 for the others."""
-        activation = self._sums[touched, 4] / self.n_units[touched]
+        sums = postings.activation(self._index, bag.words, bag.weights, self._rule)
+        activation = sums[touched] / self.n_units[touched]
         order = np.lexsort((touched, -activation))
         enough = activation[order] >= self.settings.activation_share * activation.max()
         kept = order[enough][: self.settings.activation_most]
@@ -357,406 +382,63 @@ class DomainIndex:
 
     def learn_significance(self, significance: NDArray[np.float64]) -> None:
         """New values of the clock; the totals of every domain follow."""
-        self._significance = np.rint(significance * SCALE).astype(np.int64)
-        if self.settings.domain_weight == "occurrence-significance":
-            for domain in range(1, self._n_domains):
-                self._retotal(domain)
+        fixed = np.rint(significance * SCALE).astype(np.int64)
+        self._index = self._index._replace(significance=fixed)
+        if not self._rule.by_unit_weight:
+            for domain in range(1, self.next_domain):
+                postings.settle(self._index, domain, self._rule, True)
 
     def create(self) -> int:
         """A new domain without units."""
-        domain = self._n_domains
-        self._reserve_domain(domain)
-        self._n_domains += 1
-        self._open[domain] = True
+        domain = self.next_domain
+        self.skip_to(domain + 1)
+        self._index.is_open[domain] = True
         return domain
 
     def absorb(self, domain: int, bag: Bag, sign: int = 1) -> None:
         """Adds a unit to a domain, or takes it away with `sign=-1`."""
-        self._make_room(domain, bag)
-        _add(
-            domain,
-            sign,
-            bag.words,
-            self._unit_occurrences(bag),
-            bag.weights,
-            self._start,
-            self._length,
-            self._pool_words,
-            self._pool,
-            self._post_start,
-            self._post_length,
-            self._postings,
-        )
-        self.n_units[domain] += sign
-        self._retotal(domain)
+        self._take(domain, sign, 1, bag.words, self._unit_occurrences(bag), bag.weights)
 
     def close(self, domain: int) -> None:
         """Takes no more units into this domain."""
-        self._open[domain] = False
+        self._set_open(domain, False)
 
     def reopen(self, domain: int) -> None:
-        self._open[domain] = True
+        self._set_open(domain, True)
+
+    def _set_open(self, domain: int, is_open: bool) -> None:
+        if bool(self._index.is_open[domain]) is not is_open:
+            self._index.is_open[domain] = is_open
+            postings.settle(self._index, domain, self._rule, True)
 
     def pour(self, source: int, target: int) -> None:
         """Moves everything from one domain into another; the source is empty then."""
         sums = self.words(source)
         self.drop(source)
-        self._make_room(target, Bag(sums.words, sums.words, sums.words))
-        _add(
-            target,
-            1,
-            sums.words,
-            sums.occurrences,
-            sums.weights,
-            self._start,
-            self._length,
-            self._pool_words,
-            self._pool,
-            self._post_start,
-            self._post_length,
-            self._postings,
-        )
-        self.n_units[target] += sums.n_units
-        self._retotal(target)
+        self._take(target, 1, sums.n_units, sums.words, sums.occurrences, sums.weights)
+
+    def _take(
+        self, domain: int, sign: int, n_units: int, words: Array, occurrences: Array, weights: Array
+    ) -> None:
+        self._index = postings.with_room(self._index, domain, words)
+        postings.take(self._index, domain, sign, n_units, words, occurrences, weights, self._rule)
+        postings.settle(self._index, domain, self._rule, sign < 0)
 
     def drop(self, domain: int) -> None:
         """Takes a domain out of memory; its number stays taken and `restore` brings it back."""
-        _leave(
-            domain,
-            self._start,
-            self._length,
-            self._pool_words,
-            self._post_start,
-            self._post_length,
-            self._postings,
-        )
-        self.n_units[domain] = 0
-        self._retotal(domain)
+        postings.leave(self._index, domain)
 
     def restore(self, domain: int, sums: DomainWords, is_open: bool = True) -> None:
         """Takes back a domain that was kept."""
-        self._reserve_domain(domain)
-        self._n_domains = max(self._n_domains, domain + 1)
-        bag = Bag(
-            sums.words, np.zeros(len(sums.words), np.int32), np.zeros(len(sums.words), np.int32)
-        )
-        self._make_room(domain, bag)
-        _enter(
-            domain,
-            sums.words,
-            sums.occurrences,
-            sums.weights,
-            self._start,
-            self._length,
-            self._pool_words,
-            self._pool,
-            self._post_start,
-            self._post_length,
-            self._postings,
-        )
-        self.n_units[domain] = sums.n_units
-        self._open[domain] = is_open
-        self._retotal(domain)
+        self.skip_to(domain + 1)
+        self._index = postings.with_room(self._index, domain, sums.words)
+        postings.enter(self._index, domain, sums.words, sums.occurrences, sums.weights)
+        self._index.n_units[domain] = sums.n_units
+        self._index.is_open[domain] = is_open
+        postings.settle(self._index, domain, self._rule, True)
 
     def skip_to(self, domain: int) -> None:
         """Makes `domain` the next number, for stores whose last domains are gone."""
-        if domain > self._n_domains:
-            self._reserve_domain(domain - 1)
-            self._n_domains = domain
-
-    # -- room ------------------------------------------------------------------------------
-
-    def _retotal(self, domain: int) -> None:
-        weight, occurrences = _totals(
-            domain,
-            self._start,
-            self._length,
-            self._pool_words,
-            self._pool,
-            self._significance,
-            self.settings.domain_weight == "mean-unit-weight",
-            self.n_units,
-            self._floor,
-        )
-        self._total_weight[domain], self._total_occurrences[domain] = weight, occurrences
-
-    def _reserve_domain(self, domain: int) -> None:
-        if domain < len(self._start):
-            return
-        size = max(domain + 1, 2 * len(self._start))
-        for name in ("_start", "_length", "_room", "n_units", "_open", "_total_weight"):
-            setattr(self, name, _longer(getattr(self, name), size))
-        self._total_occurrences = _longer(self._total_occurrences, size)
-        self._touched = _longer(self._touched, size)
-        self._sums = _longer(self._sums, size)
-
-    def _make_room(self, domain: int, bag: Bag) -> None:
-        """Room for every word of the bag in the domain and for the domain in every word's postings."""
-        if len(bag.words) == 0:
-            return
-        top = int(bag.words.max()) + 1
-        if top > len(self._post_start):
-            size = max(top, 2 * len(self._post_start))
-            self._post_start = _longer(self._post_start, size)
-            self._post_length = _longer(self._post_length, size)
-            self._post_room = _longer(self._post_room, size)
-        wanted = int(self._length[domain]) + len(bag.words)
-        if wanted > self._room[domain]:
-            room = max(wanted, 2 * int(self._room[domain]))
-            if self._pool_used + room > len(self._pool):
-                size = max(self._pool_used + room, 2 * len(self._pool))
-                self._pool = _longer(self._pool, size)
-                self._pool_words = _longer(self._pool_words, size)
-            start, length = int(self._start[domain]), int(self._length[domain])
-            new = self._pool_used
-            self._pool[new : new + length] = self._pool[start : start + length]
-            self._pool_words[new : new + length] = self._pool_words[start : start + length]
-            self._start[domain], self._room[domain] = new, room
-            self._pool_used += room
-        full = bag.words[self._post_length[bag.words] >= self._post_room[bag.words]]
-        if len(full):
-            rooms = np.maximum(4, 2 * self._post_room[full])
-            total = int(rooms.sum())
-            if self._postings_used + total > len(self._postings):
-                size = max(self._postings_used + total, 2 * len(self._postings))
-                self._postings = _longer(self._postings, size)
-            self._postings_used = int(
-                _move_postings(
-                    full,
-                    rooms,
-                    self._post_start,
-                    self._post_length,
-                    self._post_room,
-                    self._postings,
-                    self._postings_used,
-                )
-            )
-
-
-def _longer(array: Array, size: int) -> Array:
-    result = np.zeros((size, *array.shape[1:]), dtype=array.dtype)
-    result[: len(array)] = array
-    return result
-
-
-@kernel
-def _walk(
-    words: Array,
-    occurrences: Array,
-    weights: Array,
-    post_start: Array,
-    post_length: Array,
-    postings: Array,
-    start: Array,
-    pool: Array,
-    significance: Array,
-    by_unit_weight: bool,
-    n_units: Array,
-    is_open: Array,
-    floor: int,
-    sums: Array,
-    touched: Array,
-) -> int:
-    """Walks the postings of a unit's words and adds up, per domain, the shared parts of eq. 7.
-
-    sums[d] = domain weight, domain occurrences, unit weight, unit occurrences, activation (eq. 6).
-    """
-    n_touched = 0
-    for i in range(len(words)):
-        word = words[i]
-        if word >= len(post_start):
-            continue
-        signif = significance[word] if word < len(significance) else 65536
-        for p in range(post_start[word], post_start[word] + post_length[word]):
-            domain = postings[p, 0]
-            if not is_open[domain]:
-                continue
-            at = start[domain] + postings[p, 1]
-            occurrence = pool[at, 0]
-            if occurrence <= 0:
-                continue
-            if by_unit_weight:
-                weight = pool[at, 1]
-            else:
-                weight = min(occurrence, n_units[domain]) * signif
-            if weight < floor * n_units[domain]:
-                continue
-            if sums[domain, 1] == 0:
-                touched[n_touched] = domain
-                n_touched += 1
-            sums[domain, 0] += weight
-            sums[domain, 1] += occurrence
-            sums[domain, 2] += weights[i]
-            sums[domain, 3] += occurrences[i]
-            sums[domain, 4] += weight * weights[i]
-    return n_touched
-
-
-@kernel
-def _best_two(
-    touched: Array,
-    sums: Array,
-    total_weight: Array,
-    total_occurrences: Array,
-    unit_weight: float,
-    unit_occurrences: float,
-) -> tuple[int, float, int, float]:
-    """The two best domains by eq. 7 with their scores; ties go to the older domain."""
-    best, second = 0, 0
-    best_score, second_score = -1.0, -1.0
-    for i in range(len(touched)):
-        d = touched[i]
-        share = (
-            (sums[d, 0] / total_weight[d])
-            * (sums[d, 1] / total_occurrences[d])
-            * (sums[d, 2] / unit_weight)
-            * (sums[d, 3] / unit_occurrences)
-        )
-        score = np.sqrt(np.sqrt(share))
-        if score > best_score or (score == best_score and d < best):
-            second, second_score = best, best_score
-            best, best_score = d, score
-        elif score > second_score or (score == second_score and d < second):
-            second, second_score = d, score
-    return best, best_score, second, max(second_score, 0.0)
-
-
-@kernel
-def _totals(
-    domain: int,
-    start: Array,
-    length: Array,
-    pool_words: Array,
-    pool: Array,
-    significance: Array,
-    by_unit_weight: bool,
-    n_units: Array,
-    floor: int,
-) -> tuple[int, int]:
-    """Weight and occurrences of a domain over the words that are heavy enough to be compared."""
-    total_weight = 0
-    total_occurrences = 0
-    for at in range(start[domain], start[domain] + length[domain]):
-        occurrence = pool[at, 0]
-        if occurrence <= 0:
-            continue
-        if by_unit_weight:
-            weight = pool[at, 1]
-        else:
-            word = pool_words[at]
-            signif = significance[word] if word < len(significance) else 65536
-            weight = min(occurrence, n_units[domain]) * signif
-        if weight >= floor * n_units[domain]:
-            total_weight += weight
-            total_occurrences += occurrence
-    return total_weight, total_occurrences
-
-
-@kernel
-def _add(
-    domain: int,
-    sign: int,
-    words: Array,
-    occurrences: Array,
-    weights: Array,
-    start: Array,
-    length: Array,
-    pool_words: Array,
-    pool: Array,
-    post_start: Array,
-    post_length: Array,
-    postings: Array,
-) -> None:
-    """Adds a unit's words to a domain (or takes them away); there is room for all of them."""
-    for i in range(len(words)):
-        word = words[i]
-        position = -1
-        for p in range(post_start[word], post_start[word] + post_length[word]):
-            if postings[p, 0] == domain:
-                position = postings[p, 1]
-                break
-        if position < 0:
-            position = length[domain]
-            length[domain] += 1
-            pool_words[start[domain] + position] = word
-            pool[start[domain] + position, 0] = 0
-            pool[start[domain] + position, 1] = 0
-            p = post_start[word] + post_length[word]
-            postings[p, 0] = domain
-            postings[p, 1] = position
-            post_length[word] += 1
-        pool[start[domain] + position, 0] += sign * occurrences[i]
-        pool[start[domain] + position, 1] += sign * weights[i]
-
-
-@kernel
-def _enter(
-    domain: int,
-    words: Array,
-    occurrences: Array,
-    weights: Array,
-    start: Array,
-    length: Array,
-    pool_words: Array,
-    pool: Array,
-    post_start: Array,
-    post_length: Array,
-    postings: Array,
-) -> None:
-    """Enters the sums of a whole domain that the index does not have yet."""
-    for i in range(len(words)):
-        word = words[i]
-        at = start[domain] + i
-        pool_words[at] = word
-        pool[at, 0] = occurrences[i]
-        pool[at, 1] = weights[i]
-        p = post_start[word] + post_length[word]
-        postings[p, 0] = domain
-        postings[p, 1] = i
-        post_length[word] += 1
-    length[domain] = len(words)
-
-
-@kernel
-def _leave(
-    domain: int,
-    start: Array,
-    length: Array,
-    pool_words: Array,
-    post_start: Array,
-    post_length: Array,
-    postings: Array,
-) -> None:
-    """Takes a whole domain out of the postings of its words; the last posting fills the gap."""
-    for at in range(start[domain], start[domain] + length[domain]):
-        word = pool_words[at]
-        last = post_start[word] + post_length[word] - 1
-        for p in range(post_start[word], last + 1):
-            if postings[p, 0] == domain:
-                postings[p, 0] = postings[last, 0]
-                postings[p, 1] = postings[last, 1]
-                post_length[word] -= 1
-                break
-    length[domain] = 0
-
-
-@kernel
-def _move_postings(
-    words: Array,
-    rooms: Array,
-    post_start: Array,
-    post_length: Array,
-    post_room: Array,
-    postings: Array,
-    used: int,
-) -> int:
-    """Moves the postings of full words to the end, where they have room to grow."""
-    for i in range(len(words)):
-        word = words[i]
-        for j in range(post_length[word]):
-            postings[used + j, 0] = postings[post_start[word] + j, 0]
-            postings[used + j, 1] = postings[post_start[word] + j, 1]
-        post_start[word] = used
-        post_room[word] = rooms[i]
-        used += rooms[i]
-    return used
+        if domain > self.next_domain:
+            self._index = postings.with_room(self._index, domain - 1, np.zeros(0, np.int32))
+            self._index.used[postings.DOMAINS] = domain

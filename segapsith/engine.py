@@ -6,8 +6,11 @@ transaction; what is not yet committed when something fails is as if it had not 
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import json
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -43,8 +46,16 @@ from segapsith.terms import CONNECTORS, TermCounts, links
 
 __all__ = ["Engine", "Keeper", "Learning", "Plan", "RunSummary"]
 
+_READY = Unit(0, 0, 0, 0)
+"""A unit that was made elsewhere and has no text."""
+
+_encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
+
 BATCH = 200
 """Items of one transaction."""
+
+BAGS = 8
+"""Ready units that make up one item."""
 
 
 class Keeper(Sums, Protocol):
@@ -58,6 +69,8 @@ class Keeper(Sums, Protocol):
     ) -> Iterator[DomainRecord]: ...
     def events_of(self, run: int) -> list[Event]: ...
     def units_where(self, where: str, parameters: Sequence[Any] = ()) -> Iterator[UnitRecord]: ...
+    def known_uids(self, uids: Sequence[str]) -> set[str]: ...
+    def known_texts(self, digests: Sequence[str]) -> set[str]: ...
     def document(self, uid: str) -> DocumentRecord | None: ...
     def document_by_id(self, number: int) -> DocumentRecord | None: ...
     def has_text(self, document: int, digest: str) -> bool: ...
@@ -283,7 +296,8 @@ class Engine:
                 consumed += len(chunk)
                 batch = Batch(run=summary.run, position=max(consumed, committed))
                 trial = replace(summary)
-                self._learn_chunk(chunk, already, batch, trial)
+                with _no_collector():
+                    self._learn_chunk(chunk, already, batch, trial)
                 trial.seconds = round(earlier + time.monotonic() - began, 3)
                 batch.counts = trial.as_json()
                 if feed is not None:
@@ -391,16 +405,17 @@ class Engine:
         self._network.open(batch)
         reception = Reception(self._store, counters, batch.run, self._window)
         waiting: list[Arrival] = []
-        for position, item in enumerate(chunk):
+        sounded = [sound(item) for item in chunk]
+        arrivals = reception.receive_all(d for d in sounded if isinstance(d, Document))
+        for position, document in enumerate(sounded):
             again = position < already
-            document = sound(item)
             if isinstance(document, Reject):
                 if not again:
                     summary.read += 1
                     summary.rejected += 1
                     batch.rejects.append((document.name, document.reason))
                 continue
-            arrival = reception.receive(document)
+            arrival = next(arrivals)
             number, source = arrival.record.id, document.source
             if source and not (arrival.known and self._store.seen(number, source)):
                 batch.sightings.append((number, source))
@@ -432,8 +447,8 @@ class Engine:
         summary: RunSummary,
     ) -> None:
         """Learns documents that see the same epoch; the clock may tick after the last."""
-        for arrival, lang, annotation in self._annotated(group):
-            version, units = self._version(arrival, lang, annotation, batch.run)
+        for arrival, lang, read in self._read(group):
+            version, units = self._version(arrival, lang, read, batch.run)
             summary.other_languages += lang not in KNOWN
             summary.embargoed += embargo.KEY in arrival.document.metadata
             batch.versions.append(version)
@@ -471,8 +486,9 @@ class Engine:
                 knowledge.counters.epoch, ordinal, name, measure.state()
             )
 
-    def _annotated(self, group: list[Arrival]) -> Iterator[tuple[Arrival, str, Annotation | None]]:
-        """Each arrival with its language and, if it has a text, its annotation; in order."""
+    def _read(self, group: list[Arrival]) -> Iterator[tuple[Arrival, str, Annotation | Bag]]:
+        """Each arrival with its language and its annotation, or its words if it is ready; in
+        order, because words are numbered in the order in which they come."""
         langs = [self._learning.language(arrival.document) for arrival in group]
         texts = [
             replace(arrival.document, lang=lang)
@@ -480,20 +496,31 @@ class Engine:
             if arrival.document.bag is None
         ]
         annotations = iter(self._learning.annotator.annotate(texts, self.knowledge.lexicon))
-        for arrival, lang in zip(group, langs, strict=True):
-            yield arrival, lang, None if arrival.document.bag is not None else next(annotations)
+        bags: deque[Bag] = deque()
+        for place, (arrival, lang) in enumerate(zip(group, langs, strict=True)):
+            if arrival.document.bag is None:
+                yield arrival, lang, next(annotations)
+                continue
+            if not bags:  # this and the ready units right behind it
+                named = []
+                for other, other_lang in zip(group[place:], langs[place:], strict=True):
+                    if other.document.bag is None or other_lang != lang:
+                        break
+                    named.append(other.document.bag)
+                bags.extend(self.knowledge.bags(lang, named))
+            yield arrival, lang, bags.popleft()
 
     def _version(
-        self, arrival: Arrival, lang: str, annotation: Annotation | None, run: int
+        self, arrival: Arrival, lang: str, read: Annotation | Bag, run: int
     ) -> tuple[VersionRecord, list[UnitRecord]]:
         """The text of an arrival with its words, and its units, not placed yet."""
         counters, document = self.knowledge.counters, arrival.document
-        if annotation is None:
-            words = self._numbered_bag(lang, document.bag or {})
+        if isinstance(read, Bag):
+            words = np.repeat(read.words, read.counts)
             joins = np.zeros(len(words), dtype=np.uint8)
-            cuts = [(Unit(0, 0, 0, 0), 0, len(words))]
+            cuts = [(_READY, 0, len(words))]
         else:
-            words, joins, cuts = self._segmented(lang, annotation)
+            words, joins, cuts = self._segmented(lang, read)
         version = VersionRecord(
             counters.version,
             arrival.record.id,
@@ -505,7 +532,7 @@ class Engine:
             document.date,
             lang,
             document.source,
-            json.dumps(dict(document.metadata), ensure_ascii=False, sort_keys=True),
+            _encode(dict(document.metadata)),
             arrival.signature,
             words,
             joins,
@@ -528,16 +555,13 @@ class Engine:
                     float(unit.cohesion),
                     unit.kept and last > first and not withdrawn,
                     counters.epoch,
-                    self.knowledge.bag(lang, words[first:last], unit.inferred),
+                    read
+                    if isinstance(read, Bag)
+                    else self.knowledge.bag(lang, words[first:last], unit.inferred),
                 )
             )
             counters.unit += 1
         return version, units
-
-    def _numbered_bag(self, lang: str, bag: Mapping[str, int]) -> NDArray[np.int32]:
-        """The words of a ready unit by name, each as often as it occurs."""
-        names = sorted(bag)
-        return np.repeat(self.knowledge.numbered(lang, names), [bag[name] for name in names])
 
     def _segmented(
         self, lang: str, annotation: Annotation
@@ -570,6 +594,7 @@ class Engine:
         self, record: DocumentRecord, batch: Batch, contributions: Contributions
     ) -> list[UnitRecord]:
         """Takes a document's contribution out; its units stay, without a domain."""
+        contributions.flush()
         version, units = self._present(record, batch)
         contributions.count(version, units, -1)
         for unit in units:
@@ -757,21 +782,35 @@ class Engine:
                 contributions.place(version.lang, unit)
 
 
+@contextlib.contextmanager
+def _no_collector() -> Iterator[None]:
+    """What is made for a batch lives until the batch is kept: looking for garbage finds none."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
+
+
 def _chunks(
     items: Iterable[Document | Reject | FeedState], size: int
 ) -> Iterator[tuple[list[Document | Reject], FeedState | None]]:
     """Batches cut by the input: every `size` items, whatever they turn out to be, and behind the
-    last item of a feed."""
+    last item of a feed. Ready units count for less: there is nothing to read in them."""
     chunk: list[Document | Reject] = []
+    load = 0
     for item in items:
         if isinstance(item, FeedState):
             yield chunk, item
-            chunk = []
+            chunk, load = [], 0
             continue
         chunk.append(item)
-        if len(chunk) == size:
+        load += 1 if isinstance(item, Document) and item.bag is not None else BAGS
+        if load >= size * BAGS:
             yield chunk, None
-            chunk = []
+            chunk, load = [], 0
     if chunk:
         yield chunk, None
 

@@ -7,9 +7,11 @@ import hashlib
 import math
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
+from typing import cast
 
 from segapsith.model import Document, Json
 
@@ -30,14 +32,18 @@ def clean(text: str) -> str:
 
 def is_clean(text: str) -> bool:
     """Whether `clean` would leave the text as it is."""
+    if text.isascii():
+        return "\0" not in text
     return _UNSTORABLE.search(text) is None
 
 
 def cleaned(document: Document) -> Document:
     """The document with clean texts; lengths stay, so offsets stay."""
+    if _all_clean(document):
+        return document  # the usual case, found in one look
     bag: Mapping[str, int] | None
     if document.bag is not None and is_clean("".join(document.bag)):
-        bag = document.bag  # the usual case, found in one look
+        bag = document.bag
     else:
         bag = _clean_bag(document.bag)
     return replace(
@@ -50,6 +56,30 @@ def cleaned(document: Document) -> Document:
         source=clean(document.source),
         metadata={clean(k): _clean_json(v) for k, v in document.metadata.items()},
         bag=bag,
+    )
+
+
+def _all_clean(document: Document) -> bool:
+    """Whether there is nothing to clean; metadata with more than texts in it are not looked at."""
+    metadata = document.metadata
+    return (
+        document.uid == document.uid.strip()
+        and all(type(value) is str for value in metadata.values())
+        and is_clean(
+            "".join(
+                [
+                    document.uid,
+                    document.title,
+                    document.body,
+                    document.date or "",
+                    document.lang or "",
+                    document.source,
+                    *metadata,
+                    *cast("Iterable[str]", metadata.values()),
+                    *(document.bag or ()),
+                ]
+            )
+        )
     )
 
 
@@ -77,13 +107,14 @@ def text_hash(document: Document) -> str:
     """
     if document.bag is not None:
         words = sorted(document.bag)  # clean words have no NUL in them
-        content = "\0".join([*words, ",".join(map(str, map(document.bag.__getitem__, words)))])
+        content = "\0".join([*words, repr(list(map(document.bag.__getitem__, words)))])
     else:
         normal = unicodedata.normalize("NFKC", document.text)
         content = _SPACES.sub(" ", normal).strip()
     return hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()
 
 
+@lru_cache(maxsize=4096)  # wires share their days
 def utc(date: str | None) -> str | None:
     """A date in UTC, ISO 8601; a bare day stays a day; None if it cannot be read.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,14 @@ from segapsith.model import Annotation, Lexicon
 from segapsith.network import WINDOW
 from segapsith.terms import TermCounts, accept, lexicon_terms
 from segapsith.vocabulary import Vocabulary
-from segapsith.weighting import SCALE, Frequencies, rarity, significance, unit_weights
+from segapsith.weighting import (
+    SCALE,
+    Frequencies,
+    all_unit_weights,
+    rarity,
+    significance,
+    unit_weights,
+)
 
 __all__ = ["Counters", "Frozen", "Knowledge", "content_places"]
 
@@ -131,6 +139,25 @@ class Knowledge:
             words = [identity.clean(word) for word in words]
         return np.array(self.vocabulary.numbers(lang, words), dtype=np.int32)
 
+    def bags(self, lang: str, named: Sequence[Mapping[str, int]]) -> list[Bag]:
+        """Ready units weighted, as `numbered` and `bag` would do it one after the other."""
+        numbers: list[int] = []
+        counts: list[int] = []
+        for bag in named:
+            numbers += self.vocabulary.bag_numbers(lang, bag)
+            counts += bag.values()
+        sizes = [len(bag) for bag in named]
+        ends = np.cumsum(sizes)
+        words = np.array(numbers, dtype=np.int64)
+        # by unit, then by word
+        order = np.argsort((np.repeat(np.arange(len(sizes)), sizes) << 32) + words)
+        words32 = words[order].astype(np.int32)
+        times = np.array(counts, dtype=np.int32)[order]
+        weighed = np.ones_like(times) if self._importance == "significance" else times
+        weights = all_unit_weights(weighed, self.importance(lang, words32), ends)
+        cuts = [0, *ends.tolist()]
+        return [Bag(words32[a:b], times[a:b], weights[a:b]) for a, b in pairwise(cuts)]
+
     def importance(self, lang: str, words: NDArray[np.int32]) -> NDArray[np.float64]:
         """How telling each word is, by the frozen counts."""
         documents, tokens = self.frozen.totals.get(lang, (0, 0))
@@ -213,7 +240,7 @@ class Knowledge:
         """Reads the stream with these counts from now on."""
         self.frozen = frozen
         values = np.ones(len(frozen.documents))
-        langs = np.array([self.vocabulary.lang(n) for n in range(len(frozen.documents))])
+        langs = np.array(self.vocabulary.langs[: len(frozen.documents)])
         for lang, (_, tokens) in frozen.totals.items():
             of_lang = langs == lang
             values[of_lang] = significance(tokens, frozen.occurrences[of_lang])

@@ -6,6 +6,7 @@ a stream is cut into batches does not matter.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -23,6 +24,8 @@ _REPLACING = (copies.Notice.CORRECTION, copies.Notice.WITHDRAWAL)
 class Archive(Protocol):
     """What must be known about the documents of the past."""
 
+    def known_uids(self, uids: Sequence[str]) -> set[str]: ...
+    def known_texts(self, digests: Sequence[str]) -> set[str]: ...
     def document(self, uid: str) -> DocumentRecord | None: ...
     def has_text(self, document: int, digest: str) -> bool: ...
     def stories_with(self, digest: str) -> list[DocumentRecord]: ...
@@ -68,18 +71,27 @@ class Reception:
         self._counters = counters
         self._run = run
         self._window = window
+        self._uids: set[str] = set()
+        """Of the documents that arrive, the identities and texts that the archive has."""
+        self._digests: set[str] = set()
         self._by_uid: dict[str, DocumentRecord] = {}
         self._by_id: dict[int, DocumentRecord] = {}
         self._texts: set[tuple[int, str]] = set()
         self._stories: dict[str, set[int]] = {}
         self._story_text: dict[int, str] = {}
 
-    def receive(self, document: Document) -> Arrival:
-        """Who this is. New documents get their numbers here."""
-        document = embargo.marked(document)
-        digest = identity.text_hash(document)
-        document = replace(document, uid=document.uid or f"sha256:{digest[:32]}")
-        present = self._by_uid.get(document.uid) or self._archive.document(document.uid)
+    def receive_all(self, documents: Iterable[Document]) -> Iterator[Arrival]:
+        """Who these are, in order. New documents get their numbers here."""
+        called = [_called(embargo.marked(document)) for document in documents]
+        self._uids = self._archive.known_uids([document.uid for document, _ in called])
+        self._digests = self._archive.known_texts([digest for _, digest in called])
+        for document, digest in called:
+            yield self._receive(document, digest)
+
+    def _receive(self, document: Document, digest: str) -> Arrival:
+        present = self._by_uid.get(document.uid)
+        if present is None and document.uid in self._uids:
+            present = self._archive.document(document.uid)
         if present is None:
             return self._new(document, digest)
         if (present.id, digest) in self._texts or self._archive.has_text(present.id, digest):
@@ -170,7 +182,8 @@ class Reception:
     def _original(self, digest: str) -> int | None:
         """The earliest story that has this text now."""
         stories = set(self._stories.get(digest, ()))
-        for found in self._archive.stories_with(digest):
+        kept = self._archive.stories_with(digest) if digest in self._digests else ()
+        for found in kept:
             present = self._by_id.get(found.id, found)
             if present.version == found.version and present.duplicate_of is None:
                 stories.add(found.id)
@@ -190,6 +203,14 @@ class Reception:
             self._story_text[record.id] = digest
             if self._window is not None and signature is not None:
                 self._window.add(record.id, record.ordinal or 0, signature)
+
+
+def _called(document: Document) -> tuple[Document, str]:
+    """The document with its identity, and the hash of its text."""
+    digest = identity.text_hash(document)
+    if not document.uid:
+        document = replace(document, uid=f"sha256:{digest[:32]}")
+    return document, digest
 
 
 def sound(item: Document | Reject) -> Document | Reject:
@@ -215,7 +236,7 @@ def _sound_bag(document: Document, name: str) -> Document | Reject:
         bag
         and set(map(type, bag.values())) == {int}
         and min(bag.values()) >= 1
-        and min(map(len, bag)) >= 1
+        and "" not in bag
         and max(map(len, bag)) <= limits.MAX_WORD_CHARS
         and sum(bag.values()) <= limits.MAX_BAG_WORDS
     ):

@@ -6,7 +6,7 @@ A `Batch` is one transaction: everything in it is kept, or nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -103,7 +103,21 @@ class UnitRecord:
     assignment: Assignment | None = None
 
     def assigned(self, assignment: Assignment | None) -> UnitRecord:
-        return replace(self, assignment=assignment)
+        return UnitRecord(
+            self.id,
+            self.document,
+            self.version,
+            self.position,
+            self.start,
+            self.end,
+            self.first_word,
+            self.n_words,
+            self.cohesion,
+            self.kept,
+            self.epoch,
+            self.bag,
+            assignment,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +209,7 @@ class Batch:
     rejects: list[tuple[str, str]] = field(default_factory=list)
     new_words: list[tuple[int, str, str]] = field(default_factory=list)
     frequencies: list[tuple[int, int, int]] = field(default_factory=list)
-    """(documents, occurrences, word) of every word whose counts changed."""
+    """(documents, occurrences, word) of every word whose counts changed, by word."""
     languages: dict[str, tuple[int, int]] = field(default_factory=dict)
     cohesion: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Of each language: units, and the sum of their cohesion in fixed point."""

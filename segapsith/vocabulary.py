@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import cast
 
 __all__ = ["Vocabulary"]
 
@@ -41,15 +42,32 @@ class Vocabulary:
     def numbers(self, lang: str, words: Iterable[str]) -> list[int]:
         """The number of each word; unknown words get the next one."""
         known = self._numbers.setdefault(lang, {})
-        result = []
+        asked = list(words)
+        found = list(map(known.get, asked))
+        if None in found:
+            self._number(lang, (word for word in asked if word not in known))
+        return [known[word] for word in asked] if None in found else cast("list[int]", found)
+
+    def bag_numbers(self, lang: str, words: Collection[str]) -> list[int]:
+        """The number of each distinct word; unknown words get the next ones by name.
+
+        >>> Vocabulary().bag_numbers("en", ["storm", "rain"])
+        [1, 0]
+        """
+        known = self._numbers.setdefault(lang, {})
+        found = list(map(known.get, words))
+        if None in found:
+            self._number(lang, sorted(word for word in words if word not in known))
+            return list(map(known.__getitem__, words))
+        return cast("list[int]", found)
+
+    def _number(self, lang: str, words: Iterable[str]) -> None:
+        known = self._numbers[lang]
         for word in words:
-            number = known.get(word)
-            if number is None:
-                number = known[word] = len(self._words)
+            if word not in known:
+                known[word] = len(self._words)
                 self._words.append(word)
                 self._langs.append(lang)
-            result.append(number)
-        return result
 
     def find(self, lang: str, word: str) -> int | None:
         """The number of a word, if it has one."""

@@ -13,6 +13,7 @@ from segapsith.arrays import Rows
 __all__ = [
     "SCALE",
     "Frequencies",
+    "all_unit_weights",
     "fixed_cohesion",
     "rarity",
     "significance",
@@ -54,6 +55,20 @@ class Frequencies:
         self.occurrences[words] += sign * counts.astype(np.int64)
         n_documents, n_tokens = self.totals.get(lang, (0, 0))
         self.totals[lang] = (n_documents + sign, n_tokens + sign * int(counts.sum()))
+
+    def add_all(
+        self,
+        lang: str,
+        n_documents: int,
+        words: NDArray[np.int32],
+        counts: NDArray[np.int32],
+        sign: int = 1,
+    ) -> None:
+        """Adds several documents, the words of each one behind the other."""
+        np.add.at(self.documents, words, sign)
+        np.add.at(self.occurrences, words, sign * counts.astype(np.int64))
+        documents, n_tokens = self.totals.get(lang, (0, 0))
+        self.totals[lang] = (documents + sign * n_documents, n_tokens + sign * int(counts.sum()))
 
     def add_cohesion(self, lang: str, values: Iterable[float], sign: int = 1) -> None:
         """Adds the cohesion of units, or takes it away."""
@@ -103,6 +118,21 @@ def unit_weights(counts: NDArray[np.int32], importance: NDArray[np.float64]) -> 
     if top <= 0:
         return np.full(len(counts), SCALE, dtype=np.int32)
     fixed: NDArray[np.int32] = np.maximum(np.rint(weights / top * SCALE), 1).astype(np.int32)
+    return fixed
+
+
+def all_unit_weights(
+    counts: NDArray[np.int32], importance: NDArray[np.float64], ends: NDArray[np.int64]
+) -> NDArray[np.int32]:
+    """`unit_weights` of several units, none of them empty, one behind the other."""
+    weights = (1.0 + np.log(counts)) * importance
+    tops = np.maximum.reduceat(weights, np.concatenate([[0], ends[:-1]]))
+    flat = tops <= 0
+    sizes = np.diff(ends, prepend=0)
+    shares = weights / np.repeat(np.where(flat, 1.0, tops), sizes)
+    fixed: NDArray[np.int32] = np.maximum(np.rint(shares * SCALE), 1).astype(np.int32)
+    if flat.any():
+        fixed[np.repeat(flat, sizes)] = SCALE
     return fixed
 
 

@@ -107,6 +107,52 @@ def test_the_index_agrees_with_the_formula(units: list[Bag], chosen: PlacementSe
         }
 
 
+@given(st.lists(bags, min_size=1, max_size=25), choices, st.integers(1, 25))
+@settings(deadline=None, max_examples=60)
+def test_units_placed_together_are_placed_as_one_after_the_other(
+    units: list[Bag], chosen: PlacementSettings, cut: int
+) -> None:
+    single, together = DomainIndex(chosen), DomainIndex(chosen)
+    expected = []
+    for bag in units:
+        found = single.place(bag)
+        domain = found.domain or single.create()
+        single.absorb(domain, bag)
+        expected.append((domain, found))
+    placed = together.place_all(units[:cut])
+    if units[cut:]:
+        placed += together.place_all(units[cut:])
+    assert placed == expected
+    assert together.next_domain == single.next_domain
+    for domain in single:
+        for name in ("words", "occurrences", "weights"):
+            left, right = single.words(domain), together.words(domain)
+            assert np.array_equal(getattr(left, name), getattr(right, name))
+        words, weights, _ = single.weights(domain)
+        best = list(zip(words[:3].tolist(), weights[:3].tolist(), strict=True))
+        assert together.heaviest(domain, 3) == best
+
+
+def test_many_domains_find_room_and_leave_none_behind() -> None:
+    rng = np.random.default_rng(3)
+    index, plain = DomainIndex(), PlainDomains(PlacementSettings())
+    for night in range(40):
+        first = 200 * night
+        for _ in range(30):
+            words = np.unique(first + rng.integers(0, 300, 12)).astype(np.int32)
+            weights = rng.integers(1, SCALE, len(words)).astype(np.int32)
+            bag = Bag(words, np.ones(len(words), np.int32), weights)
+            scores = {d: plain.similarity(d, bag) for d in plain.domains}
+            ((domain, found),) = index.place_all([bag])
+            assert found.score == pytest.approx(max(scores.values(), default=0.0), abs=1e-12)
+            plain.absorb(domain, bag)
+        for domain in [d for d in plain.domains if rng.random() < 0.8]:
+            index.drop(domain)
+            del plain.domains[domain]
+    n_words = sum(len(index.words(domain).words) for domain in index)
+    assert len(index._index.words) < 12 * n_words + 4096
+
+
 @given(st.lists(bags, min_size=1, max_size=12), st.data())
 @settings(deadline=None, max_examples=40)
 def test_taking_units_away_leaves_the_sums_of_the_others(

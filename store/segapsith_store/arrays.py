@@ -26,7 +26,7 @@ __all__ = [
 
 
 def words_bytes(words: NDArray[np.int32]) -> bytes:
-    return words.astype("<i4").tobytes()
+    return words.astype("<i4", copy=False).tobytes()
 
 
 def words_from(data: bytes) -> NDArray[np.int32]:

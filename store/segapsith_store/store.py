@@ -7,6 +7,8 @@ import datetime
 import json
 import os
 import sqlite3
+import sys
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -207,6 +209,23 @@ class Store:
         return EpochRecord(epoch, ordinal, name, arrays.named_arrays_from(data))
 
     # -- identity --------------------------------------------------------------------------
+
+    def known_uids(self, uids: Sequence[str]) -> set[str]:
+        """Those of the identities that documents have."""
+        return self._among("SELECT uid FROM documents WHERE uid", uids)
+
+    def known_texts(self, digests: Sequence[str]) -> set[str]:
+        """Those of the hashes that texts have."""
+        return self._among("SELECT hash FROM versions WHERE hash", digests)
+
+    def _among(self, question: str, values: Sequence[str]) -> set[str]:
+        found: set[str] = set()
+        for first in range(0, len(values), 500):
+            some = values[first : first + 500]
+            found.update(
+                row[0] for row in self.rows(f"{question} IN ({', '.join('?' * len(some))})", some)
+            )
+        return found
 
     def document(self, uid: str) -> DocumentRecord | None:
         found = self.row(f"SELECT {_DOCUMENT} FROM documents WHERE uid = ?", [uid])
@@ -511,12 +530,16 @@ class Store:
 
     def _write(self, c: sqlite3.Connection, batch: Batch) -> None:
         run = batch.run
+        first_new = batch.new_words[0][0] if batch.new_words else sys.maxsize
+        known = bisect_left(batch.frequencies, first_new, key=lambda counted: counted[2])
+        counts = {word: counted for *counted, word in batch.frequencies[known:]}
         c.executemany(
-            "INSERT INTO words (id, lang, word, documents, occurrences) VALUES (?, ?, ?, 0, 0)",
-            batch.new_words,
+            "INSERT INTO words (id, lang, word, documents, occurrences) VALUES (?, ?, ?, ?, ?)",
+            [(word, lang, name, *counts.get(word, (0, 0))) for word, lang, name in batch.new_words],
         )
         c.executemany(
-            "UPDATE words SET documents = ?, occurrences = ? WHERE id = ?", batch.frequencies
+            "UPDATE words SET documents = ?, occurrences = ? WHERE id = ?",
+            batch.frequencies[:known],
         )
         c.executemany(
             "INSERT OR REPLACE INTO languages (lang, documents, words, units, cohesion)"
