@@ -113,6 +113,10 @@ class DomainWords:
     n_units: int
 
 
+LEAST_DEAD = 4096
+"""Places that may lie idle before the pool is made anew."""
+
+
 class DomainIndex:
     """All domains with their sums, and the way from a word to its domains.
 
@@ -132,6 +136,8 @@ class DomainIndex:
         self._pool_words: Array = np.zeros(1024, dtype=np.int32)
         self._pool: Array = np.zeros((1024, 2), dtype=np.int64)  # occurrences, weights
         self._pool_used = 0
+        self._dead = 0
+        """Places of the pool that no domain has any more."""
         # words: a stretch of postings each
         self._post_start: Array = np.zeros(1024, dtype=np.int64)
         self._post_length: Array = np.zeros(1024, dtype=np.int64)
@@ -432,6 +438,10 @@ class DomainIndex:
         )
         self.n_units[domain] = 0
         self._retotal(domain)
+        self._dead += int(self._room[domain])
+        self._room[domain] = 0
+        if self._dead > max(LEAST_DEAD, self._pool_used // 2):
+            self._compact()
 
     def restore(self, domain: int, sums: DomainWords, is_open: bool = True) -> None:
         """Takes back a domain that was kept."""
@@ -480,6 +490,24 @@ class DomainIndex:
         )
         self._total_weight[domain], self._total_occurrences[domain] = weight, occurrences
 
+    def _compact(self) -> None:
+        """Gives back what dropped domains had: pool and postings are packed anew, in order.
+
+        Positions within a domain stay, and so does the order of each word's postings.
+        """
+        known = np.flatnonzero(self._length[: self._n_domains] > 0)
+        self._start[: self._n_domains], places = _packed(
+            known, self._start[: self._n_domains], self._length[: self._n_domains]
+        )
+        self._room[: self._n_domains] = self._length[: self._n_domains]
+        self._pool, self._pool_words = self._pool[places], self._pool_words[places]
+        self._pool_used, self._dead = len(places), 0
+        used = np.flatnonzero(self._post_length > 0)
+        self._post_start, places = _packed(used, self._post_start, self._post_length)
+        self._post_room = self._post_length.copy()
+        self._postings = self._postings[places]
+        self._postings_used = len(places)
+
     def _reserve_domain(self, domain: int) -> None:
         if domain < len(self._start):
             return
@@ -511,6 +539,7 @@ class DomainIndex:
             new = self._pool_used
             self._pool[new : new + length] = self._pool[start : start + length]
             self._pool_words[new : new + length] = self._pool_words[start : start + length]
+            self._dead += int(self._room[domain])
             self._start[domain], self._room[domain] = new, room
             self._pool_used += room
         full = bag.words[self._post_length[bag.words] >= self._post_room[bag.words]]
@@ -537,6 +566,17 @@ def _longer(array: Array, size: int) -> Array:
     result = np.zeros((size, *array.shape[1:]), dtype=array.dtype)
     result[: len(array)] = array
     return result
+
+
+def _packed(chosen: Ints, start: Array, length: Array) -> tuple[Array, Ints]:
+    """New starts of stretches that lie one behind the other, and the old places of all of them."""
+    lengths = length[chosen]
+    ends = np.cumsum(lengths)
+    starts = np.zeros_like(start)
+    starts[chosen] = ends - lengths
+    total = int(ends[-1]) if len(ends) else 0
+    places: Ints = np.arange(total) + np.repeat(start[chosen] - starts[chosen], lengths)
+    return starts, places
 
 
 @kernel
