@@ -278,3 +278,41 @@ def test_what_is_poured_or_dropped_is_as_if_it_had_always_been_so(
     only.restore(1, poured.words(1))
     only.restore(4, poured.words(4))
     assert only.nearest(asked, 9) == poured.nearest(asked, 9)
+
+
+def test_memory_of_dropped_domains_is_given_back() -> None:
+    """An endless stream of one-off units: the pool follows the domains that are left."""
+    rng = np.random.default_rng(0)
+
+    def bag() -> Bag:
+        words = np.sort(rng.choice(5000, 20, replace=False)).astype(np.int32)
+        return Bag(words, np.ones(20, np.int32), rng.integers(1, SCALE, 20).astype(np.int32))
+
+    index = DomainIndex()
+    kept: dict[int, list[Bag]] = {}
+    for number in range(3000):
+        domain = index.create()
+        kept[domain] = [bag()]
+        index.absorb(domain, kept[domain][0])
+        if number % 3 == 0:  # some grow, and move within the pool
+            kept[domain].append(bag())
+            index.absorb(domain, kept[domain][1])
+        if domain > 200:
+            index.drop(domain - 200)
+            del kept[domain - 200]
+    assert len(index._index.pool) < 4 * sum(len(index.words(d).words) for d in kept) + 2 * 4096
+    assert len(index._index.postings) < 40_000
+    fresh = DomainIndex()
+    for domain, bags in kept.items():
+        fresh.skip_to(domain)
+        assert fresh.create() == domain
+        for one in bags:
+            fresh.absorb(domain, one)
+    assert list(index) == list(fresh)
+    for _ in range(50):
+        one = bag()
+        assert index.place(one) == fresh.place(one)
+        index.absorb(2999, one)
+        fresh.absorb(2999, one)
+    for domain in kept:
+        assert index.words(domain).weights.tolist() == fresh.words(domain).weights.tolist()

@@ -107,6 +107,11 @@ TABLES |= {
         "streaming:streaming",
         ["tdt2", "mstream-news", "bbc-news", "reuters21578", "ecbplus", "wikipedia-current-events"],
     ),
+    "month": Reproduction(
+        "the paper's month of agency copy, on two months of French news",
+        "month:month",
+        ["orangesum-fr"],
+    ),
     "order": Reproduction("how far shuffled orders of tdt2 agree", "streaming:order", ["tdt2"]),
 }
 

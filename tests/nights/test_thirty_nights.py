@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import resource
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -55,7 +56,8 @@ from segapsith.settings import resolve
 from tests_fuse import Fuse
 
 path, place, date, statements = sys.argv[1:]
-wire = Wire(path, resolve({"lang": "en", "batch_size": 20, "allow_hosts": place}, environment={}))
+wire = Wire(path, resolve({"lang": "en", "batch_size": 20, "allow_hosts": place, "consolidate": 0.0},
+    environment={}))
 wire.writer._db.conn = Fuse(wire.writer._db.conn, int(statements))
 run_night(Night(wire, now=lambda: date))
 """
@@ -135,6 +137,7 @@ def killed_night(house: Any, server: Any, statements: int) -> int:
 def live_through(house: Any, server: Any, n_nights: int, per_night: int) -> dict[int, int]:
     """The exit code of each night."""
     house.settings |= {"allow_hosts": server.place, "http_timeout": 0.4, "inbox": ""}
+    house.settings["consolidate"] = 0.0  # what is merged depends on when the nights were
     house.subscribe(*(server.url(path) for path in PATHS))
     codes = {}
     for night in range(1, n_nights + 1):
@@ -171,6 +174,17 @@ def replayed(house: Any, path: Path) -> str:
         return digest
 
 
+def without_topics(house: Any) -> str:
+    """The digest of what was learned: the numbers of topics tell how many nights there were."""
+    copy = house.folder / "learned.db"
+    with closing(sqlite3.connect(house.path)) as kept, closing(sqlite3.connect(copy)) as learned:
+        kept.backup(learned)
+        learned.execute("DELETE FROM groupings")
+        learned.commit()
+    digest: str = Wire(copy).status()["digest"]
+    return digest
+
+
 def check(house: Any, server: Any, n_nights: int, per_night: int, codes: dict[int, int]) -> None:
     wanted = {
         f"{server.url(path)} {item['id']}"
@@ -183,7 +197,7 @@ def check(house: Any, server: Any, n_nights: int, per_night: int, codes: dict[in
         verdict = wire.verify()
         assert verdict.sound, verdict.faults
         kept = nights.listed(wire.writer)
-    assert replayed(house, house.folder / "undisturbed.db") == verdict.digest
+    assert replayed(house, house.folder / "undisturbed.db") == without_topics(house)
     told = {n.night: n.code for n in kept}
     for night, code in codes.items():
         if night not in (KILLED, FULL_DISK):  # these could not write down how they ended
