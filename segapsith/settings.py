@@ -118,6 +118,7 @@ PRESETS: dict[str, dict[str, str | int | float | bool]] = {
         "word_cut": 0.1,
         "segmenter": "segcohlex",
         "segmenter.cut_at": "cohesion",
+        "segmenter.inferred_min_share": 0.75,
     },
 }
 """Learning values by name; `paper` is algorithms.md, `default` what measures best here. A setting of

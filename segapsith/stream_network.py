@@ -38,7 +38,7 @@ __all__ = ["NETWORK", "RANK", "SPACE", "StreamNetwork", "Sums", "used_by"]
 NETWORK, SPACE = "network", "word space"
 """The names under which the store keeps what was frozen."""
 
-RANK = 100
+RANK = 150
 """Axes of the word space."""
 
 STORIES = clock.LONGEST

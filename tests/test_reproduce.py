@@ -10,10 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from segapsith.errors import MissingInputError, UsageError
 from segapsith.reproduce import TABLES, Options, Reproduction, Table, reproduce
-from segapsith.reproduce.inferred import auc, pairs
+from segapsith.reproduce.inferred import SETS, Units, auc, pairs
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -109,8 +110,17 @@ def test_pairs_share_a_label_or_none() -> None:
     assert not any(labels[i] & labels[j] for i, j in different.tolist())
 
 
+def test_the_similarity_of_pairs_is_eq_7() -> None:
+    weights = np.array([[1.0, 0.5, 0.0], [0.0, 0.25, 0.75], [0.0, 0.0, 0.0]])
+    units = Units(csr_array(weights), csr_array((weights > 0).astype(float)))
+    shares = (0.5 / 1.5, 1 / 2, 0.25 / 1.0, 1 / 2)
+    found = units.similarity(np.array([[0, 1], [1, 1], [0, 2]]))
+    assert found == pytest.approx([np.prod(shares) ** 0.25, 1.0, 0.0])
+
+
 def test_the_table_of_inferred_words_compares_every_rule(tmp_path: Path) -> None:
-    texts = [{"text": RIVER * 4, "labels": ["r"]}, {"text": MARKET * 4, "labels": ["m"]}] * 8
+    river, market = {"text": RIVER * 4, "labels": ["r"]}, {"text": MARKET * 4, "labels": ["m"]}
+    texts = [river, river, market, market] * 3  # every second one serves for choosing
     write_set(tmp_path, "reuters21578", texts)
     write_set(tmp_path, "orangesum-fr", [{"text": t["text"], "tags": t["labels"]} for t in texts])
     rows = reproduce("inferred", tmp_path).as_json()["rows"]
@@ -118,3 +128,7 @@ def test_the_table_of_inferred_words_compares_every_rule(tmp_path: Path) -> None
     plain = [row["AUC"] for row in rows if row["rule"] == "words of the text"]
     assert len(plain) == 2 and plain[0] == 1.0
     assert all(row["from"] <= row["to"] for row in rows if row["factor"])
+    assert [row["set"] for row in rows if row["rule"] == "chosen"] == list(SETS)
+    assert len({(row["set"], row["share"], row["most"], row["factor"]) for row in rows}) == len(
+        rows
+    )

@@ -340,8 +340,9 @@ def _note(changes: Values, column: int, first: int, last: int, value: float) -> 
 class Inference:
     """Which words of the network a unit may take in (algorithms §1.6)."""
 
-    min_share: float = 0.75
-    """Of the unit's positions at which a word is selected [c, low]."""
+    min_share: float = 0.3
+    """Of the unit's positions at which a word is selected: 0.75 is [c, low], the default measured
+    best of 0.75, 0.5 and 0.3 (docs/experiments.md) [d]."""
     most: int | None = None
     """Words; None: as many as the unit has different ones [d]."""
     weight: str = "cohesion"

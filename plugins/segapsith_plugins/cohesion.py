@@ -375,7 +375,7 @@ class Cohesion:
         drift: float = 0.03,
         penalty: float = 1.0,
         keep: float = 0.0,
-        infer: bool = False,
+        infer: bool = True,
         space: Space | None = None,
     ) -> None:
         for name, value, least in (
