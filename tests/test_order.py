@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -100,3 +101,22 @@ def _slow(units: list[StreamUnit], threshold: float) -> list[int]:
         if clock.ticks(i + 1):
             frozen, n_frozen = seen.copy(), i + 1
     return labels
+
+
+def test_the_command_reads_only(
+    command: Callable[..., tuple[int, str, str]], open_wire: Callable[..., Wire]
+) -> None:
+    wire = open_wire("w.db")
+    wire.learn(_units(30))
+    before = wire.status()["digest"]
+    wire.close()
+    code, out, _ = command("validate", "order", "--shuffles", "3", "--store", "w.db", "--json")
+    assert code == 0
+    found = json.loads(out)
+    assert (found["shuffles"], found["units"]) == (3, len(wire.stream_units()))
+    code, out, _ = command("validate", "order", "--shuffles", "2", "--store", "w.db", "-q")
+    assert (code, out) == (0, "")
+    code, out, _ = command("validate", "order", "--shuffles", "2", "--store", "w.db")
+    assert (code, "2 orders of" in out) == (0, True)
+    assert command("validate", "order", "--shuffles", "1", "--store", "w.db")[0] == 2
+    assert wire.status()["digest"] == before
