@@ -101,7 +101,7 @@ def test_the_store_does_not_change(open_wire: OpenWire) -> None:
 
 def test_what_cannot_be_reached_is_said(open_wire: OpenWire) -> None:
     wire = open_wire()
-    wire.ingest(sample.lines("en")[:60])
+    wire.ingest(sample.lines("en")[:80])
     for choice, reason in (
         ({}, "one target"),
         ({"target_new_rate": 0.2, "target_singletons": 0.2}, "one target"),

@@ -213,4 +213,4 @@ def _cut(text: str, most: int) -> str:
     'the storm came …'
     """
     flat = " ".join(text.split())
-    return flat if len(flat) <= most else flat[: most - 2].rsplit(" ", 1)[0] + " …"
+    return flat if len(flat) <= most else flat[: most - 1].rsplit(" ", 1)[0] + " …"
