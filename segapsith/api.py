@@ -744,8 +744,8 @@ class Wire:
     def topics(
         self,
         *,
-        similarity: str = "gvsm-cov",
-        clusterer: str = "ahc",
+        similarity: str = grouping.SIMILARITY,
+        clusterer: str = grouping.CLUSTERER,
         settings: Mapping[str, Any] | None = None,
         k: int | None = None,
         top: int | None = 10,
@@ -755,8 +755,8 @@ class Wire:
         """The general domains: domains grouped by a similarity and a clusterer, languages apart.
 
         The grouping is kept under a run; if the domains are still the same as at the last one,
-        it is only read. Without `k` and `distance`, the default pair stops joining at
-        `topics.CUT`; another measure leaves the cut to the clusterer. `regroup=False` only reads.
+        it is only read. The default pair takes the settings of `topics.CLUSTERING` unless some are
+        given; any other leaves the cut to the clusterer. `regroup=False` only reads.
         """
         if regroup:
             self._group(similarity, clusterer, dict(settings or {}), k)
@@ -796,12 +796,11 @@ class Wire:
         own.setdefault("min_weight", float(self.settings["min_weight"]))
         others = {n: v for n, v in settings.items() if n not in known}
         for_measure, for_clusterer = self._sorted_settings(similarity, clusterer, others)
-        if clusterer == "ahc" and for_clusterer.get("linkage", "average") == "average":
-            for_clusterer.setdefault("mass", "length")  # large domains outweigh small ones
+        usual = (similarity, clusterer) == (grouping.SIMILARITY, grouping.CLUSTERER)
+        if usual and for_clusterer.keys() <= {"distance"}:  # no settings but a cut
+            for_clusterer = {**grouping.CLUSTERING, **for_clusterer}
         if k is not None:
             for_clusterer.pop("distance", None)
-        elif (similarity, clusterer) == ("gvsm-cov", "ahc") and "k" not in for_clusterer:
-            for_clusterer.setdefault("distance", grouping.CUT)
         elif self._needs_number(clusterer, for_clusterer):
             raise UsageError(f"the clusterer {clusterer!r} must be told how many topics: -k N")
         distance = for_clusterer.get("distance")
@@ -833,7 +832,9 @@ class Wire:
         memory, in shuffled orders; the mean adjusted Rand index over all pairs of orders."""
         if shuffles < 2:
             raise UsageError(f"shuffles={shuffles} should be >= 2: one order has no other")
-        chosen, measure, clusters = self._topic_making("gvsm-cov", "ahc", {}, None)
+        chosen, measure, clusters = self._topic_making(
+            grouping.SIMILARITY, grouping.CLUSTERER, {}, None
+        )
         units, words = self.stream_units(), self.read(lambda store: list(store.words()))
         placement = self.learning().placement
         replayed = []

@@ -28,12 +28,30 @@ from segapsith.clustering import Grouping, Measure
 from segapsith.domains import DomainWords
 from segapsith.weighting import SCALE
 
-__all__ = ["CUT", "MOST", "POWER", "Grouped", "TopicSettings", "group", "identified", "topic_rows"]
+__all__ = [
+    "CLUSTERER",
+    "CLUSTERING",
+    "CUT",
+    "MOST",
+    "POWER",
+    "SIMILARITY",
+    "Grouped",
+    "TopicSettings",
+    "group",
+    "identified",
+    "topic_rows",
+]
 
 Ints = NDArray[np.int64]
 
 CUT = 0.38
 """Distance at which the default clusterer stops joining."""
+
+SIMILARITY, CLUSTERER = "gvsm-cov", "ahc"
+"""What groups domains unless others are named."""
+
+CLUSTERING = {"distance": CUT, "mass": "length"}
+"""Settings of that clusterer, unless some are given: large domains outweigh small ones."""
 
 POWER = 0.72
 """Of a domain's size, by which its row is weighted."""
