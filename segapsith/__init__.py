@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from segapsith import compare, metrics
-    from segapsith.api import clusterer, open, segment, similarity
+    from segapsith.api import clusterer, open, similarity
     from segapsith.arrays import Compare, Labels, Matrix, Rows, State
     from segapsith.errors import SegapsithError
     from segapsith.hookspecs import hookimpl
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         Snapshot,
         Unit,
     )
+    from segapsith.segmentation import segment
 
 __version__ = "0.1.0"
 
@@ -53,9 +54,10 @@ __all__ = [
 ]
 
 _HOMES = {
-    "segapsith.api": ("clusterer", "open", "segment", "similarity"),
+    "segapsith.api": ("clusterer", "open", "similarity"),
     "segapsith.arrays": ("Compare", "Labels", "Matrix", "Rows", "State"),
     "segapsith.errors": ("SegapsithError",),
+    "segapsith.segmentation": ("segment",),
     "segapsith.hookspecs": ("hookimpl",),
     "segapsith.model": (
         "Agreement",

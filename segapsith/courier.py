@@ -249,7 +249,7 @@ def update(
     first = next(items, None)
     if first is None:
         return RunSummary(), night.reports
-    plan = wire.plan("update", name=name)
+    plan = wire.workshop.plan("update", name=name)
     summary = wire.engine.ingest(itertools.chain([first], items), plan, night.saw)
     return summary, night.reports
 

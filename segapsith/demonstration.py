@@ -62,7 +62,7 @@ def baseline(wire: Wire, lang: str) -> dict[str, float]:
         )
         for uid, start, end, _ in paragraphs
     ]
-    annotator = wire.learning().annotator
+    annotator = wire.workshop.learning().annotator
     bags = [
         [lemma for lemma, content in zip(a.lemmas, a.content, strict=True) if content]
         for a in annotator.annotate(documents, Lexicon())

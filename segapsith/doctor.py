@@ -128,7 +128,7 @@ def _plugins(wire: Wire) -> Iterator[Finding]:
             "plugins", "note", str(problem), f"repair or remove the package {problem.package}"
         )
     try:
-        wire.learning()
+        wire.workshop.learning()
     except SegapsithError as error:
         yield Finding("plugins", "trouble", str(error), "segapsith config shows what is chosen")
     else:

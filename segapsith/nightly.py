@@ -190,7 +190,7 @@ def _inbox(night: Night) -> Outcome:
         if nights.delivered(night.wire.writer, key):
             continue
         inputs = Inputs([str(entry)], sources, follow=night.messenger.follower())
-        plan = night.wire.plan(name=f"inbox {entry.name}", input_key=key)
+        plan = night.wire.workshop.plan(name=f"inbox {entry.name}", input_key=key)
         summary = night.wire.engine.ingest(inputs.items(), plan, night.saw)
         if inputs.failures:  # the next night tries again
             night.wire.writer.finish_run(summary.run, "failed")

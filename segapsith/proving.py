@@ -10,18 +10,17 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from segapsith import verdicts
 from segapsith.arrays import Labels, Rows
-from segapsith.domains import PlacementSettings
 from segapsith.errors import MissingInputError, SettingError, UsageError, did_you_mean
 from segapsith.matching import Side, labelled_file, matched
 from segapsith.replay import curve
-from segapsith.settings import PRESETS, Settings
+from segapsith.settings import PRESETS
 from segapsith.validation import (
     LearnedUnits,
     Selection,
@@ -31,9 +30,10 @@ from segapsith.validation import (
     recomputed,
     select,
 )
+from segapsith.wired import Wired
 from segapsith_store import Store, browse, past
 
-__all__ = ["Prover", "Wired"]
+__all__ = ["Prover"]
 
 STABILITY = 3
 """Halves of the units that are clustered anew to see how firm each domain is."""
@@ -43,23 +43,6 @@ THRESHOLDS = (0.05, 0.07, 0.09, 0.12, 0.15, 0.2, 0.25, 0.3)
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ][\d:.]+Z?)?")
 
 Recompute = Callable[[Rows, int, int], Labels]
-
-
-class Wired(Protocol):
-    """What proving needs of a wire."""
-
-    @property
-    def path(self) -> str: ...
-    @property
-    def settings(self) -> Settings: ...
-    @property
-    def writer(self) -> Store: ...
-    def read(self, question: Callable[[Store], Any]) -> Any: ...
-    def versions(self) -> dict[str, str]: ...
-    def placing(self) -> PlacementSettings: ...
-    def recomputing(
-        self, clusterer: str, similarity: str | None, settings: Mapping[str, Any]
-    ) -> Recompute: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +90,7 @@ class Prover:
                 "clusterer": clusterer, "similarity": similarity, **(clusterer_settings or {}),
                 "min_units": least, "word_cut": cut, "k": k, "lang": lang, "stability": stability,
             },
-            versions=self._wire.versions(),
+            versions=self._wire.workshop.versions(),
             seed=seed,
         )  # fmt: skip
         try:
@@ -165,18 +148,18 @@ class Prover:
         )
         pairs = [(name, measure) for name in clusterers for measure in measures]
         if len(pairs) == 1:
-            return {pair: self._wire.recomputing(*pair, settings) for pair in pairs}
+            return {pair: self._wire.workshop.recomputing(*pair, settings) for pair in pairs}
         made = {}
         refused: dict[str, list[SettingError]] = {name: [] for name in settings}
         for pair in pairs:
             taken = {}
             for name, value in settings.items():
                 try:
-                    self._wire.recomputing(*pair, {name: value})
+                    self._wire.workshop.recomputing(*pair, {name: value})
                     taken[name] = value
                 except SettingError as error:
                     refused[name].append(error)
-            made[pair] = self._wire.recomputing(*pair, taken)
+            made[pair] = self._wire.workshop.recomputing(*pair, taken)
         for errors in refused.values():
             if len(errors) == len(pairs):
                 raise errors[0]
@@ -257,7 +240,7 @@ class Prover:
         run = writer.begin_run(
             "drift",
             settings={"since": since, "until": until, "min_units": least},
-            versions=self._wire.versions(),
+            versions=self._wire.workshop.versions(),
             seed=seed,
         )
         writer.save_comparison(run, "drift", "", result)
@@ -281,8 +264,8 @@ class Prover:
     ) -> dict[str, Any]:
         """The stored units placed again with other thresholds, in memory; nothing is kept."""
         least, cut = self._least(min_units), self._cut(word_cut)
-        recompute = self._wire.recomputing(clusterer, similarity, clusterer_settings or {})
-        placing = self._wire.placing()
+        recompute = self._wire.workshop.recomputing(clusterer, similarity, clusterer_settings or {})
+        placing = self._wire.workshop.placing()
         wanted = sorted(set(thresholds))
         if not wanted or not 0 < wanted[0] <= wanted[-1] <= 1:
             raise UsageError(f"thresholds={wanted} should lie above 0 and be at most 1")

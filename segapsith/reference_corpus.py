@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Protocol
@@ -10,13 +11,17 @@ from typing import Any, Protocol
 import numpy as np
 
 from segapsith.contracts import Annotator
+from segapsith.errors import UsageError
 from segapsith.knowledge import Knowledge, content_places
 from segapsith.model import Document, Reject
 from segapsith.network import Pairs, count_pairs
 from segapsith.reception import sound
 from segapsith.records import FeedState, ReferenceRecord
 
-__all__ = ["ReferenceReader", "Shelf"]
+__all__ = ["BUILD", "ReferenceReader", "Shelf", "build"]
+
+BUILD = "network build"
+"""The command that reads a reference corpus, as the run log has it."""
 
 BUFFER = 500_000
 """Words whose pairs are counted at a time."""
@@ -28,7 +33,81 @@ CHUNK = 200
 class Shelf(Protocol):
     """What reading a corpus needs of a store."""
 
+    def done_run(self, command: str, input_key: str) -> int | None: ...
+    def begin_run(
+        self,
+        command: str,
+        *,
+        settings: Mapping[str, Any],
+        versions: Mapping[str, str],
+        input_key: str = "",
+    ) -> int: ...
+    def finish_run(
+        self, run: int, status: str, counts: Mapping[str, Any] | None = None
+    ) -> None: ...
+    def drop_unnamed_pairs(self) -> None: ...
     def add_reference_pairs(self, run: int, pairs: Pairs) -> None: ...
+    def save_reference(
+        self,
+        new_words: Sequence[tuple[int, str, str]],
+        references: Sequence[ReferenceRecord],
+        facts: Mapping[str, Any],
+    ) -> None: ...
+
+
+class Planned(Protocol):
+    """How the run log keeps what is read."""
+
+    @property
+    def settings(self) -> Mapping[str, Any]: ...
+    @property
+    def versions(self) -> Mapping[str, str]: ...
+    @property
+    def input_key(self) -> str: ...
+
+
+def build(
+    store: Shelf,
+    items: Iterable[Document | Reject | FeedState],
+    knowledge: Knowledge,
+    annotator: Annotator,
+    language: Callable[[Document], str],
+    plan: Planned,
+    watch: Callable[[int, int], None] | None = None,
+) -> dict[str, Any]:
+    """Reads a corpus into the network in one run; what was read before is refused."""
+    earlier = store.done_run(BUILD, plan.input_key) if plan.input_key else None
+    if earlier is not None:
+        raise UsageError(
+            f"this corpus is in the network already (run {earlier}); to read it again, undo"
+            f" that run first"
+        )
+    began = time.monotonic()
+    first = len(knowledge.vocabulary)
+    run = store.begin_run(
+        BUILD, settings=plan.settings, versions=plan.versions, input_key=plan.input_key
+    )
+    reader = ReferenceReader(store, run, knowledge, annotator, language)
+    try:
+        store.drop_unnamed_pairs()
+        found = reader.read(items, watch)
+        store.save_reference(
+            knowledge.vocabulary.since(first), found, {"pair_window": knowledge.pair_window}
+        )
+    except BaseException:
+        store.finish_run(run, "failed")
+        store.drop_unnamed_pairs()
+        raise
+    result = {
+        "run": run,
+        "documents": sum(one.documents for one in found),
+        "words": sum(one.tokens for one in found),
+        "languages": {one.lang: one.tokens for one in found},
+        "rejected": reader.rejected,
+        "seconds": round(time.monotonic() - began, 3),
+    }
+    store.finish_run(run, "done", result)
+    return result
 
 
 @dataclass(slots=True)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from segapsith.api import Wire
 from segapsith.consolidation import Consolidating, Joined, consolidate
+from segapsith.curation import open_domains
 from segapsith.domains import Bag, DomainIndex, PlacementSettings
 from segapsith.errors import SettingError
 from segapsith.weighting import SCALE
@@ -216,7 +217,7 @@ def test_a_pass_sees_the_domains_as_they_were_when_it_began(open_wire: OpenWire)
         {"id": f"u{i}", "words": {f"w{w}": 1 for w in rng.choice(15, 4, replace=False)}}
         for i in range(60)
     )
-    index = wire.read(wire._index)
+    index = wire.read(lambda store: open_domains(store, wire.workshop.placing()))
     expected = {}
     for unit in wire.read(lambda store: list(store.units_where("a.unit IS NOT NULL"))):
         (best, score), *others = [*index.nearest(unit.bag, 2), (0, 0.0)]

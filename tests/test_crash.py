@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from segapsith import sample
-from segapsith.api import Wire, _document
+from segapsith.api import Wire
+from segapsith.items import document_of
 from segapsith.settings import resolve
 from segapsith_store import Store
 
@@ -30,7 +31,7 @@ class Delivery:
     key = "sample"
 
     def items(self) -> Any:
-        return map(_document, sample.lines("en")[:ITEMS])
+        return map(document_of, sample.lines("en")[:ITEMS])
 
 
 def wire_on(path: Path) -> Wire:

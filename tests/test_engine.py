@@ -382,9 +382,9 @@ def test_a_failing_plugin_loses_only_its_batch_and_the_same_input_goes_on(
         key = "the sample"
 
         def items(self) -> Any:
-            from segapsith.api import _document
+            from segapsith.items import document_of
 
-            return map(_document, sample.lines("en")[:45])
+            return map(document_of, sample.lines("en")[:45])
 
     whole = open_wire("whole.db", batch_size=10)
     expected = whole.ingest(Delivered())

@@ -38,7 +38,7 @@ def test_the_given_order_gives_the_domains_of_the_store(open_wire: Callable[...,
     units = wire.stream_units()
     words = [entry[:3] for entry in wire.writer.words()]
     again = order.replay(
-        units, range(len(units)), words, wire.learning().placement, "rarity", _each_alone
+        units, range(len(units)), words, wire.workshop.learning().placement, "rarity", _each_alone
     )
     kept = [d for (d,) in wire.writer.rows("SELECT domain FROM assignments ORDER BY unit")]
     assert again.domains.tolist() == kept

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-import segapsith
 from segapsith import Annotation, Document, Network, Unit, sample
 from segapsith.api import Wire
 from segapsith.catalogue import load_plugins
 from segapsith.engine import Engine
 from segapsith.errors import SettingError
+from segapsith.segmentation import segmentation
 from segapsith.settings import resolve
 from segapsith.stream_network import used_by
 from segapsith_store import browse, networks
@@ -81,7 +81,7 @@ def test_the_network_of_the_store_is_used(command: Run, open_wire: Callable[...,
     )
     wire.close()
     for name in ("segcohlex", "lcp"):
-        found = segapsith.api.segmentation(TEXT, "en", name, store=wire.path)  # type: ignore[attr-defined]
+        found = segmentation(TEXT, "en", name, store=wire.path)
         assert len(found.curve) == sum(sum(u.words.values()) for u in found.units)
         assert all(u.cohesion > 0 for u in found.units)
 
@@ -103,7 +103,9 @@ class Pointing:
 @pytest.fixture(params=["units", "tokens"])
 def wire(request: Any, open_wire: Callable[..., Wire]) -> Iterator[Wire]:
     opened = open_wire(lang="en", count=request.param)
-    opened._engine = Engine(opened.writer, replace(opened.learning(), segmenter=Pointing()))
+    opened._engine = Engine(
+        opened.writer, replace(opened.workshop.learning(), segmenter=Pointing())
+    )
     yield opened
 
 
@@ -168,7 +170,7 @@ def test_what_an_inferred_word_counts_for_belongs_to_the_store(
 ) -> None:
     wire = open_wire(lang="en")
     wire.ingest(STORIES)
-    learning = wire.learning()
+    learning = wire.workshop.learning()
     twice = replace(learning, placement=replace(learning.placement, inferred_occurrence=2))
     with pytest.raises(SettingError, match="inferred_occurrence=2 does not fit this store"):
         Engine(wire.writer, twice).ingest([])
@@ -205,7 +207,7 @@ def test_a_store_knows_where_the_articles_of_its_stream_turn(
     items = {
         i["id"]: Document(i["id"], i["title"], i["text"], lang=lang) for i in sample.lines(lang)
     }
-    for annotation in wire.learning().annotator.annotate(items.values(), lexicon):
+    for annotation in wire.workshop.learning().annotator.annotate(items.values(), lexicon):
         subjects = marks[annotation.document.uid]
         turns = {b[0] for a, b in pairwise(subjects) if a[1] != b[1]}
         cuts = {unit.start for unit in cohesion.segment(annotation, network)} - {0}

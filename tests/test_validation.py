@@ -208,7 +208,7 @@ def test_a_replay_with_the_stores_own_threshold_gives_the_stores_domains() -> No
     with segapsith.open(":memory:", segmenter="paragraphs") as wire:
         wire.ingest(line for line in sample.lines("en")[:60])
         units = wire.read(browse.learned_units)
-        again = replay(units, wire.placing())
+        again = replay(units, wire.workshop.placing())
     pairs = set(zip(units.domains.tolist(), again.tolist(), strict=True))
     # corrections and copies move units in the store, so that a few may differ
     assert len(pairs) <= 1.15 * len(set(units.domains.tolist()))

@@ -157,6 +157,7 @@ def _matrix(
 ) -> dict[str, Any]:
     """A clustering of a matrix file, with scores if there are labels beside it."""
     from segapsith.clustering import sampled, weighted
+    from segapsith.groupings import cluster_rows
 
     rows, classes = _read(path)
     if classes is not None and k is None and similarity is None:
@@ -164,7 +165,9 @@ def _matrix(
     part, chosen = sampled(rows, sample or rows.shape[0], seed)
     settings = {"seed": seed, **wire.settings.plugins}
     part = weighted(part, weights, similarity)
-    labels, cost, seconds = wire.cluster_rows(part, clusterer, similarity, settings, k, force, told)
+    labels, cost, seconds = cluster_rows(
+        wire.workshop, part, clusterer, similarity, settings, k, force, told
+    )
     if output is not None:
         output.write_text("".join(f"{label}\n" for label in labels.tolist()), encoding="ascii")
     result: dict[str, Any] = {

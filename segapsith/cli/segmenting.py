@@ -25,7 +25,7 @@ from segapsith.cli.output import show_json, write
 from segapsith.errors import InputError, MissingInputError
 
 if TYPE_CHECKING:
-    from segapsith.api import Segment, Segmentation
+    from segapsith.segmentation import Segment, Segmentation
 
 __all__ = ["add_to", "drawing", "sparks"]
 
@@ -67,7 +67,7 @@ def segment(
 
     Example: segapsith segment story.txt --segmenter cohesion --svg story.svg
     """
-    from segapsith.api import segmentation
+    from segapsith.segmentation import segmentation
 
     text = _text(source)
     chosen = wiring.settings(

@@ -462,6 +462,14 @@ class Store:
                 "UPDATE runs SET status = 'running', finished_at = NULL WHERE id = ?", [run]
             )
 
+    def done_run(self, command: str, input_key: str) -> int | None:
+        """The last run of a command on this input that came to its end and still counts."""
+        found = self.row(
+            "SELECT max(id) FROM runs WHERE command = ? AND input = ? AND status = 'done'",
+            [command, input_key],
+        )
+        return found[0] if found else None
+
     def finish_run(self, run: int, status: str, counts: Mapping[str, Any] | None = None) -> None:
         with self._transaction() as connection:
             connection.execute(

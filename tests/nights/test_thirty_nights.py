@@ -98,7 +98,7 @@ class Failing:
 
 def fail(wire: Wire) -> None:
     annotator = CheckedAnnotator(Failing(), Who("annotator", "failing", "elsewhere"))
-    wire._engine = Engine(wire.writer, replace(wire.learning(), annotator=annotator))
+    wire._engine = Engine(wire.writer, replace(wire.workshop.learning(), annotator=annotator))
 
 
 @contextmanager

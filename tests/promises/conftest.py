@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from segapsith import sample
-from segapsith.api import Wire, _document
+from segapsith.api import Wire
+from segapsith.items import document_of
 from segapsith.settings import resolve
 
 BATCH, ITEMS = 8, 24
@@ -24,7 +25,7 @@ class Delivery:
     key = "sample"
 
     def items(self) -> Any:
-        return map(_document, sample.lines("en")[:ITEMS])
+        return map(document_of, sample.lines("en")[:ITEMS])
 
 
 @dataclass

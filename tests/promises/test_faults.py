@@ -193,7 +193,7 @@ class Failing:
 
 def spoiled(wire: Wire, kind: str, calls: int) -> None:
     """Puts a failing plugin in, behind the seam where every plugin stands."""
-    learning = wire.learning()
+    learning = wire.workshop.learning()
     who = Who(kind, "failing", "elsewhere")
     if kind == "annotator":
         bad: Any = CheckedAnnotator(Failing(learning.annotator, calls), who)

@@ -143,7 +143,7 @@ def test_validators_come_with_the_last_batch(
 
     monkeypatch.setattr(Store, "save", watched)
     state = FeedState(URL, NOW, "e", "m")
-    wire.engine.ingest([*stories(6), state, *stories(9)[6:]], wire.plan())
+    wire.engine.ingest([*stories(6), state, *stories(9)[6:]], wire.workshop.plan())
     assert [n for n, _ in batches] == [4, 2, 3]
     assert [feed for _, feed in batches] == [None, FeedState(URL, NOW, "e", "m", new=2 + 4), None]
     assert kept(wire.writer).etag == "e"

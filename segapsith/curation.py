@@ -1,0 +1,175 @@
+"""Reconsidering domains on a store: near-identical ones merged, units placed again, one split.
+
+What may be done to domains is in `lineage`; here is decided what is done, in one run each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from segapsith import clustering, consolidation, lineage, refinement
+from segapsith.arrays import Labels, Rows
+from segapsith.domains import DomainIndex, PlacementSettings
+from segapsith.errors import SettingError, UsageError
+from segapsith.wired import Wired
+from segapsith_store import Store, browse
+from segapsith_store.words import Words
+
+__all__ = ["consolidate", "open_domains", "refine", "split"]
+
+
+def consolidate(
+    wire: Wired,
+    *,
+    similarity: float | None = None,
+    after: int | None = None,
+    dry_run: bool = False,
+) -> dict[str, Any]:
+    """Merges domains that are nearly the same, in one run; without any there is no run.
+
+    Small domains that took nothing from the last `after` stories join others from
+    `similarity` on; those that still grow or are stable, from `consolidate_stable` on. Locked
+    and retired ones stay, and two that people named. `dry_run` only says what would be merged.
+    """
+    least = float(wire.settings["consolidate"]) if similarity is None else similarity
+    quiet = int(wire.settings["consolidate_after"]) if after is None else after
+    try:
+        chosen = consolidation.Consolidating(
+            least, float(wire.settings["consolidate_stable"]), int(wire.settings["stable"])
+        )
+    except ValueError as error:
+        raise SettingError(f"consolidate: {error}") from error
+    if not dry_run:
+        wire.engine.knowledge  # noqa: B018  the lock, and settings that do not fit the store
+    found = wire.read(lambda store: _near_identical(wire.workshop.placing(), store, chosen, quiet))
+    joined: list[consolidation.Joined] = found["joined"]
+    done: list[dict[str, Any]] = []
+    if joined and not dry_run:
+        merges = [lineage.Merge(group.domains, group.into) for group in joined]
+        done = wire.change("consolidate", *merges, **asdict(chosen), after=quiet)
+    return {
+        "run": done[0]["run"] if done else None,
+        "domains": found["domains"],
+        "merged": sum(len(group.taken) for group in joined),
+        "merges": [
+            {
+                "domain": group.into,
+                "label": found["labels"][group.into],
+                "merged": [{"id": d, "label": found["labels"][d]} for d in group.taken],
+                "similarity": round(group.similarity, 6),
+            }
+            for group in joined
+        ],
+    }
+
+
+def _near_identical(
+    placing: PlacementSettings, store: Store, chosen: consolidation.Consolidating, quiet: int
+) -> dict[str, Any]:
+    """The open domains of a store that would be one, and the labels of all."""
+    index = open_domains(store, placing)
+    rows = [
+        (int(number), str(label), int(named), int(locked), int(grown))
+        for number, label, named, locked, grown in store.rows(
+            "SELECT id, label, named, locked, grown FROM domains"
+            " WHERE status = 'open' AND units > 0 ORDER BY id"
+        )
+    ]
+    still = int(store.facts().get("counter_ordinal", 0)) - quiet
+    return {
+        "domains": len(rows),
+        "labels": {row[0]: row[1] for row in rows},
+        "joined": consolidation.consolidate(
+            index,
+            chosen,
+            named=[row[0] for row in rows if row[2]],
+            apart=[row[0] for row in rows if row[3]],
+            growing=[row[0] for row in rows if row[4] > still],
+        ),
+    }
+
+
+def refine(wire: Wired, passes: int) -> dict[str, Any]:
+    """Places every unit again, with the domains frozen in each pass; all in one run.
+
+    Units of domains that are locked, named by people or retired stay. If none moves there is
+    no run.
+    """
+    if passes < 1:
+        raise UsageError(f"refine={passes} should be >= 1")
+    if wire.settings["placement"] != "eq7":
+        raise UsageError(f"refining places by eq7, and placement is {wire.settings['placement']!r}")
+    wire.engine.knowledge  # noqa: B018  the lock, and settings that do not fit the store
+    store = wire.writer
+    staying = {row.id for row in store.domains("locked OR named")}
+    places = refinement.refine(
+        open_domains(store, wire.workshop.placing()),
+        lambda: store.units_where("a.unit IS NOT NULL"),
+        passes,
+        staying,
+    )
+    if not places:
+        return {"run": None, "moved": 0}
+    return wire.change("refine", lineage.Move(places), passes=passes)[0]
+
+
+def split(
+    wire: Wired,
+    domain: int,
+    units: Iterable[int] | None = None,
+    *,
+    parts: int = 2,
+    clusterer: str = "entropy-kmeans",
+    similarity: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Makes several domains of one: the given units apart, or as a clusterer parts them."""
+    members = wire.read(lambda store: browse.learned_units(store, domain=domain))
+    if units is not None:
+        apart = frozenset(units)
+        rest = tuple(u for u in members.units.tolist() if u not in apart)
+        groups: tuple[tuple[int, ...], ...] = (tuple(sorted(apart)), rest)
+    else:
+        labels = _parted(wire, members.counts, parts, clusterer, similarity, settings, seed)
+        groups = tuple(
+            tuple(members.units[labels == label].tolist()) for label in np.unique(labels)
+        )
+    noted = {"parts": parts, "clusterer": None if units is not None else clusterer}
+    return wire.change("split", lineage.Split(domain, groups), domain=domain, **noted)[0]
+
+
+def _parted(
+    wire: Wired,
+    rows: Rows,
+    parts: int,
+    clusterer: str,
+    similarity: str | None,
+    settings: Mapping[str, Any] | None,
+    seed: int,
+) -> Labels:
+    chosen = {"seed": seed, **(settings or {})}
+    for_measure, for_clusterer = wire.workshop.sorted_settings(similarity, clusterer, chosen)
+    if "k" in wire.workshop.catalogue.settings("clusterer", clusterer):
+        for_clusterer["k"] = max(1, min(parts, rows.shape[0]))
+    grouping = wire.workshop.catalogue.make("clusterer", clusterer, for_clusterer)
+    measure = similarity and wire.workshop.catalogue.make("similarity", similarity, for_measure)
+    if rows.shape[0] == 0:
+        return np.zeros(0, dtype=np.int64)
+    weighted = clustering.weighted(rows, None, similarity)
+    return clustering.cluster(weighted, measure or None, grouping)
+
+
+def open_domains(store: Store, placing: PlacementSettings, lang: str | None = None) -> DomainIndex:
+    """The open domains of a store, to be tried with."""
+    index, significance = DomainIndex(placing), Words(store).significance
+    if significance is not None:
+        index.learn_significance(significance)
+    chosen, values = ("", []) if lang is None else (" AND lang = ?", [lang])
+    for row in store.domains(f"status = 'open' AND units > 0{chosen}", values):
+        index.restore(row.id, row.sums)
+    return index

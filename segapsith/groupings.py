@@ -1,0 +1,210 @@
+"""Grouping what a store has learned: units into clusters, domains into topics, shuffled orders."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from segapsith import clustering, order
+from segapsith import topics as grouping
+from segapsith.arrays import Labels, Rows, Views
+from segapsith.errors import UsageError
+from segapsith.order import StreamUnit
+from segapsith.validation import LearnedUnits
+from segapsith.views import make_views
+from segapsith.wired import Wired
+from segapsith.workshop import Workshop
+from segapsith_store import browse
+from segapsith_store import topics as kept_topics
+
+__all__ = ["cluster", "cluster_rows", "regroup", "shuffled_orders"]
+
+
+def cluster(
+    wire: Wired,
+    *,
+    clusterer: str = "entropy-kmeans",
+    similarity: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    k: int | None = None,
+    weights: str | None = None,
+    sample: int | None = None,
+    seed: int = 0,
+    lang: str | None = None,
+    force: bool = False,
+    views: Sequence[str] | None = None,
+    told: Callable[[clustering.Cost], None] | None = None,
+) -> dict[str, Any]:
+    """A clustering recomputed from the stored units, kept under a run.
+
+    A clusterer that must be given a number and is given none makes as many clusters as there
+    are stable domains. `weights` are `counts` or `tf-idf`, the latter if a similarity is named.
+    `views` are sides from which the units are seen (`words`, `names`, `source`, `subjects`,
+    `keywords`), for a similarity or a clusterer that takes several.
+    `told` hears what it will cost before it starts; it is refused if memory is too small.
+    """
+    learned = wire.read(lambda store: browse.learned_units(store, lang))
+    if k is None and wire.workshop.needs_number(clusterer, settings or {}):
+        _, sizes = np.unique(learned.domains, return_counts=True)
+        k = int((sizes >= int(wire.settings["stable"])).sum()) or len(sizes)
+    given = _seen(wire, learned, views, lang, similarity, clusterer)
+    rows, chosen = clustering.sampled(given, sample or len(learned.units), seed)
+    labels, cost, seconds = cluster_rows(
+        wire.workshop,
+        _weighted(rows, weights, similarity),
+        clusterer,
+        similarity,
+        {"seed": seed, **(settings or {})},
+        k,
+        force,
+        told,
+    )
+    run = wire.writer.begin_run(
+        "cluster",
+        settings={
+            "clusterer": clusterer, "similarity": similarity, **(settings or {}), "k": k,
+            "weights": weights, "sample": sample, "lang": lang,
+            **({} if views is None else {"views": list(views)}),
+        },
+        versions=wire.workshop.versions(),
+        seed=seed,
+    )  # fmt: skip
+    wire.writer.save_clustering(run, lang or "", learned.units[chosen].tolist(), labels.tolist())
+    found = {"units": len(labels), "clusters": int(labels.max(initial=-1)) + 1}
+    wire.writer.finish_run(run, "done", found)
+    return {
+        "run": run,
+        **found,
+        "sizes": np.bincount(labels[labels >= 0]).tolist(),
+        "estimate": {"bytes": cost.bytes, "seconds": round(cost.seconds, 1)},
+        "seconds": round(seconds, 3),
+    }
+
+
+def regroup(
+    wire: Wired, similarity: str, clusterer: str, settings: Mapping[str, Any], k: int | None
+) -> None:
+    """Groups the domains into topics and keeps that under a run, unless nothing has changed."""
+    making = wire.workshop.topic_making(similarity, clusterer, settings, k)
+    said = {"similarity": similarity, "clusterer": clusterer, **settings, "k": k}
+    said |= asdict(making.chosen)
+    store = wire.writer
+    of = kept_topics.basis(store, said)
+    last = kept_topics.present(store)
+    if last is not None and last[1] == of:
+        return
+    run = store.begin_run("topics", settings=said, versions=wire.workshop.versions())
+    try:
+        groups = {
+            lang: making.group(domains) for lang, domains in kept_topics.material(store).items()
+        }
+        store.finish_run(run, "done", kept_topics.keep(store, run, groups, of))
+    except BaseException:
+        store.finish_run(run, "failed")
+        raise
+
+
+def shuffled_orders(
+    wire: Wired,
+    *,
+    shuffles: int = 20,
+    seed: int = 0,
+    told: Callable[[str], None] | None = None,
+) -> dict[str, Any]:
+    """How far domains and topics depend on the order of arrival: the units learned again, in
+    memory, in shuffled orders; the mean adjusted Rand index over all pairs of orders."""
+    if shuffles < 2:
+        raise UsageError(f"shuffles={shuffles} should be >= 2: one order has no other")
+    making = wire.workshop.topic_making(grouping.SIMILARITY, grouping.CLUSTERER, {}, None)
+    units: list[StreamUnit] = wire.read(lambda store: list(browse.stream_units(store)))
+    words = wire.read(lambda store: list(store.words()))
+    placement = wire.workshop.learning().placement
+    replayed = []
+    for number in range(shuffles):
+        if told is not None:
+            told(f"order {number + 1} of {shuffles} …")
+        replayed.append(
+            order.replay(
+                units,
+                order.shuffled(units, seed + number),
+                [entry[:3] for entry in words],
+                placement,
+                str(wire.settings["importance"]),
+                making.group,
+            )
+        )
+    return {
+        "shuffles": shuffles,
+        "units": len(units),
+        "domains": order.mean_ari([r.domains for r in replayed]),
+        "topics": order.mean_ari([r.topics for r in replayed]),
+    }
+
+
+def _seen(
+    wire: Wired,
+    learned: LearnedUnits,
+    views: Sequence[str] | None,
+    lang: str | None,
+    similarity: str | None,
+    clusterer: str,
+) -> Any:
+    """The units as counts of words, or in the views that were asked for."""
+    if views is None:
+        return learned.counts
+    kind, name = ("clusterer", clusterer) if similarity is None else ("similarity", similarity)
+    if not getattr(wire.workshop.catalogue.make(kind, name), "takes_views", False):
+        raise UsageError(
+            f"{kind} {name!r} takes one matrix; views need --similarity mvsim, or"
+            " --clusterer mvkm without a similarity"
+        )
+    return wire.read(
+        lambda store: make_views(
+            views, learned.counts, learned.units.tolist(), browse.origins(store, lang)
+        )
+    )
+
+
+def cluster_rows(
+    workshop: Workshop,
+    rows: Rows | Views,
+    clusterer: str,
+    similarity: str | None,
+    settings: Mapping[str, Any],
+    k: int | None,
+    force: bool = False,
+    told: Callable[[clustering.Cost], None] | None = None,
+) -> tuple[Labels, clustering.Cost, float]:
+    """Labels of any rows, what they were said to cost, and the seconds they took."""
+    for_measure, for_clusterer = workshop.sorted_settings(similarity, clusterer, settings)
+
+    def measure() -> Any:
+        return similarity and workshop.catalogue.make("similarity", similarity, for_measure)
+
+    def grouping(n_rows: int) -> Any:
+        chosen = for_clusterer if k is None else {**for_clusterer, "k": max(1, min(k, n_rows))}
+        return workshop.catalogue.make("clusterer", clusterer, chosen)
+
+    cost = clustering.estimate(rows, measure, grouping)
+    if told is not None:
+        told(cost)
+    if not cost.fits and not force:
+        raise clustering.TooLargeError(
+            f"this would not fit: {cost}; take a sample (--sample N), a clusterer that needs no"
+            " similarity (entropy-kmeans, spherical-kmeans), a similarity with a factor form"
+            " (lsa), or one that splits the words; --force tries all the same"
+        )
+    began = time.perf_counter()
+    labels = clustering.cluster(rows, measure() or None, grouping(clustering.n_rows_of(rows)))
+    return labels, cost, time.perf_counter() - began
+
+
+def _weighted(rows: Rows | Views, weights: str | None, similarity: str | None) -> Rows | Views:
+    """The rows as they are compared, in each of their views."""
+    if not isinstance(rows, Mapping):
+        return clustering.weighted(rows, weights, similarity)
+    return {name: clustering.weighted(m, weights, similarity) for name, m in rows.items()}

@@ -1,0 +1,107 @@
+"""The thematic units of one text: what `segment` shows, without a store or with one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from segapsith.catalogue import Catalogue, load_plugins
+from segapsith.errors import ConfigurationError
+from segapsith.language import language_of
+from segapsith.model import Annotation, Document, Lexicon, Network
+from segapsith.stream_network import used_by
+from segapsith.workshop import by_taker
+from segapsith_store import Store, networks
+
+__all__ = ["Segment", "Segmentation", "segment", "segmentation"]
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A thematic unit of a text, with its words."""
+
+    start: int
+    end: int
+    cohesion: float
+    kept: bool
+    words: Mapping[str, int]
+    inferred: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Segmentation:
+    """The units of a text, and the curve that the segmenter looked at, if it has one."""
+
+    lang: str
+    units: list[Segment]
+    places: list[int]
+    """Characters to which the values of the curve belong, ascending."""
+    curve: list[float]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "lang": self.lang,
+            "units": [
+                {name: getattr(unit, name) for name in Segment.__dataclass_fields__}
+                for unit in self.units
+            ],
+            "curve": self.curve,
+            "curve_places": self.places,
+        }
+
+
+def segment(
+    text: str,
+    lang: str = "auto",
+    segmenter: str = "cohesion",
+    annotator: str = "simplemma",
+    store: str | None = None,
+    **settings: Any,
+) -> list[Segment]:
+    """The thematic units of a text, read with the terms and the network of a store if one is
+    named."""
+    return segmentation(text, lang, segmenter, annotator, store, settings).units
+
+
+def segmentation(
+    text: str,
+    lang: str = "auto",
+    segmenter: str = "cohesion",
+    annotator: str = "simplemma",
+    store: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    catalogue: Catalogue | None = None,
+) -> Segmentation:
+    """The thematic units of a text with the curve between whose valleys they lie."""
+    if store is not None and not os.path.exists(store):
+        raise ConfigurationError(f"there is no store at {store}")
+    catalogue = catalogue or load_plugins()
+    document = Document(body=text)
+    document = Document(body=text, lang=language_of(lang)(document))
+    chosen = {"segmenter": set(catalogue.settings("segmenter", segmenter)),
+              "annotator": set(catalogue.settings("annotator", annotator))}  # fmt: skip
+    own = by_taker(settings or {}, chosen)
+    made = catalogue.make("segmenter", segmenter, own["segmenter"])
+    lexicon, network = Lexicon(), Network()
+    if store is not None:
+        with Store.reading(store) as kept:
+            lexicon = networks.lexicon(kept)
+            network = networks.network(kept, document.lang or "", uses=used_by(made))
+    reader = catalogue.make("annotator", annotator, own["annotator"])
+    (annotation,) = reader.annotate([document], lexicon)
+    units = [
+        Segment(u.start, u.end, u.cohesion, u.kept, _words(annotation, u.first, u.last), u.inferred)
+        for u in made.segment(annotation, network)
+    ]
+    places, values = made.curve(annotation, network)
+    return Segmentation(document.lang or "", units, places.tolist(), values.tolist())
+
+
+def _words(annotation: Annotation, first: int, last: int) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for i in range(first, last):
+        if annotation.content[i]:
+            counts[annotation.lemmas[i]] = counts.get(annotation.lemmas[i], 0) + 1
+    return counts

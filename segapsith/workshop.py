@@ -1,0 +1,294 @@
+"""Makes what the settings choose: plugins with their own settings, ready for work.
+
+The settings say names; here they become objects, and a wrong name or setting is found before
+anything is locked or read.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from importlib.metadata import version as version_of
+from pathlib import Path
+from typing import Any
+
+from segapsith import clustering
+from segapsith import topics as grouping
+from segapsith.arrays import Labels, Rows
+from segapsith.catalogue import OWN_PACKAGE, Catalogue, load_plugins
+from segapsith.contracts import Annotator
+from segapsith.domains import PlacementSettings
+from segapsith.engine import Learning, Plan
+from segapsith.errors import ConfigurationError, SettingError, UsageError, did_you_mean
+from segapsith.language import KNOWN, language_of
+from segapsith.model import Document, Lexicon
+from segapsith.network import NetworkSettings
+from segapsith.parallel import ParallelAnnotator
+from segapsith.seam import CheckedAnnotator, Who
+from segapsith.settings import Settings
+from segapsith.terms import given_terms
+
+__all__ = ["TopicMaking", "Workshop", "by_taker"]
+
+_CHOSEN = {"annotator": "annotator", "segmenter": "segmenter", "placement": "similarity"}
+"""The setting that chooses a plugin, and the kind of plugin it chooses."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicMaking:
+    """How domains are grouped into topics: settings, and what makes measure and clusterer."""
+
+    chosen: grouping.TopicSettings
+    measure: Callable[[], Any]
+    clusterer: Callable[[int], Any]
+    """Takes the number of rows."""
+
+    def group(self, domains: Any) -> grouping.Grouped:
+        """The topics of some domains."""
+        return grouping.group(domains, self.measure(), self.clusterer, self.chosen)
+
+
+class Workshop:
+    """The plugins that are installed and the settings that choose among them."""
+
+    def __init__(self, settings: Settings, catalogue: Catalogue | None = None) -> None:
+        self.settings = settings
+        self._catalogue = catalogue
+        self._parallel: ParallelAnnotator | None = None
+
+    def close(self) -> None:
+        """Ends the processes that annotate."""
+        if self._parallel is not None:
+            self._parallel.close()
+        self._parallel = None
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """The plugins that are installed."""
+        if self._catalogue is None:
+            self._catalogue = load_plugins()
+        return self._catalogue
+
+    # -- reading and learning ----------------------------------------------------------------
+
+    def learning(self) -> Learning:
+        """The chosen plugins, made with their settings."""
+        values = self.settings
+        own = self._plugin_settings()
+        placing = self.placing(own.pop("engine"))
+        name = str(values["placement"])
+        measure = (
+            None if name == "eq7" else self.catalogue.make("similarity", name, own.get("placement"))
+        )
+        if getattr(measure, "learned_rows_only", False):
+            raise ConfigurationError(
+                f"placement {name!r} compares only rows that it has learned, and each unit is new;"
+                " take eq7, cosine, chi-sim, gvsm-cov or lsa, and keep it for"
+                f" `segapsith cluster --similarity {name}`"
+            )
+        annotator = self._annotator(own.get("annotator") or {})
+        return Learning(
+            annotator=annotator,
+            segmenter=self.catalogue.make(
+                "segmenter", str(values["segmenter"]), own.get("segmenter")
+            ),
+            placement=placing,
+            importance=str(values["importance"]),
+            measure=measure,
+            measure_name=name,
+            language=language_of(str(values["lang"])),
+            learns_terms=bool(values["learn_terms"]),
+            given_terms=_user_terms(str(values["terms"]), annotator),
+            network=self.network(),
+            window=_at_least_0("window", values["window"]),
+            retire_after=_at_least_0("retire_after", values["retire_after"]),
+            retire_below=_at_least_0("retire_below", values["retire_below"]),
+        )
+
+    def placing(self, own: Mapping[str, Any] | None = None) -> PlacementSettings:
+        """How a unit finds its domain; `own` are settings that were given by `--set`."""
+        values = self.settings.values
+        chosen = {f.name: values[f.name] for f in fields(PlacementSettings) if f.name in values}
+        if own is None:
+            own = {n: v for n, v in self.settings.plugins.items() if n in chosen}
+        try:
+            return PlacementSettings(**{**chosen, **own})
+        except (TypeError, ValueError) as error:
+            raise SettingError(f"placement: {error}") from error
+
+    def _annotator(self, settings: Mapping[str, Any]) -> Annotator:
+        """The chosen annotator, in as many processes as were asked for."""
+        name, workers = str(self.settings["annotator"]), int(self.settings["workers"])
+        if workers < 1:
+            raise SettingError(f"workers={workers} should be >= 1")
+        made: Annotator = self.catalogue.make("annotator", name, settings)
+        if workers == 1:
+            return made
+        offer = self.catalogue.offer("annotator", name)
+        self._parallel = ParallelAnnotator(name, settings, workers, offer.package == OWN_PACKAGE)
+        return CheckedAnnotator(self._parallel, Who("annotator", name, offer.package))
+
+    def _plugin_settings(self) -> dict[str, dict[str, Any]]:
+        """`--set name=value` sorted by the chosen plugin that knows the name."""
+        engine_names = {f.name for f in fields(PlacementSettings)}
+        known: dict[str, set[str]] = {"engine": engine_names}
+        for role, kind in _CHOSEN.items():
+            if role == "placement" and self.settings["placement"] == "eq7":
+                continue
+            known[role] = set(self.catalogue.settings(kind, str(self.settings[role])))
+        return by_taker(self.settings.plugins, known)
+
+    def plan(self, command: str = "ingest", *, name: str = "", input_key: str = "") -> Plan:
+        """How the run log keeps what is about to be done."""
+        return Plan(
+            command,
+            settings={**self.settings.values, "set": dict(self.settings.plugins), "store": ""},
+            versions=self.versions(),
+            name=name,
+            input_key=input_key,
+            batch=int(self.settings["batch_size"]),
+        )
+
+    def versions(self) -> dict[str, str]:
+        """Versions of the program, of Python and of what the chosen plugins come from."""
+        packages = {"segapsith", "numpy", "scipy"}
+        for role, kind in _CHOSEN.items():
+            offer = self.catalogue.offers.get((kind, str(self.settings[role])))
+            if offer is not None and offer.version:
+                packages.add(offer.package)
+        return {"python": platform.python_version()} | {p: version_of(p) for p in sorted(packages)}
+
+    def network(self) -> NetworkSettings:
+        """How the collocation network is made."""
+        values = self.settings
+        try:
+            return NetworkSettings(
+                window=int(values["network_window"]),
+                normalizer=str(values["network_normalizer"]),
+                min_count=int(values["network_min_count"]) or None,
+                min_cohesion=float(values["network_min_cohesion"]) or None,
+                most_links=int(values["network_links"]),
+                kept_by=str(values["network_kept_by"]),
+            )
+        except ValueError as error:
+            raise SettingError(f"network: {error}") from error
+
+    # -- grouping ------------------------------------------------------------------------------
+
+    def recomputing(
+        self, clusterer: str, similarity: str | None, settings: Mapping[str, Any]
+    ) -> Callable[[Rows, int, int], Labels]:
+        """A clustering to be made later from rows, a number of clusters and a seed; names and
+        settings are checked now."""
+
+        def made(k: int, seed: int) -> tuple[Any, Any]:
+            chosen = {"seed": seed, **settings}
+            for_measure, for_clusterer = self.sorted_settings(similarity, clusterer, chosen)
+            return (
+                similarity and self.catalogue.make("similarity", similarity, for_measure),
+                self.catalogue.make("clusterer", clusterer, {**for_clusterer, "k": k}),
+            )
+
+        def recompute(rows: Rows, k: int, seed: int) -> Labels:
+            measure, grouping = made(max(1, k), seed)
+            return clustering.cluster(rows, measure or None, grouping)
+
+        made(1, 0)
+        return recompute
+
+    def topic_making(
+        self, similarity: str, clusterer: str, settings: Mapping[str, Any], k: int | None
+    ) -> TopicMaking:
+        """How a similarity and a clusterer group domains; names and settings are checked."""
+        known = ("power", "min_weight", "most")
+        own: dict[str, Any] = {n: v for n, v in settings.items() if n in known}
+        own.setdefault("min_weight", float(self.settings["min_weight"]))
+        others = {n: v for n, v in settings.items() if n not in known}
+        for_measure, for_clusterer = self.sorted_settings(similarity, clusterer, others)
+        usual = (similarity, clusterer) == (grouping.SIMILARITY, grouping.CLUSTERER)
+        if usual and for_clusterer.keys() <= {"distance"}:  # no settings but a cut
+            for_clusterer = {**grouping.CLUSTERING, **for_clusterer}
+        if k is not None:
+            for_clusterer.pop("distance", None)
+        elif self.needs_number(clusterer, for_clusterer):
+            raise UsageError(f"the clusterer {clusterer!r} must be told how many topics: -k N")
+        distance = for_clusterer.get("distance")
+        own["near"] = -1.0 if distance is None else 1.0 - float(distance)
+        try:
+            chosen = grouping.TopicSettings(**own)
+        except (TypeError, ValueError) as error:
+            raise SettingError(f"topics: {error}") from error
+
+        def clusters(n_rows: int) -> Any:
+            wanted = {} if k is None else {"k": max(1, min(k, n_rows))}
+            return self.catalogue.make("clusterer", clusterer, {**for_clusterer, **wanted})
+
+        def measure() -> Any:
+            return self.catalogue.make("similarity", similarity, for_measure)
+
+        clusters(1), measure()  # wrong settings are found before the lock is taken
+        return TopicMaking(chosen, measure, clusters)
+
+    def needs_number(self, clusterer: str, settings: Mapping[str, Any]) -> bool:
+        """Whether a clusterer must be told how many clusters to make."""
+        known = self.catalogue.settings("clusterer", clusterer)
+        return "k" in known and known["k"].default is not None and "k" not in settings
+
+    def sorted_settings(
+        self, similarity: str | None, clusterer: str, settings: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Settings by who knows them; a `seed` goes to whoever takes one."""
+        known = {"clusterer": set(self.catalogue.settings("clusterer", clusterer))}
+        if similarity is not None:
+            known["similarity"] = set(self.catalogue.settings("similarity", similarity))
+        seedless = not any("seed" in names for names in known.values())
+        wanted = {n: v for n, v in settings.items() if not (n == "seed" and seedless)}
+        sorted_out = by_taker(wanted, known)
+        return sorted_out.get("similarity", {}), sorted_out["clusterer"]
+
+
+def _user_terms(path: str, annotator: Annotator) -> dict[str, set[tuple[str, ...]]]:
+    """The terms of a user's file as sequences of lemmas; `lang:` may stand before a term."""
+    if not path:
+        return {}
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"terms: {path}: {error}") from error
+    phrases = []
+    for line in lines:
+        lang, sign, phrase = line.partition(":")
+        if sign and lang.strip() in KNOWN:
+            phrases.append(Document(body=phrase.strip(), lang=lang.strip()))
+        elif line.strip() and not line.startswith("#"):
+            phrases += [Document(body=line.strip(), lang=lang) for lang in KNOWN]
+    return given_terms(annotator.annotate(phrases, Lexicon()))
+
+
+def _at_least_0(name: str, value: int) -> int:
+    if value < 0:
+        raise SettingError(f"{name}={value} should be >= 0")
+    return value
+
+
+def by_taker(
+    settings: Mapping[str, Any], known: Mapping[str, set[str]]
+) -> dict[str, dict[str, Any]]:
+    """Settings sorted by who knows their name; `role.name` means that role alone, and nobody here
+    if what reads texts has no part in it."""
+    sorted_out: dict[str, dict[str, Any]] = {role: {} for role in known}
+    for name, value in settings.items():
+        role, _, inner = name.rpartition(".")
+        if role in ("annotator", "segmenter") and role not in known:
+            continue
+        takers = [r for r in known if role in ("", r) and inner in known[r]]
+        if not takers:
+            everything = sorted(n for names in known.values() for n in names)
+            raise SettingError(
+                f"no chosen plugin has a setting {name!r} (settings: {', '.join(everything)})"
+                f"{did_you_mean(inner, everything)}"
+            )
+        for taker in takers:
+            sorted_out[taker][inner] = value
+    return sorted_out
