@@ -43,6 +43,7 @@ from segapsith.records import (
 )
 from segapsith.stream_network import StreamNetwork, Sums, used_by
 from segapsith.terms import CONNECTORS, TermCounts, links
+from segapsith.withdrawal import Archive, Withdrawal, undo_target
 
 __all__ = ["Engine", "Keeper", "Learning", "Plan", "RunSummary"]
 
@@ -58,7 +59,7 @@ BAGS = 8
 """Ready units that make up one item."""
 
 
-class Keeper(Sums, Protocol):
+class Keeper(Sums, Archive, Protocol):
     """What the engine needs of a store."""
 
     def words(self) -> Iterator[tuple[int, str, str, int, int]]: ...
@@ -72,18 +73,13 @@ class Keeper(Sums, Protocol):
     def known_uids(self, uids: Sequence[str]) -> set[str]: ...
     def known_texts(self, digests: Sequence[str]) -> set[str]: ...
     def document(self, uid: str) -> DocumentRecord | None: ...
-    def document_by_id(self, number: int) -> DocumentRecord | None: ...
     def has_text(self, document: int, digest: str) -> bool: ...
     def stories_with(self, digest: str) -> list[DocumentRecord]: ...
     def signatures(self, after: int) -> Iterator[tuple[int, int, bytes]]: ...
     def terms(self) -> dict[str, list[tuple[str, ...]]]: ...
     def term_counts(self) -> dict[str, TermCounts]: ...
-    def duplicates_of(self, document: int) -> list[DocumentRecord]: ...
     def documents_of(self, run: int) -> list[DocumentRecord]: ...
     def seen(self, document: int, source: str) -> bool: ...
-    def version(self, document: int, number: int) -> VersionRecord: ...
-    def versions(self, where: str, parameters: Any) -> list[VersionRecord]: ...
-    def units(self, version: int) -> list[UnitRecord]: ...
     def past_assignments(self, ended_by: int) -> dict[int, Assignment]: ...
     def changes_by(self, run: int) -> list[DocumentRecord]: ...
     def begin_run(
@@ -99,9 +95,6 @@ class Keeper(Sums, Protocol):
     def unfinished(
         self, command: str, input_key: str
     ) -> tuple[int, int, dict[str, Any]] | None: ...
-    def undoable(self) -> tuple[int, str] | None: ...
-    def later_runs(self, run: int) -> list[tuple[int, str]]: ...
-    def run(self, number: int) -> tuple[str, str] | None: ...
     def resume_run(self, run: int) -> None: ...
     def finish_run(
         self, run: int, status: str, counts: Mapping[str, Any] | None = None
@@ -447,6 +440,7 @@ class Engine:
         summary: RunSummary,
     ) -> None:
         """Learns documents that see the same epoch; the clock may tick after the last."""
+        withdrawal = Withdrawal(self._store, batch, contributions)
         for arrival, lang, read in self._read(group):
             version, units = self._version(arrival, lang, read, batch.run)
             summary.other_languages += lang not in KNOWN
@@ -455,12 +449,12 @@ class Engine:
             if arrival.before is not None:
                 batch.changes.append(arrival.before)
                 if arrival.before.counts:
-                    self._withdraw(arrival.before, batch, contributions)
+                    withdrawal.take_out(arrival.before)
             batch.documents[arrival.record.id] = arrival.record
             batch.changes.extend(arrival.replaced)
             for displaced in arrival.replaced:
                 if displaced.counts:
-                    self._withdraw(displaced, batch, contributions)
+                    withdrawal.take_out(displaced)
             batch.documents.update((record.id, record) for record in arrival.displaced)
             if arrival.record.counts:
                 contributions.learn(version, units, arrival.record.ordinal or 0)
@@ -579,31 +573,6 @@ class Engine:
 
     # -- taking back -----------------------------------------------------------------------
 
-    def _present(
-        self, record: DocumentRecord, batch: Batch
-    ) -> tuple[VersionRecord, list[UnitRecord]]:
-        """The present text of a document and its units, from this batch or from the store."""
-        for version in batch.versions:
-            if version.document == record.id and version.number == record.version:
-                units = [u for u in batch.units.values() if u.version == version.id]
-                return version, units
-        version = self._store.version(record.id, record.version)
-        return version, [batch.units.get(u.id, u) for u in self._store.units(version.id)]
-
-    def _withdraw(
-        self, record: DocumentRecord, batch: Batch, contributions: Contributions
-    ) -> list[UnitRecord]:
-        """Takes a document's contribution out; its units stay, without a domain."""
-        contributions.flush()
-        version, units = self._present(record, batch)
-        contributions.count(version, units, -1)
-        for unit in units:
-            contributions.leave(unit)
-            if unit.assignment is not None:
-                batch.ended[unit.id] = unit.assignment
-            batch.units[unit.id] = unit.assigned(None)
-        return units
-
     def forget(self, uid: str, plan: Plan | None = None) -> dict[str, Any]:
         """Takes a document out exactly, with its text; its earliest copy takes its place."""
         record = self._store.document(uid)
@@ -616,8 +585,8 @@ class Engine:
         try:
             contributions = self._contributions(batch)
             if record.counts:
-                units = self._withdraw(record, batch, contributions)
-                heir = self._promote(record, units, batch, contributions)
+                withdrawal = Withdrawal(self._store, batch, contributions)
+                heir = withdrawal.promote(record, withdrawal.take_out(record))
             batch.ended.clear()
             gone = {u.id for v in self._store.versions("document = ?", [record.id])
                     for u in self._store.units(v.id)}  # fmt: skip
@@ -641,51 +610,26 @@ class Engine:
         self._store.scrub()
         return result
 
-    def _promote(
-        self,
-        gone: DocumentRecord,
-        gone_units: list[UnitRecord],
-        batch: Batch,
-        contributions: Contributions,
-    ) -> DocumentRecord | None:
-        """The earliest copy of a forgotten document counts in its place."""
-        copies = self._store.duplicates_of(gone.id)
-        if not copies:
-            return None
-        heir = replace(copies[0], duplicate_of=None, ordinal=gone.ordinal)
-        batch.documents[heir.id] = heir
-        for copy in copies[1:]:
-            batch.documents[copy.id] = replace(copy, duplicate_of=heir.id)
-        version, units = self._present(heir, batch)
-        contributions.count(version, units, 1)
-        before = {u.position: u for u in gone_units}
-        for unit in units:
-            place = batch.ended.get(before[unit.position].id) if unit.position in before else None
-            if place is not None and unit.kept and _alike(unit, before[unit.position]):
-                contributions.enter(unit, replace(place, run=batch.run))
-            else:
-                contributions.place(version.lang, unit)
-        return heir
-
     def undo(
         self, run: int | None = None, versions: Mapping[str, str] | None = None
     ) -> dict[str, Any]:
         """Takes the last run back; what was learned later from other runs must go first."""
-        target = self._undo_target(run)
+        target = undo_target(self._store, run)
         number = self._store.begin_run("undo", settings={"run": target}, versions=versions or {})
         batch = Batch(run=number, undone_run=target)
         try:
             contributions = self._contributions(batch)
+            withdrawal = Withdrawal(self._store, batch, contributions)
             removed = self._store.documents_of(target)
             for record in removed:
                 if record.counts:
-                    self._withdraw(record, batch, contributions)
+                    withdrawal.take_out(record)
                 batch.gone_documents.append(record.id)
             gone = {record.id for record in removed}
             restored = [r for r in self._store.changes_by(target) if r.id not in gone]
             past = self._store.past_assignments(target)
             for before in restored:
-                self._revert(before, target, past, batch, contributions)
+                withdrawal.revert(before, past)
             moved = lineage.take_back(self._store, target, batch, contributions)
             batch.ended.clear()
             for unit in [u for u in batch.units.values() if u.document in gone]:
@@ -723,63 +667,6 @@ class Engine:
             raise
         self._store.finish_run(run, "done")
         return [{"run": run, **result} for result in done]
-
-    def _undo_target(self, run: int | None) -> int:
-        last = self._store.undoable()
-        if last is None:
-            raise UsageError("there is no run to undo")
-        target, command = last
-        if run is not None and run != target:
-            found = self._store.run(run)
-            if found is None:
-                raise UsageError(f"there is no run {run}; `segapsith runs` lists them")
-            later = [(n, c) for n, c in self._store.later_runs(run) if c != "forget"]
-            if found[1] == "undone" or later:
-                raise UsageError(
-                    f"run {run} cannot be undone: "
-                    + ("it is undone already" if not later else f"run {later[-1][0]} comes first")
-                )
-            target, command = run, found[0]
-        if command == "forget":
-            raise UsageError(
-                f"run {target} forgot a document: what is forgotten cannot come back;"
-                " name an earlier run to undo that one"
-            )
-        return target
-
-    def _revert(
-        self,
-        before: DocumentRecord,
-        target: int,
-        past: Mapping[int, Assignment],
-        batch: Batch,
-        contributions: Contributions,
-    ) -> None:
-        """Brings a document back to the text that it had before a run corrected it."""
-        present = self._store.document_by_id(before.id)
-        assert present is not None
-        if present.counts:
-            self._withdraw(present, batch, contributions)
-        for version in self._store.versions(
-            "document = ? AND number > ?", [before.id, before.version]
-        ):
-            batch.gone_versions.append(version.id)
-            for unit in self._store.units(version.id):
-                batch.units.pop(unit.id, None)
-        original = before.duplicate_of
-        if original is not None and self._store.document_by_id(original) is None:
-            before = replace(before, duplicate_of=None, ordinal=present.ordinal)
-        batch.documents[before.id] = before
-        if not before.counts:
-            return
-        version = self._store.version(before.id, before.version)
-        units = self._store.units(version.id)
-        contributions.count(version, units, 1)
-        for unit in units:
-            if unit.id in past:
-                contributions.enter(unit, past[unit.id])
-            elif unit.kept:
-                contributions.place(version.lang, unit)
 
 
 @contextlib.contextmanager
@@ -845,9 +732,3 @@ def _with_parts(lang: str, lemmas: list[str]) -> tuple[list[str], NDArray[np.int
         if " " in lemma:
             result += [part for part in lemma.split(" ") if part and part not in small]
     return result, np.array([*places, len(result)], dtype=np.int64)
-
-
-def _alike(unit: UnitRecord, other: UnitRecord) -> bool:
-    """Whether at least half of the words are shared."""
-    shared = len(np.intersect1d(unit.bag.words, other.bag.words))
-    return 2 * shared >= max(len(unit.bag.words), len(other.bag.words))
