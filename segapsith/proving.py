@@ -31,7 +31,7 @@ from segapsith.validation import (
     select,
 )
 from segapsith.wired import Wired
-from segapsith_store import Store, browse, past
+from segapsith_store import Store, browse, history, proofs
 
 __all__ = ["Prover"]
 
@@ -187,14 +187,14 @@ class Prover:
     def _add_examples(self, found: list[dict[str, Any]]) -> None:
         """Sentences beside the verdicts; they are looked up and never kept with them."""
         words = {unit: one["words"] for one in found for unit in one["example_units"]}
-        shown = self._wire.read(lambda store: past.sentences(store, list(words), words))
+        shown = self._wire.read(lambda store: proofs.sentences(store, list(words), words))
         for one in found:
             one["examples"] = [shown[unit] for unit in one["example_units"] if unit in shown]
 
     def history(self, lang: str | None = None, limit: int | None = None) -> list[dict[str, Any]]:
         """The validations so far, oldest first."""
         found: list[dict[str, Any]] = self._wire.read(
-            lambda store: past.validations(store, lang, limit)
+            lambda store: proofs.validations(store, lang, limit)
         )
         return found
 
@@ -212,14 +212,14 @@ class Prover:
         run that learned. Born and dead are domains that became stable, or ceased to be."""
         least = self._least(min_units)
         writer = self._wire.writer
-        first = past.before_last(writer) if since is None else past.night(writer, since)
-        last = None if until is None else past.night(writer, until)
+        first = history.before_last(writer) if since is None else history.night(writer, since)
+        last = None if until is None else history.night(writer, until)
         if last is not None and last < first:
             first, last = last, first
-        before, after = past.held(writer, first), past.held(writer, last)
+        before, after = history.held(writer, first), history.held(writer, last)
         common = [unit for unit in before if unit in after]
         sizes = [_sizes(labels) for labels in (before, after)]
-        names = past.domain_labels(writer)
+        names = proofs.domain_labels(writer)
         result = {
             "from": first,
             "to": last,
@@ -366,13 +366,13 @@ class Prover:
         def ask(store: Store) -> _Named:
             name = f"{path}@{when}" if when else path
             if not when:
-                return _Named(*past.side(store, past.held(store), name), path)
-            run = past.night(store, when)
-            clusters = past.clustering(store, run) if when.isdigit() else None
-            labels = past.held(store, run) if clusters is None else clusters
+                return _Named(*proofs.side(store, history.held(store), name), path)
+            run = history.night(store, when)
+            clusters = proofs.clustering(store, run) if when.isdigit() else None
+            labels = history.held(store, run) if clusters is None else clusters
             if not labels:
                 raise UsageError(f"{name}: no unit had a domain when run {run} had ended")
-            return _Named(*past.side(store, labels, name), path)
+            return _Named(*proofs.side(store, labels, name), path)
 
         if path == self._wire.path:
             found: _Named = self._wire.read(ask)

@@ -20,7 +20,19 @@ from segapsith.errors import UsageError
 from segapsith_store import arrays
 from segapsith_store.store import Store
 
-__all__ = ["Moment", "checked_date", "moment", "states", "sums"]
+__all__ = [
+    "Moment",
+    "before_last",
+    "checked_date",
+    "held",
+    "moment",
+    "night",
+    "states",
+    "sums",
+]
+
+_LEARNING = "('ingest', 'learn', 'update')"
+
 
 _DATE = re.compile(r"\d{4}-\d{2}(-\d{2}(T[\d:.+\-Z]*)?)?")
 
@@ -84,13 +96,48 @@ def moment(store: Store, text: str | int) -> Moment:
             raise UsageError(f"run {run} was undone; what it had learned cannot be shown")
     else:
         date = checked_date(text)
-        run = store.number(
-            "SELECT max(id) FROM runs WHERE substr(started_at, 1, ?) <= ?", [len(date), date]
-        )
+        run = _last_run_by(store, date)
     forgotten = store.number(
         "SELECT count(*) FROM runs WHERE command = 'forget' AND status = 'done' AND id > ?", [run]
     )
     return Moment(run, date, forgotten)
+
+
+def night(store: Store, named: str | int) -> int:
+    """The last run of a night: a run's number, or a date (UTC) that names the last run until then."""
+    if isinstance(named, int) or named.isdigit():
+        if store.run(int(named)) is None:
+            raise UsageError(f"there is no run {named}; `segapsith runs` lists them")
+        return int(named)
+    date = checked_date(named.replace(" ", "T"))
+    found = _last_run_by(store, date)
+    if not found:
+        first = store.row("SELECT min(started_at) FROM runs")
+        raise UsageError(
+            f"no run had begun by {named}" + (f"; the first began {first[0]}" if first else "")
+        )
+    return found
+
+
+def before_last(store: Store) -> int:
+    """The run before the last one that learned something; 0 if there is none."""
+    last = store.number(
+        f"SELECT max(id) FROM runs WHERE command IN {_LEARNING} AND status <> 'undone'"
+    )
+    return store.number("SELECT max(id) FROM runs WHERE id < ? AND status <> 'undone'", [last])
+
+
+def held(store: Store, run: int | None = None) -> dict[int, int]:
+    """Each unit's domain, now or as it was when a run had ended."""
+    table, parameters = ("assignments", []) if run is None else Moment(run, None, 0).places
+    return dict(store.rows(f"SELECT unit, domain FROM {table} ORDER BY unit", parameters))
+
+
+def _last_run_by(store: Store, date: str) -> int:
+    """The last run that had begun by the end of a month, a day or a point in time."""
+    return store.number(
+        "SELECT max(id) FROM runs WHERE substr(started_at, 1, ?) <= ?", [len(date), date]
+    )
 
 
 def states(store: Store, then: Moment) -> dict[int, dict[str, Any]]:

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from segapsith.arrays import Matrix, Rows
 from segapsith.compare import Profiles, similarities
 from segapsith.report import Facts
-from segapsith_store import browse, past
+from segapsith_store import browse, history, proofs
 from segapsith_store.store import Store
 
 __all__ = ["gathered"]
@@ -60,8 +60,8 @@ def gathered(
             for domain in found
             for unit in units[domain["id"]]
         }
-        sentences = past.sentences(store, list(words), words)
-        run = past.before_last(store) if since is None else past.night(store, since)
+        sentences = proofs.sentences(store, list(words), words)
+        run = history.before_last(store) if since is None else history.night(store, since)
         last = store.row("SELECT max(id) FROM runs WHERE status <> 'undone'")
         return Facts(
             status=browse.status(store),
@@ -83,9 +83,9 @@ def gathered(
             },
             measure=measure,
             validations=_last_validations(store),
-            history=past.validations(store, limit=HISTORY),
-            changes=past.changes(store, run),
-            names=past.domain_labels(store),
+            history=proofs.validations(store, limit=HISTORY),
+            changes=proofs.changes(store, run),
+            names=proofs.domain_labels(store),
         )
 
 
@@ -100,7 +100,7 @@ def _last_validations(store: Store) -> list[Mapping[str, Any]]:
         result = json.loads(text)
         doubtful = [v for v in result.get("verdicts", []) if v["verdict"] != "confirmed"][:24]
         words = {unit: v["words"] for v in doubtful for unit in v["example_units"]}
-        sentences = past.sentences(store, list(words), words)
+        sentences = proofs.sentences(store, list(words), words)
         for verdict in doubtful:
             chosen = [sentences[u] for u in verdict["example_units"] if u in sentences]
             verdict["examples"] = chosen

@@ -1,4 +1,4 @@
-"""The store as it was: nights by run or date, validations as a series, sentences of units."""
+"""What proving and reporting read: clusterings, validations as a series, sentences of units."""
 
 from __future__ import annotations
 
@@ -10,66 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.errors import UsageError
 from segapsith.matching import Side
 from segapsith.validation import brief
 from segapsith_store import arrays
 from segapsith_store.store import Store
 
 __all__ = [
-    "before_last",
     "changes",
     "clustering",
     "domain_labels",
-    "held",
-    "night",
     "sentences",
     "side",
     "validations",
 ]
-
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ][\d:.]+Z?)?")
-LEARNING = "('ingest', 'learn', 'update')"
-
-
-def night(store: Store, named: str | int) -> int:
-    """The last run of a night: a run's number, or a date (UTC) that names the last run until then."""
-    if isinstance(named, int) or named.isdigit():
-        if store.run(int(named)) is None:
-            raise UsageError(f"there is no run {named}; `segapsith runs` lists them")
-        return int(named)
-    if not _DATE.fullmatch(named):
-        raise UsageError(f"{named!r} should be the number of a run or a date (2026-03-01)")
-    until = named.replace(" ", "T") if len(named) > 10 else f"{named}T99"
-    found = store.row("SELECT max(id) FROM runs WHERE started_at <= ?", [until])
-    if found is None or found[0] is None:
-        first = store.row("SELECT min(started_at) FROM runs")
-        raise UsageError(
-            f"no run had begun by {named}" + (f"; the first began {first[0]}" if first else "")
-        )
-    return int(found[0])
-
-
-def before_last(store: Store) -> int:
-    """The run before the last one that learned something; 0 if there is none."""
-    last = store.row(f"SELECT max(id) FROM runs WHERE command IN {LEARNING} AND status <> 'undone'")
-    if last is None or last[0] is None:
-        return 0
-    before = store.row("SELECT max(id) FROM runs WHERE id < ? AND status <> 'undone'", [last[0]])
-    return int(before[0]) if before and before[0] is not None else 0
-
-
-def held(store: Store, run: int | None = None) -> dict[int, int]:
-    """Each unit's domain, now or as it was when a run had ended."""
-    if run is None:
-        return dict(store.rows("SELECT unit, domain FROM assignments ORDER BY unit"))
-    past = dict(
-        store.rows(
-            "SELECT unit, domain FROM past_assignments WHERE run <= ? AND ended_by > ?", [run, run]
-        )
-    )
-    present = dict(store.rows("SELECT unit, domain FROM assignments WHERE run <= ?", [run]))
-    return dict(sorted({**present, **past}.items()))
 
 
 def clustering(store: Store, run: int) -> dict[int, int] | None:
