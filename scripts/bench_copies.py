@@ -21,8 +21,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
 
-from segapsith.copies import WINDOW, Window, signature
+from segapsith.copies import WINDOW, Window
 from segapsith.model import Document, Lexicon
+from segapsith.signatures import signature
 from segapsith_plugins.simplemma_words import SimplemmaWords
 
 ROOT = Path(__file__).parents[1]

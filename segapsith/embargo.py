@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from segapsith import identity
-from segapsith.copies import Notice, notice
 from segapsith.model import Document
+from segapsith.notices import Notice, notice
 
 __all__ = ["KEY", "marked"]
 

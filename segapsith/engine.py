@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith import clock, copies, embargo, identity, lineage
+from segapsith import clock, copies, embargo, identity, lineage, notices, signatures
 from segapsith.arrays import Compare, Matrix, Rows, State
 from segapsith.contracts import Annotator
 from segapsith.contributions import Contributions
@@ -253,7 +253,7 @@ class Engine:
         if self._window is not None:
             oldest = knowledge.counters.ordinal - learning.window
             for document, ordinal, blob in store.signatures(oldest):
-                self._window.add(document, ordinal, copies.Signature.of(blob))
+                self._window.add(document, ordinal, signatures.Signature.of(blob))
         return knowledge
 
     @property
@@ -418,7 +418,7 @@ class Engine:
                 continue
             summary.read += 1
             if arrival.before is not None or (
-                arrival.replaced and arrival.notice is not copies.Notice.NONE
+                arrival.replaced and arrival.notice is not notices.Notice.NONE
             ):
                 summary.corrected += 1
             elif arrival.known or arrival.replaced or not arrival.record.counts:
@@ -533,7 +533,7 @@ class Engine:
             run,
         )
         counters.version += 1
-        withdrawn = arrival.notice is copies.Notice.WITHDRAWAL
+        withdrawn = arrival.notice is notices.Notice.WITHDRAWAL
         units = []
         for position, (unit, first, last) in enumerate(cuts):
             units.append(

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from segapsith import copies, embargo, identity, limits
+from segapsith import copies, embargo, identity, limits, notices, signatures
 from segapsith.knowledge import Counters
 from segapsith.model import Document, Reject
 from segapsith.records import DocumentRecord
@@ -18,7 +18,7 @@ from segapsith.records import DocumentRecord
 __all__ = ["Archive", "Arrival", "Reception", "sound"]
 
 
-_REPLACING = (copies.Notice.CORRECTION, copies.Notice.WITHDRAWAL)
+_REPLACING = (notices.Notice.CORRECTION, notices.Notice.WITHDRAWAL)
 
 
 class Archive(Protocol):
@@ -54,7 +54,7 @@ class Arrival:
     signature: bytes = b""
     replaced: tuple[DocumentRecord, ...] = ()
     displaced: tuple[DocumentRecord, ...] = ()
-    notice: copies.Notice = copies.Notice.NONE
+    notice: notices.Notice = notices.Notice.NONE
 
 
 class Reception:
@@ -100,7 +100,7 @@ class Reception:
 
     def _new(self, document: Document, digest: str) -> Arrival:
         signature = self._signature(document)
-        notice = copies.notice(document.title, document.body)
+        notice = notices.notice(document.title, document.body)
         original, replaced = self._original(digest), None
         if original is None and signature is not None:
             original, replaced = self._repeated(notice, signature)
@@ -134,21 +134,21 @@ class Reception:
             present,
             accepted=present.ordinal is None,
             signature=bytes(signature) if signature is not None else b"",
-            notice=copies.notice(document.title, document.body),
+            notice=notices.notice(document.title, document.body),
         )
 
-    def _signature(self, document: Document) -> copies.Signature | None:
+    def _signature(self, document: Document) -> signatures.Signature | None:
         """By what a text is recognised when it is repeated; ready units are not looked at."""
-        return None if document.bag is not None else copies.signature(document.text)
+        return None if document.bag is not None else signatures.signature(document.text)
 
     def _repeated(
-        self, notice: copies.Notice, signature: copies.Signature
+        self, notice: notices.Notice, signature: signatures.Signature
     ) -> tuple[int | None, int | None]:
         """The story that this text repeats, or the story that it takes the place of."""
         if self._window is None:
             return None, None
         if notice in _REPLACING:
-            corrected = self._window.find(signature, copies.CORRECTION)
+            corrected = self._window.find(signature, signatures.CORRECTION)
             return None, corrected.document if corrected is not None else None
         match = self._window.find(signature)
         if match is None:
@@ -191,7 +191,7 @@ class Reception:
         return min(stories, default=None)
 
     def _enter(
-        self, record: DocumentRecord, digest: str, signature: copies.Signature | None
+        self, record: DocumentRecord, digest: str, signature: signatures.Signature | None
     ) -> None:
         if record.id in self._story_text:  # its earlier text is no longer a story
             self._stories[self._story_text.pop(record.id)].discard(record.id)

@@ -25,17 +25,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from segapsith import copies
-from segapsith.copies import (
-    COPY,
-    CORRECTION,
-    Notice,
-    Rules,
-    Signature,
-    Window,
-    decide,
-    notice,
-    signature,
-)
+from segapsith.copies import Window
+from segapsith.notices import Notice, notice
+from segapsith.signatures import COPY, CORRECTION, Rules, Signature, decide, keys, signature
 
 # -- the labelled set ------------------------------------------------------------------------
 
@@ -405,7 +397,7 @@ def test_any_text_has_a_signature_that_survives_writing(text: str) -> None:
 
 def test_a_signature_is_the_same_in_another_process() -> None:
     code = (
-        "from segapsith.copies import signature; "
+        "from segapsith.signatures import signature; "
         "print(bytes(signature('Le juge a saisi 925 000 euros, 5,93 % du total.')).hex())"
     )
     found = {
@@ -556,7 +548,7 @@ def slowest(rows: dict[int, tuple[int, int]], mark: Signature) -> int | None:
     """The best story by looking at all of them that share a key: the earliest of the best."""
     best: tuple[float, float, int, int] | None = None
     for document, (ordinal, place) in rows.items():
-        if not set(copies.keys(mark)) & set(copies.keys(POOL[place])):
+        if not set(keys(mark)) & set(keys(POOL[place])):
             continue
         verdict = decide(mark, POOL[place])
         if verdict is not None:

@@ -99,7 +99,7 @@ TABLES = (
             ("run", "INTEGER NOT NULL REFERENCES runs(id)", "that read it"),
             ("title", "TEXT NOT NULL", "headline"),
             ("metadata", "TEXT NOT NULL", "JSON: every other field; never learned from"),
-            ("signature", "BLOB NOT NULL", "by what copies of it are found; see copies.py"),
+            ("signature", "BLOB NOT NULL", "by what copies of it are found; see signatures.py"),
             ("words", "BLOB NOT NULL", "the content words in text order, int32 little endian"),
             (
                 "links",

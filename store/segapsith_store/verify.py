@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.copies import signature
 from segapsith.errors import SegapsithError, StorageError
 from segapsith.identity import text_hash
 from segapsith.model import Document
 from segapsith.network import WINDOW, count_pairs, words_of
+from segapsith.signatures import signature
 from segapsith.terms import Candidates, TermCounts
 from segapsith.weighting import SCALE, fixed_cohesion
 from segapsith_store import arrays, pair_runs, seal

@@ -1,0 +1,109 @@
+"""Notices: what a headline says about an earlier story, in the words of the agencies."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+__all__ = ["Notice", "notice"]
+
+
+class Notice(StrEnum):
+    """What a headline says about an earlier story."""
+
+    NONE = "none"
+    CORRECTION = "correction"
+    """The earlier text was wrong; this one takes its place."""
+    UPDATE = "update"
+    """A later writing of the same story."""
+    REPEAT = "repeat"
+    """The same text once more."""
+    WITHDRAWAL = "withdrawal"
+    """The earlier text must not be used."""
+    EMBARGO = "embargo"
+    """Not to be published before a time."""
+
+
+_MARKS = {
+    Notice.WITHDRAWAL: (
+        r"(?:story |bulletin |mandatory |advisory )?(?:kill(?:ed)?|withdrawn|withdrawal|spiked)"
+        r"|story cancel(?:l?ed)?|disregard|do not use|annulation|annulée?|annule et remplace"
+        r"|(?:dépêche|avis) (?:annulée?|d'annulation)|retirée|à ne pas (?:utiliser|diffuser)"
+    ),
+    Notice.CORRECTION: (
+        r"(?:official |company )?correct(?:ed|ion|s|ive)|refil(?:e|ed|es)|clarif(?:ied|ication)"
+        r"|errat(?:um|a)|rectificati(?:f|on)|rectifiée?|corrigée?|correctif"
+    ),
+    Notice.EMBARGO: r"(?:sous )?embargo(?:ed)?|hold for release",
+    Notice.UPDATE: (
+        r"update[sd]?|wrapup|wrap|recasts?|write-?thru|\d(?:st|nd|rd|th) (?:ld|lead)|lead \d"
+        r"|actualisée?|actualisation|mise à jour|màj"
+    ),
+    Notice.REPEAT: r"rpt|repeat(?:ing)?|reissued?|resend|répétition|rediffusion",
+}
+"""Marks of the desks, the graver first: what is withdrawn is not merely updated."""
+
+_MARK = "|".join(f"(?P<{kind.value}>{marks})" for kind, marks in _MARKS.items())
+_MORE = r"(?:[ -]?(?:no\.? ?|n° ?)?\d{1,2})?(?: \(\w{1,9}\))?"
+_ENDS = r"\s*(?:[:/)\]–—]|-(?=\W|\S)|\.{2,}|[-*#.!]*$)"
+_OPENING = re.compile(rf"[\s*#(\[«\"+/-]*(?:{_MARK}){_MORE}(?=(?P<end>{_ENDS}))", re.IGNORECASE)
+_CLOSING = re.compile(rf"(?:[(\[]|[-–—] )(?:{_MARK}){_MORE}[)\]]?\s*$", re.IGNORECASE)
+_UNTIL = re.compile(
+    r"[\s*#(\[]*(?P<embargo>(?:sous )?embargo(?:ed)? (?:until|till|for|to|jusqu|\d)|hold for release)",
+    re.IGNORECASE,
+)
+_BODY = re.compile(
+    r"(?P<withdrawal>(?:story|item|report|headline|take)s? (?:\S+ ){0,8}?(?:is|are|has been|have been|was) "
+    r"(?:withdrawn|killed|cancell?ed)|please (?:disregard|kill)|(?:editors|eds)\W{1,3}(?:please )?kill"
+    r"|(?:dépêche|information|papier) (?:\S+ ){0,8}?(?:est|a été) (?:annulée?|retirée?)"
+    r"|(?:veuillez|prière de|merci de) (?:ne pas (?:tenir compte|utiliser)|annuler|supprimer)"
+    r"|annule et remplace)"
+    r"|(?P<correction>\((?:corrects|corrected|refiles|clarifies|rectifie|corrige)\b"
+    r"|^\W{0,3}(?:corrects|corrige|rectifie) (?:\w+ ){1,6}(?:in|to|dans|au) )"
+    r"|(?P<embargo>embargo(?:ed)? (?:until|till|for|jusqu)|not for (?:release|publication) (?:before|until))"
+    r"|(?P<update>\((?:updates|recasts|adds|actualise|ajoute)\b)"
+    r"|(?P<repeat>\((?:repeats|repeating|répète)\b)",
+    re.IGNORECASE,
+)
+_GRAVITY = {kind: place for place, kind in enumerate(_MARKS)}
+_BODY_HEAD = 300
+
+
+def notice(title: str, body: str = "") -> Notice:
+    """Whether an item is a desk's notice about an earlier story, by its headline or first lines.
+
+    The mark opens the headline and something parts it from the rest, or it closes the headline
+    in brackets: a story about a withdrawal or a kill is none.
+
+    >>> notice("CORRECTED - AUSTRIA 1987 GROWTH FORECAST REVISED"), notice("UPDATE 1-Oil rises")
+    (<Notice.CORRECTION: 'correction'>, <Notice.UPDATE: 'update'>)
+    >>> notice("WHITE HOUSE WITHDRAWS GATES NOMINATION"), notice("Annulation: séisme au Chili")
+    (<Notice.NONE: 'none'>, <Notice.WITHDRAWAL: 'withdrawal'>)
+    """
+    if not title and not body:
+        return Notice.NONE
+    found: list[Notice] = []
+    position = 0
+    title = title.strip() or body.strip().partition("\n")[0]
+    while match := _OPENING.match(title, position):
+        kind = Notice(_mark(match))
+        word = match.group(kind.value)
+        # A dash also joins words, and an embargo is news as well; the desks write in capitals.
+        if not word.isupper() and (kind is Notice.EMBARGO or match["end"].lstrip()[:1] == "-"):
+            break
+        found.append(kind)
+        position = match.end("end")
+        if position == len(title):
+            break
+    closing = _CLOSING.search(title)
+    if closing and (closing.group()[0] in "([" or closing.group(_mark(closing)).isupper()):
+        found.append(Notice(_mark(closing)))
+    if until := _UNTIL.match(title):
+        found.append(Notice(_mark(until)))
+    found += [Notice(_mark(match)) for match in _BODY.finditer(body[:_BODY_HEAD])]
+    return min(found, key=_GRAVITY.__getitem__, default=Notice.NONE)
+
+
+def _mark(match: re.Match[str]) -> str:
+    """The name of the group that matched."""
+    return next(name for name, text in match.groupdict().items() if text and name != "end")
