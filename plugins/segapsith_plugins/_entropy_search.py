@@ -1,4 +1,4 @@
-"""The search behind entropy k-means: sums that make a move cheap, and the kernels on them.
+"""The search behind entropy k-means: sums that make a move cheap, starts, splits and merges.
 
 With f(x) = x ln x, a unit t with counts n_w and size n that goes into cluster b costs
 
@@ -17,11 +17,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from segapsith.arrays import Labels, Rows
-from segapsith.jit import kernel
+from segapsith_plugins._entropy_kernels import (
+    Counts,
+    Floats,
+    Ints,
+    best_move,
+    losses,
+    merge_costs,
+    merge_tree,
+    move_all,
+    sweep,
+    tabulate,
+    trials,
+)
 from segapsith_plugins._row_algebra import blocks, joined
 
 __all__ = [
@@ -35,10 +46,6 @@ __all__ = [
     "tables_for",
     "xlogx",
 ]
-
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int32] | NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 TABLE = 2**22
 """Whole numbers up to here have their f in a table; above, it is computed."""
@@ -118,24 +125,24 @@ class Partition:
 
     def tabulate(self) -> None:
         """Makes the sums again from the labels."""
-        _tabulate(*self._units(), *self._sums())
+        tabulate(*self._units(), *self._sums())
 
     def sweep(self, order: Ints) -> int:
         """Each unit in that order to its cheapest cluster, ties to the old; how many moved."""
         if not len(self.tables.rises):
             self.tabulate()  # sums of fractions drift
-        return _sweep(order, *self._units(), *self._sums(), self.tables.tolerance)
+        return sweep(order, *self._units(), *self._sums(), self.tables.tolerance)
 
     def trials(self, units: Ints, clusters: Ints, chances: Floats, temperature: float) -> Ints:
         """Which of these moves were made, one after the other."""
-        return _trials(
+        return trials(
             units, clusters, chances, temperature, *self._units(), *self._sums(),
             self.tables.tolerance,
         )  # fmt: skip
 
     def best_move(self) -> tuple[float, int, int]:
         """The change of O * H_K by the best single move, its unit and its cluster."""
-        return _best_move(*self._units(), *self._sums())
+        return best_move(*self._units(), *self._sums())
 
     def relabel(self, labels: Labels) -> None:
         """Moves the units whose label differs."""
@@ -143,11 +150,11 @@ class Partition:
             self.labels[:] = labels
             self.tabulate()
             return
-        _relabel(labels, *self._units(), *self._sums())
+        move_all(labels, *self._units(), *self._sums())
 
     def losses(self) -> Floats:
         """f(O_k) - sum_w f(O_wk) of each cluster; their sum is O * H_K."""
-        return _losses(self.counts, self.totals, self.tables.levels)
+        return losses(self.counts, self.totals, self.tables.levels)
 
     def loss(self) -> float:
         """O * H_K from the sums as they stand."""
@@ -223,7 +230,7 @@ def split_and_merge(
     settled, failures = False, 0
     while failures < ATTEMPTS:
         if len(fresh):
-            _merge_costs(fresh, partition.counts, partition.totals, partition.tables.levels, costs)
+            merge_costs(fresh, partition.counts, partition.totals, partition.tables.levels, costs)
             losses = partition.losses()
             for number in fresh.tolist():
                 gains[number], splits[number] = _halves(partition, number, losses[number], rng)
@@ -317,9 +324,9 @@ def _halves(
     sums = counts, memo, pooled.sum(axis=0), tables.rises, tables.levels
     units = partition.indptr, partition.words, partition.tallies, tables.masses, sides
     for _ in range(10):
-        if not _sweep(rng.permutation(inside), *units, *sums, tables.tolerance):
+        if not sweep(rng.permutation(inside), *units, *sums, tables.tolerance):
             break
-    return loss - math.fsum(_losses(counts, sums[2], tables.levels)), sides[inside]
+    return loss - math.fsum(losses(counts, sums[2], tables.levels)), sides[inside]
 
 
 def batch_start(units: Rows, k: int, rng: np.random.Generator, smoothing: float) -> Labels:
@@ -372,7 +379,7 @@ def agglomerated(units: Rows, k: int, rng: np.random.Generator, max_sweeps: int)
 def _merged(units: Rows, k: int) -> Labels:
     """The k groups of the merge tree of these rows."""
     n_units, n_words = units.shape
-    left, right, _, heights = _merge_tree(
+    left, right, _, heights = merge_tree(
         units.indptr.astype(np.int64),
         units.indices.astype(np.int64),
         units.data.astype(np.float64),
@@ -387,398 +394,3 @@ def _merged(units: Rows, k: int) -> Labels:
 
 # Kernels. `rises` is empty where counts are not whole numbers; then `memo` holds f(O_wk),
 # else f(O_wk + 1) - f(O_wk), which is what most words of a unit ask for.
-
-
-@kernel
-def _f(value: float, levels: Floats) -> float:
-    """f(value), from the table where it has it."""
-    if value <= 0.0:
-        return 0.0
-    if value < levels.size:
-        return float(levels[int(value)])
-    return value * math.log(value)
-
-
-@kernel
-def _remember(word: int, cluster: int, counts: Counts, memo: Floats, rises: Floats) -> None:
-    """Brings the memo of one sum up to date."""
-    count = counts[word, cluster]
-    if rises.size:
-        memo[word, cluster] = rises[1, int(count)]
-    else:
-        memo[word, cluster] = count * math.log(count) if count > 0.0 else 0.0
-
-
-@kernel
-def _rise(count: float, tally: float, rises: Floats) -> float:
-    """f(count + tally) - f(count)."""
-    if tally < rises.shape[0]:
-        return float(rises[int(tally), int(count)])
-    if count <= 0.0:
-        return tally * math.log(tally)
-    return count * math.log1p(tally / count) + tally * math.log(count + tally)
-
-
-@kernel
-def _put(
-    unit: int, cluster: int, sign: float, indptr: Ints, words: Ints, tallies: Floats,
-    masses: Floats, counts: Counts, memo: Floats, totals: Floats, rises: Floats,
-) -> None:  # fmt: skip
-    """Adds a unit to the sums of a cluster, or with sign -1 takes it out."""
-    totals[cluster] += sign * masses[unit]
-    for e in range(indptr[unit], indptr[unit + 1]):
-        count = counts[words[e], cluster] + sign * tallies[e]
-        if count < 1e-10 * tallies[e]:
-            count = 0.0  # what rounding leaves of a sum of fractions
-        counts[words[e], cluster] = count
-        _remember(words[e], cluster, counts, memo, rises)
-
-
-@kernel
-def _tabulate(
-    indptr: Ints, words: Ints, tallies: Floats, masses: Floats, labels: Ints,
-    counts: Counts, memo: Floats, totals: Floats, rises: Floats, levels: Floats,
-) -> None:  # fmt: skip
-    """The sums from the labels."""
-    counts[:] = 0.0
-    memo[:] = 0.0  # f(0) = f(1) - f(0) = 0
-    totals[:] = 0.0
-    for t in range(labels.size):
-        totals[labels[t]] += masses[t]
-        for e in range(indptr[t], indptr[t + 1]):
-            counts[words[e], labels[t]] += tallies[e]
-    for w in range(counts.shape[0]):
-        for k in range(counts.shape[1]):
-            if counts[w, k] > 0.0:
-                _remember(w, k, counts, memo, rises)
-
-
-@kernel
-def _relabel(
-    wanted: Ints, indptr: Ints, words: Ints, tallies: Floats, masses: Floats, labels: Ints,
-    counts: Counts, memo: Floats, totals: Floats, rises: Floats, levels: Floats,
-) -> None:  # fmt: skip
-    """Moves the units whose label differs from the one wanted."""
-    for t in range(labels.size):
-        if wanted[t] != labels[t]:
-            _put(t, labels[t], -1.0, indptr, words, tallies, masses, counts, memo, totals, rises)
-            _put(t, wanted[t], 1.0, indptr, words, tallies, masses, counts, memo, totals, rises)
-            labels[t] = wanted[t]
-
-
-@kernel
-def _insertion_costs(
-    unit: int, indptr: Ints, words: Ints, tallies: Floats, masses: Floats,
-    counts: Counts, memo: Floats, totals: Floats, rises: Floats, levels: Floats, costs: Floats,
-) -> None:  # fmt: skip
-    """ins(t -> k) for all k at once; that of the unit's own cluster counts it twice."""
-    mass = masses[unit]
-    for k in range(costs.size):
-        costs[k] = _f(totals[k] + mass, levels) - _f(totals[k], levels)
-    if rises.size:
-        _take_whole(unit, indptr, words, tallies, counts, memo, rises, costs)
-    else:
-        _take_fractions(unit, indptr, words, tallies, counts, memo, costs)
-
-
-@kernel
-def _take_whole(
-    unit: int, indptr: Ints, words: Ints, tallies: Floats, counts: Counts, memo: Floats,
-    rises: Floats, costs: Floats,
-) -> None:  # fmt: skip
-    """Takes what the words bring off the costs, by table."""
-    for e in range(indptr[unit], indptr[unit + 1]):
-        w, n = words[e], tallies[e]
-        if n == 1.0:
-            row = memo[w]
-            for k in range(costs.size):
-                costs[k] -= row[k]
-        elif n < rises.shape[0]:
-            here, rise = counts[w], rises[int(n)]
-            for k in range(costs.size):
-                costs[k] -= rise[int(here[k])]
-        else:
-            for k in range(costs.size):
-                costs[k] -= _rise(counts[w, k], n, rises)
-
-
-@kernel
-def _take_fractions(
-    unit: int, indptr: Ints, words: Ints, tallies: Floats, counts: Counts, memo: Floats,
-    costs: Floats,
-) -> None:  # fmt: skip
-    """Takes what the words bring off the costs, by logarithm."""
-    for e in range(indptr[unit], indptr[unit + 1]):
-        w, n = words[e], tallies[e]
-        alone = n * math.log(n)
-        for k in range(costs.size):
-            count = counts[w, k]
-            if count > 0.0:
-                costs[k] -= (count + n) * math.log(count + n) - memo[w, k]
-            else:
-                costs[k] -= alone
-
-
-@kernel
-def _insertion_cost(
-    unit: int, cluster: int, inside: bool, indptr: Ints, words: Ints, tallies: Floats,
-    masses: Floats, counts: Counts, totals: Floats, rises: Floats, levels: Floats,
-) -> float:  # fmt: skip
-    """ins(t -> k) for one k; `inside`: the unit is there, and is taken out first."""
-    mass = masses[unit]
-    base = max(totals[cluster] - mass, 0.0) if inside else totals[cluster]
-    cost = _f(base + mass, levels) - _f(base, levels)
-    for e in range(indptr[unit], indptr[unit + 1]):
-        count, n = counts[words[e], cluster], tallies[e]
-        if inside:
-            count -= n
-            if count < 1e-10 * n:
-                count = 0.0
-        cost -= _rise(count, n, rises)
-    return cost
-
-
-@kernel
-def _sweep(
-    order: Ints, indptr: Ints, words: Ints, tallies: Floats, masses: Floats, labels: Ints,
-    counts: Counts, memo: Floats, totals: Floats, rises: Floats, levels: Floats,
-    tolerance: float,
-) -> int:  # fmt: skip
-    """One pass over the units of `order`; the number that moved."""
-    costs = np.empty(totals.size)
-    moved = 0
-    for t in order:
-        a = labels[t]
-        _insertion_costs(
-            t, indptr, words, tallies, masses, counts, memo, totals, rises, levels, costs
-        )
-        own = _insertion_cost(
-            t, a, True, indptr, words, tallies, masses, counts, totals, rises, levels
-        )
-        b, best = a, own - tolerance
-        for k in range(totals.size):
-            if costs[k] < best and k != a:
-                b, best = k, costs[k]
-        if b != a:
-            _put(t, a, -1.0, indptr, words, tallies, masses, counts, memo, totals, rises)
-            _put(t, b, 1.0, indptr, words, tallies, masses, counts, memo, totals, rises)
-            labels[t] = b
-            moved += 1
-    return moved
-
-
-@kernel
-def _trials(
-    units: Ints, clusters: Ints, chances: Floats, temperature: float, indptr: Ints, words: Ints,
-    tallies: Floats, masses: Floats, labels: Ints, counts: Counts, memo: Floats, totals: Floats,
-    rises: Floats, levels: Floats, tolerance: float,
-) -> Ints:  # fmt: skip
-    """Each unit into one other cluster if O * H_K falls; 1 where that was done.
-
-    `clusters` counts the others: 0 … k - 2, the unit's own left out.
-    """
-    made = np.zeros(units.size, dtype=np.int64)
-    for i in range(units.size):
-        t, a = units[i], labels[units[i]]
-        b = clusters[i] + 1 if clusters[i] >= a else clusters[i]
-        into = _insertion_cost(
-            t, b, False, indptr, words, tallies, masses, counts, totals, rises, levels
-        )
-        own = _insertion_cost(
-            t, a, True, indptr, words, tallies, masses, counts, totals, rises, levels
-        )
-        change = into - own
-        warm = temperature > 0.0 and chances[i] < math.exp(-max(change, 0.0) / temperature)
-        if change < -tolerance or warm:
-            _put(t, a, -1.0, indptr, words, tallies, masses, counts, memo, totals, rises)
-            _put(t, b, 1.0, indptr, words, tallies, masses, counts, memo, totals, rises)
-            labels[t] = b
-            made[i] = 1
-    return made
-
-
-@kernel
-def _best_move(
-    indptr: Ints, words: Ints, tallies: Floats, masses: Floats, labels: Ints,
-    counts: Counts, memo: Floats, totals: Floats, rises: Floats, levels: Floats,
-) -> tuple[float, int, int]:  # fmt: skip
-    """The change by the best single move, its unit and its cluster."""
-    costs = np.empty(totals.size)
-    best, unit, cluster = np.inf, -1, -1
-    for t in range(labels.size):
-        _insertion_costs(
-            t, indptr, words, tallies, masses, counts, memo, totals, rises, levels, costs
-        )
-        own = _insertion_cost(
-            t, labels[t], True, indptr, words, tallies, masses, counts, totals, rises, levels
-        )
-        for k in range(totals.size):
-            if k != labels[t] and costs[k] - own < best:
-                best, unit, cluster = costs[k] - own, t, k
-    return best, unit, cluster
-
-
-@kernel
-def _losses(counts: Counts, totals: Floats, levels: Floats) -> Floats:
-    """f(O_k) - sum_w f(O_wk) of each cluster."""
-    losses = np.empty(totals.size)
-    for k in range(totals.size):
-        losses[k] = _f(totals[k], levels)
-    for w in range(counts.shape[0]):
-        for k in range(totals.size):
-            losses[k] -= _f(counts[w, k], levels)
-    return losses
-
-
-@kernel
-def _merge_costs(
-    fresh: Ints, counts: Counts, totals: Floats, levels: Floats, costs: Floats
-) -> None:
-    """What O * H_K would rise by if two clusters were one, for the pairs with a fresh one."""
-    n_clusters = totals.size
-    row = np.empty(n_clusters)
-    for a in fresh:
-        for b in range(n_clusters):
-            row[b] = _f(totals[a] + totals[b], levels) - _f(totals[a], levels)
-            row[b] -= _f(totals[b], levels)
-        for w in range(counts.shape[0]):
-            here = counts[w, a]
-            if here > 0.0:
-                base = _f(here, levels)
-                for b in range(n_clusters):
-                    there = counts[w, b]
-                    if there > 0.0:
-                        row[b] -= _f(here + there, levels) - base - _f(there, levels)
-        for b in range(n_clusters):
-            if b != a:
-                costs[a, b] = row[b]
-                costs[b, a] = row[b]
-
-
-@kernel
-def _merge_tree(
-    indptr: Ints, words: Ints, tallies: Floats, n_words: int, levels: Floats
-) -> tuple[Ints, Ints, Floats, Floats]:
-    """Pairs that were merged, by a nearest-neighbour chain, what each merge cost, and the
-    same made to rise from the leaves up, so that the tree can be cut.
-
-    The cost is O * H_K's rise; merged clusters share their word lists through an inverted
-    index, so that a neighbour is sought only among clusters with words in common, and the
-    others cost what their sizes say. The cost is not reducible in the strict sense: a merge
-    may bring a cluster closer to one further down the chain, which is then cut back there.
-    """
-    n_units, n_entries = indptr.size - 1, words.size
-    # entries of one word lie side by side; a cluster's entries hang on a list of nodes
-    totals = np.zeros(n_units)
-    follow = np.empty(n_entries, dtype=np.int64)
-    head, tail = indptr[:-1].copy(), indptr[1:] - 1
-    lengths = np.zeros(n_words, dtype=np.int64)
-    for e in range(n_entries):
-        lengths[words[e]] += 1
-    starts = np.zeros(n_words, dtype=np.int64)
-    for w in range(1, n_words):
-        starts[w] = starts[w - 1] + lengths[w - 1]
-    lengths[:] = 0
-    place = np.empty(n_entries, dtype=np.int64)
-    node = np.empty(n_entries, dtype=np.int64)
-    owner = np.empty(n_entries, dtype=np.int64)
-    tally = np.empty(n_entries)
-    height = np.empty(n_entries)
-    for t in range(n_units):
-        for e in range(indptr[t], indptr[t + 1]):
-            follow[e] = e + 1 if e + 1 < indptr[t + 1] else -1
-            p = starts[words[e]] + lengths[words[e]]
-            lengths[words[e]] += 1
-            place[e], node[p], owner[p], tally[p] = p, e, t, tallies[e]
-            height[p] = _f(tallies[e], levels)
-            totals[t] += tallies[e]
-
-    alive = np.arange(n_units)
-    position = np.arange(n_units)
-    n_alive = n_units
-    shared = np.zeros(n_units)
-    entry_of = np.full(n_words, -1)
-    chain = np.empty(n_units + 1, dtype=np.int64)
-    in_chain = np.full(n_units, -1)
-    length = 0
-    top = np.zeros(n_units)  # cost of the last merge inside, so that the tree rises
-    left = np.empty(max(n_units - 1, 0), dtype=np.int64)
-    right = np.empty(max(n_units - 1, 0), dtype=np.int64)
-    costs = np.empty(max(n_units - 1, 0))
-    heights = np.empty(max(n_units - 1, 0))
-    for m in range(n_units - 1):
-        if length == 0:
-            chain[0] = alive[0]
-            in_chain[alive[0]] = 0
-            length = 1
-        while True:
-            x = chain[length - 1]
-            e = head[x]
-            while e >= 0:
-                w = words[e]
-                here, base = tally[place[e]], height[place[e]]
-                for p in range(starts[w], starts[w] + lengths[w]):
-                    shared[owner[p]] += _f(here + tally[p], levels) - base - height[p]
-                e = follow[e]
-            y, best = -1, np.inf
-            before = chain[length - 2] if length > 1 else -1
-            fx = _f(totals[x], levels)
-            for i in range(n_alive):
-                c = alive[i]
-                cost = _f(totals[x] + totals[c], levels) - fx - _f(totals[c], levels) - shared[c]
-                shared[c] = 0.0
-                if c == x:
-                    continue
-                if cost < best or (cost == best and y != before and (c == before or c < y)):
-                    y, best = c, cost
-            if y == before:
-                break
-            if in_chain[y] >= 0:  # cut the chain back to y, and go on from there
-                while length - 1 > in_chain[y]:
-                    length -= 1
-                    in_chain[chain[length]] = -1
-            else:
-                chain[length] = y
-                in_chain[y] = length
-                length += 1
-        length -= 2
-        in_chain[x] = -1
-        in_chain[y] = -1
-        a, b = min(x, y), max(x, y)
-        left[m], right[m] = a, b
-        costs[m] = best
-        top[a] = max(best, top[a], top[b])
-        heights[m] = top[a]
-        totals[a] += totals[b]
-        last = n_alive - 1
-        alive[position[b]] = alive[last]
-        position[alive[last]] = position[b]
-        n_alive -= 1
-        e = head[a]
-        while e >= 0:
-            entry_of[words[e]] = e
-            e = follow[e]
-        e = head[b]
-        while e >= 0:
-            after = follow[e]
-            w = words[e]
-            kept = entry_of[w]
-            if kept >= 0:
-                p, hole, end = place[kept], place[e], starts[w] + lengths[w] - 1
-                tally[p] += tally[hole]
-                height[p] = _f(tally[p], levels)
-                node[hole], owner[hole] = node[end], owner[end]
-                tally[hole], height[hole] = tally[end], height[end]
-                place[node[hole]] = hole
-                lengths[w] -= 1
-            else:
-                owner[place[e]] = a
-                follow[tail[a]] = e
-                follow[e] = -1
-                tail[a] = e
-            e = after
-        e = head[a]
-        while e >= 0:
-            entry_of[words[e]] = -1
-            e = follow[e]
-    return left, right, costs, heights

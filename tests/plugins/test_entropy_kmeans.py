@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
+from segapsith_plugins import _entropy_kernels as kernels
 from segapsith_plugins import _entropy_search as search
 from segapsith_plugins.entropy_kmeans import (
     EntropyKMeans,
@@ -195,7 +196,7 @@ def test_an_insertion_costs_what_the_jensen_shannon_form_says(case):
             share * sum(p * math.log(p / q) for p, q in zip(part, joint, strict=True) if p > 0)
             for share, part in parts
         )
-        cost = search._insertion_cost(
+        cost = kernels._insertion_cost(
             0, cluster, False, partition.indptr, partition.words, partition.tallies,
             partition.tables.masses, partition.counts, partition.totals,
             partition.tables.rises, partition.tables.levels,
@@ -280,7 +281,7 @@ def test_one_cluster_gives_the_words_and_one_a_unit_the_units(counts):
 def test_the_merges_add_up_to_all_that_can_be_lost(case):
     counts, _, _ = case
     units = csr_array(counts.astype(float))
-    left, _, costs, heights = search._merge_tree(
+    left, _, costs, heights = kernels.merge_tree(
         units.indptr.astype(np.int64), units.indices.astype(np.int64), units.data,
         units.shape[1], search.tables_for(units).levels,
     )  # fmt: skip
@@ -317,7 +318,7 @@ def test_merging_two_clusters_costs_what_merging_them_costs(case):
     counts, labels, k = case
     partition = partition_of(counts, labels, k)
     costs = np.full((k, k), np.inf)
-    search._merge_costs(
+    kernels.merge_costs(
         np.arange(k), partition.counts, partition.totals, partition.tables.levels, costs
     )
     for a in range(k):
