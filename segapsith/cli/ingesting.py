@@ -173,9 +173,11 @@ def named_inputs(
     made = {name: wire.catalogue.make("source", name) for name in kinds}
     courier = None
     if any("://" in name for name in names) or wire.settings["full_text"]:
-        from segapsith.courier import Courier
+        from segapsith.courier import Courier, ask_named
 
         courier = Courier(wire.settings, None if dry_run else lambda: wire.writer)
+        if not dry_run:
+            ask_named(wire, courier, made, names)
     follow = courier.follower() if courier is not None else None
     return Inputs(names, made, format or ("jsonl" if bag else None), bag, courier, follow)
 
