@@ -206,7 +206,8 @@ def test_the_newest_stories_alone_can_be_validated() -> None:
         wire.ingest(sample.lines("en")[:60])
         units = wire.read(browse.learned_units).units
         newest = wire.read(lambda store: browse.learned_units(store, last=20)).units
-        assert newest.tolist() == units[units > 40].tolist()  # a unit a story, in their order
+        assert 15 <= len(newest) <= 20  # a unit a story; some are too short to be kept
+        assert newest.tolist() == units[-len(newest) :].tolist()
         assert (
             wire.read(lambda store: browse.learned_units(store, last=999)).units.size == units.size
         )
