@@ -21,7 +21,7 @@ from segapsith.trends import Stream, bursts, trend
 from segapsith.validation import LearnedUnits
 from segapsith.views import Origin
 from segapsith.weighting import SCALE
-from segapsith_store import arrays, history
+from segapsith_store import arrays, history, seal
 from segapsith_store import topics as grouping
 from segapsith_store.digest import digest
 from segapsith_store.schema import SCHEMA
@@ -71,7 +71,7 @@ def status(store: Store) -> dict[str, Any]:
         return {
             "store": store.path,
             "schema": SCHEMA,
-            "digest": digest(store),
+            "digest": seal.kept(store) or digest(store),
             "documents": store.number("SELECT count(*) FROM documents WHERE duplicate_of IS NULL"),
             "duplicates": store.number(
                 "SELECT count(*) FROM documents WHERE duplicate_of IS NOT NULL"
