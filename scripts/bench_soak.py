@@ -8,12 +8,19 @@ drift. Every night is the real one (inbox, validation, report, backup) in this o
 
     scripts/bench soak                                60 nights of 2,000 stories
     scripts/bench soak --nights 10 --stories 300      the same in small
-    scripts/bench soak --replay                       and again with other batches, digest by digest
+    scripts/bench soak --replay 60                    and the first 60 again with other batches
+    scripts/bench soak --until 20                     stop after 20 of them; the next call goes on
 
-Writes soak.csv and soak.svg into --output (default: out/). The exit code is 1 if a bar is missed:
-the last quarter of the nights is compared with the one after the warm-up (the second). Reading (in
-seconds of processor) and memory at its peak at most 1.5 times, bytes a story the same within a quarter, every digest found
-again.
+Everything is in --output (default: out/soak): the store with its backups, soak.csv with a row a
+night, replay.csv with a row a night found again, soak.svg. A soak that was stopped goes on from
+the backup of its last whole night; the column `process` says who did a night.
+
+At the end last night's backup is restored twice: the night before it is replayed on it, which must
+give the digest of the live store. A replay reads the raw stories into a fresh store with another
+batch size and without validation, reports and backups. The exit code is 1 if a bar is missed: the
+last quarter of the nights is compared with the one after the warm-up (the second). Seconds of
+processor a night at most 1.5 times, memory at its peak at most 1.25 times, bytes a story the same
+within a quarter, every digest found again.
 """
 
 from __future__ import annotations
@@ -29,7 +36,6 @@ import random
 import re
 import shutil
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Sequence
@@ -40,6 +46,7 @@ from segapsith.api import Wire
 from segapsith.nightly import LINE, Night, Outcome, Step, run_night
 from segapsith.settings import resolve
 from segapsith_store import Store
+from segapsith_store.digest import digest
 from segapsith_store.subscriptions import later
 
 DATA = Path(
@@ -50,11 +57,16 @@ START = "2026-01-01T02:30:00+00:00"
 WINDOW = 0.2
 """Share of a stream that a night draws from."""
 
-BAR, EVEN = 1.5, 0.25
+BAR, FLAT, EVEN = 1.5, 1.25, 0.25
+STEPS = ("inbox", "consolidate", "topics", "validate", "report", "backup")
+"""Those of the night whose seconds of processor are written down."""
+
 COLUMNS = (
-    "night", "stories", "new", "copies", "seconds", "cpu_seconds", "ingest_cpu", "validate_cpu",
-    "peak_bytes", "rest_bytes", "store_bytes", "kappa", "new_domains", "alarms", "code", "digest",
+    "night", "process", "stories", "new", "copies", "seconds", "cpu_seconds",
+    *(f"{step}_cpu" for step in STEPS), "peak_bytes", "rest_bytes", "store_bytes", "domains",
+    "kappa", "new_domains", "merged", "alarms", "code", "digest",
 )  # fmt: skip
+REPLAY_COLUMNS = ("night", "seconds", "cpu_seconds", "same")
 
 
 # -- the streams ---------------------------------------------------------------------------------
@@ -150,88 +162,196 @@ def clocked(spent: dict[str, float]) -> tuple[Step, ...]:
     return tuple(timed(step) for step in LINE)
 
 
-def live(folder: Path, source: Streams, number: int, chosen: dict[str, Any]) -> dict[str, Any]:
-    """One night; a row of the table."""
-    inbox = folder / "inbox"
-    shutil.rmtree(inbox, ignore_errors=True)
-    inbox.mkdir()
-    lines = "".join(json.dumps(item) + "\n" for item in source.night(number))
-    (inbox / f"{number:03}.jsonl").write_text(lines, encoding="utf-8")
-    settings = resolve({**chosen, "inbox": str(inbox), "keep_weekly": 0, "keep_daily": 2})
-    now = later(START, 24 * 3600 * number)
-    began, began_cpu = time.monotonic(), time.process_time()
-    spent: dict[str, float] = {}
-    with Peak() as peak, Wire(folder / "wire.db", settings) as wire:
-        night = run_night(Night(wire, now=lambda: now), clocked(spent))
-    result = {ended.step: ended.result for ended in night.ended}
-    if night.code not in (0, 76):
-        sys.exit(night.line)
-    return {
-        "night": number,
-        "stories": source.stories,
-        "new": night.figures.new,
-        "copies": night.figures.copies,
-        "seconds": round(time.monotonic() - began, 2),
-        "cpu_seconds": round(time.process_time() - began_cpu, 2),
-        "ingest_cpu": spent["inbox"],
-        "validate_cpu": spent["validate"],
-        "peak_bytes": peak.bytes,
-        "rest_bytes": resident(),
-        "store_bytes": result["backup"]["bytes"],
-        "kappa": "" if night.kappa is None else round(night.kappa, 4),
-        "new_domains": night.figures.created,
-        "alarms": " ".join(alarm.name for alarm in night.alarms),
-        "code": night.code,
-        "digest": result["backup"]["digest"],
-    }
+class Soak:
+    """A store that lives through the nights, what each of them was like, and its replay."""
+
+    def __init__(self, folder: Path, source: Streams) -> None:
+        self.folder, self.source = folder, source
+        self.rows = table(folder / "soak.csv", COLUMNS)
+        self.again = table(folder / "replay.csv", REPLAY_COLUMNS)
+        self.process = 1 + max((row["process"] for row in self.rows), default=0)
+        if any(row["stories"] != source.stories for row in self.rows):
+            sys.exit(f"{folder} has another soak; name another --output, or take it away")
+
+    def backup(self, night: int) -> Path:
+        return self.folder / "wire.backups" / f"wire-{moment(night)[:10]}.db"
+
+    def restore(self, night: int, path: Path) -> None:
+        """The store as it was after a night, from its backup."""
+        for end in ("", "-wal", "-shm"):
+            Path(f"{path}{end}").unlink(missing_ok=True)
+        shutil.copy(self.backup(night), path)
+
+    def go_on(self, until: int) -> None:
+        """The nights that are missing; a night that was cut short is done again."""
+        path = self.folder / "wire.db"
+        if self.rows:
+            self.restore(self.rows[-1]["night"], path)
+        else:
+            path.unlink(missing_ok=True)
+            Store.writing(path).close()
+        for number in range(len(self.rows), until):
+            row = self.night(path, number)
+            self.rows.append(row)
+            append(self.folder / "soak.csv", COLUMNS, row)
+            shares = ", ".join(f"{step} {row[step + '_cpu']:.1f}" for step in STEPS)
+            print(
+                f"night {number:3}: {row['seconds']:6.1f} s, {row['cpu_seconds']:6.1f} of processor"
+                f" ({shares}),"
+                f" {row['peak_bytes'] / 1e6:6.0f} MB, store {row['store_bytes'] / 1e6:7.1f} MB,"
+                f" kappa {row['kappa']}, {row['domains']} domains {row['alarms']}",
+                flush=True,
+            )
+
+    def night(self, path: Path, number: int) -> dict[str, Any]:
+        """One night; a row of the table."""
+        inbox = self.folder / "inbox"
+        shutil.rmtree(inbox, ignore_errors=True)
+        inbox.mkdir()
+        lines = "".join(json.dumps(item) + "\n" for item in self.source.night(number))
+        (inbox / f"{number:03}.jsonl").write_text(lines, encoding="utf-8")
+        settings = resolve({"inbox": str(inbox), "keep_weekly": 0, "keep_daily": 2})
+        began, began_cpu = time.monotonic(), time.process_time()
+        spent: dict[str, float] = {}
+        with Peak() as peak, Wire(path, settings) as wire:
+            night = run_night(Night(wire, now=lambda: moment(number)), clocked(spent))
+            domains = wire.writer.number("SELECT count(*) FROM domains WHERE units > 0")
+        result = {ended.step: ended.result for ended in night.ended}
+        if night.code not in (0, 76):
+            sys.exit(night.line)
+        return {
+            "night": number,
+            "process": self.process,
+            "stories": self.source.stories,
+            "new": night.figures.new,
+            "copies": night.figures.copies,
+            "seconds": round(time.monotonic() - began, 2),
+            "cpu_seconds": round(time.process_time() - began_cpu, 2),
+            **{f"{step}_cpu": spent[step] for step in STEPS},
+            "peak_bytes": peak.bytes,
+            "rest_bytes": resident(),
+            "store_bytes": result["backup"]["bytes"],
+            "domains": domains,
+            "kappa": "" if night.kappa is None else round(night.kappa, 4),
+            "new_domains": night.figures.created,
+            "merged": result["consolidate"]["merged"],
+            "alarms": " ".join(alarm.name for alarm in night.alarms),
+            "code": night.code,
+            "digest": result["backup"]["digest"],
+        }
+
+    def replay(self, until: int) -> None:
+        """The raw stories in a fresh store: other batches, and only the steps that learn."""
+        path, settings = self.folder / "again.db", resolve({"batch_size": 77})
+        if not self.again:
+            path.unlink(missing_ok=True)
+        for row in self.rows[len(self.again) : until]:
+            began, began_cpu = time.monotonic(), time.process_time()
+            with Wire(path, settings) as wire:
+                wire.ingest(self.source.night(row["night"]))
+                wire.consolidate()
+                wire.topics(top=1)
+                same = wire.read(digest) == row["digest"]
+            found = {
+                "night": row["night"],
+                "seconds": round(time.monotonic() - began, 2),
+                "cpu_seconds": round(time.process_time() - began_cpu, 2),
+                "same": int(same),
+            }
+            self.again.append(found)
+            append(self.folder / "replay.csv", REPLAY_COLUMNS, found)
+            print(f"night {row['night']:3} again: {'the same' if same else 'ANOTHER'}", flush=True)
+
+    def last_night_again(self) -> bool:
+        """Whether the backup before the last night, and that night once more, give its digest."""
+        last = self.rows[-1]
+        path = self.folder / "restored.db"
+        self.restore(last["night"] - 1, path)
+        shutil.rmtree(self.folder / "restored.backups", ignore_errors=True)
+        return bool(self.night(path, last["night"])["digest"] == last["digest"])
 
 
-def replayed(folder: Path, source: Streams, rows: Sequence[dict[str, Any]]) -> int:
-    """The same stories with other batches and without nights; how many digests are the same."""
-    same = 0
-    settings = resolve({"batch_size": 77})
-    for row in rows:
-        with Wire(folder / "again.db", settings) as wire:
-            wire.ingest(source.night(row["night"]))
-            same += wire.status()["digest"] == row["digest"]
-    return same
+def moment(number: int) -> str:
+    """When a night begins."""
+    return later(START, 24 * 3600 * number)
+
+
+def table(path: Path, columns: Sequence[str]) -> list[dict[str, Any]]:
+    """The rows that are written down so far, numbers as numbers."""
+    if not path.is_file():
+        return []
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    if rows and tuple(rows[0]) != tuple(columns):
+        sys.exit(f"{path} has other columns; it is of another release")
+    texts = ("alarms", "digest")
+    return [
+        {name: value if name in texts else number_of(value) for name, value in row.items()}
+        for row in rows
+    ]
+
+
+def number_of(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def append(path: Path, columns: Sequence[str], row: dict[str, Any]) -> None:
+    new = not path.exists()
+    with path.open("a", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, columns)
+        if new:
+            writer.writeheader()
+        writer.writerow(row)
 
 
 # -- the picture ---------------------------------------------------------------------------------
 
 PANELS = (
-    ("cpu_seconds", "seconds of processor a night", 1.0),
-    ("peak_bytes", "memory at its peak, MB", 1e6),
-    ("store_bytes", "store, MB", 1e6),
-    ("kappa", "kappa", 1.0),
+    ("seconds of processor: a night, and reading in it", ("cpu_seconds", "inbox_cpu"), 1.0),
+    ("memory at its peak, and after the night, MB", ("peak_bytes", "rest_bytes"), 1e6),
+    ("store, MB", ("store_bytes",), 1e6),
+    ("kappa", ("kappa",), 1.0),
 )
 STYLE = (
     "text{font:12px sans-serif;fill:#222}path{fill:none;stroke:#1565c0;stroke-width:1.6}"
-    "line{stroke:#bbb}@media (prefers-color-scheme: dark){text{fill:#ddd}"
-    "path{stroke:#90caf9}line{stroke:#555}}"
+    ".second{stroke-dasharray:4 3}line{stroke:#bbb}"
+    "@media (prefers-color-scheme: dark){text{fill:#ddd}path{stroke:#90caf9}line{stroke:#555}}"
 )
 
 
 def picture(rows: Sequence[dict[str, Any]]) -> str:
-    """Four panels, one below the other, a point a night."""
+    """Four panels, one below the other, a point a night; the second line of a panel is dashed."""
     width, height, left = 640, 130, 70
+    last = max(1, rows[-1]["night"])
     parts = []
-    for place, (column, title, unit) in enumerate(PANELS):
+    for place, (title, columns, unit) in enumerate(PANELS):
         top = 20 + place * height
-        points = [(r["night"], float(r[column]) / unit) for r in rows if r[column] != ""]
-        most = max((value for _, value in points), default=1.0) or 1.0
-        last = max(1, rows[-1]["night"])
-        spots = [
-            f"{left + (width - left - 20) * x / last:.1f},{top + 85 * (1 - y / most):.1f}"
-            for x, y in points
+        lines = [
+            [(r["night"], float(r[column]) / unit) for r in rows if r[column] != ""]
+            for column in columns
         ]
+        most = max((value for points in lines for _, value in points), default=1.0) or 1.0
         parts.append(f'<text x="{left}" y="{top - 6}">{title}</text>')
         parts.append(f'<line x1="{left}" y1="{top + 85}" x2="{width - 20}" y2="{top + 85}"/>')
         parts.append(f'<text x="{left - 8}" y="{top + 8}" text-anchor="end">{most:.4g}</text>')
         parts.append(f'<text x="{left - 8}" y="{top + 89}" text-anchor="end">0</text>')
-        parts.append(f'<path d="M{" L".join(spots)}"/>' if spots else "")
-    body = "\n".join(part for part in parts if part)
-    size = f'width="{width}" height="{20 + height * len(PANELS)}"'
+        for points, kind in zip(lines, ("first", "second"), strict=False):
+            spots = [
+                f"{left + (width - left - 20) * x / last:.1f},{top + 85 * (1 - y / most):.1f}"
+                for x, y in points
+            ]
+            if spots:
+                parts.append(f'<path class="{kind}" d="M{" L".join(spots)}"/>')
+    foot = 20 + height * len(PANELS)
+    parts.append(f'<text x="{left}" y="{foot - 8}">night 0</text>')
+    parts.append(f'<text x="{width - 20}" y="{foot - 8}" text-anchor="end">night {last}</text>')
+    body = "\n".join(parts)
+    size = f'width="{width}" height="{foot}" viewBox="0 0 {width} {foot}"'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="soak, night by night">'
         f"<style>{STYLE}</style>\n{body}\n</svg>\n"
@@ -245,46 +365,50 @@ def mean(rows: Sequence[dict[str, Any]], column: str) -> float:
     return sum(float(row[column]) for row in rows) / len(rows)
 
 
-def judged(rows: Sequence[dict[str, Any]], same: int | None) -> int:
+def judged(soak: Soak, restored: bool) -> int:
     """Prints every bar; how many were missed."""
+    rows = soak.rows
     quarter = max(1, len(rows) // 4)
     warm, end = rows[quarter : 2 * quarter] or rows, rows[-quarter:]
     growth = [
         (b["store_bytes"] - a["store_bytes"]) / b["stories"] for a, b in itertools.pairwise(rows)
     ]
-    steady = growth[quarter:] or growth
-    early, late = steady[: len(steady) // 2] or steady, steady[len(steady) // 2 :] or steady
-    per_story = sum(steady) / max(1, len(steady))
+    steady = growth[quarter:] or growth or [1.0]
+    early, late = steady[: len(steady) // 2] or steady, steady[len(steady) // 2 :]
+    per_story = sum(steady) / len(steady)
     uneven = abs(sum(late) / len(late) - sum(early) / len(early)) / per_story
+    for step in STEPS:
+        name = f"{step}_cpu"
+        print(
+            f"  {step}: {mean(warm, name):.1f} s after the warm-up, {mean(end, name):.1f} s at the end"
+        )
+    same = sum(row["same"] for row in soak.again)
     bars = [
-        (
-            mean(end, "ingest_cpu") <= BAR * mean(warm, "ingest_cpu"),
-            (
-                f"reading a night: {mean(warm, 'ingest_cpu'):.1f} s of processor after the warm-up,"
-                f" {mean(end, 'ingest_cpu'):.1f} s at the end"
-            ),
-        ),
-        (
-            mean(end, "peak_bytes") <= BAR * mean(warm, "peak_bytes"),
-            (
-                f"memory at its peak: {mean(warm, 'peak_bytes') / 1e6:.0f} MB after the warm-up,"
-                f" {mean(end, 'peak_bytes') / 1e6:.0f} MB at the end"
-            ),
-        ),
+        _times("seconds of processor a night", warm, end, "cpu_seconds", 1.0, BAR),
+        _times("memory at its peak, MB", warm, end, "peak_bytes", 1e6, FLAT),
         (
             uneven <= EVEN,
             f"the store grows by {per_story:,.0f} bytes a story (±{100 * uneven:.0f} %)",
         ),
+        (same == len(soak.again), f"{same} of {len(soak.again)} replayed digests found again"),
+        (restored, "the backup of the night before and the last night again: the live digest"),
     ]
-    if same is not None:
-        bars.append((same == len(rows), f"{same} of {len(rows)} digests found again"))
-    print(
-        f"whole nights: {mean(warm, 'cpu_seconds'):.1f} s of processor after the warm-up,"
-        f" {mean(end, 'cpu_seconds'):.1f} s at the end (validation, report and backup grow with the store)"
-    )
     for held, text in bars:
         print(f"  {'ok    ' if held else 'MISSED'}  {text}")
     return sum(not held for held, _ in bars)
+
+
+def _times(
+    what: str,
+    warm: Sequence[dict[str, Any]],
+    end: Sequence[dict[str, Any]],
+    column: str,
+    unit: float,
+    bar: float,
+) -> tuple[bool, str]:
+    before, after = mean(warm, column) / unit, mean(end, column) / unit
+    told = f"{what}: {before:.1f} after the warm-up, {after:.1f} at the end"
+    return after <= bar * before, f"{told} ({after / before:.2f} times, at most {bar})"
 
 
 def main() -> int:
@@ -293,32 +417,23 @@ def main() -> int:
     )
     parser.add_argument("--nights", type=int, default=60)
     parser.add_argument("--stories", type=int, default=2000)
-    parser.add_argument("--output", type=Path, default=Path("out"))
-    parser.add_argument("--replay", action="store_true", help="find every digest again")
+    parser.add_argument("--output", type=Path, default=Path("out/soak"))
+    parser.add_argument("--until", type=int, help="nights to do in this call; all if not said")
+    parser.add_argument("--replay", type=int, default=0, help="nights to find again")
+    parser.add_argument("--picture", type=Path, help="where the picture goes as well")
     options = parser.parse_args()
-    source = Streams(options.nights, options.stories)
     options.output.mkdir(parents=True, exist_ok=True)
-    rows: list[dict[str, Any]] = []
-    with tempfile.TemporaryDirectory(prefix="segapsith-soak-") as name:
-        folder = Path(name)
-        Store.writing(folder / "wire.db").close()
-        for number in range(options.nights):
-            row = live(folder, source, number, {})
-            rows.append(row)
-            with (options.output / "soak.csv").open("w", newline="", encoding="utf-8") as file:
-                writer = csv.DictWriter(file, COLUMNS)
-                writer.writeheader()
-                writer.writerows(rows)
-            print(
-                f"night {number:3}: {row['seconds']:6.1f} s ({row['ingest_cpu']:.1f} reading),"
-                f" {row['peak_bytes'] / 1e6:6.0f} MB, store {row['store_bytes'] / 1e6:7.1f} MB,"
-                f" kappa {row['kappa']}, {row['new_domains']} new domains {row['alarms']}",
-                flush=True,
-            )
-        same = replayed(folder, source, rows) if options.replay else None
-    (options.output / "soak.svg").write_text(picture(rows), encoding="utf-8")
-    print(f"{options.output / 'soak.csv'} and {options.output / 'soak.svg'} are written")
-    return int(bool(judged(rows, same)))
+    soak = Soak(options.output, Streams(options.nights, options.stories))
+    soak.go_on(options.nights if options.until is None else min(options.until, options.nights))
+    soak.replay(options.replay)
+    for path in (options.output / "soak.svg", options.picture):
+        if path is not None:
+            path.write_text(picture(soak.rows), encoding="utf-8")
+    if len(soak.rows) < options.nights:
+        print(f"{len(soak.rows)} of {options.nights} nights are done; the same command goes on")
+        return 0
+    restored = options.nights > 1 and soak.last_night_again()
+    return int(bool(judged(soak, restored)))
 
 
 if __name__ == "__main__":

@@ -368,7 +368,7 @@ class Wire:
         """Stable domains against a clustering that is recomputed from the same units.
 
         `clusterer`, `similarity` (names, or lists of them), `clusterer_settings`, `min_units`, `k`
-        (a number, or several for a curve), `word_cut`, `stability`, `seed`, `lang`.
+        (a number, or several for a curve), `word_cut`, `stability`, `last`, `seed`, `lang`.
         """
         return Prover(self).validate(**choice)
 

@@ -1,21 +1,36 @@
-"""Goes and gets feeds for a store: with the validators it kept, at the pace the servers ask for."""
+"""Goes and gets feeds for a store: with the validators it kept, at the pace the servers ask for.
+
+Servers are asked before anybody takes the lock of the store (`ask_ahead`, `ask_named`): what they
+say waits in a spool, and is stored, with its validators, in one go. So a slow server keeps nobody
+from writing.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
+import os
+import queue
 import re
+import tempfile
 import threading
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
-from dataclasses import dataclass, field
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from segapsith.api import Wire
 from segapsith.contracts import Source
 from segapsith.engine import RunSummary
-from segapsith.errors import ConfigurationError, FeedError, PluginError, SegapsithError
+from segapsith.errors import (
+    ConfigurationError,
+    FeedError,
+    ForeignStoreError,
+    PluginError,
+    SegapsithError,
+)
 from segapsith.fetching import Address, Answer, fetch, place
 from segapsith.full_text import FullText
 from segapsith.inputs import Inputs
@@ -25,12 +40,63 @@ from segapsith.safe_xml import root_name
 from segapsith.settings import Settings
 from segapsith_store import Store, subscriptions
 
-__all__ = ["Courier", "FeedReport", "update"]
+__all__ = ["Courier", "FeedReport", "ask_ahead", "ask_named", "update"]
 
 LONGEST_TIMEOUT = 3600.0
 AT_ONCE = 8
 """Feeds that are asked for at the same time."""
+SPOOL = 256 * 1024**2
+"""Bytes of answers that may wait; feeds beyond are asked for when their turn comes."""
 _TAIL = 4096
+
+Validators = tuple[str | None, str | None]
+"""ETag and Last-Modified of what the store has."""
+
+
+class _Spool:
+    """Answers that wait to be taken; their bodies lie in a file without a name."""
+
+    def __init__(self) -> None:
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115
+        weakref.finalize(self, self._file.close)  # with the last who knows it
+        self._lock = threading.Lock()
+        self._kept: dict[str, tuple[Validators, Answer | BaseException, int, int]] = {}
+        self._size = 0
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._kept
+
+    @property
+    def full(self) -> bool:
+        return self._size >= SPOOL
+
+    def put(self, key: str, asked: Validators, said: Answer | BaseException) -> None:
+        body = said.body if isinstance(said, Answer) else b""
+        with self._lock:
+            self._file.seek(self._size)
+            self._file.write(body)
+            bare = replace(said, body=b"") if isinstance(said, Answer) else said
+            self._kept[key] = (asked, bare, self._size, len(body))
+            self._size += len(body)
+
+    def look(self, key: str, asked: Validators | None = None) -> Answer | None:
+        """What was said to this question; None if nobody asked it so. Raises what went wrong."""
+        found = self._kept.get(key)
+        if found is None or asked not in (None, found[0]):
+            return None  # another process has read the feed meanwhile, or taken it back
+        _, said, start, size = found
+        if isinstance(said, BaseException):
+            raise said
+        with self._lock:
+            self._file.seek(start)
+            return replace(said, body=self._file.read(size))
+
+    def take(self, key: str, asked: Validators) -> Answer | None:
+        """The same, once: the next who asks is sent to the server."""
+        try:
+            return self.look(key, asked)
+        finally:
+            self._kept.pop(key, None)
 
 
 class Courier:
@@ -58,7 +124,7 @@ class Courier:
         self._follows = bool(settings["full_text"])
         self._store = store
         self._get = get
-        self._ahead: dict[str, Future[Answer]] = {}
+        self._ahead = _Spool()
 
     def __call__(self, url: str) -> tuple[bytes, str, FeedState | None]:
         """The body, empty if nothing changed; the name without credentials; what is to be kept."""
@@ -71,9 +137,10 @@ class Courier:
                 f"{address.url}: its server asked not to be asked before {known.retry_at}"
             )
         etag, last_modified = (known.etag, known.last_modified) if known else (None, None)
-        under_way = self._ahead.pop(key, None)
         try:
-            answer = under_way.result() if under_way else self._ask(key, etag, last_modified)
+            answer = self._ahead.take(key, (etag, last_modified))
+            if answer is None:
+                answer = self._ask(key, etag, last_modified)
             _must_be_useful(answer, conditional=bool(etag or last_modified))
         except FeedError as error:
             self._remember_failure(key, now, error)
@@ -91,70 +158,101 @@ class Courier:
             key, etag=etag, last_modified=last_modified, allow=self.allow, timeout=self.timeout
         )
 
-    def ahead(self, feeds: Sequence[subscriptions.Feed]) -> Iterator[subscriptions.Feed]:
-        """The feeds in their order; those that follow are asked for already, by a few threads.
+    def ask_ahead(self, feeds: Iterable[subscriptions.Feed]) -> None:
+        """Asks for feeds, several at a time and a host one thing at a time, until all have answered.
 
-        A host is asked one thing at a time. Nothing but the asking is done ahead: what is kept in
-        the store is read and written by whoever takes the feeds.
+        Nothing is read from the store or written to it: what is said waits until its feed is
+        taken. Those that wait already are not asked again.
         """
-        hosts: dict[str, threading.Lock] = {}
-        waiting: deque[subscriptions.Feed] = deque()
-        try:
-            for feed in feeds:
-                if not subscriptions.waits(feed, self.now()):
-                    address = Address.of(feed.url)
-                    alone = hosts.setdefault(address.place, threading.Lock())
-                    self._ahead[address.full_url] = self._asked(address.full_url, feed, alone)
-                waiting.append(feed)
-                if len(waiting) >= AT_ONCE:  # bounds the threads, and the bodies that wait
-                    yield waiting.popleft()
-            while waiting:
-                yield waiting.popleft()
-        finally:
-            for answer in self._ahead.values():
-                answer.cancel()
-            self._ahead.clear()
+        hosts: dict[str, list[tuple[str, Validators]]] = {}
+        now = self.now()
+        for feed in feeds:
+            try:
+                address = Address.of(feed.url)
+            except FeedError:  # who reads it is told
+                continue
+            key = address.full_url
+            if key not in self._ahead and not subscriptions.waits(feed, now):
+                asked = (key, (feed.etag, feed.last_modified))
+                hosts.setdefault(address.place, []).append(asked)
+        self._together([partial(self._one_by_one, todo) for todo in hosts.values()])
 
-    def _asked(self, key: str, feed: subscriptions.Feed, alone: threading.Lock) -> Future[Answer]:
-        """An answer that is under way."""
-        answer: Future[Answer] = Future()
+    def _one_by_one(self, todo: Sequence[tuple[str, Validators]]) -> None:
+        for key, asked in todo:
+            if self._ahead.full:
+                return
+            try:
+                said: Answer | BaseException = self._ask(key, *asked)
+            except Exception as error:  # whoever takes the answer is told
+                said = error
+            self._ahead.put(key, asked, said)
 
-        def ask() -> None:
-            with alone:
-                if not answer.set_running_or_notify_cancel():
-                    return
+    @staticmethod
+    def _together(work: Sequence[Callable[[], None]]) -> None:
+        """Does all of it, in a few threads."""
+        waiting: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        done: queue.SimpleQueue[None] = queue.SimpleQueue()
+        for piece in work:
+            waiting.put(piece)
+
+        def serve() -> None:
+            while True:
                 try:
-                    answer.set_result(self._ask(key, feed.etag, feed.last_modified))
-                except BaseException as error:  # whoever takes the answer is told
-                    answer.set_exception(error)
+                    waiting.get_nowait()()
+                except queue.Empty:
+                    return
+                done.put(None)
 
-        # A daemon, unlike the threads of a pool: a run that is stopped waits for no server.
-        threading.Thread(target=ask, name="fetch", daemon=True).start()
-        return answer
+        for _ in range(min(AT_ONCE, len(work))):
+            # Daemons, unlike the threads of a pool: a run that is stopped waits for no server.
+            threading.Thread(target=serve, name="fetch", daemon=True).start()
+        for _ in work:
+            done.get()
+
+    def follow_ahead(
+        self, urls: Iterable[str], sources: Mapping[str, Source], store: Store | None
+    ) -> None:
+        """Asks for the articles behind the items of feeds that wait, if that is wanted."""
+        if not self._follows:
+            return
+        follow = FullText(self._page_ahead, partial(_recalled, store))
+        for url in urls:
+            inputs = Inputs([url], sources, fetch=self._waiting, follow=follow)
+            with contextlib.suppress(PluginError):  # who reads the feed is told
+                for _ in inputs.items():
+                    if self._ahead.full:
+                        return
+
+    def _waiting(self, url: str) -> tuple[bytes, str, None]:
+        """The body of a feed that waits; it goes on waiting."""
+        address = Address.of(url)
+        answer = self._ahead.look(address.full_url)
+        return (b"" if answer is None else answer.body), address.url, None
+
+    def _page_ahead(self, url: str) -> bytes:
+        key = f"page {url}"
+        if key not in self._ahead:
+            try:
+                said: Answer | BaseException = self._ask(url, None, None)
+            except FeedError as error:
+                said = error
+            self._ahead.put(key, (None, None), said)
+        return self._page(self._ahead.look(key), url)
 
     def page(self, url: str) -> bytes:
         """A page that is read once and not subscribed to; nothing about it is kept."""
-        answer = self._get(
-            url, etag=None, last_modified=None, allow=self.allow, timeout=self.timeout
-        )
+        return self._page(self._ahead.take(f"page {url}", (None, None)), url)
+
+    def _page(self, answer: Answer | None, url: str) -> bytes:
+        answer = answer or self._ask(url, None, None)
         _must_be_useful(answer, conditional=False)
         return answer.body
 
     def follower(self) -> FullText | None:
         """What makes articles of summaries, if that is wanted."""
-        return FullText(self.page, self._recall) if self._follows else None
-
-    def _recall(self, uid: str) -> tuple[str, str] | None:
-        """The summary that was followed for a document, and the text that was found then."""
-        if self._store is None:
+        if not self._follows:
             return None
-        found = self._store().row(
-            "SELECT v.metadata, v.body FROM documents d JOIN versions v ON v.document = d.id"
-            " AND v.number = d.version WHERE d.uid = ?",
-            [uid],
-        )
-        summary = None if found is None else json.loads(found[0]).get("summary")
-        return (summary, found[1]) if found is not None and isinstance(summary, str) else None
+        return FullText(self.page, lambda uid: _recalled(self._store and self._store(), uid))
 
     def _remember_failure(self, key: str, now: str, error: FeedError) -> None:
         if self._store is not None:
@@ -162,6 +260,19 @@ class Courier:
             subscriptions.record(
                 self._store(), FeedState(key, now, error=str(error), retry_after=wished)
             )
+
+
+def _recalled(store: Store | None, uid: str) -> tuple[str, str] | None:
+    """The summary that was followed for a document, and the text that was found then."""
+    if store is None:
+        return None
+    found = store.row(
+        "SELECT v.metadata, v.body FROM documents d JOIN versions v ON v.document = d.id"
+        " AND v.number = d.version WHERE d.uid = ?",
+        [uid],
+    )
+    summary = None if found is None else json.loads(found[0]).get("summary")
+    return (summary, found[1]) if found is not None and isinstance(summary, str) else None
 
 
 class _RefusedError(FeedError):
@@ -242,8 +353,8 @@ def update(
     A feed that fails is reported and the others go on. If no feed brings an item, there is no run
     (its number is 0).
     """
-    subscribed = subscriptions.listed(wire.writer)
-    feeds = subscribed if everything else subscriptions.due(subscribed, courier.now())
+    ask_ahead(wire, courier, sources, everything=everything)
+    feeds = _wanted(subscriptions.listed(wire.writer), courier, everything)
     night = _Night(wire.writer, courier, sources, watch)
     items = night.items(feeds)
     first = next(items, None)
@@ -252,6 +363,55 @@ def update(
     plan = wire.workshop.plan("update", name=name)
     summary = wire.engine.ingest(itertools.chain([first], items), plan, night.saw)
     return summary, night.reports
+
+
+def ask_ahead(
+    wire: Wire, courier: Courier, sources: Mapping[str, Source], *, everything: bool = False
+) -> None:
+    """Asks the subscriptions that are due, or all, while others may still write."""
+
+    def ask(store: Store) -> None:
+        feeds = _wanted(subscriptions.listed(store), courier, everything)
+        courier.ask_ahead(feeds)
+        courier.follow_ahead([feed.url for feed in feeds], sources, store)
+
+    try:
+        wire.read(ask)
+    except ForeignStoreError:  # of an older release: who writes brings it up to date
+        ask(wire.writer)
+
+
+def ask_named(
+    wire: Wire, courier: Courier, sources: Mapping[str, Source], names: Sequence[str]
+) -> None:
+    """Asks the addresses among named inputs, while others may still write."""
+    urls = []
+    for name in names:
+        if "://" in name:
+            with contextlib.suppress(FeedError):  # who reads it is told
+                urls.append(Address.of(name).full_url)
+
+    def ask(store: Store | None) -> None:
+        known = [None if store is None else subscriptions.find(store, url) for url in urls]
+        feeds = [feed or subscriptions.unknown(url) for feed, url in zip(known, urls, strict=True)]
+        courier.ask_ahead(feeds)
+        courier.follow_ahead(urls, sources, store)
+
+    if not urls:
+        return
+    if not os.path.exists(wire.path):
+        ask(None)
+        return
+    try:
+        wire.read(ask)
+    except ForeignStoreError:
+        ask(wire.writer)
+
+
+def _wanted(
+    subscribed: list[subscriptions.Feed], courier: Courier, everything: bool
+) -> list[subscriptions.Feed]:
+    return subscribed if everything else subscriptions.due(subscribed, courier.now())
 
 
 class _Night:
@@ -276,7 +436,7 @@ class _Night:
 
     def items(self, feeds: Sequence[subscriptions.Feed]) -> Iterator[Document | Reject | FeedState]:
         """The items of each feed, and behind them what is kept with the last."""
-        for feed in self._courier.ahead(feeds):
+        for feed in feeds:
             report = FeedReport(Address.of(feed.url).url, feed.title)
             self.reports.append(report)
             if subscriptions.waits(feed, self._courier.now()):

@@ -162,7 +162,9 @@ class Night:
 
 
 def _store(night: Night) -> Outcome:
-    """Takes the lock, and counts the nights that were missed."""
+    """Asks the feeds, then takes the lock, and counts the nights that were missed."""
+    if os.path.exists(night.wire.path):
+        courier.ask_ahead(night.wire, night.messenger, night.sources(), everything=night.everything)
     store = night.wire.writer
     before = nights.listed(store, 1)
     if before:
@@ -259,8 +261,8 @@ def _topics(night: Night) -> Outcome:
 
 
 def _validate(night: Night) -> Outcome:
-    """Measures the domains against a clustering of the same units."""
-    result = night.wire.validate()
+    """Measures the domains against a clustering of the same units, those of the newest stories."""
+    result = night.wire.validate(last=max(0, int(night.wire.settings["validate_last"])))
     night.kappa = result["kappa"]["greedy"]
     kept = {name: result[name] for name in ("run", "units", "share", "domains", "clusters")}
     kept |= {"kappa": result["kappa"], "ari": result["ari"], "nmi": result["nmi"]}

@@ -72,10 +72,13 @@ class Prover:
         word_cut: float | None = None,
         k: int | Sequence[int] | None = None,
         stability: int = STABILITY,
+        last: int = 0,
         seed: int = 0,
         lang: str | None = None,
     ) -> dict[str, Any]:
         """Stable domains against recomputed clusterings; the first one is told in full.
+
+        With `last`, by the units of that many of the newest stories.
 
         Others come in `others`; several `k` come in `curve`, and the rest is told for as many
         clusters as there are domains.
@@ -89,12 +92,13 @@ class Prover:
             settings={
                 "clusterer": clusterer, "similarity": similarity, **(clusterer_settings or {}),
                 "min_units": least, "word_cut": cut, "k": k, "lang": lang, "stability": stability,
+                "last": last,
             },
             versions=self._wire.workshop.versions(),
             seed=seed,
         )  # fmt: skip
         try:
-            selection = select(browse.learned_units(writer, lang), least, cut)
+            selection = select(browse.learned_units(writer, lang, last=last), least, cut)
             size = numbers[0] if len(numbers) == 1 else selection.n_domains
             results = []
             for (name, measure), recompute in recomputes.items():
@@ -102,7 +106,7 @@ class Prover:
                 results.append(
                     {
                         **found, "min_units": least, "word_cut": cut, "clusterer": name,
-                        "similarity": measure, "lang": lang,
+                        "similarity": measure, "lang": lang, "last": last,
                     }
                 )  # fmt: skip
                 if len(results) == 1:

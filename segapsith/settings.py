@@ -89,6 +89,7 @@ SETTINGS: dict[str, Setting] = {
         Setting(
             "word_cut", 0.03, "words that weigh no more in any stable domain are not validated"
         ),
+        Setting("validate_last", 4000, "newest stories that a night validates by; 0: all"),
         Setting(
             "wait",
             5.0,

@@ -16,7 +16,7 @@ import pytest
 
 from segapsith.api import Wire
 from segapsith.contracts import Source
-from segapsith.courier import Courier, update
+from segapsith.courier import Courier, ask_ahead, update
 from segapsith.errors import ConfigurationError, FeedError, PluginError
 from segapsith.fetching import Answer
 from segapsith.inputs import Inputs
@@ -556,3 +556,79 @@ def test_feeds_are_asked_for_together_and_read_in_their_order(
             ("f", "read"),
         )
     ]
+
+
+@pytest.mark.parametrize("full_text", [False, True])
+def test_servers_are_asked_while_others_write(
+    open_wire: Callable[..., Wire], full_text: bool
+) -> None:
+    story = {"id": "a", "title": "Flood", "text": "The river rose.", "link": "https://b.example/p"}
+    page = f"<html><body><article><p>{'The river rose over the bridge. ' * 20}</p></article></body>"
+    with open_wire() as first:
+        subscriptions.add(first.writer, "https://a.example/wire")
+    asked = []
+
+    def get(url: str, **_: object) -> Answer:
+        with Store.writing(first.path) as other:  # the lock is free
+            subscriptions.add(other, f"https://c.example/{len(asked)}")
+        asked.append(url)
+        body = page.encode() if url.endswith("/p") else json.dumps(story).encode()
+        return Answer(url, url, 200, body, etag='"1"')
+
+    wire = open_wire(full_text=full_text)
+    courier = Courier(wire.settings, lambda: wire.writer, get=get)
+    feeds = {"jsonl": JsonLines()}
+    ask_ahead(wire, courier, feeds)
+    wanted = ["https://a.example/wire", *(["https://b.example/p"] if full_text else [])]
+    assert asked == wanted
+    with Store.writing(wire.path) as store:
+        assert store.number("SELECT count(*) FROM documents") == 0
+        for n in range(len(asked)):
+            subscriptions.remove(store, f"https://c.example/{n}")
+    summary, reports = update(wire, courier, feeds)
+    assert (summary.new, [r.status for r in reports]) == (1, ["read"])
+    assert asked == wanted  # what waited was taken, nobody was asked again
+    body = wire.writer.row("SELECT body FROM versions")
+    assert body is not None and ("bridge" in body[0]) == full_text
+    found = subscriptions.find(wire.writer, "https://a.example/wire")
+    assert found is not None and found.etag == '"1"'
+
+
+def test_an_answer_to_another_question_is_not_taken(open_wire: Callable[..., Wire]) -> None:
+    """The feed was read, or taken back, between the asking and the lock."""
+    wire = open_wire()
+    url = "https://a.example/wire"
+    subscriptions.add(wire.writer, url)
+    asked = []
+
+    def get(url: str, *, etag: str | None, **_: object) -> Answer:
+        asked.append(etag)
+        return Answer(url, url, 304 if etag else 200, b"" if etag else lines("a"), etag='"1"')
+
+    courier = Courier(wire.settings, lambda: wire.writer, get=get)
+    update(wire, courier, {"jsonl": JsonLines()}, everything=True)
+    ask_ahead(wire, courier, {"jsonl": JsonLines()}, everything=True)
+    assert asked == [None, '"1"']
+    wire.undo()  # what the answer says is unchanged is no longer there
+    summary, _ = update(wire, courier, {"jsonl": JsonLines()}, everything=True)
+    assert (summary.new, asked) == (1, [None, '"1"', None])
+
+
+def test_a_full_spool_leaves_the_rest_for_its_turn(
+    open_wire: Callable[..., Wire], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("segapsith.courier.SPOOL", 1)
+    wire = open_wire()
+    for n in "abc":
+        subscriptions.add(wire.writer, f"https://a.example/{n}")
+    asked = []
+
+    def get(url: str, **_: object) -> Answer:
+        asked.append(url[-1])
+        return Answer(url, url, 200, lines(url[-1]))
+
+    courier = Courier(wire.settings, lambda: wire.writer, get=get)
+    ask_ahead(wire, courier, {"jsonl": JsonLines()})
+    assert asked == ["a"]
+    summary, _ = update(wire, courier, {"jsonl": JsonLines()})
+    assert (summary.new, asked) == (3, ["a", "b", "c"])

@@ -198,6 +198,24 @@ def test_a_domain_that_every_half_shows_again_is_firm() -> None:
     assert max(loose.values()) < 0.5
 
 
+def test_the_newest_stories_alone_can_be_validated() -> None:
+    from segapsith import sample
+    from segapsith_store import browse
+
+    with segapsith.open(":memory:", segmenter="none", window=0) as wire:
+        wire.ingest(sample.lines("en")[:60])
+        units = wire.read(browse.learned_units).units
+        newest = wire.read(lambda store: browse.learned_units(store, last=20)).units
+        assert 15 <= len(newest) <= 20  # a unit a story; some are too short to be kept
+        assert newest.tolist() == units[-len(newest) :].tolist()
+        assert (
+            wire.read(lambda store: browse.learned_units(store, last=999)).units.size == units.size
+        )
+        whole, part = wire.validate(min_units=2), wire.validate(min_units=2, last=20)
+    assert (whole["last"], part["last"]) == (0, 20)
+    assert 0 < part["units"] < whole["units"]
+
+
 # -- other thresholds ------------------------------------------------------------------------
 
 

@@ -85,6 +85,9 @@ def validate(
     stability: Annotated[
         int, typer.Option("--stability", min=0, help="Halves clustered anew to test each domain.")
     ] = 3,
+    last: Annotated[
+        int, typer.Option("--last", min=0, help="Only by the newest so many stories; 0: all.")
+    ] = 0,
     lang: Lang = None,
     seed: Seed = 0,
     history: Annotated[
@@ -133,6 +136,7 @@ def validate(
             word_cut=word_cut,
             k=numbers,
             stability=stability,
+            last=last,
             seed=seed,
             lang=lang,
         )
@@ -190,7 +194,7 @@ def _numbers(text: str) -> list[int]:
 
 def _alike(earlier: list[dict[str, Any]], result: dict[str, Any]) -> list[float]:
     """Kappa of the last validations that were made in the same manner."""
-    names = ("clusterer", "similarity", "min_units", "word_cut")
+    names = ("clusterer", "similarity", "min_units", "word_cut", "last")
     return [
         one["kappa"]
         for one in earlier

@@ -118,6 +118,8 @@ def ingest(
         allow_hosts=wiring.joined(allow_host),
     )  # fmt: skip
     with wiring.wire(chosen, strict=strict_plugins, only_own=no_plugins) as wire:
+        from segapsith_store.seal import seal_after
+
         inputs = named_inputs(wire, sources, format, bag, dry_run)
         progress = Progress(not (quiet or as_json))
         refused = _Rejects(inputs, rejects)
@@ -135,6 +137,8 @@ def ingest(
             refused.close()
         passes = 0 if dry_run else int(chosen["refine"])
         refined = wire.refine(passes) if passes else None
+        if not dry_run:
+            seal_after(wire.writer, summary.read)
     if as_json:
         show_json(summary.as_json() | ({"refined": refined} if refined else {}))
     elif not quiet:
@@ -173,9 +177,11 @@ def named_inputs(
     made = {name: wire.catalogue.make("source", name) for name in kinds}
     courier = None
     if any("://" in name for name in names) or wire.settings["full_text"]:
-        from segapsith.courier import Courier
+        from segapsith.courier import Courier, ask_named
 
         courier = Courier(wire.settings, None if dry_run else lambda: wire.writer)
+        if not dry_run:
+            ask_named(wire, courier, made, names)
     follow = courier.follower() if courier is not None else None
     return Inputs(names, made, format or ("jsonl" if bag else None), bag, courier, follow)
 

@@ -21,7 +21,7 @@ from segapsith.trends import Stream, bursts, trend
 from segapsith.validation import LearnedUnits
 from segapsith.views import Origin
 from segapsith.weighting import SCALE
-from segapsith_store import arrays, history
+from segapsith_store import arrays, history, seal
 from segapsith_store import topics as grouping
 from segapsith_store.digest import digest
 from segapsith_store.schema import SCHEMA
@@ -71,7 +71,7 @@ def status(store: Store) -> dict[str, Any]:
         return {
             "store": store.path,
             "schema": SCHEMA,
-            "digest": digest(store),
+            "digest": seal.kept(store) or digest(store),
             "documents": store.number("SELECT count(*) FROM documents WHERE duplicate_of IS NULL"),
             "duplicates": store.number(
                 "SELECT count(*) FROM documents WHERE duplicate_of IS NOT NULL"
@@ -544,20 +544,31 @@ def stream_units(store: Store) -> Iterator[StreamUnit]:
         yield StreamUnit(document, lang, bag.words, bag.counts)
 
 
-def learned_units(store: Store, lang: str | None = None, domain: int | None = None) -> LearnedUnits:
+def learned_units(
+    store: Store, lang: str | None = None, domain: int | None = None, last: int = 0
+) -> LearnedUnits:
     """The units that are in a domain, as matrices of counts and weights of the words they say;
-    what was inferred is no evidence for a clustering."""
+    what was inferred is no evidence for a clustering. `last` takes only the newest stories."""
     ids, labels, bags = [], [], []
     question = (
         "SELECT u.id, a.domain, u.words FROM assignments a JOIN units u ON u.id = a.unit"
         " JOIN domains m ON m.id = a.domain"
     )
+    conditions: list[str] = []
     parameters: list[Any] = []
+    if last:
+        newest = store.number("SELECT max(ordinal) FROM documents")
+        question += " JOIN documents d ON d.id = u.document"
+        conditions.append("d.ordinal > ?")
+        parameters.append(newest - last)
     if lang is not None:
-        question, parameters = f"{question} WHERE m.lang = ?", [lang]
-    elif domain is not None:
-        question, parameters = f"{question} WHERE a.domain = ?", [domain]
-    for unit, found, blob in store.rows(f"{question} ORDER BY u.id", parameters):
+        conditions.append("m.lang = ?")
+        parameters.append(lang)
+    if domain is not None:
+        conditions.append("a.domain = ?")
+        parameters.append(domain)
+    chosen = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    for unit, found, blob in store.rows(f"{question}{chosen} ORDER BY u.id", parameters):
         ids.append(unit)
         labels.append(found)
         bags.append(arrays.bag_from(blob).said)

@@ -126,6 +126,7 @@ def validations(
                     name: result.get(name)
                     for name in ("clusterer", "similarity", "min_units", "word_cut")
                 },
+                "last": result.get("last") or 0,
                 **brief(result),
             }
         )

@@ -30,6 +30,7 @@ __all__ = [
     "moment",
     "record",
     "remove",
+    "unknown",
 ]
 
 FIRST, SHORTEST, LONGEST = 3_600, 900, 12 * 3_600
@@ -99,6 +100,11 @@ def find(store: Store, url: str) -> Feed | None:
     """What is known about an address, subscribed to or not."""
     row = store.row(f"SELECT {_FEED} FROM feeds WHERE url = ?", [url])
     return _feed(row) if row else None
+
+
+def unknown(url: str) -> Feed:
+    """An address that nobody asked yet."""
+    return Feed(url, "", False, None, None, None, None, None, FIRST, 0, None, "")
 
 
 def due(feeds: Iterable[Feed], now: str) -> list[Feed]:

@@ -37,8 +37,8 @@ class Trials:
     def wire(self, path: Path) -> Wire:
         return Wire(path, resolve({"batch_size": BATCH, "lang": "en"}, environment={}))
 
-    def ingest(self, wire: Wire) -> None:
-        wire.ingest(Delivery())
+    def ingest(self, wire: Wire, **more: Any) -> None:
+        wire.ingest(Delivery(), **more)
 
     def child(self, work: Callable[[], object]) -> int:
         """How a child ended: 0, its exit code, or minus the signal."""

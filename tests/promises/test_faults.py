@@ -6,6 +6,8 @@ the same command brings it to the digest of an undisturbed one.
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import resource
 import shutil
@@ -18,11 +20,13 @@ from typing import Any
 
 import pytest
 
+from segapsith import sample
 from segapsith.api import Wire
+from segapsith.cli.app import run
 from segapsith.engine import Engine
 from segapsith.errors import PluginError, SegapsithError, StorageError
 from segapsith.seam import CheckedAnnotator, CheckedSegmenter, Who
-from segapsith_store.seal import seal
+from segapsith_store.seal import kept, seal
 
 PAGE = 4096
 FORGOTTEN = "en-003"
@@ -34,6 +38,10 @@ def forget(wire: Wire) -> None:
 
 def undo(wire: Wire) -> None:
     wire.undo()
+
+
+def undo_all(wire: Wire) -> None:
+    wire.undo(1)
 
 
 # -- the n-th statement of undo and forget (that of an ingest is in test_crash.py) ---------------
@@ -286,6 +294,56 @@ def test_a_seal_ends_with_the_next_run(trials: Any, whole: Path) -> None:
         assert [fault.split(":")[0] for fault in verdict.faults] == ["seal"]
         wire.ingest([{"id": "later", "text": "The ferry left the harbour in the morning."}])
         assert wire.verify().sound
+
+
+def test_status_gives_the_kept_digest_as_long_as_it_holds(trials: Any, whole: Path) -> None:
+    path = trials.folder / "sealed.db"
+    shutil.copy(whole, path)
+    with trials.wire(path) as wire:
+        wanted = seal(wire.writer)
+        assert kept(wire.writer) == wire.status()["digest"] == wire.verify().digest == wanted
+        for work in (forget, undo_all):
+            work(wire)
+            assert kept(wire.writer) is None
+            assert wire.status()["digest"] == wire.verify().digest != wanted
+            seal(wire.writer)
+            assert kept(wire.writer) == wire.verify().digest
+
+
+def test_a_seal_does_not_outlive_a_run_that_goes_on(trials: Any, whole: Path) -> None:
+    """One that was stopped was sealed as far as it came; it goes on under the same number."""
+    path = trials.folder / "stopped.db"
+
+    def stop(summary: Any) -> None:
+        raise KeyboardInterrupt
+
+    with trials.wire(path) as wire:
+        with contextlib.suppress(KeyboardInterrupt):
+            trials.ingest(wire, watch=stop)
+        half = seal(wire.writer)
+    with trials.wire(path) as wire:
+        trials.ingest(wire)
+        assert len(wire.runs()) == 1
+        assert wire.verify().sound
+        assert half != wire.status()["digest"] == wire.verify().digest
+    assert trials.digest(path) == trials.digest(whole)
+
+
+def test_an_ingest_that_brings_much_seals(trials: Any) -> None:
+    path = trials.folder / "wire.db"
+    source = trials.folder / "items.jsonl"
+
+    def delivered(items: list[Any]) -> bool:
+        source.write_text("".join(json.dumps(item) + "\n" for item in items), encoding="utf-8")
+        assert run(["ingest", str(source), "--store", str(path), "--quiet"]) == 0
+        with trials.wire(path) as wire:
+            assert wire.status()["digest"] == wire.verify().digest
+            return kept(wire.writer) is not None
+
+    items = sample.lines("en")[:24]
+    assert delivered(items)
+    assert not delivered([{"id": "later", "text": "The ferry left the harbour."}])
+    assert delivered(items[:12])
 
 
 def test_a_changed_byte_is_noticed_or_does_not_matter(trials: Any, whole: Path) -> None:

@@ -1,31 +1,72 @@
 """A store against a plain model: whatever is done in whatever order, they say the same.
 
-The model is a dictionary: each id with the texts that it has had. It knows nothing of domains, so
-what changes only domains (merge, split, retire, lock) is a rule that leaves the model alone.
+The model of the texts is a dictionary: each id with the texts that it has had. The model of the
+domains is a picture of each (units, status, locked, name): every rule about domains foretells the
+next picture from the last. Undoing a run gives back digest and picture from before it.
 """
 
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+)
+from sqlite_utils import Database
 
 from segapsith import sample
 from segapsith.api import Wire
+from segapsith.catalogue import load_plugins
 from segapsith.errors import MissingInputError, UsageError
 from segapsith.settings import resolve
+from segapsith_store import browse, schema, sqlite
 
 TEXTS = [f"{item['title']}\n\n{item['text']}" for item in sample.lines("en")[:24]]
 IDS = st.sampled_from("abcdefghij")
-ITEMS = st.lists(st.tuples(IDS, st.integers(0, len(TEXTS) - 1)), min_size=1, max_size=8)
+TEXT = st.integers(0, len(TEXTS) - 1)
+ITEMS = st.lists(st.tuples(IDS, TEXT), min_size=1, max_size=8)
+
+CATALOGUE = load_plugins()
 
 State = dict[str, list[int]]
 """Each id with the numbers of its texts, the present one last."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A domain as it looks from outside."""
+
+    units: frozenset[int]
+    status: str = "open"
+    locked: bool = False
+    name: str = ""
+
+
+Picture = dict[int, Seen]
+"""Every domain that has units."""
+
+
+@dataclass
+class Before:
+    """What was before a run: to this, undoing it leads back."""
+
+    run: int
+    state: State
+    digest: str
+    picture: Picture
+    exact: bool = True
+    """Not if a document was forgotten since: that stays forgotten."""
 
 
 class Machine(RuleBasedStateMachine):
@@ -34,34 +75,96 @@ class Machine(RuleBasedStateMachine):
         self.folder = tempfile.TemporaryDirectory()
         self.path = Path(self.folder.name) / "wire.db"
         self.state: State = {}
-        self.runs: list[tuple[int, State]] = []
+        self.runs: list[Before] = []
         """Runs that can be undone, with what was before them."""
+        self.schemas = [(schema, schema.SCHEMA), (sqlite, sqlite.SCHEMA), (browse, browse.SCHEMA)]
+        self.known_migrations = len(schema.migrations._migrations)
         self.forgot_last = False
         self.delivered: list[tuple[str, int]] = []
         self.wire = self.opened()
 
     def opened(self) -> Wire:
-        wire = Wire(self.path, resolve({"batch_size": 3, "lang": "en"}, environment={}))
+        chosen = resolve({"batch_size": 3, "lang": "en"}, environment={})
+        wire = Wire(self.path, chosen, CATALOGUE)
         assert wire.writer  # made if it is not there
         return wire
 
     def teardown(self) -> None:
         self.wire.close()
         self.folder.cleanup()
+        del schema.migrations._migrations[self.known_migrations :]
+        for module, version in self.schemas:
+            module.SCHEMA = version
+
+    @property
+    def digest(self) -> str:
+        found: str = self.wire.status()["digest"]
+        return found
+
+    def picture(self) -> Picture:
+        members: dict[int, set[int]] = {}
+        for unit, domain in self.wire.writer.rows("SELECT unit, domain FROM assignments"):
+            members.setdefault(domain, set()).add(unit)
+        return {
+            number: Seen(frozenset(members[number]), status, bool(locked), name)
+            for number, status, locked, name in self.wire.writer.rows(
+                "SELECT id, status, locked, CASE WHEN named THEN label ELSE '' END FROM domains"
+                " WHERE units > 0"
+            )
+        }
+
+    def now(self, run: int = 0) -> Before:
+        state = {uid: list(texts) for uid, texts in self.state.items()}
+        return Before(run, state, self.digest, self.picture())
+
+    def done(self, before: Before, run: int | None) -> None:
+        """Something was done in a run of its own, or without any."""
+        if run:
+            self.runs.append(replace(before, run=run))
+            self.forgot_last = False
+        else:
+            assert self.digest == before.digest
+
+    def changed(
+        self, work: Callable[[], dict[str, Any]], refused: bool, foretold: Callable[[], Picture]
+    ) -> None:
+        """A change of domains: refused without a trace, or done as it was foretold."""
+        before = self.now()
+        if refused:
+            with pytest.raises(UsageError):
+                work()
+            assert self.digest == before.digest
+            return
+        self.done(before, work()["run"])
+        assert self.picture() == foretold()
+
+    def chosen(self, data: Any, most: int = 1) -> list[int]:
+        numbers = sorted(self.picture())
+        found: list[int] = data.draw(
+            st.lists(st.sampled_from(numbers), min_size=1, max_size=most, unique=True)
+        )
+        return found
 
     def deliver(self, items: list[tuple[str, int]]) -> Any:
-        before = {uid: list(texts) for uid, texts in self.state.items()}
+        before = self.now()
         summary = self.wire.ingest({"id": uid, "text": TEXTS[text]} for uid, text in items)
         for uid, text in items:
             texts = self.state.setdefault(uid, [])
             if text not in texts:
                 texts.append(text)
-        self.runs.append((summary.run, before))
-        self.forgot_last = False
+        self.done(before, summary.run)
         assert summary.read == len(items)
+        after = self.picture()
+        for number, was in before.picture.items():
+            if was.status == "retired" and number in after:  # it takes no more
+                assert after[number].units <= was.units
         return summary
 
     # -- what users do -----------------------------------------------------------------------
+
+    @initialize(items=st.lists(st.tuples(IDS, TEXT), min_size=4, max_size=12))
+    def begin(self, items: list[tuple[str, int]]) -> None:
+        self.ingest(items)
 
     @rule(items=ITEMS)
     def ingest(self, items: list[tuple[str, int]]) -> None:
@@ -81,7 +184,7 @@ class Machine(RuleBasedStateMachine):
         assert self.wire.status()["digest"] == before
 
     @precondition(lambda self: self.state)
-    @rule(data=st.data(), text=st.integers(0, len(TEXTS) - 1))
+    @rule(data=st.data(), text=TEXT)
     def correct(self, data: Any, text: int) -> None:
         uid = data.draw(st.sampled_from(sorted(self.state)))
         self.deliver([(uid, text)])
@@ -93,8 +196,10 @@ class Machine(RuleBasedStateMachine):
                 self.wire.forget(uid)
             return
         self.wire.forget(uid)
-        for _, state in [*self.runs, (0, self.state)]:
-            state.pop(uid, None)
+        self.state.pop(uid)
+        for before in self.runs:
+            before.state.pop(uid, None)
+            before.exact = False
         self.forgot_last = True
 
     @rule()
@@ -104,25 +209,150 @@ class Machine(RuleBasedStateMachine):
                 self.wire.undo()
             if not self.runs:
                 return
-        run, self.state = self.runs.pop()
-        assert self.wire.undo(run)["run"] == run
+        before = self.runs.pop()
+        self.state = before.state
+        assert self.wire.undo(before.run)["run"] == before.run
         self.delivered = []
+        if before.exact:
+            assert self.picture() == before.picture
+            assert self.digest == before.digest
 
+    @precondition(lambda self: self.state)
     @rule()
     def validate(self) -> None:
         """A measurement is a run of its own and changes nothing that is known."""
-        before = self.wire.status()["digest"]
-        run = self.wire.validate(min_units=2)["run"]
-        self.runs.append((run, {uid: list(texts) for uid, texts in self.state.items()}))
-        self.forgot_last = False
-        assert self.wire.status()["digest"] == before
+        before = self.now()
+        self.done(before, self.wire.validate(min_units=2, stability=0)["run"])
+        assert self.digest == before.digest
 
+    @precondition(lambda self: self.state)
     @rule()
-    def reopen(self) -> None:
-        before = self.wire.status()["digest"]
+    def topics(self) -> None:
+        before, last = self.now(), self.wire.writer.number("SELECT max(id) FROM runs")
+        grouped = [number for topic in self.wire.topics(top=1) for number in topic["domains"]]
+        assert set(grouped) <= set(before.picture)
+        assert len(grouped) == len(set(grouped))
+        run = self.wire.writer.number("SELECT max(id) FROM runs")
+        self.done(before, run if run > last else None)
+        assert self.picture() == before.picture
+
+    @precondition(lambda self: self.state)
+    @rule()
+    def open_again(self) -> None:
+        before = self.now()
         self.wire.close()
         self.wire = self.opened()
-        assert self.wire.status()["digest"] == before
+        assert self.now() == before
+
+    @precondition(lambda self: self.state and schema.SCHEMA < self.schemas[0][1] + 2)
+    @rule()
+    def migrate(self) -> None:
+        """A later release with one table more: a copy first, and everything is still there."""
+        before, version = self.now(), schema.SCHEMA
+
+        def later_room(db: Database) -> None:
+            db.execute(f"CREATE TABLE later_{version} (x)")
+
+        later_room.__name__ += f"_{version}"
+        schema.migrations()(later_room)
+        self.wire.close()
+        for module, _ in self.schemas:
+            module.SCHEMA = version + 1
+        self.wire = self.opened()
+        assert self.wire.writer.number(f"SELECT count(*) FROM later_{version}") == 0
+        assert Path(f"{self.path}.schema-{version}.backup").is_file()
+        assert self.wire.status()["schema"] == version + 1
+        assert self.now() == before
+
+    # -- what people do to domains -----------------------------------------------------------
+
+    @precondition(lambda self: len(self.picture()) >= 2)
+    @rule(data=st.data())
+    def merge(self, data: Any) -> None:
+        numbers, was = self.chosen(data, 3), self.picture()
+        target, *sources = sorted(numbers)
+        rows = [was[number] for number in (target, *sources)]
+
+        def foretold() -> Picture:
+            after = {number: seen for number, seen in was.items() if number not in sources}
+            is_open = "open" in {row.status for row in rows}
+            after[target] = Seen(
+                frozenset().union(*(row.units for row in rows)),
+                "open" if is_open else was[target].status,
+                name=next((row.name for row in rows if row.name), ""),
+            )
+            return after
+
+        refused = not sources or any(row.locked for row in rows)
+        self.changed(lambda: self.wire.merge(numbers), refused, foretold)
+
+    @precondition(lambda self: self.picture())
+    @rule(data=st.data())
+    def split(self, data: Any) -> None:
+        (number,), was = self.chosen(data), self.picture()
+        units = sorted(was[number].units)
+        apart = data.draw(st.sets(st.sampled_from(units), min_size=1, max_size=len(units)))
+        made: dict[str, Any] = {}
+
+        def work() -> dict[str, Any]:
+            made.update(self.wire.split(number, apart))
+            return made
+
+        def foretold() -> Picture:
+            rest = frozenset(units) - apart
+            first, second = sorted((frozenset(apart), rest), key=lambda p: (-len(p), min(p)))
+            one, two = (part["id"] for part in made["parts"])
+            after = {other: seen for other, seen in was.items() if other != number}
+            return {**after, one: Seen(first, name=was[number].name), two: Seen(second)}
+
+        self.changed(work, was[number].locked or len(apart) == len(units), foretold)
+
+    @precondition(lambda self: self.picture())
+    @rule(data=st.data(), back=st.booleans())
+    def retire(self, data: Any, back: bool) -> None:
+        """Or, `back`, reopen."""
+        numbers, was = self.chosen(data, 2), self.picture()
+        wanted, status = ("retired", "open") if back else ("open", "retired")
+        work = self.wire.reopen if back else self.wire.retire
+        refused = any(was[n].locked or was[n].status != wanted for n in numbers)
+        self.changed(
+            lambda: work(numbers),
+            refused,
+            lambda: was | {n: replace(was[n], status=status) for n in numbers},
+        )
+
+    @precondition(lambda self: self.picture())
+    @rule(data=st.data(), locked=st.booleans())
+    def lock(self, data: Any, locked: bool) -> None:
+        numbers, was = self.chosen(data, 2), self.picture()
+        self.changed(
+            lambda: self.wire.lock(numbers, locked),
+            False,
+            lambda: was | {n: replace(was[n], locked=locked) for n in numbers},
+        )
+
+    @precondition(lambda self: self.picture())
+    @rule(data=st.data(), name=st.sampled_from(["", "harvest", "a long walk"]))
+    def rename(self, data: Any, name: str) -> None:
+        (number,), was = self.chosen(data), self.picture()
+        self.changed(
+            lambda: self.wire.rename(number, name),
+            False,
+            lambda: was | {number: replace(was[number], name=name)},
+        )
+
+    @precondition(lambda self: self.state)
+    @rule(passes=st.integers(0, 1))
+    def tidy(self, passes: int) -> None:
+        """Consolidate, or refine: units move, none is lost, and what is locked or retired stays."""
+        before = self.now()
+        found = self.wire.refine(1) if passes else self.wire.consolidate(similarity=0.1, after=0)
+        self.done(before, found["run"])
+        after = self.picture()
+        assert _units(after) == _units(before.picture)
+        for number, was in before.picture.items():
+            if was.locked or was.status == "retired":
+                assert after[number] == was
 
     # -- what always holds -------------------------------------------------------------------
 
@@ -145,6 +375,10 @@ class Machine(RuleBasedStateMachine):
     def sound(self) -> None:
         verdict = self.wire.verify()
         assert verdict.sound, verdict.faults
+
+
+def _units(picture: Picture) -> list[int]:
+    return sorted(unit for seen in picture.values() for unit in seen.units)
 
 
 short = settings(

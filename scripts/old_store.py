@@ -1,0 +1,72 @@
+#!/usr/bin/env python
+"""A small store of the present schema, kept for the tests of all later releases.
+
+    .venv/bin/python scripts/old_store.py
+
+writes tests/store/schemas/schema-N.db.gz and schema-N.json (the rows of each table). Run it before
+a release, and never again for a schema that was released: `tests/store/test_migrations.py` opens
+each with the program of the day.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tempfile
+from pathlib import Path
+
+from segapsith import sample
+from segapsith.api import Wire
+from segapsith.model import Reject
+from segapsith.nightly import LINE, Night, run_night
+from segapsith.settings import resolve
+from segapsith_store import subscriptions
+from segapsith_store.schema import SCHEMA, TABLES
+from segapsith_store.seal import seal
+
+FOLDER = Path(__file__).resolve().parents[1] / "tests" / "store" / "schemas"
+
+
+def filled(path: Path) -> dict[str, int]:
+    """A store with something in nearly every table, sealed; rows by table."""
+    chosen = resolve({"batch_size": 8}, environment={})
+    items = [*sample.lines("en")[:20], *sample.lines("fr")[:6]]
+    with Wire(path, chosen) as wire:
+        wire.ingest(items)
+        wire.ingest([{**items[0], "text": items[1]["text"]}, {**items[2], "id": "a copy"}])
+        wire.build_network(sample.lines("en")[30:34])
+        first, second, third, *_ = (d["id"] for d in wire.domains(lang="en"))
+        wire.merge([first, second])
+        wire.rename(third, "a name")
+        wire.lock([third])
+        wire.retire([wire.domains(lang="en")[-1]["id"]])
+        wire.forget(items[5]["id"])
+        wire.cluster(k=2)
+        subscriptions.add(wire.writer, "https://example.org/wire", "The wire")
+        indoors = ("store", "consolidate", "topics", "validate", "alarms")
+        line = [step for step in LINE if step.name in indoors]
+        run_night(Night(wire, now=lambda: "2026-03-02T02:30:00+00:00"), line)
+        wire.ingest([Reject("y", "it is not there")])
+        seal(wire.writer)
+        counts = {t.name: wire.writer.number(f"SELECT count(*) FROM {t.name}") for t in TABLES}
+        wire.writer.scrub()
+    return counts
+
+
+def main() -> None:
+    FOLDER.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "old.db"
+        counts = filled(path)
+        copy = Path(name) / "copy.db"
+        Wire(path).read(lambda store: store.backup(copy))
+        data = gzip.compress(copy.read_bytes(), mtime=0)
+    (FOLDER / f"schema-{SCHEMA}.db.gz").write_bytes(data)
+    text = json.dumps(counts, indent=1, sort_keys=True) + "\n"
+    (FOLDER / f"schema-{SCHEMA}.json").write_text(text, encoding="utf-8")
+    empty = sorted(table for table, rows in counts.items() if not rows)
+    print(f"schema {SCHEMA}: {len(data):,} bytes; empty tables: {', '.join(empty) or 'none'}")
+
+
+if __name__ == "__main__":
+    main()

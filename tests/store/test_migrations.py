@@ -1,0 +1,70 @@
+"""Stores of every schema so far, opened by the program of the day: nothing is lost."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from segapsith import sample
+from segapsith.api import Wire
+from segapsith.errors import ForeignStoreError
+from segapsith_store import Store
+from segapsith_store.schema import SCHEMA
+from segapsith_store.seal import FACT
+
+FOLDER = Path(__file__).parent / "schemas"
+EVERY = range(1, SCHEMA + 1)
+
+
+def unpacked(version: int, folder: Path) -> Path:
+    path = folder / "old.db"
+    path.write_bytes(gzip.decompress((FOLDER / f"schema-{version}.db.gz").read_bytes()))
+    return path
+
+
+def made(path: Path) -> set[tuple[str, str, str]]:
+    """What tables, indexes, views and triggers a store has, and how they are made."""
+    with closing(sqlite3.connect(path)) as connection:
+        return {
+            (kind, name, " ".join((sql or "").split()))
+            for kind, name, sql in connection.execute("SELECT type, name, sql FROM sqlite_master")
+        }
+
+
+@pytest.mark.parametrize("version", EVERY)
+def test_an_old_store_has_all_its_data_and_goes_on(version: int, tmp_path: Path) -> None:
+    path = unpacked(version, tmp_path)
+    with closing(sqlite3.connect(path)) as old:
+        assert old.execute("PRAGMA user_version").fetchone()[0] == version
+        (sealed,) = old.execute("SELECT value FROM facts WHERE name = ?", [FACT]).fetchone()
+    if version < SCHEMA:
+        with pytest.raises(ForeignStoreError, match="any command that writes"):
+            Store.reading(path)
+    counts = json.loads((FOLDER / f"schema-{version}.json").read_text(encoding="utf-8"))
+    with Wire(path) as wire:
+        found = {table: wire.writer.number(f"SELECT count(*) FROM {table}") for table in counts}
+        assert found == counts
+        verdict = wire.verify()  # the seal among all else: the digest is that of then
+        assert verdict.sound, verdict.faults
+        if wire.writer.facts()[FACT]["form"] == json.loads(sealed)["form"]:
+            assert verdict.digest == json.loads(sealed)["digest"]
+        wire.ingest(sample.lines("en")[20:40])
+        wire.undo()
+        assert wire.verify().digest == verdict.digest
+        wire.forget(sample.lines("en")[7]["id"])
+        assert wire.verify().sound
+    assert (tmp_path / f"old.db.schema-{version}.backup").exists() == (version < SCHEMA)
+
+
+@pytest.mark.parametrize("version", EVERY)
+def test_an_old_store_becomes_what_a_new_one_is(version: int, tmp_path: Path) -> None:
+    """A table that is changed without a migration, and without a new schema, is noticed here."""
+    path = unpacked(version, tmp_path)
+    for store in (path, tmp_path / "new.db"):
+        Store.writing(store).close()
+    assert made(path) == made(tmp_path / "new.db")
