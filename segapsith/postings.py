@@ -611,12 +611,20 @@ def place_units(
 
 
 @kernel
-def heaviest(index: Index, domain: int, rule: Rule, most: int) -> Array:
-    """Where the heaviest words of a domain are in the pool, at most so many, heaviest first.
+def heaviest(index: Index, domains: Array, rule: Rule, most: int) -> Array:
+    """Where the heaviest words of domains are in the pool, a row each, heaviest first.
 
-    Ties are broken by occurrences, then by the word's number.
+    Ties are broken by occurrences, then by the word's number. Behind the last word stands -1.
     """
-    found = np.zeros(most, dtype=np.int64)
+    result = np.full((len(domains), most), -1, dtype=np.int64)
+    for row in range(len(domains)):
+        _heaviest(index, domains[row], rule, result[row])
+    return result
+
+
+@kernel
+def _heaviest(index: Index, domain: int, rule: Rule, found: Array) -> None:
+    most = len(found)
     n_found = 0
     start, units = index.start[domain], index.n_units[domain]
     pool, words = index.pool, index.words
@@ -644,4 +652,3 @@ def heaviest(index: Index, domain: int, rule: Rule, most: int) -> Array:
         for i in range(n_found - 1, place, -1):
             found[i] = found[i - 1]
         found[place] = at
-    return found[:n_found]
