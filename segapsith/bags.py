@@ -42,6 +42,9 @@ def count_matrix(path: Path) -> Iterator[Document | Reject]:
     wrong = set(np.repeat(np.arange(n_rows), np.diff(rows.indptr))[~whole].tolist())
     order = sorted(range(n_rows), key=lambda i: dates[i]) if dates else range(n_rows)
     folder = path.absolute().parent.name
+    by_name = sorted(range(n_words), key=words.__getitem__)  # so that units need no sorting
+    rows = csr_array(rows[:, by_name])
+    words = [words[column] for column in by_name]
     for row in order:
         uid = f"{folder}:{row}"
         first, last = rows.indptr[row], rows.indptr[row + 1]

@@ -238,7 +238,7 @@ class Contributions:
             self._knowledge.frequencies.add_cohesion(
                 version.lang, (unit.cohesion for unit in units), sign
             )
-        found = Candidates.of(version.words, version.links) if version.links.any() else None
+        found = Candidates.of(version.words, version.links) if version.has_text else None
         if found is not None and len(found.keys):
             for terms in (self._knowledge.term_counts, self._terms):
                 terms.setdefault(version.lang, TermCounts()).add(found, sign)
@@ -302,8 +302,10 @@ class Contributions:
         batch.cohesion = dict(frequencies.cohesion)
         batch.pairs = self.pairs()
         batch.term_runs = {lang: counts.arrays() for lang, counts in sorted(self._terms.items())}
-        for domain in sorted(self._domains):
-            self._rows[domain] = self._present(self._rows[domain])
+        changed_domains = sorted(self._domains)
+        best = knowledge.domains.heaviest(changed_domains, TOP_WORDS)
+        for domain, heaviest in zip(changed_domains, best, strict=True):
+            self._rows[domain] = self._present(self._rows[domain], heaviest)
             batch.domains.append(self._rows[domain])
         for domain in self._domains:
             if self._rows[domain].status != "open":
@@ -317,12 +319,9 @@ class Contributions:
         batch.facts["pair_window"] = knowledge.pair_window
         batch.facts["domain_weight"] = knowledge.domains.settings.domain_weight
 
-    def _present(self, row: DomainRecord) -> DomainRecord:
+    def _present(self, row: DomainRecord, heaviest: list[tuple[int, float]]) -> DomainRecord:
         """The row of a domain as it is now."""
-        best = [
-            (self._knowledge.vocabulary.word(word), weight)
-            for word, weight in self._knowledge.domains.heaviest(row.id, TOP_WORDS)
-        ]
+        best = [(self._knowledge.vocabulary.word(word), weight) for word, weight in heaviest]
         label = row.label if row.named else ", ".join(word for word, _ in best[:LABEL_WORDS])
         return DomainRecord(
             row.id,

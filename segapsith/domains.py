@@ -158,18 +158,21 @@ class DomainIndex:
         order = live[np.argsort(words[live])]
         return DomainWords(words[order], sums[order, 0], sums[order, 1], int(self.n_units[domain]))
 
-    def heaviest(self, domain: int, most: int) -> list[tuple[int, float]]:
-        """The heaviest words of a domain with their weights; ties as in `weights`."""
-        found = postings.heaviest(self._index, domain, self._rule, most)
-        words = self._index.words[found]
-        if self._rule.by_unit_weight:
-            numerators = self._index.pool[found, 1]
-        else:
-            numerators = self._occurrence_numerators(
-                words, self._index.pool[found, 0], int(self.n_units[domain])
-            )
-        weights = numerators / (float(SCALE) * max(int(self.n_units[domain]), 1))
-        return list(zip(words.tolist(), weights.tolist(), strict=True))
+    def heaviest(self, domains: Sequence[int], most: int) -> list[list[tuple[int, float]]]:
+        """The heaviest words of each domain with their weights; ties as in `weights`."""
+        chosen = np.asarray(domains, dtype=np.int64)
+        found = postings.heaviest(self._index, chosen, self._rule, most)
+        words, pool = self._index.words[found], self._index.pool[found]
+        n_units = self.n_units[chosen][:, None]
+        numerators = pool[..., 1]
+        if not self._rule.by_unit_weight:
+            numerators = self._occurrence_numerators(words, pool[..., 0], n_units)
+        weights = numerators / (float(SCALE) * np.maximum(n_units, 1))
+        sizes = (found >= 0).sum(axis=1).tolist()
+        return [
+            list(zip(some[:size], heavy[:size], strict=True))
+            for some, heavy, size in zip(words.tolist(), weights.tolist(), sizes, strict=True)
+        ]
 
     def weights(self, domain: int) -> tuple[NDArray[np.int32], NDArray[np.float64], Ints]:
         """The words of a domain with their weights and occurrences, heaviest first.
@@ -240,9 +243,11 @@ class DomainIndex:
             return sums.weights
         return self._occurrence_numerators(sums.words, sums.occurrences, sums.n_units)
 
-    def _occurrence_numerators(self, words: NDArray[np.int32], occ: Ints, n_units: int) -> Ints:
+    def _occurrence_numerators(
+        self, words: NDArray[np.int32], occ: Ints, n_units: int | Ints
+    ) -> Ints:
         known = words < len(self._index.significance)
-        signif = np.full(len(words), SCALE, dtype=np.int64)
+        signif = np.full(words.shape, SCALE, dtype=np.int64)
         signif[known] = self._index.significance[words[known]]
         capped: Ints = np.minimum(occ, n_units) * signif
         return capped

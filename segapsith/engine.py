@@ -13,7 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,8 +55,15 @@ _encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
 BATCH = 200
 """Items of one transaction."""
 
-BAGS = 8
-"""Ready units that make up one item."""
+BAGS = 32
+"""Ready units that make up one item: they take about as long."""
+
+
+class _Ready(NamedTuple):
+    """A unit that was made elsewhere, and its words as a text would have them."""
+
+    bag: Bag
+    words: NDArray[np.int32]
 
 
 class Keeper(Sums, Archive, Protocol):
@@ -291,11 +298,11 @@ class Engine:
                 trial = replace(summary)
                 with _no_collector():
                     self._learn_chunk(chunk, already, batch, trial)
-                trial.seconds = round(earlier + time.monotonic() - began, 3)
-                batch.counts = trial.as_json()
-                if feed is not None:
-                    batch.feed, counted = replace(feed, new=trial.new - counted), trial.new
-                self._store.save(batch)
+                    trial.seconds = round(earlier + time.monotonic() - began, 3)
+                    batch.counts = trial.as_json()
+                    if feed is not None:
+                        batch.feed, counted = replace(feed, new=trial.new - counted), trial.new
+                    self._store.save(batch)
                 summary = trial
                 if watch is not None:
                     watch(summary)
@@ -480,7 +487,7 @@ class Engine:
                 knowledge.counters.epoch, ordinal, name, measure.state()
             )
 
-    def _read(self, group: list[Arrival]) -> Iterator[tuple[Arrival, str, Annotation | Bag]]:
+    def _read(self, group: list[Arrival]) -> Iterator[tuple[Arrival, str, Annotation | _Ready]]:
         """Each arrival with its language and its annotation, or its words if it is ready; in
         order, because words are numbered in the order in which they come."""
         langs = [self._learning.language(arrival.document) for arrival in group]
@@ -490,7 +497,7 @@ class Engine:
             if arrival.document.bag is None
         ]
         annotations = iter(self._learning.annotator.annotate(texts, self.knowledge.lexicon))
-        bags: deque[Bag] = deque()
+        bags: deque[_Ready] = deque()
         for place, (arrival, lang) in enumerate(zip(group, langs, strict=True)):
             if arrival.document.bag is None:
                 yield arrival, lang, next(annotations)
@@ -501,16 +508,16 @@ class Engine:
                     if other.document.bag is None or other_lang != lang:
                         break
                     named.append(other.document.bag)
-                bags.extend(self.knowledge.bags(lang, named))
+                bags.extend(_ready(self.knowledge.bags(lang, named)))
             yield arrival, lang, bags.popleft()
 
     def _version(
-        self, arrival: Arrival, lang: str, read: Annotation | Bag, run: int
+        self, arrival: Arrival, lang: str, read: Annotation | _Ready, run: int
     ) -> tuple[VersionRecord, list[UnitRecord]]:
         """The text of an arrival with its words, and its units, not placed yet."""
         counters, document = self.knowledge.counters, arrival.document
-        if isinstance(read, Bag):
-            words = np.repeat(read.words, read.counts)
+        if isinstance(read, _Ready):
+            words = read.words
             joins = np.zeros(len(words), dtype=np.uint8)
             cuts = [(_READY, 0, len(words))]
         else:
@@ -549,8 +556,8 @@ class Engine:
                     float(unit.cohesion),
                     unit.kept and last > first and not withdrawn,
                     counters.epoch,
-                    read
-                    if isinstance(read, Bag)
+                    read.bag
+                    if isinstance(read, _Ready)
                     else self.knowledge.bag(lang, words[first:last], unit.inferred),
                 )
             )
@@ -667,6 +674,20 @@ class Engine:
             raise
         self._store.finish_run(run, "done")
         return [{"run": run, **result} for result in done]
+
+
+def _ready(bags: Sequence[Bag]) -> Iterator[_Ready]:
+    """Bags with their words in order, each as often as it is counted."""
+    counts = np.concatenate([bag.counts for bag in bags])
+    words = np.repeat(np.concatenate([bag.words for bag in bags]), counts)
+    ends = np.cumsum(np.add.reduceat(counts, _starts([len(bag.counts) for bag in bags])))
+    for bag, first, last in zip(bags, [0, *ends[:-1].tolist()], ends.tolist(), strict=True):
+        yield _Ready(bag, words[first:last])
+
+
+def _starts(sizes: list[int]) -> NDArray[np.int64]:
+    """Where stretches of these sizes begin, one behind the other."""
+    return np.cumsum([0, *sizes[:-1]])
 
 
 @contextlib.contextmanager

@@ -19,6 +19,7 @@ __all__ = ["clean", "cleaned", "is_clean", "text_hash", "utc"]
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _SPACES = re.compile(r"\s+")
+_numeral = lru_cache(maxsize=1024)(str)  # nearly all counts are small
 
 
 def clean(text: str) -> str:
@@ -106,8 +107,11 @@ def text_hash(document: Document) -> str:
     True
     """
     if document.bag is not None:
-        words = sorted(document.bag)  # clean words have no NUL in them
-        content = "\0".join([*words, repr(list(map(document.bag.__getitem__, words)))])
+        given = list(document.bag)
+        words = sorted(given)
+        counts = document.bag.values() if words == given else map(document.bag.__getitem__, words)
+        words.append(f"[{', '.join(map(_numeral, counts))}]")
+        content = "\0".join(words)  # clean words have no NUL in them
     else:
         normal = unicodedata.normalize("NFKC", document.text)
         content = _SPACES.sub(" ", normal).strip()

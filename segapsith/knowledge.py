@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -141,18 +141,15 @@ class Knowledge:
 
     def bags(self, lang: str, named: Sequence[Mapping[str, int]]) -> list[Bag]:
         """Ready units weighted, as `numbered` and `bag` would do it one after the other."""
-        numbers: list[int] = []
-        counts: list[int] = []
-        for bag in named:
-            numbers += self.vocabulary.bag_numbers(lang, bag)
-            counts += bag.values()
         sizes = [len(bag) for bag in named]
         ends = np.cumsum(sizes)
-        words = np.array(numbers, dtype=np.int64)
+        total = int(ends[-1])
+        numbers = np.fromiter(self.vocabulary.bag_numbers(lang, named), np.int64, total)
+        counts = np.fromiter(chain.from_iterable(bag.values() for bag in named), np.int32, total)
         # by unit, then by word
-        order = np.argsort((np.repeat(np.arange(len(sizes)), sizes) << 32) + words)
-        words32 = words[order].astype(np.int32)
-        times = np.array(counts, dtype=np.int32)[order]
+        order = np.argsort((np.repeat(np.arange(len(sizes)), sizes) << 32) + numbers)
+        words32 = numbers[order].astype(np.int32)
+        times = counts[order]
         weighed = np.ones_like(times) if self._importance == "significance" else times
         weights = all_unit_weights(weighed, self.importance(lang, words32), ends)
         cuts = [0, *ends.tolist()]
@@ -240,9 +237,8 @@ class Knowledge:
         """Reads the stream with these counts from now on."""
         self.frozen = frozen
         values = np.ones(len(frozen.documents))
-        langs = np.array(self.vocabulary.langs[: len(frozen.documents)])
         for lang, (_, tokens) in frozen.totals.items():
-            of_lang = langs == lang
+            of_lang = self.vocabulary.of_lang(lang)[: len(values)]
             values[of_lang] = significance(tokens, frozen.occurrences[of_lang])
         self.domains.learn_significance(values)
 

@@ -39,7 +39,7 @@ Array = NDArray[Any]
 START, LENGTH, LIVE, ROOM = range(4)
 """Columns of `Index.stretches`."""
 
-DOMAIN, PLACE, OCCURRENCES, WEIGHT = range(4)
+DOMAIN, PLACE = range(2)
 """Columns of `Index.postings`."""
 
 POOL, POSTINGS, DOMAINS, WANTING = range(4)
@@ -63,13 +63,16 @@ class Index(NamedTuple):
     words: Array
     pool: Array
     """Occurrences, weight."""
+    back: Array
+    """Where its posting is, from the start of the word's stretch."""
     # of a word: its stretch of postings, and how many of them are compared
     stretches: Array
     """Start, length, how many are compared, room."""
     # of a posting
     postings: Array
-    """Domain, place within it; occurrences and weight, those of the pool once more, while the
-    posting is compared."""
+    """Domain, place within it."""
+    copies: Array
+    """Occurrences and weight, those of the pool once more, while the posting is compared."""
     significance: Array
     # scratch: what a unit shares with each domain, and the domains that it shares anything with
     sums: Array
@@ -98,8 +101,10 @@ def empty_index() -> Index:
         totals=integers(16, 2),
         words=np.zeros(1024, dtype=np.int32),
         pool=integers(1024, 2),
+        back=np.zeros(1024, dtype=np.int32),
         stretches=integers(1024, 4),
-        postings=integers(1024, 4),
+        postings=np.zeros((1024, 2), dtype=np.int32),
+        copies=integers(1024, 2),
         significance=integers(0),
         sums=integers(16, 4),
         touched=integers(16),
@@ -133,7 +138,9 @@ def with_room(index: Index, domain: int, words: NDArray[np.int32]) -> Index:
     moved = index._replace(
         words=np.zeros(size, dtype=np.int32),
         pool=np.zeros((size, 2), dtype=np.int64),
-        postings=np.zeros((post_size, 4), dtype=np.int64),
+        back=np.zeros(size, dtype=np.int32),
+        postings=np.zeros((post_size, 2), dtype=np.int32),
+        copies=np.zeros((post_size, 2), dtype=np.int64),
     )
     _move_together(index, moved)
     assert make_room(moved, domain, words)
@@ -167,6 +174,7 @@ def _move_together(index: Index, moved: Index) -> None:
             moved.words[used + i] = index.words[old + i]
             moved.pool[used + i, 0] = index.pool[old + i, 0]
             moved.pool[used + i, 1] = index.pool[old + i, 1]
+            moved.back[used + i] = index.back[old + i]
         moved.start[d] = used
         used += index.room[d]
     index.used[0] = used
@@ -174,8 +182,9 @@ def _move_together(index: Index, moved: Index) -> None:
     for w in range(len(index.stretches)):
         old = index.stretches[w, START]
         for i in range(index.stretches[w, LENGTH]):
-            for c in range(4):
+            for c in range(2):
                 moved.postings[used + i, c] = index.postings[old + i, c]
+                moved.copies[used + i, c] = index.copies[old + i, c]
         moved.stretches[w, START] = used
         used += index.stretches[w, ROOM]
     index.used[1] = used
@@ -200,6 +209,7 @@ def make_room(index: Index, domain: int, words: Array) -> bool:
             index.words[new + i] = index.words[old + i]
             index.pool[new + i, 0] = index.pool[old + i, 0]
             index.pool[new + i, 1] = index.pool[old + i, 1]
+            index.back[new + i] = index.back[old + i]
         index.start[domain], index.room[domain] = new, more
         index.used[0] += more
     if post_more:
@@ -209,8 +219,9 @@ def make_room(index: Index, domain: int, words: Array) -> bool:
                 continue
             old, new = index.stretches[word, START], index.used[1]
             for j in range(index.stretches[word, LENGTH]):
-                for c in range(4):
+                for c in range(2):
                     index.postings[new + j, c] = index.postings[old + j, c]
+                    index.copies[new + j, c] = index.copies[old + j, c]
             index.stretches[word, START] = new
             index.stretches[word, ROOM] = max(4, 2 * index.stretches[word, ROOM])
             index.used[1] += index.stretches[word, ROOM]
@@ -234,79 +245,87 @@ def _weight(
 
 
 @kernel
-def _posting(postings: Array, domain: int, first: int, end: int) -> int:
-    """Where the posting of a domain is between two places; -1 if it is not there."""
-    for p in range(first, end):
-        if postings[p, DOMAIN] == domain:
-            return p
-    return -1
+def _swap_postings(
+    first: int, p: int, q: int, start: Array, back: Array, postings: Array, copies: Array
+) -> None:
+    """Two postings of a word, whose stretch begins at `first`, change places."""
+    for c in range(2):
+        postings[p, c], postings[q, c] = postings[q, c], postings[p, c]
+        copies[p, c], copies[q, c] = copies[q, c], copies[p, c]
+    back[start[postings[p, DOMAIN]] + postings[p, PLACE]] = p - first
+    back[start[postings[q, DOMAIN]] + postings[q, PLACE]] = q - first
 
 
 @kernel
-def _swap(rows: Array, p: int, q: int) -> None:
-    for c in range(rows.shape[1]):
-        rows[p, c], rows[q, c] = rows[q, c], rows[p, c]
+def _swap_places(
+    at: int,
+    other: int,
+    start: int,
+    words: Array,
+    pool: Array,
+    back: Array,
+    stretches: Array,
+    postings: Array,
+) -> None:
+    """Two words of a domain, whose stretch of the pool begins at `start`, change places."""
+    words[at], words[other] = words[other], words[at]
+    back[at], back[other] = back[other], back[at]
+    for c in range(2):
+        pool[at, c], pool[other, c] = pool[other, c], pool[at, c]
+    postings[stretches[words[at], START] + back[at], PLACE] = at - start
+    postings[stretches[words[other], START] + back[other], PLACE] = other - start
 
 
 @kernel
 def _sink(
     domain: int,
-    place: int,
-    start: int,
+    at: int,
+    start: Array,
     heavy: Array,
     words: Array,
     pool: Array,
+    back: Array,
     stretches: Array,
     postings: Array,
+    copies: Array,
 ) -> None:
     """A word of a domain is not compared any more: it changes places with the last that is."""
-    word = words[start + place]
-    first, live = stretches[word, START], stretches[word, LIVE]
-    p, end = _posting(postings, domain, first, first + live), first + live - 1
+    word = words[at]
+    first = stretches[word, START]
+    stretches[word, LIVE] -= 1
+    p, end = first + back[at], first + stretches[word, LIVE]
     if p != end:
-        _swap(postings, p, end)
-    stretches[word, LIVE] = live - 1
-    last = heavy[domain] - 1
-    if last != place:
-        other = words[start + last]
-        first = stretches[other, START]
-        q = _posting(postings, domain, first, first + stretches[other, LIVE])
-        words[start + place], words[start + last] = other, word
-        _swap(pool, start + place, start + last)
-        postings[end, PLACE], postings[q, PLACE] = last, place
-    heavy[domain] = last
+        _swap_postings(first, p, end, start, back, postings, copies)
+    heavy[domain] -= 1
+    last = start[domain] + heavy[domain]
+    if last != at:
+        _swap_places(at, last, start[domain], words, pool, back, stretches, postings)
 
 
 @kernel
 def _rise(
     domain: int,
-    place: int,
-    p: int,
-    start: int,
+    at: int,
+    start: Array,
     heavy: Array,
     words: Array,
     pool: Array,
+    back: Array,
     stretches: Array,
     postings: Array,
+    copies: Array,
 ) -> None:
-    """A word of a domain is compared from now on; p is its posting."""
-    word = words[start + place]
-    end = stretches[word, START] + stretches[word, LIVE]
+    """A word of a domain is compared from now on."""
+    word = words[at]
+    first = stretches[word, START]
+    p, end = first + back[at], first + stretches[word, LIVE]
     if p != end:
-        _swap(postings, p, end)
-    postings[end, OCCURRENCES] = pool[start + place, 0]
-    postings[end, WEIGHT] = pool[start + place, 1]
+        _swap_postings(first, p, end, start, back, postings, copies)
+    copies[end, 0], copies[end, 1] = pool[at, 0], pool[at, 1]
     stretches[word, LIVE] += 1
-    first_light = heavy[domain]
-    if first_light != place:
-        other = words[start + first_light]
-        first = stretches[other, START]
-        q = _posting(
-            postings, domain, first + stretches[other, LIVE], first + stretches[other, LENGTH]
-        )
-        words[start + place], words[start + first_light] = other, word
-        _swap(pool, start + place, start + first_light)
-        postings[end, PLACE], postings[q, PLACE] = first_light, place
+    light = start[domain] + heavy[domain]
+    if light != at:
+        _swap_places(at, light, start[domain], words, pool, back, stretches, postings)
     heavy[domain] += 1
 
 
@@ -328,40 +347,41 @@ def take(
     for i in range(len(words)):
         word = words[i]
         first = index.stretches[word, START]
-        live, end = first + index.stretches[word, LIVE], first + index.stretches[word, LENGTH]
-        p = _posting(postings, domain, first, live)
-        if p >= 0:
-            at = start + postings[p, 1]
-            pool[at, 0] += sign * occurrences[i]
-            pool[at, 1] += sign * weights[i]
-            index.postings[p, 2], index.postings[p, 3] = pool[at, 0], pool[at, 1]
-            continue
-        p = _posting(postings, domain, live, end)
-        if p < 0:
-            p, place = end, index.length[domain]
+        end = first + index.stretches[word, LENGTH]
+        p = first
+        while p < end and postings[p, DOMAIN] != domain:
+            p += 1
+        if p == end:
+            place = index.length[domain]
             places[start + place] = word
+            index.back[start + place] = p - first
             pool[start + place, 0] = 0
             pool[start + place, 1] = 0
-            postings[p, 0], postings[p, 1] = domain, place
+            postings[p, DOMAIN], postings[p, PLACE] = domain, place
             index.length[domain] += 1
             index.stretches[word, LENGTH] += 1
-        place = postings[p, 1]
+        place = postings[p, PLACE]
         at = start + place
         pool[at, 0] += sign * occurrences[i]
         pool[at, 1] += sign * weights[i]
-        if index.is_open[domain] and pool[at, 0] > 0:
-            weight = _weight(pool, places, at, units, index.significance, rule)
+        if p < first + index.stretches[word, LIVE]:
+            index.copies[p, 0], index.copies[p, 1] = pool[at, 0], pool[at, 1]
+        elif index.is_open[domain] and pool[at, 0] > 0:
+            weight = pool[at, 1]
+            if not rule.by_unit_weight:
+                weight = _weight(pool, places, at, units, index.significance, rule)
             if weight >= rule.floor * units:
                 _rise(
                     domain,
-                    place,
-                    p,
-                    start,
+                    at,
+                    index.start,
                     index.heavy,
                     index.words,
                     index.pool,
+                    index.back,
                     index.stretches,
                     index.postings,
+                    index.copies,
                 )
 
 
@@ -376,44 +396,44 @@ def settle(index: Index, domain: int, rule: Rule, wholly: bool) -> None:
     units, significance = index.n_units[domain], index.significance
     least = rule.floor * units
     total_weight, total_occurrences = 0, 0
-    for place in range(index.heavy[domain] - 1, -1, -1):
-        at = start + place
-        weight = _weight(pool, words, at, units, significance, rule)
-        if index.is_open[domain] and pool[at, 0] > 0 and weight >= least:
+    by_unit_weight, is_open = rule.by_unit_weight, index.is_open[domain]
+    for at in range(start + index.heavy[domain] - 1, start - 1, -1):
+        weight = pool[at, 1]
+        if not by_unit_weight:
+            weight = _weight(pool, words, at, units, significance, rule)
+        if is_open and pool[at, 0] > 0 and weight >= least:
             total_weight += weight
             total_occurrences += pool[at, 0]
         else:
             _sink(
                 domain,
-                place,
-                start,
+                at,
+                index.start,
                 index.heavy,
                 index.words,
                 index.pool,
+                index.back,
                 index.stretches,
                 index.postings,
+                index.copies,
             )
-    if wholly and index.is_open[domain]:
-        for place in range(index.heavy[domain], index.length[domain]):
-            at = start + place
+    if wholly and is_open:
+        for at in range(start + index.heavy[domain], start + index.length[domain]):
             weight = _weight(pool, words, at, units, significance, rule)
             if pool[at, 0] > 0 and weight >= least:
                 total_weight += weight
                 total_occurrences += pool[at, 0]
-                word = words[at]
-                first = index.stretches[word, START]
-                live, end = index.stretches[word, LIVE], index.stretches[word, LENGTH]
-                p = _posting(index.postings, domain, first + live, first + end)
                 _rise(
                     domain,
-                    place,
-                    p,
-                    start,
+                    at,
+                    index.start,
                     index.heavy,
                     index.words,
                     index.pool,
+                    index.back,
                     index.stretches,
                     index.postings,
+                    index.copies,
                 )
     index.totals[domain, 0], index.totals[domain, 1] = total_weight, total_occurrences
 
@@ -427,7 +447,8 @@ def enter(index: Index, domain: int, words: Array, occurrences: Array, weights: 
         index.words[at] = word
         index.pool[at, 0], index.pool[at, 1] = occurrences[i], weights[i]
         p = index.stretches[word, START] + index.stretches[word, LENGTH]
-        index.postings[p, 0], index.postings[p, 1] = domain, i
+        index.postings[p, DOMAIN], index.postings[p, PLACE] = domain, i
+        index.back[at] = index.stretches[word, LENGTH]
         index.stretches[word, LENGTH] += 1
     index.length[domain], index.heavy[domain] = len(words), 0
 
@@ -439,20 +460,22 @@ def leave(index: Index, domain: int) -> None:
     for place in range(index.heavy[domain] - 1, -1, -1):
         _sink(
             domain,
-            place,
-            start,
+            start + place,
+            index.start,
             index.heavy,
             index.words,
             index.pool,
+            index.back,
             index.stretches,
             index.postings,
+            index.copies,
         )
     for at in range(start, start + index.length[domain]):
         word = index.words[at]
         first = index.stretches[word, START]
-        last = first + index.stretches[word, LENGTH] - 1
-        p = _posting(index.postings, domain, first + index.stretches[word, LIVE], last + 1)
-        _swap(index.postings, p, last)
+        p, last = first + index.back[at], first + index.stretches[word, LENGTH] - 1
+        if p != last:
+            _swap_postings(first, p, last, index.start, index.back, index.postings, index.copies)
         index.stretches[word, LENGTH] -= 1
     index.length[domain] = 0
     index.n_units[domain] = 0
@@ -466,7 +489,7 @@ def walk(index: Index, words: Array, occurrences: Array, weights: Array, rule: R
     sums[d] = domain weight, domain occurrences, unit weight, unit occurrences. Gives the number of
     domains touched.
     """
-    sums, postings, stretches = index.sums, index.postings, index.stretches
+    sums, postings, stretches, copies = index.sums, index.postings, index.stretches, index.copies
     touched, significance = index.touched, index.significance
     n_touched = 0
     for i in range(len(words)):
@@ -477,7 +500,7 @@ def walk(index: Index, words: Array, occurrences: Array, weights: Array, rule: R
         first = stretches[word, START]
         for p in range(first, first + stretches[word, LIVE]):
             d = postings[p, DOMAIN]
-            occurrence, weight = postings[p, OCCURRENCES], postings[p, WEIGHT]
+            occurrence, weight = copies[p, 0], copies[p, 1]
             if not rule.by_unit_weight:
                 weight = min(occurrence, index.n_units[d]) * signif
             if sums[d, 1] == 0:
@@ -501,9 +524,9 @@ def activation(index: Index, words: Array, weights: Array, rule: Rule) -> Array:
         signif = index.significance[word] if word < len(index.significance) else 65536
         first = index.stretches[word, START]
         for p in range(first, first + index.stretches[word, LIVE]):
-            d, weight = index.postings[p, DOMAIN], index.postings[p, WEIGHT]
+            d, weight = index.postings[p, DOMAIN], index.copies[p, 1]
             if not rule.by_unit_weight:
-                weight = min(index.postings[p, OCCURRENCES], index.n_units[d]) * signif
+                weight = min(index.copies[p, 0], index.n_units[d]) * signif
             result[d] += weight * weights[i]
     return result
 
@@ -588,12 +611,20 @@ def place_units(
 
 
 @kernel
-def heaviest(index: Index, domain: int, rule: Rule, most: int) -> Array:
-    """Where the heaviest words of a domain are in the pool, at most so many, heaviest first.
+def heaviest(index: Index, domains: Array, rule: Rule, most: int) -> Array:
+    """Where the heaviest words of domains are in the pool, a row each, heaviest first.
 
-    Ties are broken by occurrences, then by the word's number.
+    Ties are broken by occurrences, then by the word's number. Behind the last word stands -1.
     """
-    found = np.zeros(most, dtype=np.int64)
+    result = np.full((len(domains), most), -1, dtype=np.int64)
+    for row in range(len(domains)):
+        _heaviest(index, domains[row], rule, result[row])
+    return result
+
+
+@kernel
+def _heaviest(index: Index, domain: int, rule: Rule, found: Array) -> None:
+    most = len(found)
     n_found = 0
     start, units = index.start[domain], index.n_units[domain]
     pool, words = index.pool, index.words
@@ -621,4 +652,3 @@ def heaviest(index: Index, domain: int, rule: Rule, most: int) -> Array:
         for i in range(n_found - 1, place, -1):
             found[i] = found[i - 1]
         found[place] = at
-    return found[:n_found]

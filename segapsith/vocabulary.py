@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 __all__ = ["Vocabulary"]
 
@@ -21,6 +25,8 @@ class Vocabulary:
     def __init__(self) -> None:
         self._words: list[str] = []
         self._langs: list[str] = []
+        self._codes = array("H")
+        self._code: dict[str, int] = {}
         self._numbers: dict[str, dict[str, int]] = {}
 
     def __len__(self) -> int:
@@ -33,10 +39,8 @@ class Vocabulary:
         """
         for number, lang, word in entries:
             while len(self._words) < number:
-                self._words.append("")
-                self._langs.append("")
-            self._words.append(word)
-            self._langs.append(lang)
+                self._append("", "")
+            self._append(lang, word)
             self._numbers.setdefault(lang, {})[word] = number
 
     def numbers(self, lang: str, words: Iterable[str]) -> list[int]:
@@ -48,26 +52,48 @@ class Vocabulary:
             self._number(lang, (word for word in asked if word not in known))
         return [known[word] for word in asked] if None in found else cast("list[int]", found)
 
-    def bag_numbers(self, lang: str, words: Collection[str]) -> list[int]:
-        """The number of each distinct word; unknown words get the next ones by name.
+    def bag_numbers(self, lang: str, bags: Iterable[Collection[str]]) -> list[int]:
+        """The numbers of the words of bags, one bag behind the other; unknown words get the next
+        ones, bag by bag and by name.
 
-        >>> Vocabulary().bag_numbers("en", ["storm", "rain"])
-        [1, 0]
+        >>> Vocabulary().bag_numbers("en", [["storm", "rain"], ["hail", "rain"]])
+        [1, 0, 2, 0]
         """
         known = self._numbers.setdefault(lang, {})
-        found = list(map(known.get, words))
-        if None in found:
-            self._number(lang, sorted(word for word in words if word not in known))
-            return list(map(known.__getitem__, words))
-        return cast("list[int]", found)
+        result: list[int] = []
+        for words in bags:
+            first = len(result)
+            try:
+                result += map(known.__getitem__, words)
+            except KeyError:
+                del result[first:]
+                self._number(lang, sorted(word for word in words if word not in known))
+                result += map(known.__getitem__, words)
+        return result
 
     def _number(self, lang: str, words: Iterable[str]) -> None:
         known = self._numbers[lang]
         for word in words:
             if word not in known:
                 known[word] = len(self._words)
-                self._words.append(word)
-                self._langs.append(lang)
+                self._append(lang, word)
+
+    def _append(self, lang: str, word: str) -> None:
+        self._words.append(word)
+        self._langs.append(lang)
+        self._codes.append(self._code.setdefault(lang, len(self._code)))
+
+    def of_lang(self, lang: str) -> NDArray[np.bool_]:
+        """Of every word by its number, whether it is of a language.
+
+        >>> vocabulary = Vocabulary()
+        >>> _ = vocabulary.numbers("en", ["storm"]), vocabulary.numbers("fr", ["pluie"])
+        >>> vocabulary.of_lang("fr").tolist()
+        [False, True]
+        """
+        codes = np.array(self._codes, dtype=np.uint16)
+        found: NDArray[np.bool_] = codes == self._code.get(lang, len(self._code))
+        return found
 
     def find(self, lang: str, word: str) -> int | None:
         """The number of a word, if it has one."""

@@ -56,14 +56,15 @@ def by_mutual_information(
     classes: Sequence[object] | ArrayLike,
     n: int,
     *,
-    of: Literal["presence", "counts"] = "presence",
+    of: Literal["presence", "counts", "pointwise"] = "presence",
     least: int = 1,
 ) -> Columns:
     """The n columns that tell most about the classes, of those in at least `least` rows.
 
     `presence`: I(W; C) of whether a row has the word and its class. `counts`: what the word adds
     to the information between words and classes, p(w) Σ_c p(c|w) ln( p(c|w) / p(c) ), from sums of
-    the rows. Ties to the lower column.
+    the rows. `pointwise`: the largest ln( p(w, c) / (p(w) p(c)) ) of any class, which prefers words
+    of one class however rare; of equal ones the word of more rows. Ties to the lower column.
     """
     _, numbers = np.unique(np.asarray(classes), return_inverse=True)
     if len(numbers) != rows.shape[0]:
@@ -71,9 +72,7 @@ def by_mutual_information(
     frequency = document_frequency(rows)
     ones = csr_array((np.ones(len(numbers)), (numbers, np.arange(len(numbers)))))
     if of == "presence":
-        there = csr_array(rows, dtype=np.float64, copy=True)
-        there.data = (there.data != 0).astype(np.float64)
-        inside = (ones @ there).toarray()  # classes × words
+        inside = (ones @ _there(rows)).toarray()  # classes × words
         sizes = np.bincount(numbers).astype(np.float64)[:, None]
         total = float(rows.shape[0])
         worth = _information(inside, inside.sum(axis=0), sizes, total)
@@ -83,9 +82,22 @@ def by_mutual_information(
         worth = _information(
             inside, inside.sum(axis=0), inside.sum(axis=1)[:, None], float(inside.sum())
         )
+    elif of == "pointwise":
+        sizes = np.bincount(numbers).astype(np.float64)[:, None]
+        ratio = (ones @ _there(rows)).toarray() / np.maximum(sizes * frequency, 1.0)
+        # by rank, so that neither rounding nor the number of rows outweighs the information
+        pairs = np.stack([ratio.max(axis=0).round(12), frequency], axis=1)
+        worth = 1.0 + np.unique(pairs, axis=0, return_inverse=True)[1].ravel()
     else:
-        raise ValueError(f"of={of!r} should be presence or counts")
+        raise ValueError(f"of={of!r} should be presence, counts or pointwise")
     return _best(np.where(frequency >= least, np.maximum(worth, 1e-300), 0.0), n)
+
+
+def _there(rows: Rows) -> Rows:
+    """1 where a row has the word."""
+    there = csr_array(rows, dtype=np.float64, copy=True)
+    there.data = (there.data != 0).astype(np.float64)
+    return there
 
 
 def _information(joint: Matrix, words: Matrix, classes: Matrix, total: float) -> Matrix:

@@ -130,7 +130,7 @@ def test_units_placed_together_are_placed_as_one_after_the_other(
             assert np.array_equal(getattr(left, name), getattr(right, name))
         words, weights, _ = single.weights(domain)
         best = list(zip(words[:3].tolist(), weights[:3].tolist(), strict=True))
-        assert together.heaviest(domain, 3) == best
+        assert together.heaviest([domain], 3) == [best]
 
 
 def test_many_domains_find_room_and_leave_none_behind() -> None:

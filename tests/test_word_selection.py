@@ -28,7 +28,11 @@ def naive(m, classes, of):
     worth = []
     for w in range(m.shape[1]):
         value = 0.0
-        if of == "presence":
+        if of == "pointwise":
+            there = m[:, w] > 0
+            shares = [np.mean(there[[k == c for k in classes]]) for c in sorted(set(classes))]
+            value = max(shares) / there.mean() if there.any() else 0.0
+        elif of == "presence":
             for there in (True, False):
                 for c in set(classes):
                     joint = np.mean(
@@ -50,7 +54,14 @@ def naive(m, classes, of):
     return np.array(worth)
 
 
-@pytest.mark.parametrize("of", ["presence", "counts"])
+def test_of_words_of_one_class_the_more_frequent_come_first():
+    rows = csr_array(np.array([[1.0, 1, 0, 1], [1, 0, 0, 1], [0, 0, 1, 1], [0, 0, 1, 1]]))
+    classes = ["a", "a", "b", "b"]
+    found = [by_mutual_information(rows, classes, n, of="pointwise").tolist() for n in (1, 2, 3)]
+    assert found == [[0], [0, 2], [0, 1, 2]]
+
+
+@pytest.mark.parametrize("of", ["presence", "counts", "pointwise"])
 def test_mutual_information_is_the_formula(of):
     rows = example_rows(20, 30)
     classes = [("a", "b", "c")[i % 3] for i in range(20)]

@@ -5,7 +5,7 @@ minimised is the distortion of M by these means,
 
     i-divergence   Σ m ln(m / b) - m + b          squared   Σ (m - b)²
 
-taking turns: means of the blocks, rows to the group whose means fit best, means, words likewise.
+taking turns: means of the blocks, words to the group whose means fit best, means, rows likewise.
 Details are recalled from the literature.
 """
 
@@ -20,17 +20,12 @@ from numpy.typing import NDArray
 
 from segapsith.arrays import Compare, Labels, Rows
 from segapsith.hookspecs import hookimpl
+from segapsith_plugins._co_clusters import CoClusterer, Sides, Turns
 from segapsith_plugins._row_algebra import (
     check_choice,
-    check_whole,
     far_apart,
-    filled_rows,
-    in_order,
     membership,
-    needs_counts,
-    spread,
     unit_rows,
-    used_columns,
 )
 
 __all__ = ["Rsn"]
@@ -38,7 +33,7 @@ __all__ = ["Rsn"]
 Floats = NDArray[np.float64]
 
 
-class Rsn:
+class Rsn(CoClusterer):
     """At most `k` groups of rows, with `word_clusters` groups of words; `compare` is not needed.
 
     `word_clusters=None` takes as many as rows have. `distortion` is `i-divergence`, for counts, or
@@ -50,6 +45,9 @@ class Rsn:
     the best start, one a half-step; `word_labels_`, the group of each column, -1 for an empty one.
     """
 
+    _name = "rsn"
+    _sign = -1.0
+
     def __init__(
         self,
         *,
@@ -60,65 +58,28 @@ class Rsn:
         max_rounds: int = 100,
         seed: int | None = 0,
     ) -> None:
-        check_whole("k", k, 1)
-        check_whole("n_init", n_init, 1)
-        check_whole("max_rounds", max_rounds, 1)
+        super().__init__(
+            k=k, word_clusters=word_clusters, n_init=n_init, max_rounds=max_rounds, seed=seed
+        )
         check_choice("distortion", distortion, ("i-divergence", "squared"))
-        if word_clusters is not None:
-            check_whole("word_clusters", word_clusters, 1)
-        if seed is not None:
-            check_whole("seed", seed, 0)
-        self.k = k
-        self.word_clusters = word_clusters
         self.distortion = distortion
-        self.n_init = n_init
-        self.max_rounds = max_rounds
-        self.seed = seed
-        self.objective_ = 0.0
-        self.objectives_: tuple[float, ...] = ()
-        self.trace_: tuple[float, ...] = ()
-        self.word_labels_: Labels = np.zeros(0, dtype=np.int64)
 
     def cluster(self, rows: Rows, compare: Compare | None = None) -> Labels:
         """One group a row."""
-        filled, where = filled_rows(rows)
-        needs_counts(filled, "rsn")
-        used = np.flatnonzero(np.bincount(filled.indices, minlength=rows.shape[1]))
-        self.word_labels_ = np.full(rows.shape[1], -1, dtype=np.int64)
-        self.objective_, self.objectives_, self.trace_ = 0.0, (), ()
-        if not len(where):
-            return np.full(rows.shape[0], -1, dtype=np.int64)
-        m = used_columns(filled)
-        best: tuple[list[float], Labels, Labels] | None = None
-        found = []
-        for seed in np.random.SeedSequence(self.seed).spawn(self.n_init):
-            trace, labels, words = self._run(m, np.random.default_rng(seed))
-            found.append(trace[-1])
-            if best is None or trace[-1] < best[0][-1]:
-                best = trace, labels, words
-        assert best is not None
-        self.trace_, self.objectives_, self.objective_ = tuple(best[0]), tuple(found), best[0][-1]
-        self.word_labels_[used] = in_order(best[2])
-        return spread(best[1], where, rows.shape[0])
+        return self._cluster(rows)
 
-    def _run(self, m: Rows, rng: np.random.Generator) -> tuple[list[float], Labels, Labels]:
-        """The distortion after each half-step, and the labels, from one start."""
-        turned = m.T.tocsr()
-        k = min(self.k, m.shape[0])
-        n_words = min(self.word_clusters or self.k, m.shape[1])
-        labels = far_apart(unit_rows(m), k, rng)
-        words = far_apart(unit_rows(turned), n_words, rng)
+    def _turns(self, m: Rows, n_rows: int, n_words: int) -> Turns:
+        units, word_units = unit_rows(m), unit_rows(m.T.tocsr())
         own = self._own(m)
-        trace = [own - self._told(m, labels, k, words, n_words)]
-        for _ in range(self.max_rounds):
-            before = labels, words
-            labels = self._regrouped(m, labels, k, words, n_words)
-            trace.append(own - self._told(m, labels, k, words, n_words))
-            words = self._regrouped(turned, words, n_words, labels, k)
-            trace.append(own - self._told(m, labels, k, words, n_words))
-            if np.array_equal(before[0], labels) and np.array_equal(before[1], words):
-                break
-        return [max(value, 0.0) for value in trace], labels, words
+
+        def start(rng: np.random.Generator) -> Sides:
+            rows = far_apart(units, n_rows, rng)
+            return Sides(rows, n_rows, far_apart(word_units, n_words, rng), n_words)
+
+        def worth(sides: Sides) -> float:
+            return -max(own - self._told(m, *sides), 0.0)
+
+        return Turns(start, self._regrouped, worth)
 
     def _own(self, m: Rows) -> float:
         """The part of the distortion that no grouping changes."""
@@ -134,7 +95,13 @@ class Rsn:
         return math.fsum((sums * np.log(np.where(sums > 0, means, 1.0))).ravel())
 
     def _regrouped(
-        self, items: Rows, labels: Labels, k: int, others: Labels, n_others: int
+        self,
+        items: Rows,
+        labels: Labels,
+        k: int,
+        others: Labels,
+        n_others: int,
+        _: np.random.Generator,
     ) -> Labels:
         """The items in the groups whose means fit them best, ties to the old one."""
         profiles: Floats = (items @ membership(others, n_others).T).toarray()

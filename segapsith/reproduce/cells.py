@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,12 @@ from segapsith import metrics
 from segapsith.arrays import Labels, Matrix, Rows
 from segapsith.catalogue import Catalogue, load_plugins
 from segapsith.errors import MissingInputError
+from segapsith.significance import significance_table
 
 __all__ = [
+    "Printed",
     "Results",
-    "beside",
+    "compared",
     "grouped",
     "labelled_matrix",
     "measured",
@@ -114,9 +117,40 @@ def spread_of(values: Iterable[float]) -> tuple[float, float]:
     return statistics.fmean(listed), statistics.stdev(listed) if len(listed) > 1 else 0.0
 
 
-def beside(printed: Mapping[tuple[str, str], str], method: str, data_set: str) -> str | None:
-    """The printed figure of a cell, or None where it is not at hand."""
-    return printed.get((method, data_set))
+def compared(scores: Mapping[str, Sequence[float]], *, larger_is_better: bool = True) -> str:
+    """Which methods are significantly better than which, by paired t-tests (95 %), as a sentence."""
+    found = significance_table(scores, larger_is_better=larger_is_better)
+    beaten = {
+        first: [second for second in scores if second != first and found.sign(first, second) == ">"]
+        for first in found.order()
+    }
+    told = [f"{first} than {', '.join(worse)}" for first, worse in beaten.items() if worse]
+    return "; ".join(told) or "none than another"
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """A figure of a paper: what it lies between, and its deviation where one is printed."""
+
+    low: float
+    high: float
+    deviation: float | None = None
+
+    def __str__(self) -> str:
+        """
+        >>> str(Printed(0.78, 0.8)), str(Printed(0.5, 0.5, 0.02))
+        ('.78 to .80', '.50 ± .02')
+        """
+        shown = [f"{value:.2f}".lstrip("0") for value in (self.low, self.high)]
+        text = shown[0] if self.low == self.high else " to ".join(shown)
+        return text if self.deviation is None else f"{text} ± {f'{self.deviation:.2f}'.lstrip('0')}"
+
+    def reached(self, ours: float, *, larger_is_better: bool = True) -> bool:
+        """Whether ours is no worse than the better end less a deviation, or less three points."""
+        slack = 0.03 if self.deviation is None else self.deviation
+        if larger_is_better:
+            return ours >= self.high - slack
+        return ours <= self.low + slack
 
 
 def present(data: Path, names: Sequence[str]) -> list[str]:

@@ -25,8 +25,11 @@ __all__ = [
 ]
 
 
+_WORD = np.dtype("<i4")
+
+
 def words_bytes(words: NDArray[np.int32]) -> bytes:
-    return words.astype("<i4", copy=False).tobytes()
+    return (words if words.dtype == _WORD else words.astype(_WORD)).tobytes()
 
 
 def words_from(data: bytes) -> NDArray[np.int32]:
@@ -43,7 +46,7 @@ def integers_from(data: bytes) -> NDArray[np.int64]:
 
 def bag_bytes(bag: Bag) -> bytes:
     """Word ids, then counts, then weights, each int32."""
-    return b"".join(words_bytes(part) for part in (bag.words, bag.counts, bag.weights))
+    return words_bytes(bag.words) + words_bytes(bag.counts) + words_bytes(bag.weights)
 
 
 def bag_from(data: bytes) -> Bag:
@@ -53,7 +56,9 @@ def bag_from(data: bytes) -> Bag:
 
 def domain_bytes(sums: DomainWords) -> bytes:
     """Word ids, then occurrences, then weight sums, each int64."""
-    return integers(np.concatenate([sums.words.astype(np.int64), sums.occurrences, sums.weights]))
+    packed = np.empty((3, len(sums.words)), dtype="<i8")
+    packed[0], packed[1], packed[2] = sums.words, sums.occurrences, sums.weights
+    return packed.tobytes()
 
 
 def domain_from(data: bytes, n_units: int) -> DomainWords:

@@ -27,6 +27,9 @@ __all__ = ["lock", "open_reader", "open_writer", "plain_errors"]
 
 MEMORY = ":memory:"
 
+CACHE = 32 * 1024
+"""Kilobytes that a writer may hold: a batch is written once, and not in parts before its end."""
+
 
 @contextlib.contextmanager
 def plain_errors(path: str) -> Iterator[None]:
@@ -140,6 +143,7 @@ def open_writer(path: str, wait: float) -> Database:
             if not _is_empty(db):
                 _check_is_store(path, db)
             db.execute("PRAGMA foreign_keys = ON")
+            db.execute(f"PRAGMA cache_size = -{CACHE}")
             if path != MEMORY:
                 db.execute("PRAGMA journal_mode = WAL")
                 db.execute("PRAGMA synchronous = NORMAL")

@@ -538,12 +538,13 @@ class Store:
 
     def _write(self, c: sqlite3.Connection, batch: Batch) -> None:
         run = batch.run
+        words_bytes, bag_bytes = arrays.words_bytes, arrays.bag_bytes
         first_new = batch.new_words[0][0] if batch.new_words else sys.maxsize
         known = bisect_left(batch.frequencies, first_new, key=lambda counted: counted[2])
-        counts = {word: counted for *counted, word in batch.frequencies[known:]}
+        counts = {word: (n, times) for n, times, word in batch.frequencies[known:]}
         c.executemany(
             "INSERT INTO words (id, lang, word, documents, occurrences) VALUES (?, ?, ?, ?, ?)",
-            [(word, lang, name, *counts.get(word, (0, 0))) for word, lang, name in batch.new_words],
+            [entry + counts.get(entry[0], (0, 0)) for entry in batch.new_words],
         )
         c.executemany(
             "UPDATE words SET documents = ?, occurrences = ? WHERE id = ?",
@@ -575,7 +576,7 @@ class Store:
             [
                 (
                     v.id, v.document, v.number, v.hash, v.title, v.body, v.date, v.date_original,
-                    v.lang, v.source, v.metadata, v.signature, arrays.words_bytes(v.words),
+                    v.lang, v.source, v.metadata, v.signature, words_bytes(v.words),
                     v.links.tobytes(), v.run,
                 )
                 for v in batch.versions
@@ -592,7 +593,7 @@ class Store:
             [
                 (
                     u.id, u.document, u.version, u.position, u.start, u.end, u.first_word,
-                    u.n_words, u.cohesion, int(u.kept), u.epoch, arrays.bag_bytes(u.bag),
+                    u.n_words, u.cohesion, int(u.kept), u.epoch, bag_bytes(u.bag),
                 )
                 for u in batch.units.values()
             ],
