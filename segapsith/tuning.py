@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 
 from segapsith.domains import Bag, DomainIndex, PlacementSettings
 from segapsith.errors import UsageError
+from segapsith.replay import Replay, go_on, replay
 
-__all__ = ["Afresh", "Onward", "Replay", "Trial", "replay", "search"]
+__all__ = ["Afresh", "Onward", "Trial", "search"]
 
 LEAST_UNITS = 50
 """Units below which a rate is chance."""
@@ -47,26 +48,6 @@ SETTLED = 0.4
 
 
 @dataclass(frozen=True, slots=True)
-class Replay:
-    """The stream placed anew with one threshold."""
-
-    founded: NDArray[np.bool_]
-    """Of each unit, whether it founded a domain."""
-    domains: NDArray[np.int64]
-    """Of each unit, where it went; numbers of its own."""
-
-    def new_rate(self, first: int, last: int) -> float:
-        """Share of the units of a stretch that founded a domain."""
-        return float(self.founded[first:last].mean()) if last > first else 0.0
-
-    def singletons(self, last: int) -> float:
-        """Share of the domains that have one unit, after the first `last` units."""
-        sizes = np.bincount(self.domains[:last])
-        sizes = sizes[sizes > 0]
-        return float((sizes == 1).mean()) if len(sizes) else 0.0
-
-
-@dataclass(frozen=True, slots=True)
 class Trial:
     """What one threshold gives: measured on the last stretch, foreseen on the next."""
 
@@ -79,27 +60,6 @@ class Trial:
 
     def as_json(self) -> dict[str, Any]:
         return {name: round(getattr(self, name), 6) for name in self.__dataclass_fields__}
-
-
-def replay(
-    bags: Sequence[Bag],
-    settings: PlacementSettings,
-    significance: NDArray[np.float64] | None = None,
-) -> Replay:
-    """Places units one after the other into an empty memory, by eq. 7."""
-    index = DomainIndex(settings)
-    if significance is not None:
-        index.learn_significance(significance)
-    founded = np.zeros(len(bags), dtype=np.bool_)
-    domains = np.zeros(len(bags), dtype=np.int64)
-    for number, bag in enumerate(bags):
-        domain = index.place(bag).domain
-        if domain is None:
-            domain = index.create()
-            founded[number] = True
-        index.absorb(domain, bag)
-        domains[number] = domain
-    return Replay(founded, domains)
 
 
 def _slope(values: NDArray[np.float64], sizes: NDArray[np.float64]) -> float:
@@ -194,15 +154,8 @@ class Onward:
         index = deepcopy(self._before)
         index.settings = replace(index.settings, threshold=threshold)
         shares = [_singletons(index)]
-        founded = 0
-        for bag in self._bags:
-            domain = index.place(bag).domain
-            if domain is None:
-                domain = index.create()
-                founded += 1
-            index.absorb(domain, bag)
+        rate = go_on(index, self._bags).new_rate(0, self._stretch)
         shares.append(_singletons(index))
-        rate = founded / self._stretch
         beta = float(np.interp(threshold, ANCHORS, self._betas))
         slower = (self._n_units - self._stretch + 1) / (self._n_units + 1)
         singletons = self._now + (shares[1] - shares[0]) * slower

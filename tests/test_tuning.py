@@ -17,7 +17,8 @@ from segapsith import sample
 from segapsith.api import Wire
 from segapsith.domains import Bag, DomainIndex, PlacementSettings
 from segapsith.errors import UsageError
-from segapsith.tuning import Afresh, Onward, Replay, Trial, replay, search
+from segapsith.replay import Replay, replay
+from segapsith.tuning import Afresh, Onward, Trial, search
 from segapsith.weighting import SCALE
 
 OpenWire = Callable[..., Wire]
