@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from segapsith.arrays import Labels
 from segapsith.domains import DomainIndex, DomainWords, PlacementSettings
 from segapsith.knowledge import Knowledge
 from segapsith.metrics import ari
+from segapsith.replay import go_on
 from segapsith.topics import Grouped
 
 __all__ = ["Replayed", "StreamUnit", "mean_ari", "replay", "shuffled"]
@@ -69,18 +70,19 @@ def replay(
     domains = knowledge.domains
     found = np.zeros(len(units), dtype=np.int64)
     langs: dict[int, str] = {}
-    for document in _documents(units, order):
-        for place in document:
-            unit = units[place]
-            bag = knowledge.bag(unit.lang, np.repeat(unit.words, unit.counts))
-            best = domains.place(bag).domain
-            domain = domains.create() if best is None else best
-            domains.absorb(domain, bag)
-            found[place], langs[domain] = domain, unit.lang
-        _count(knowledge, [units[place] for place in document])
-        knowledge.counters.ordinal += 1
-        if clock.ticks(knowledge.counters.ordinal):
+    for epoch, documents in enumerate(_epochs(_documents(units, order))):
+        if epoch:
             knowledge.tick()
+        places = list(chain.from_iterable(documents))
+        bags = [
+            knowledge.bag(units[place].lang, np.repeat(units[place].words, units[place].counts))
+            for place in places
+        ]
+        found[places] = go_on(domains, bags).domains
+        for place in places:
+            langs[int(found[place])] = units[place].lang
+        for document in documents:
+            _count(knowledge, [units[place] for place in document])
     topic_of = np.zeros(domains.next_domain, dtype=np.int64)
     for lang in sorted(set(langs.values())):
         grouped = group({d: domains.words(d) for d in domains if langs[d] == lang})
@@ -96,6 +98,18 @@ def _documents(units: Sequence[StreamUnit], order: Iterable[int]) -> Iterable[li
             yield stretch
             stretch = []
         stretch.append(place)
+    if stretch:
+        yield stretch
+
+
+def _epochs(documents: Iterable[list[int]]) -> Iterable[list[list[int]]]:
+    """Stretches of documents that see the same epoch: the clock ticks after each but the last."""
+    stretch: list[list[int]] = []
+    for ordinal, document in enumerate(documents, 1):
+        stretch.append(document)
+        if clock.ticks(ordinal):
+            yield stretch
+            stretch = []
     if stretch:
         yield stretch
 

@@ -547,9 +547,13 @@ def best_two(
     """The two best domains by eq. 7 with their scores; ties go to the older domain."""
     best, second = 0, 0
     best_score, second_score = -1.0, -1.0
+    least = 0.0
     sums, totals = index.sums, index.totals
     for i in range(n_touched):
         d = index.touched[i]
+        shared = (float(sums[d, 0]) * sums[d, 1]) * (float(sums[d, 2]) * sums[d, 3])
+        if shared < least * (float(totals[d, 0]) * totals[d, 1]):
+            continue  # clearly below the second, whatever the rounding
         share = (
             (sums[d, 0] / totals[d, 0])
             * (sums[d, 1] / totals[d, 1])
@@ -562,6 +566,8 @@ def best_two(
             best, best_score = d, score
         elif score > second_score or (score == second_score and d < second):
             second, second_score = d, score
+        if second:
+            least = second_score**4 * (1 - 1e-9) * (unit_weight * unit_occurrences)
     return best, max(best_score, 0.0), second, max(second_score, 0.0)
 
 

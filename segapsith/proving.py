@@ -1,6 +1,6 @@
 """Proving the domains on a store: validations, their series, drift, curves, comparisons.
 
-The numbers are computed below (`validation`, `verdicts`, `replay`, `matching`); here they are
+The numbers are computed below (`validation`, `verdicts`, `matching`); here they are
 fetched from the store, kept in it, and given the shape of the contract.
 """
 
@@ -19,13 +19,13 @@ from segapsith import verdicts
 from segapsith.arrays import Labels, Rows
 from segapsith.errors import MissingInputError, SettingError, UsageError, did_you_mean
 from segapsith.matching import Side, labelled_file, matched
-from segapsith.replay import curve
 from segapsith.settings import PRESETS
 from segapsith.validation import (
     LearnedUnits,
     Selection,
     agreement,
     brief,
+    curve,
     links,
     recomputed,
     select,

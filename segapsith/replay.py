@@ -1,73 +1,64 @@
-"""What would have been learned with another threshold: the stored units placed again, in memory."""
+"""The stream placed anew, in memory: units one after the other, by eq. 7."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.arrays import Labels, Rows
 from segapsith.domains import Bag, DomainIndex, PlacementSettings
-from segapsith.validation import LearnedUnits, brief, select, validate
-from segapsith.weighting import SCALE
 
-__all__ = ["curve", "replay"]
+__all__ = ["Replay", "go_on", "replay"]
 
 
-def replay(learned: LearnedUnits, settings: PlacementSettings) -> NDArray[np.int64]:
-    """The domains of the units if they are placed by eq. 7 in their order, into an empty index.
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """Where units went."""
 
-    Weights are those that the units got when they were read; what the clock had frozen then is
-    not computed again.
+    founded: NDArray[np.bool_]
+    """Of each unit, whether it founded a domain."""
+    domains: NDArray[np.int64]
+    """Of each unit, its domain."""
+
+    def new_rate(self, first: int, last: int) -> float:
+        """Share of the units of a stretch that founded a domain."""
+        return float(self.founded[first:last].mean()) if last > first else 0.0
+
+    def singletons(self, last: int) -> float:
+        """Share of the domains that have one unit, after the first `last` units."""
+        sizes = np.bincount(self.domains[:last])
+        sizes = sizes[sizes > 0]
+        return float((sizes == 1).mean()) if len(sizes) else 0.0
+
+
+def go_on(index: DomainIndex, bags: Sequence[Bag]) -> Replay:
+    """Places units into the domains of an index, or into new ones; the index learns them.
+
+    Weights are those that the units have; what the clock had frozen is not computed again.
     """
-    index = DomainIndex(settings)
-    if learned.significance is not None:
-        index.learn_significance(learned.significance)
-    weights = np.rint(learned.weights.data * SCALE).astype(np.int32)
-    counts = learned.counts.data.astype(np.int32)
-    words = learned.counts.indices.astype(np.int32)
-    labels = np.zeros(len(learned.units), dtype=np.int64)
-    for row, (start, end) in enumerate(
-        zip(learned.counts.indptr[:-1].tolist(), learned.counts.indptr[1:].tolist(), strict=True)
-    ):
-        bag = Bag(words[start:end], counts[start:end], weights[start:end])
-        found = index.place(bag).domain
-        domain = index.create() if found is None else found
+    founded = np.zeros(len(bags), dtype=np.bool_)
+    domains = np.zeros(len(bags), dtype=np.int64)
+    if index.settings.prefilter == "none" and len(bags):
+        for number, (domain, found) in enumerate(index.place_all(bags)):
+            founded[number], domains[number] = found.domain is None, domain
+        return Replay(founded, domains)
+    for number, bag in enumerate(bags):
+        best = index.place(bag).domain
+        domain = index.create() if best is None else best
         index.absorb(domain, bag)
-        labels[row] = domain
-    return labels
+        founded[number], domains[number] = best is None, domain
+    return Replay(founded, domains)
 
 
-def curve(
-    learned: LearnedUnits,
+def replay(
+    bags: Sequence[Bag],
     settings: PlacementSettings,
-    thresholds: Iterable[float],
-    cluster: Callable[[Rows, int], Labels],
-    *,
-    min_units: int,
-    word_cut: float,
-    seed: int = 0,
-    watch: Callable[[float], None] | None = None,
-) -> list[dict[str, Any]]:
-    """Kappa against the share of units in stable domains, for each learning threshold.
-
-    `cluster` takes rows and a number of clusters, that of the stable domains.
-    """
-    points = []
-    for threshold in thresholds:
-        if watch is not None:
-            watch(threshold)
-        labels = replay(learned, replace(settings, threshold=threshold))
-        selection = select(replace(learned, domains=labels), min_units, word_cut)
-        found = validate(selection, _into(cluster, selection.n_domains), seed)
-        points.append(
-            {"threshold": threshold, "all_domains": len(np.unique(labels)), **brief(found)}
-        )
-    return points
-
-
-def _into(cluster: Callable[[Rows, int], Labels], k: int) -> Callable[[Rows], Labels]:
-    return lambda rows: cluster(rows, k)
+    significance: NDArray[np.float64] | None = None,
+) -> Replay:
+    """Places units into an empty memory."""
+    index = DomainIndex(settings)
+    if significance is not None:
+        index.learn_significance(significance)
+    return go_on(index, bags)

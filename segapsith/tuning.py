@@ -5,7 +5,7 @@ rate that was measured on one stretch is not the rate of the next: domains are t
 power of the units (Heaps' law), D(n) = c · n^β, with β from the later part of a replay.
 
 There are two questions. `Onward`: the store goes on as it is, with another threshold from now on;
-the last stretch is taken out of the domains and placed again. `Afresh`: everything is learned anew
+each of the last stretches is placed on the domains as they were before it. `Afresh`: everything is learned anew
 with that threshold. They differ, since domains made with one threshold are not those of another.
 """
 
@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 
 from segapsith.domains import Bag, DomainIndex, PlacementSettings
 from segapsith.errors import UsageError
+from segapsith.replay import Replay, go_on, replay
 
-__all__ = ["Afresh", "Onward", "Replay", "Trial", "replay", "search"]
+__all__ = ["Afresh", "Onward", "Trial", "search"]
 
 LEAST_UNITS = 50
 """Units below which a rate is chance."""
@@ -36,34 +37,21 @@ FINER = 6
 CLOSE = 0.005
 """How near to its target, in parts of it, a trial ends the search."""
 
-STRETCH = 1 / 3
-"""Of the units, the last ones on which the rate is measured; the next as many are foreseen."""
+NEXT = 1 / 3
+"""How many units are foreseen, in parts of those that came so far."""
+
+STRETCH = 1 / 5
+"""Of the units, a stretch on which the rate is measured when the store goes on."""
+
+TRUST = (2.0, 1.5, 1.0)
+"""How much the last stretches count, from the last one back: news come in waves, so that one
+stretch says less than several, and the latest says most."""
 
 ANCHORS = (0.1, 0.25, 0.5)
 """Thresholds at which the growth of the whole stream is learned; between them it is interpolated."""
 
 SETTLED = 0.4
 """Of the units, the first ones that say nothing on growth yet."""
-
-
-@dataclass(frozen=True, slots=True)
-class Replay:
-    """The stream placed anew with one threshold."""
-
-    founded: NDArray[np.bool_]
-    """Of each unit, whether it founded a domain."""
-    domains: NDArray[np.int64]
-    """Of each unit, where it went; numbers of its own."""
-
-    def new_rate(self, first: int, last: int) -> float:
-        """Share of the units of a stretch that founded a domain."""
-        return float(self.founded[first:last].mean()) if last > first else 0.0
-
-    def singletons(self, last: int) -> float:
-        """Share of the domains that have one unit, after the first `last` units."""
-        sizes = np.bincount(self.domains[:last])
-        sizes = sizes[sizes > 0]
-        return float((sizes == 1).mean()) if len(sizes) else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,27 +67,6 @@ class Trial:
 
     def as_json(self) -> dict[str, Any]:
         return {name: round(getattr(self, name), 6) for name in self.__dataclass_fields__}
-
-
-def replay(
-    bags: Sequence[Bag],
-    settings: PlacementSettings,
-    significance: NDArray[np.float64] | None = None,
-) -> Replay:
-    """Places units one after the other into an empty memory, by eq. 7."""
-    index = DomainIndex(settings)
-    if significance is not None:
-        index.learn_significance(significance)
-    founded = np.zeros(len(bags), dtype=np.bool_)
-    domains = np.zeros(len(bags), dtype=np.int64)
-    for number, bag in enumerate(bags):
-        domain = index.place(bag).domain
-        if domain is None:
-            domain = index.create()
-            founded[number] = True
-        index.absorb(domain, bag)
-        domains[number] = domain
-    return Replay(founded, domains)
 
 
 def _slope(values: NDArray[np.float64], sizes: NDArray[np.float64]) -> float:
@@ -124,10 +91,9 @@ def _growth(run: Replay) -> tuple[float, NDArray[np.int64]]:
     return min(max(_slope(grown, points.astype(np.float64)), 0.0), 1.0), points
 
 
-def _ahead(rate: float, beta: float, n_units: int, stretch: int) -> float:
-    """The rate of the next stretch, from that of the last one: D'(n) goes as n^(β - 1)."""
-    grown = (n_units + stretch / 2) / (n_units - stretch / 2)
-    return float(min(rate * grown ** (beta - 1.0), 1.0))
+def _ahead(rate: float, beta: float, here: float, there: float) -> float:
+    """The rate at one place of the stream, from that at another: D'(n) goes as n^(β - 1)."""
+    return float(min(rate * (there / here) ** (beta - 1.0), 1.0))
 
 
 class Afresh:
@@ -148,7 +114,7 @@ class Afresh:
     def trial(self, threshold: float) -> Trial:
         run = self.replay(threshold)
         n = len(run.founded)
-        stretch = max(1, int(STRETCH * n))
+        stretch = max(1, int(NEXT * n))
         beta, points = _growth(run)
         rate = run.new_rate(n - stretch, n)
         shares = np.array([run.singletons(int(point)) for point in points])
@@ -156,7 +122,7 @@ class Afresh:
         return Trial(
             threshold,
             rate,
-            _ahead(rate, beta, n, stretch),
+            _ahead(rate, beta, n - stretch / 2, n + stretch / 2),
             float(shares[-1]),
             min(float(shares[-1]) * ((n + stretch) / n) ** trend, 1.0),
             int(run.founded.sum()),
@@ -180,40 +146,61 @@ class Onward:
     ) -> None:
         _enough(len(bags))
         self._n_units = max(n_units, len(bags))
-        self._stretch = min(max(1, int(STRETCH * self._n_units)), len(bags))
-        self._bags = bags[-self._stretch :]
+        size = max(1, min(int(STRETCH * self._n_units), len(bags) // len(TRUST)))
         self._now = _singletons(index)
-        self._before = deepcopy(index)
-        for bag, place in zip(self._bags, places[-self._stretch :], strict=True):
-            if place:
-                self._before.absorb(place, bag, -1)
+        self._stretches: list[_Stretch] = []
+        before, last = deepcopy(index), len(bags)
+        for _ in TRUST:
+            for bag, place in zip(
+                bags[last - size : last], places[last - size : last], strict=True
+            ):
+                if place:
+                    before.absorb(place, bag, -1)
+            first = self._n_units - len(bags) + last - size
+            self._stretches.append(_Stretch(deepcopy(before), bags[last - size : last], first))
+            last -= size
         afresh = Afresh(bags, index.settings, significance)
         self._betas = [_growth(afresh.replay(threshold))[0] for threshold in ANCHORS]
 
     def trial(self, threshold: float) -> Trial:
-        index = deepcopy(self._before)
-        index.settings = replace(index.settings, threshold=threshold)
-        shares = [_singletons(index)]
-        founded = 0
-        for bag in self._bags:
-            domain = index.place(bag).domain
-            if domain is None:
-                domain = index.create()
-                founded += 1
-            index.absorb(domain, bag)
-        shares.append(_singletons(index))
-        rate = founded / self._stretch
         beta = float(np.interp(threshold, ANCHORS, self._betas))
-        slower = (self._n_units - self._stretch + 1) / (self._n_units + 1)
-        singletons = self._now + (shares[1] - shares[0]) * slower
+        ahead = NEXT * self._n_units
+        found = [stretch.placed(threshold) for stretch in self._stretches]
+        rates, changes = [], []
+        for stretch, (run, before, after, _) in zip(self._stretches, found, strict=True):
+            n = len(stretch.bags)
+            rate = run.new_rate(0, n)
+            rates.append(_ahead(rate, beta, stretch.first + n / 2, self._n_units + ahead / 2))
+            grown = np.log((stretch.first + n + 1) / (stretch.first + 1))
+            changes.append((after - before) * np.log1p(ahead / self._n_units) / grown)
+        run, _, singletons, n_domains = found[0]
         return Trial(
             threshold,
-            rate,
-            _ahead(rate, beta, self._n_units, self._stretch),
-            shares[1],
-            min(max(singletons, 0.0), 1.0),
-            int((index.n_units > 0).sum()),
+            run.new_rate(0, len(run.founded)),
+            float(np.average(rates, weights=TRUST)),
+            singletons,
+            min(max(self._now + float(np.average(changes, weights=TRUST)), 0.0), 1.0),
+            n_domains,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """Units of the past, and the domains without them and all that came later."""
+
+    before: DomainIndex
+    bags: Sequence[Bag]
+    first: int
+    """Units of the stream before them."""
+
+    def placed(self, threshold: float) -> tuple[Replay, float, float, int]:
+        """The stretch placed with a threshold; the share of singletons before and after, and the
+        domains after."""
+        index = deepcopy(self.before)
+        index.settings = replace(index.settings, threshold=threshold)
+        before = _singletons(index)
+        run = go_on(index, self.bags)
+        return run, before, _singletons(index), int((index.n_units > 0).sum())
 
 
 def _singletons(index: DomainIndex) -> float:

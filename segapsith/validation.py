@@ -6,8 +6,9 @@ domains, nor a start or an order that comes from them (algorithms §4).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,16 @@ from scipy.sparse import csr_array
 from segapsith import compare, metrics
 from segapsith.arrays import Labels, Rows
 from segapsith.contingency import Contingency, LabelSequence, contingency
+from segapsith.domains import Bag, PlacementSettings
+from segapsith.replay import replay
+from segapsith.weighting import SCALE
 
 __all__ = [
     "LearnedUnits",
     "Selection",
     "agreement",
     "brief",
+    "curve",
     "groups",
     "recomputed",
     "select",
@@ -57,6 +62,15 @@ class LearnedUnits:
     weights: Rows
     words: list[str]
     significance: NDArray[np.float64] | None = None
+
+    def bags(self) -> list[Bag]:
+        """The units with the weights that they got when they were read."""
+        weights = np.rint(self.weights.data * SCALE).astype(np.int32)
+        counts, words = self.counts.data.astype(np.int32), self.counts.indices.astype(np.int32)
+        return [
+            Bag(words[a:b], counts[a:b], weights[a:b])
+            for a, b in pairwise(self.counts.indptr.tolist())
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,3 +326,36 @@ def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
         name: round(value, 6) if isinstance(value, float) else value
         for name, value in values.items()
     }
+
+
+def curve(
+    learned: LearnedUnits,
+    settings: PlacementSettings,
+    thresholds: Iterable[float],
+    cluster: Callable[[Rows, int], Labels],
+    *,
+    min_units: int,
+    word_cut: float,
+    seed: int = 0,
+    watch: Callable[[float], None] | None = None,
+) -> list[dict[str, Any]]:
+    """Kappa against the share of units in stable domains, for each learning threshold.
+
+    `cluster` takes rows and a number of clusters, that of the stable domains.
+    """
+    bags = learned.bags()
+    points = []
+    for threshold in thresholds:
+        if watch is not None:
+            watch(threshold)
+        labels = replay(bags, replace(settings, threshold=threshold), learned.significance).domains
+        selection = select(replace(learned, domains=labels), min_units, word_cut)
+        found = validate(selection, _into(cluster, selection.n_domains), seed)
+        points.append(
+            {"threshold": threshold, "all_domains": len(np.unique(labels)), **brief(found)}
+        )
+    return points
+
+
+def _into(cluster: Callable[[Rows, int], Labels], k: int) -> Callable[[Rows], Labels]:
+    return lambda rows: cluster(rows, k)

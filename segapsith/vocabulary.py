@@ -39,8 +39,8 @@ class Vocabulary:
         """
         for number, lang, word in entries:
             while len(self._words) < number:
-                self._append("", "")
-            self._append(lang, word)
+                self._append("", [""])
+            self._append(lang, [word])
             self._numbers.setdefault(lang, {})[word] = number
 
     def numbers(self, lang: str, words: Iterable[str]) -> list[int]:
@@ -67,21 +67,21 @@ class Vocabulary:
                 result += map(known.__getitem__, words)
             except KeyError:
                 del result[first:]
-                self._number(lang, sorted(word for word in words if word not in known))
+                self._number(lang, sorted([word for word in words if word not in known]))
                 result += map(known.__getitem__, words)
         return result
 
     def _number(self, lang: str, words: Iterable[str]) -> None:
+        """Gives the next numbers to words that have none."""
         known = self._numbers[lang]
-        for word in words:
-            if word not in known:
-                known[word] = len(self._words)
-                self._append(lang, word)
+        new = list(dict.fromkeys(words))
+        known.update(zip(new, range(len(self._words), len(self._words) + len(new)), strict=True))
+        self._append(lang, new)
 
-    def _append(self, lang: str, word: str) -> None:
-        self._words.append(word)
-        self._langs.append(lang)
-        self._codes.append(self._code.setdefault(lang, len(self._code)))
+    def _append(self, lang: str, words: Sequence[str]) -> None:
+        self._words += words
+        self._langs += [lang] * len(words)
+        self._codes.extend([self._code.setdefault(lang, len(self._code))] * len(words))
 
     def of_lang(self, lang: str) -> NDArray[np.bool_]:
         """Of every word by its number, whether it is of a language.

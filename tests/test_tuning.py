@@ -17,7 +17,8 @@ from segapsith import sample
 from segapsith.api import Wire
 from segapsith.domains import Bag, DomainIndex, PlacementSettings
 from segapsith.errors import UsageError
-from segapsith.tuning import Afresh, Onward, Replay, Trial, replay, search
+from segapsith.replay import Replay, replay
+from segapsith.tuning import Afresh, Onward, Trial, search
 from segapsith.weighting import SCALE
 
 OpenWire = Callable[..., Wire]
@@ -82,10 +83,10 @@ def test_the_last_stretch_is_placed_on_what_was_before_it() -> None:
     """With the threshold that the store had, the replay finds what the store had found."""
     bags = synthetic(900)
     index = DomainIndex(PLACING)
-    before, _ = learned(bags[:600], index)
-    after, founded = learned(bags[600:], index)
+    before, _ = learned(bags[:720], index)
+    after, founded = learned(bags[720:], index)
     world = Onward(index, bags, before + after, len(bags))
-    assert world.trial(PLACING.threshold).new_rate == pytest.approx(founded / 300)
+    assert world.trial(PLACING.threshold).new_rate == pytest.approx(founded / 180)
 
 
 def test_the_store_does_not_change(open_wire: OpenWire) -> None:

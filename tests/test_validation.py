@@ -16,8 +16,8 @@ import segapsith
 from segapsith import verdicts
 from segapsith.arrays import Labels, Rows
 from segapsith.domains import PlacementSettings
-from segapsith.replay import curve, replay
-from segapsith.validation import LearnedUnits, brief, recomputed, select, validate
+from segapsith.replay import replay
+from segapsith.validation import LearnedUnits, brief, curve, recomputed, select, validate
 
 
 def made(
@@ -226,7 +226,7 @@ def test_a_replay_with_the_stores_own_threshold_gives_the_stores_domains() -> No
     with segapsith.open(":memory:", segmenter="paragraphs") as wire:
         wire.ingest(line for line in sample.lines("en")[:60])
         units = wire.read(browse.learned_units)
-        again = replay(units, wire.workshop.placing())
+        again = replay(units.bags(), wire.workshop.placing(), units.significance).domains
     pairs = set(zip(units.domains.tolist(), again.tolist(), strict=True))
     # corrections and copies move units in the store, so that a few may differ
     assert len(pairs) <= 1.15 * len(set(units.domains.tolist()))
