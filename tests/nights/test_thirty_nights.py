@@ -226,8 +226,14 @@ def test_thirty_nights(house: Any, server: Any) -> None:
 
 
 def test_thirteen_nights(house: Any, server: Any) -> None:
-    """The first of them: outages, broken XML, a slow server, a full disk, a failing plugin."""
+    """The first of them: outages, broken XML, a slow server, a full disk, a failing plugin.
+
+    A domain is quiet so soon that there is something to merge in so few nights.
+    """
+    house.settings["consolidate_after"] = 12
     codes = live_through(house, server, 13, 2)
     check(house, server, 13, 2, codes)
     assert (codes[FULL_DISK], codes[FAILING_PLUGIN]) == (74, 70)
+    with Store.reading(house.path) as store:
+        assert store.number("SELECT count(*) FROM events WHERE kind = 'merged'")
     assert [codes[night] for night in (1, 2, 3, 4, 6, 7, 13)] == [0, 0, 69, 69, 69, 0, 0]
