@@ -36,7 +36,7 @@ from segapsith.reproduce.cells import (
 )
 from segapsith.word_selection import by_medoids, by_mutual_information, document_frequency
 
-__all__ = ["PRINTED", "figure", "matrix", "samples", "table"]
+__all__ = ["PRINTED", "SUBSETS", "figure", "matrix", "samples", "table", "with_samples"]
 
 SUBSETS = ("M2", "M5", "M10", "NG1", "NG2", "NG3")
 QUICK = ("M5", "M10", "NG1")
@@ -81,7 +81,7 @@ METHODS: Mapping[str, tuple[str, list[dict[str, Any]], dict[str, Any]]] = {
 def table(data: Path, options: Options, *, words: str) -> Table:
     """Precision of each method on each subset, by every protocol, and paired t-tests."""
     results = Results(options.results, options.tell)
-    subsets = _present(data, QUICK if options.quick else SUBSETS)
+    subsets = with_samples(data, QUICK if options.quick else SUBSETS)
     methods = ("cosine", "lsa", "chi-sim", "chi-sim k p") if options.quick else (*METHODS, "itcc")
     rows: list[list[str | int | float | None]] = []
     reached: dict[str, list[bool]] = {}
@@ -142,7 +142,7 @@ def table(data: Path, options: Options, *, words: str) -> Table:
 def figure(data: Path, options: Options) -> Table:
     """Precision against the share that is pruned, and against the pseudo-norm k."""
     results = Results(options.results, options.tell)
-    subsets = _present(data, ("M10",) if options.quick else ("M10", "NG3"))
+    subsets = with_samples(data, ("M10",) if options.quick else ("M10", "NG3"))
     powers = (0.5, 0.8, 1.0, 2.0) if options.quick else (0.2, 0.4, 0.5, 0.6, 0.8, 1.0, 1.5, 2.0)
     shares = SHARES[::3] if options.quick else SHARES
     rows: list[list[str | int | float | None]] = []
@@ -234,7 +234,8 @@ def samples(data: Path, subset: str) -> list[list[str]]:
     return [found[number] for number in sorted(found, key=int)]
 
 
-def _present(data: Path, subsets: Sequence[str]) -> list[str]:
+def with_samples(data: Path, subsets: Sequence[str]) -> list[str]:
+    """The subsets that have a sample."""
     known = _subsets(data / "20ng")
     found = [name for name in subsets if known.get(name, {}).get("samples")]
     if not found:
@@ -244,7 +245,7 @@ def _present(data: Path, subsets: Sequence[str]) -> list[str]:
 
 def _absent(data: Path, subsets: Sequence[str]) -> list[str]:
     """A line that names the subsets that have no sample."""
-    absent = [name for name in subsets if name not in _present(data, subsets)]
+    absent = [name for name in subsets if name not in with_samples(data, subsets)]
     return [f"Without samples, and left out: {', '.join(absent)}."] if absent else []
 
 
