@@ -181,6 +181,11 @@ def test_the_command_keeps_its_results(
 ) -> None:
     kept = tmp_path / "r.jsonl"
     more = ["--data", str(folder), "--quick", "--results", str(kept), "--json"]
+    drawn = tmp_path / "gvsm.svg"
+    assert run(["reproduce", "gvsm-2", "--svg", str(drawn), *more]) == 0
+    assert "average" in drawn.read_text() and "no printed figure" in drawn.read_text()
+    assert run(["reproduce", "gvsm-8", "--svg", str(drawn), *more]) == 2
+    assert "no picture of gvsm-8" in capsys.readouterr().err
     assert run(["reproduce", "gvsm-8", *more]) == 0
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     assert found["rows"][0]["set"] == "tr11"

@@ -9,7 +9,7 @@ same toolkit that the paper does not have are shown, and stand in a mean of thei
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 from scipy.sparse import csr_array
 
 from segapsith.arrays import Matrix, Rows
+from segapsith.pictures.scores import Score, by_set, sheet
 from segapsith.reproduce import Options, Table
 from segapsith.reproduce.cells import (
     Results,
@@ -204,7 +205,30 @@ def models(data: Path, options: Options, *, algorithms: tuple[str, ...], number:
         ["set", "algorithm", "model", "F", "E", "P", "VD", "VI"],
         rows,
         [NOT_AT_HAND, *_notes(data)],
+        _picture(named, algorithms),
     )
+
+
+def _picture(
+    named: Mapping[str, Mapping[tuple[str, ...], dict[str, float]]], algorithms: Sequence[str]
+) -> str:
+    """F of each model on each set, and its mean with the standard error."""
+    sections = []
+    for algorithm in algorithms:
+        found = [
+            Score(name, model, scores["f"], scores["f"], scores["f"])
+            for name, by_label in named.items()
+            for (which, model), scores in by_label.items()
+            if which == algorithm
+        ]
+        for model in MODELS:
+            mean, sd = spread_of(score.value for score in found if score.method == model)
+            half = sd / len(named) ** 0.5
+            found.append(Score("mean", model, mean, mean - half, mean + half))
+        sections.append(
+            by_set(f"F, {algorithm}; mean of the sets shown ± its standard error", found)
+        )
+    return sheet("F of the GVSM models on the sets present; no printed figure is at hand", sections)
 
 
 def tests(data: Path, options: Options) -> Table:
