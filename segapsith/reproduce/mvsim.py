@@ -49,9 +49,9 @@ SHARES = tuple(p / 10 for p in range(10))
 GRID: tuple[dict[str, Any], ...] = tuple(
     {"k": k, "prune": p, "damping": damping, "combine": combine}
     for k in (0.8, 1.0)
-    for p in (0.0, 0.2, 0.4, 0.6, 0.8)
-    for damping in (0.9, 0.5, None)
-    for combine in ("mean", "max", "min")
+    for p in (0.0, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8)
+    for damping in (0.9, None)
+    for combine in ("max", "mean")
 )
 USUAL: dict[str, Any] = {"k": 0.8, "prune": 0.6, "damping": 0.9, "combine": "mean"}
 """The fixed parameters of mvsim."""
@@ -119,10 +119,8 @@ def _of_both(first: str, seconds: Sequence[str], options: Options) -> list[tuple
     grid = list(GRID)
     if options.quick:
         grid = [
-            g for g in GRID
-            if (g["k"], g["combine"]) == (1.0, "max") and g["prune"] in (0.0, 0.4)
-            and g["damping"] != 0.5
-        ]  # fmt: skip
+            g for g in GRID if (g["k"], g["combine"]) == (1.0, "max") and g["prune"] in (0.0, 0.4)
+        ]
     found = [(f"{first} + {second}", g) for second in seconds for g in grid]
     if "cites" in seconds:
         found += [(f"{first} + cites", {**g, **SELF}) for g in grid]
