@@ -14,6 +14,7 @@ import gzip
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -314,17 +315,16 @@ def _forms(texts: list[str]) -> Iterator[list[str]]:
 
 
 def _content(forms: list[str]) -> set[str]:
-    """Those of the words that are no stop words; a thousand at a time, as the time is limited."""
+    """Those of the words that are no stop words.
+
+    Annotated off the main thread, where a busy machine is not taken for a plugin that hangs.
+    """
     annotator = plugins().make("annotator", "simplemma", {})
-    pieces = [forms[i : i + 1000] for i in range(0, len(forms), 1000)]
-    documents = [
-        Document(uid=str(i), body="\n".join(piece), lang="en") for i, piece in enumerate(pieces)
-    ]
-    known: set[str] = set()
-    for document, found in zip(documents, annotator.annotate(documents, Lexicon()), strict=True):
-        spans = zip(found.spans.tolist(), found.content, strict=True)
-        known |= {document.text[start:end] for (start, end), content in spans if content}
-    return known
+    document = Document(uid="words", body="\n".join(forms), lang="en")
+    with ThreadPoolExecutor(1) as pool:
+        (found,) = pool.submit(lambda: list(annotator.annotate([document], Lexicon()))).result()
+    spans = zip(found.spans.tolist(), found.content, strict=True)
+    return {document.text[start:end] for (start, end), content in spans if content}
 
 
 _counted: dict[tuple[Path, str, int, str], tuple[Rows, list[str]]] = {}
