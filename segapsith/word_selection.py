@@ -87,7 +87,8 @@ def by_mutual_information(
         ratio = (ones @ _there(rows)).toarray() / np.maximum(sizes * frequency, 1.0)
         # by rank, so that neither rounding nor the number of rows outweighs the information
         pairs = np.stack([ratio.max(axis=0).round(12), frequency], axis=1)
-        worth = 1.0 + np.unique(pairs, axis=0, return_inverse=True)[1].ravel()
+        ranks = np.unique(pairs, axis=0, return_inverse=True)[1].ravel()
+        worth = ranks.astype(np.float64) + 1.0
     else:
         raise ValueError(f"of={of!r} should be presence, counts or pointwise")
     return _best(np.where(frequency >= least, np.maximum(worth, 1e-300), 0.0), n)

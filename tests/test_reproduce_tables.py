@@ -12,9 +12,9 @@ import pytest
 from scipy.sparse import csr_array, save_npz
 
 from segapsith.cli.app import run
-from segapsith.errors import MissingInputError
+from segapsith.errors import InputError, MissingInputError
 from segapsith.reproduce import TABLES, Options, reproduce
-from segapsith.reproduce.cells import Results, grouped, measured, spread_of
+from segapsith.reproduce.cells import Printed, Results, grouped, measured, plugins, spread_of
 
 TOPICS = {
     "rec.boats": "harbour sailing anchor keel rudder mast tide voyage",
@@ -108,11 +108,84 @@ def test_absent_sets_are_named_and_printed_figures_are_not_invented(folder: Path
         reproduce("gvsm-2", folder / "20ng", Options(quick=True))
 
 
+def with_set(data: Path, name: str, classes: list[str], **matrices: Any) -> None:
+    (data / name).mkdir()
+    (data / name / "labels.txt").write_text("".join(f"{c}\n" for c in classes))
+    for matrix, values in matrices.items():
+        save_npz(data / name / f"{matrix}.npz", csr_array(values))
+
+
+@pytest.fixture
+def odd(tmp_path: Path) -> Path:
+    """Sets with a class of one document, empty rows and columns, a document without links."""
+    rng = np.random.default_rng(1)
+    classes = ["a"] * 9 + ["b"] * 9 + ["alone"]
+    counts = rng.poisson(0.4, (19, 30)) + 2 * np.eye(19, 30, dtype=int)
+    counts[4] = 0
+    counts[:, 7] = 0
+    links = (rng.random((19, 19)) < 0.2).astype(int)
+    links[3] = links[:, 3] = 0
+    with_set(tmp_path, "k1b", classes, matrix=counts)
+    with_set(tmp_path, "tr31", classes, matrix=counts)
+    with_set(tmp_path, "wisconsin", classes, content=counts, links=links)
+    with_set(tmp_path, "cornell", classes, content=counts, links=links)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["gvsm-2", "gvsm-3", "gvsm-6", "gvsm-8", "mvsim-2"])
+def test_odd_sets_do_not_stop_a_table(name: str, odd: Path) -> None:
+    table = reproduce(name, odd, Options(quick=True))
+    figures = [cell for row in table.rows for cell in row if isinstance(cell, float)]
+    assert figures and np.isfinite(figures).all()
+
+
+def test_a_set_that_is_put_there_is_taken(odd: Path) -> None:
+    gvsm = reproduce("gvsm-2", odd, Options())
+    assert {"k1b", "tr31", "mean of the paper's sets (2)"} == {row[0] for row in gvsm.rows}
+    assert not any("k1b" in note for note in gvsm.notes if "Not present" in note)
+    classes = ["a", "b"] * 5
+    with_set(odd, "tr45", classes, matrix=np.random.default_rng(0).poisson(1.0, (10, 12)))
+    again = reproduce("gvsm-2", odd, Options())
+    means = [row[0] for row in again.rows if str(row[0]).startswith("mean")]
+    assert set(means) == {"mean of the paper's sets (2)", "mean of all sets (3)"}
+
+
+def test_labels_that_do_not_fit_are_named(odd: Path) -> None:
+    (odd / "tr31" / "labels.txt").write_text("a\nb\n")
+    with pytest.raises(InputError, match="19 rows, but there are 2 labels"):
+        reproduce("gvsm-2", odd, Options(quick=True))
+
+
+@pytest.mark.parametrize("similarity", ["lsa", "pca", "lsi-cov", "pca-cov"])
+def test_fewer_directions_are_the_first_of_all(similarity: str, odd: Path) -> None:
+    from segapsith.reproduce import gvsm
+
+    rows, _ = gvsm._data(odd / "k1b")
+    measure = plugins().make("similarity", similarity, {"rank": 4})
+    measure.learn(rows)
+    wanted = measure.compare(rows, rows)
+    found = gvsm._similar(odd / "k1b", similarity, json.dumps({"rank": 4}))
+    np.testing.assert_allclose(found, wanted, atol=1e-9)
+
+
+def test_when_a_printed_figure_is_reached() -> None:
+    assert Printed(0.78, 0.80).reached(0.771) and not Printed(0.78, 0.80).reached(0.769)
+    assert Printed(0.8, 0.8, 0.1).reached(0.701)
+    entropy = Printed(0.3, 0.3)
+    assert entropy.reached(0.329, larger_is_better=False)
+    assert not entropy.reached(0.331, larger_is_better=False)
+
+
 def test_the_command_keeps_its_results(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kept = tmp_path / "r.jsonl"
     more = ["--data", str(folder), "--quick", "--results", str(kept), "--json"]
+    drawn = tmp_path / "gvsm.svg"
+    assert run(["reproduce", "gvsm-2", "--svg", str(drawn), *more]) == 0
+    assert "average" in drawn.read_text() and "no printed figure" in drawn.read_text()
+    assert run(["reproduce", "gvsm-8", "--svg", str(drawn), *more]) == 2
+    assert "no picture of gvsm-8" in capsys.readouterr().err
     assert run(["reproduce", "gvsm-8", *more]) == 0
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     assert found["rows"][0]["set"] == "tr11"

@@ -72,7 +72,7 @@ def test_mutual_information_is_the_formula(of):
         assert len(found) == n
     with pytest.raises(ValueError, match="one each"):
         by_mutual_information(rows, classes[:3], 2)
-    with pytest.raises(ValueError, match="presence or counts"):
+    with pytest.raises(ValueError, match="presence, counts or pointwise"):
         by_mutual_information(rows, classes, 2, of="x")
 
 

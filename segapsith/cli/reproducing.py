@@ -39,6 +39,9 @@ def reproduce(
             help="Keep figures there as they come, and go on from what is there.",
         ),
     ] = None,
+    svg: Annotated[
+        Path | None, typer.Option("--svg", metavar="FILE", help="Draw the figures there.")
+    ] = None,
     as_json: CommandJson = False,
     quiet: CommandQuiet = False,
 ) -> None:
@@ -64,6 +67,10 @@ def reproduce(
         found = computed(name, folder, Options(quick, seed, progress.update, results))
     finally:
         progress.end()
+    if svg is not None:
+        if not found.picture:
+            raise UsageError(f"there is no picture of {name}")
+        svg.write_text(found.picture, encoding="utf-8")
     if as_json:
         show_json({"table": name, **found.as_json()})
         return

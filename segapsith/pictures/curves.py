@@ -7,21 +7,12 @@ from typing import Any
 
 from markupsafe import Markup
 
-from segapsith.pictures.svg import number, picture, tag, text
+from segapsith.pictures.svg import alone, number, picture, tag, text
 
 __all__ = ["nights", "over_k", "spark", "standing_alone", "thresholds"]
 
 WIDTH, HEIGHT = 960.0, 260.0
 LEFT, RIGHT, TOP, BOTTOM = 46.0, 20.0, 16.0, 40.0
-
-STYLE = """
-svg { font: 13px system-ui, sans-serif; background: #fcfcfa; color-scheme: light dark }
-text { fill: #3f4d5a } .rule { stroke: #d9e0e6; fill: none } .axis { stroke: #8b98a5; fill: none }
-.line { stroke: #1f6f8b; stroke-width: 2.5; fill: none } .band { fill: #1f6f8b; opacity: .16 }
-.dot { fill: #1f6f8b } .line2 { stroke: #c2702b; stroke-width: 2; fill: none; stroke-dasharray: 5 4 }
-@media (prefers-color-scheme: dark) { svg { background: #12181d } text { fill: #c3ced8 }
-.rule { stroke: #2b3742 } .line { stroke: #63b8d6 } .dot, .band { fill: #63b8d6 } }
-"""
 
 
 def nights(history: Sequence[Mapping[str, Any]], label: str) -> Markup:
@@ -67,12 +58,7 @@ def thresholds(points: Sequence[Mapping[str, Any]], label: str) -> Markup:
 
 def standing_alone(points: Sequence[Mapping[str, Any]]) -> str:
     """The curve over thresholds as a file of its own."""
-    inner = thresholds(points, "kappa against the share of units in stable domains")
-    head, _, rest = str(inner).partition(">")
-    return (
-        f'<?xml version="1.0" encoding="UTF-8"?>\n{head} xmlns="http://www.w3.org/2000/svg">'
-        f"<style>{STYLE}</style>{rest}\n"
-    )
+    return alone(thresholds(points, "kappa against the share of units in stable domains"))
 
 
 def spark(calendar: Sequence[str], counts: Mapping[str, int], most_bars: int = 60) -> Markup:

@@ -6,7 +6,16 @@ from collections.abc import Iterable
 
 from markupsafe import Markup, escape
 
-__all__ = ["number", "picture", "short", "tag", "text"]
+__all__ = ["alone", "number", "picture", "short", "tag", "text"]
+
+STYLE = """
+svg { font: 13px system-ui, sans-serif; background: #fcfcfa; color-scheme: light dark }
+text { fill: #3f4d5a } .rule { stroke: #d9e0e6; fill: none } .axis { stroke: #8b98a5; fill: none }
+.line { stroke: #1f6f8b; stroke-width: 2.5; fill: none } .band { fill: #1f6f8b; opacity: .16 }
+.dot { fill: #1f6f8b } .line2 { stroke: #c2702b; stroke-width: 2; fill: none; stroke-dasharray: 5 4 }
+@media (prefers-color-scheme: dark) { svg { background: #12181d } text { fill: #c3ced8 }
+.rule { stroke: #2b3742 } .line { stroke: #63b8d6 } .dot, .band { fill: #63b8d6 } }
+"""
 
 
 def number(value: float) -> str:
@@ -74,3 +83,12 @@ def short(content: str, most: int) -> str:
     'inflation,…'
     """
     return content if len(content) <= most else content[: most - 1].rstrip() + "…"
+
+
+def alone(inner: Markup, style: str = "") -> str:
+    """A picture as a file of its own, with colours."""
+    head, _, rest = str(inner).partition(">")
+    return (
+        f'<?xml version="1.0" encoding="UTF-8"?>\n{head} xmlns="http://www.w3.org/2000/svg">'
+        f"<style>{STYLE}{style}</style>{rest}\n"
+    )

@@ -44,6 +44,8 @@ class Table:
     head: Sequence[str]
     rows: Sequence[Sequence[str | int | float | None]]
     notes: Sequence[str] = ()
+    picture: str = ""
+    """The figures drawn, as SVG; empty where there is no picture."""
 
     def as_json(self) -> dict[str, Any]:
         """

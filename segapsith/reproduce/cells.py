@@ -19,7 +19,7 @@ from scipy.sparse import csr_array, load_npz
 from segapsith import metrics
 from segapsith.arrays import Labels, Matrix, Rows
 from segapsith.catalogue import Catalogue, load_plugins
-from segapsith.errors import MissingInputError
+from segapsith.errors import InputError, MissingInputError
 from segapsith.significance import significance_table
 
 __all__ = [
@@ -153,17 +153,18 @@ class Printed:
         return ours <= self.low + slack
 
 
-def present(data: Path, names: Sequence[str]) -> list[str]:
-    """The data sets that are there."""
-    found = [name for name in names if (data / name).is_dir()]
+def present(data: Path, names: Iterable[str], file: str = "labels.txt") -> list[str]:
+    """The data sets that are there: folders with that file."""
+    listed = list(names)
+    found = [name for name in listed if (data / name / file).is_file()]
     if not found:
-        raise MissingInputError(f"{data} has none of {', '.join(names)}; name another with --data")
+        raise MissingInputError(f"{data} has none of {', '.join(listed)}; name another with --data")
     return found
 
 
-def missing_note(data: Path, names: Sequence[str]) -> list[str]:
+def missing_note(data: Path, names: Iterable[str], file: str = "labels.txt") -> list[str]:
     """A line that names the data sets that are not there."""
-    absent = [name for name in names if not (data / name).is_dir()]
+    absent = [name for name in names if not (data / name / file).is_file()]
     return [f"Not present, and left out of every average: {', '.join(absent)}."] if absent else []
 
 
@@ -171,4 +172,10 @@ def labelled_matrix(folder: Path, *names: str) -> tuple[list[Rows], list[str]]:
     """Matrices of a folder, and the class of each of their rows."""
     matrices: list[Any] = [csr_array(load_npz(folder / f"{n}.npz")).astype(float) for n in names]
     classes = (folder / "labels.txt").read_text(encoding="utf-8").splitlines()
+    for name, matrix in zip(names, matrices, strict=True):
+        if matrix.shape[0] != len(classes):
+            raise InputError(
+                f"{folder / f'{name}.npz'} has {matrix.shape[0]} rows, but there are"
+                f" {len(classes)} labels"
+            )
     return matrices, classes

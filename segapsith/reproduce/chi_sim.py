@@ -14,6 +14,8 @@ import gzip
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -24,6 +26,7 @@ from scipy.sparse import csr_array
 from segapsith.arrays import Matrix, Rows
 from segapsith.errors import MissingInputError
 from segapsith.model import Document, Lexicon
+from segapsith.pictures.scores import Score, against_printed, by_set, curves, sheet
 from segapsith.reproduce import Options, Table
 from segapsith.reproduce.cells import (
     Printed,
@@ -36,7 +39,7 @@ from segapsith.reproduce.cells import (
 )
 from segapsith.word_selection import by_medoids, by_mutual_information, document_frequency
 
-__all__ = ["PRINTED", "figure", "matrix", "samples", "table"]
+__all__ = ["PRINTED", "SUBSETS", "figure", "matrix", "samples", "table", "with_samples"]
 
 SUBSETS = ("M2", "M5", "M10", "NG1", "NG2", "NG3")
 QUICK = ("M5", "M10", "NG1")
@@ -81,11 +84,12 @@ METHODS: Mapping[str, tuple[str, list[dict[str, Any]], dict[str, Any]]] = {
 def table(data: Path, options: Options, *, words: str) -> Table:
     """Precision of each method on each subset, by every protocol, and paired t-tests."""
     results = Results(options.results, options.tell)
-    subsets = _present(data, QUICK if options.quick else SUBSETS)
+    subsets = with_samples(data, QUICK if options.quick else SUBSETS)
     methods = ("cosine", "lsa", "chi-sim", "chi-sim k p") if options.quick else (*METHODS, "itcc")
     rows: list[list[str | int | float | None]] = []
     reached: dict[str, list[bool]] = {}
     tests: list[str] = []
+    drawn: dict[str, list[Score]] = {}
     for protocol, selected in PROTOCOLS[words]:
         name = protocol if selected != "pointwise" else f"{protocol}, pointwise"
         paired: dict[str, list[float]] = {method: [] for method in methods}
@@ -104,6 +108,7 @@ def table(data: Path, options: Options, *, words: str) -> Table:
                 if printed is not None and method in PROPOSED:
                     met = printed.reached(figures[0])
                     reached.setdefault(name, []).append(met)
+                drawn.setdefault(name, []).append(_drawn(subset, method, figures, printed, met))
                 rows.append([
                     name, subset, method, *(round(value, 3) for value in figures),
                     None if met is None else str(printed),
@@ -136,32 +141,62 @@ def table(data: Path, options: Options, *, words: str) -> Table:
             "The paper drew 10 samples; those present are used.",
             *_absent(data, SUBSETS),
         ],
+        _picture(drawn),
     )  # fmt: skip
+
+
+def _drawn(
+    subset: str, method: str, figures: Sequence[float], printed: Printed | None, met: bool | None
+) -> Score:
+    mean, sd = figures[0], figures[1]
+    between = None if printed is None or met is None else (printed.low, printed.high)
+    return Score(subset, method, mean, max(mean - sd, 0.0), min(mean + sd, 1.0), between)
+
+
+def _picture(drawn: Mapping[str, Sequence[Score]]) -> str:
+    """Ours against the printed figures, coloured by protocol, and every method under the first."""
+    first = next(iter(drawn))
+    cells = [replace(s, method=name) for name, scores in drawn.items() for s in scores if s.printed]
+    heading = (
+        "ours, best parameters, against the printed range; one point a χ-Sim row of M5 and M10"
+    )
+    sections = [against_printed(heading, cells)] if cells else []
+    sections.append(by_set(f"micro-averaged precision, best parameters ({first})", drawn[first]))
+    return sheet("micro-averaged precision of the methods of χ-Sim's tables", sections)
 
 
 def figure(data: Path, options: Options) -> Table:
     """Precision against the share that is pruned, and against the pseudo-norm k."""
     results = Results(options.results, options.tell)
-    subsets = _present(data, ("M10",) if options.quick else ("M10", "NG3"))
+    subsets = with_samples(data, ("M10",) if options.quick else ("M10", "NG3"))
     powers = (0.5, 0.8, 1.0, 2.0) if options.quick else (0.2, 0.4, 0.5, 0.6, 0.8, 1.0, 1.5, 2.0)
     shares = SHARES[::3] if options.quick else SHARES
     rows: list[list[str | int | float | None]] = []
+    drawn: dict[str, dict[str, list[tuple[float, float, float]]]] = {"p": {}, "k": {}}
     for subset in subsets:
         n_samples = min(len(samples(data, subset)), 2 if options.quick else 10)
-        curves = [("p", {"k": 0.8, "prune": p}, p) for p in shares]
-        curves += [("k", {"k": k, "prune": 0.0}, k) for k in powers]
-        for curve, settings, at in curves:
+        points = [("p", {"k": 0.8, "prune": p}, p) for p in shares]
+        points += [("k", {"k": k, "prune": 0.0}, k) for k in powers]
+        for curve, settings, at in points:
             found = [
                 _one(data, subset, i, "bodies", "pointwise", "chi-sim", settings, options, results)
                 for i in range(n_samples)
             ]
             mean, sd = spread_of(found)
             rows.append([subset, curve, at, round(mean, 3), round(sd, 3)])
+            drawn[curve].setdefault(subset, []).append((at, mean, sd))
     return Table(
         "χ-Sim figure 2: precision against p (k = 0.8) and against k (p = 0), bodies, pointwise",
         ["set", "against", "value", "precision", "sd"],
         rows,
         ["The points of the printed curves are not at hand."],
+        sheet(
+            "precision of χ-Sim against the share pruned and against k",
+            [
+                curves(f"precision against {name} ({others})", name, drawn[name])
+                for name, others in (("p", "k = 0.8"), ("k", "p = 0"))
+            ],
+        ),
     )
 
 
@@ -234,7 +269,8 @@ def samples(data: Path, subset: str) -> list[list[str]]:
     return [found[number] for number in sorted(found, key=int)]
 
 
-def _present(data: Path, subsets: Sequence[str]) -> list[str]:
+def with_samples(data: Path, subsets: Sequence[str]) -> list[str]:
+    """The subsets that have a sample."""
     known = _subsets(data / "20ng")
     found = [name for name in subsets if known.get(name, {}).get("samples")]
     if not found:
@@ -244,7 +280,7 @@ def _present(data: Path, subsets: Sequence[str]) -> list[str]:
 
 def _absent(data: Path, subsets: Sequence[str]) -> list[str]:
     """A line that names the subsets that have no sample."""
-    absent = [name for name in subsets if name not in _present(data, subsets)]
+    absent = [name for name in subsets if name not in with_samples(data, subsets)]
     return [f"Without samples, and left out: {', '.join(absent)}."] if absent else []
 
 
@@ -279,10 +315,14 @@ def _forms(texts: list[str]) -> Iterator[list[str]]:
 
 
 def _content(forms: list[str]) -> set[str]:
-    """Those of the words that are no stop words."""
+    """Those of the words that are no stop words.
+
+    Annotated off the main thread, where a busy machine is not taken for a plugin that hangs.
+    """
     annotator = plugins().make("annotator", "simplemma", {})
     document = Document(uid="words", body="\n".join(forms), lang="en")
-    (found,) = annotator.annotate([document], Lexicon())
+    with ThreadPoolExecutor(1) as pool:
+        (found,) = pool.submit(lambda: list(annotator.annotate([document], Lexicon()))).result()
     spans = zip(found.spans.tolist(), found.content, strict=True)
     return {document.text[start:end] for (start, end), content in spans if content}
 

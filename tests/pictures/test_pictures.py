@@ -10,7 +10,7 @@ import pytest
 from markupsafe import Markup
 
 from segapsith.compare import grown
-from segapsith.pictures import curves, gauges, maps, tables, trees
+from segapsith.pictures import curves, gauges, maps, scores, tables, trees
 from segapsith.pictures.svg import tag
 
 NASTY = "<script>&'\""
@@ -114,3 +114,31 @@ def test_long_times_are_drawn_by_stretches_of_days() -> None:
     calendar = [f"{2000 + i // 300}-{i % 300:03}" for i in range(900)]
     drawn = str(curves.spark(calendar, dict.fromkeys(calendar, 2)))
     assert drawn.count("Z") <= 60
+
+
+def test_scores_stand_where_they_belong() -> None:
+    found = [
+        scores.Score("M5", f"{NASTY}a", 0.9, 0.85, 0.95, (0.96, 0.97)),
+        scores.Score("M5", "b", 0.6, 0.6, 0.6),
+        scores.Score("M10", "b", 0.8, 0.7, 0.9, (0.78, 0.8)),
+    ]
+    lines = {"M10": [(0.0, 0.5, 0.1), (0.5, 0.7, 0.0)], NASTY: [(0.5, 0.6, 0.0)]}
+    drawn = scores.sheet(
+        "all",
+        [
+            scores.by_set(f"sets {NASTY}", found),
+            scores.against_printed("printed", found),
+            scores.curves("curves", "p", lines),
+            scores.by_set("none", []),
+        ],
+    )
+    root = ElementTree.fromstring(drawn.partition("\n")[2])
+    space = {"s": "http://www.w3.org/2000/svg"}
+    told = [t.text for t in root.iterfind(".//s:circle/s:title", space)]
+    assert sum("printed" in str(t) for t in told) == 4  # both cells, in two sections
+    by_value = {
+        str(c.findtext("s:title", "", space)): float(c.get("cx", "nan"))
+        for c in root.iterfind(".//s:g[1]/s:circle", space)
+    }
+    assert by_value["M5, b: 0.600"] < min(x for t, x in by_value.items() if "M10" in t)
+    assert "script>" not in drawn.replace("&lt;script&gt;", "")
