@@ -12,13 +12,13 @@ import numpy as np
 from segapsith.contracts import Annotator
 from segapsith.knowledge import Knowledge, content_places
 from segapsith.model import Document, Reject
-from segapsith.network import Pairs, count_pairs
+from segapsith.pairs import Pairs, counted
 from segapsith.reception import sound
 from segapsith.records import FeedState, ReferenceRecord
 
 __all__ = ["ReferenceReader", "Shelf"]
 
-BUFFER = 500_000
+BUFFER = 8_000_000
 """Words whose pairs are counted at a time."""
 
 CHUNK = 200
@@ -28,7 +28,7 @@ CHUNK = 200
 class Shelf(Protocol):
     """What reading a corpus needs of a store."""
 
-    def add_reference_pairs(self, run: int, pairs: Pairs) -> None: ...
+    def add_reference_pairs(self, run: int, pairs: Iterable[Pairs]) -> None: ...
 
 
 @dataclass(slots=True)
@@ -111,7 +111,7 @@ class ReferenceReader:
             ends = np.cumsum([len(words) for words in self._words])
             window = self._knowledge.pair_window
             self._store.add_reference_pairs(
-                self._run, count_pairs(np.concatenate(self._words), window, ends)
+                self._run, counted(np.concatenate(self._words), window, ends)
             )
         self._words, self._waiting = [], 0
 

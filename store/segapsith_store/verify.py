@@ -15,7 +15,7 @@ from segapsith.copies import signature
 from segapsith.errors import SegapsithError, StorageError
 from segapsith.identity import text_hash
 from segapsith.model import Document
-from segapsith.network import WINDOW, count_pairs, words_of
+from segapsith.pairs import WINDOW, count_pairs, words_of
 from segapsith.terms import Candidates, TermCounts
 from segapsith.weighting import SCALE, fixed_cohesion
 from segapsith_store import arrays, pair_runs, seal
