@@ -26,21 +26,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.model import Document, Lexicon
-from segapsith.network import NetworkSettings, Pairs, count_pairs, links
+from segapsith.network import NetworkSettings, links
+from segapsith.pairs import Pairs, count_pairs, counted, merged
+from segapsith.reference_corpus import BUFFER
 from segapsith_plugins.simplemma_words import SimplemmaWords
 from segapsith_store import Store
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = 150
 """Content words of a text."""
-BUFFER = 500_000
+DRAWN = 500_000
+"""Words that are drawn at a time."""
 SUBJECTS = 300
 OWN_SHARE = 0.45
 """Of the words of a text, how many are drawn from those its subject prefers."""
 
 
 def corpus(n_words: int, vocabulary: int, seed: int = 0) -> Iterator[NDArray[np.int32]]:
-    """Texts of `TEXT` words, half a million words at a time."""
+    """Texts of `TEXT` words, as many as `network build` counts at a time."""
+    waiting: list[NDArray[np.int32]] = []
+    for words in _drawn(n_words, vocabulary, seed):
+        waiting.append(words)
+        if sum(map(len, waiting)) >= BUFFER:
+            yield np.concatenate(waiting)
+            waiting = []
+    if waiting:
+        yield np.concatenate(waiting)
+
+
+def _drawn(n_words: int, vocabulary: int, seed: int) -> Iterator[NDArray[np.int32]]:
     chance = np.random.default_rng(seed)
     weights = 1 / np.arange(1, vocabulary + 1) ** 1.0
     sums = np.cumsum(weights) / weights.sum()
@@ -50,7 +64,7 @@ def corpus(n_words: int, vocabulary: int, seed: int = 0) -> Iterator[NDArray[np.
     own_sums = np.cumsum(own_weights) / own_weights.sum()
     left = n_words
     while left > 0:
-        n_texts = max(1, min(BUFFER, left) // TEXT)
+        n_texts = max(1, min(DRAWN, left) // TEXT)
         shape = (n_texts, TEXT)
         common = np.searchsorted(sums, chance.random(shape))
         subject = np.repeat(chance.integers(0, SUBJECTS, n_texts)[:, None], TEXT, axis=1)
@@ -78,7 +92,7 @@ def measure(n_words: int, vocabulary: int, settings: NetworkSettings) -> float:
             began = time.process_time()
             occurrences += np.bincount(words, minlength=vocabulary)
             ends = np.arange(TEXT, len(words) + 1, TEXT)
-            store.add_reference_pairs(run, count_pairs(words, settings.window, ends))
+            store.add_reference_pairs(run, counted(words, settings.window, ends))
             counting += time.process_time() - began
         began = time.process_time()
         pairs = 0
@@ -103,21 +117,24 @@ def measure(n_words: int, vocabulary: int, settings: NetworkSettings) -> float:
     return counting + freezing
 
 
-def annotating(data: Path) -> float:
-    """Seconds on the processor that `simplemma` takes for a content word of real stories."""
+def annotating(data: Path) -> tuple[float, float]:
+    """Seconds on the processor that `simplemma` takes for a content word of real stories: when it
+    begins, and when it has met their words before."""
     path = data / "reuters21578" / "docs.jsonl.gz"
     if not path.exists():
-        return 0.0
+        return 0.0, 0.0
     documents = []
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for number, line in zip(range(3000), lines, strict=False):
             story = json.loads(line)
             documents.append(Document(str(number), body=story["text"], lang="en"))
     annotator = SimplemmaWords(lang="en")
-    sum(1 for _ in annotator.annotate(documents, Lexicon()))  # warm
-    began = time.process_time()
-    n_words = sum(int(a.content.sum()) for a in annotator.annotate(documents, Lexicon()))
-    return (time.process_time() - began) / n_words
+    paces = []
+    for _ in range(2):
+        began = time.process_time()
+        n_words = sum(int(a.content.sum()) for a in annotator.annotate(documents, Lexicon()))
+        paces.append((time.process_time() - began) / n_words)
+    return paces[0], paces[1]
 
 
 def main() -> None:
@@ -129,19 +146,21 @@ def main() -> None:
     parser.add_argument("--min-cohesion", type=float, default=0.02)
     args = parser.parse_args()
     settings = NetworkSettings(min_cohesion=args.min_cohesion, most_links=0)
-    measure(100_000, args.vocabulary, settings)  # compiles
+    merged([count_pairs(np.arange(9, dtype=np.int32))] * 2)  # compiles
+    measure(100_000, args.vocabulary, settings)
     quarter = measure(args.words // 4, args.vocabulary, settings)
     whole = measure(args.words, args.vocabulary, settings)
     print(f"  four times the words take {whole / quarter:.2f} times as long")
-    pace = annotating(args.data)
-    if not pace:
+    cold, warm = annotating(args.data)
+    if not warm:
         print(f"  {args.data / 'reuters21578'} is not there; give --data DIR to compare")
         return
-    words = args.words * pace
-    print(
-        f"  annotating as many content words: {words:.1f} s ({1 / pace:,.0f} words/s);"
-        f" the network takes {whole / words:.2f} of it (bar: 1)"
-    )
+    for how, pace in (("unmet", cold), ("met before", warm)):
+        words = args.words * pace
+        print(
+            f"  annotating as many content words, {how}: {words:.1f} s ({1 / pace:,.0f} words/s);"
+            f" the network takes {whole / words:.2f} of it (bar: 1)"
+        )
 
 
 if __name__ == "__main__":

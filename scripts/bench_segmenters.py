@@ -183,11 +183,11 @@ def curve_speed(data: Path, n_links: int) -> None:
     reading_time = timed(lambda: list(SimplemmaWords().annotate([document], Lexicon())))
     units = timed(lambda: list(Segcohlex().segment(annotation, network)))
     print(f"{len(network.neighbours) // 2} links, {len(words)} content words of {degree:.0f} links")
-    print(f"  window that moves          {moving:8.2f} s")
-    print(f"  summed up anew, compiled   {from_nothing:8.2f} s   {from_nothing / moving:.1f} times")
-    print(f"  summed up anew, numpy      {in_arrays:8.2f} s   {in_arrays / moving:.1f} times")
-    print(f"  annotating the same text   {reading_time:8.2f} s   {reading_time / moving:.1f} times")
-    print(f"  segcohlex, all it does     {units:8.2f} s   {reading_time / units:.1f} times")
+    print(f"  window that moves          {moving:8.3f} s")
+    print(f"  summed up anew, compiled   {from_nothing:8.3f} s   {from_nothing / moving:.1f} times")
+    print(f"  summed up anew, numpy      {in_arrays:8.3f} s   {in_arrays / moving:.1f} times")
+    print(f"  annotating the same text   {reading_time:8.3f} s   {reading_time / moving:.1f} times")
+    print(f"  segcohlex, all it does     {units:8.3f} s   {reading_time / units:.1f} times")
 
 
 def speed(data: Path, n_words: int) -> None:

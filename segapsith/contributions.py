@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from segapsith.arrays import Compare
 from segapsith.domains import DomainWords
 from segapsith.knowledge import Counters, Knowledge
-from segapsith.network import Pairs, PairSums, count_pairs
+from segapsith.pairs import Pairs, PairSums, count_pairs
 from segapsith.records import (
     Assignment,
     Batch,

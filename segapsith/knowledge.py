@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from segapsith import identity, limits
 from segapsith.domains import Bag, DomainIndex
 from segapsith.model import Annotation, Lexicon
-from segapsith.network import WINDOW
+from segapsith.pairs import WINDOW
 from segapsith.terms import TermCounts, accept, lexicon_terms
 from segapsith.vocabulary import Vocabulary
 from segapsith.weighting import (

@@ -1,17 +1,13 @@
 """The collocation network: which words keep company, and how closely.
 
-Two content words that stand within a window of one text meet. How often every pair meets is
-counted; a pair that meets more often than its words would by chance is a link, and its cohesion is
-its mutual information as a share of the most that is possible (algorithms 1.2).
-
-Counts are sorted runs of integers: keys (smaller word << 32 | larger word) with a count each. Runs
-add up in any order and can be taken back exactly, and they can be merged piece by piece, so that
-the memory that is needed does not follow the number of pairs.
+How often every two words meet is counted (`pairs`); a pair that meets more often than its words
+would by chance is a link, and its cohesion is its mutual information as a share of the most that is
+possible (algorithms 1.2).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -20,229 +16,24 @@ from numpy.typing import NDArray
 
 from segapsith.jit import kernel
 from segapsith.model import Network
+from segapsith.pairs import LOW, WINDOW, Pairs, PairSums, count_pairs
 from segapsith.vocabulary import Vocabulary
 from segapsith.weighting import significance
 
 __all__ = [
-    "WINDOW",
     "Links",
     "NetworkSettings",
-    "PairSums",
-    "Pairs",
     "both_ways",
-    "count_pairs",
     "half_of",
-    "key_of",
     "links",
-    "merged",
-    "merged_streams",
     "network_of",
-    "words_of",
 ]
 
 Keys = NDArray[np.int64]
 Counts = NDArray[np.int64]
-Words = NDArray[np.int32]
-
-WINDOW = 20
-"""Content words: two words meet if fewer than this many lie from one to the other."""
 
 _SCALE = 1 << 16
 """Cohesion is kept to this part, so that the last bit of a logarithm decides nothing."""
-
-_LOW = (1 << 32) - 1
-
-
-class Pairs(NamedTuple):
-    """A run: ascending keys, each once, with a count that is not 0; negative takes away."""
-
-    keys: Keys
-    counts: Counts
-
-    @classmethod
-    def none(cls) -> Pairs:
-        return cls(np.zeros(0, np.int64), np.zeros(0, np.int64))
-
-
-def key_of(one: int, other: int) -> int:
-    """The key of a pair of words, in any order.
-
-    >>> key_of(3, 1) == key_of(1, 3) == (1 << 32) + 3
-    True
-    """
-    return min(one, other) << 32 | max(one, other)
-
-
-def words_of(keys: Keys) -> tuple[Words, Words]:
-    """The smaller and the larger word of each key."""
-    return (keys >> 32).astype(np.int32), (keys & _LOW).astype(np.int32)
-
-
-# --- counting ----------------------------------------------------------------------------
-
-
-def count_pairs(words: Words, window: int = WINDOW, ends: NDArray[np.int64] | None = None) -> Pairs:
-    """How often each two different words meet in a text, or in many texts end to end.
-
-    Each pair of places i < j < i + window counts once, whatever the order of the words; a word
-    does not meet itself. `ends` says where each text ends; without it there is one.
-
-    >>> keys, counts = count_pairs(np.array([1, 2, 1], np.int32))
-    >>> keys.tolist() == [key_of(1, 2)], counts.tolist()
-    (True, [2])
-    """
-    if window < 2:
-        raise ValueError(f"window={window} should be >= 2")
-    limits = np.array([len(words)]) if ends is None else np.asarray(ends)
-    keys = _met(np.asarray(words, np.int32), limits.astype(np.int64), window)
-    keys.sort()
-    return Pairs(*_reduced(keys))
-
-
-@kernel
-def _met(words: Words, ends: NDArray[np.int64], window: int) -> Keys:
-    """The key of every pair of places whose words meet."""
-    n = 0
-    start = 0
-    for end in ends:
-        size = end - start
-        near = min(size, window) - 1
-        if near > 0:
-            n += near * (size - near) + near * (near - 1) // 2
-        start = end
-    keys = np.empty(n, np.int64)
-    n = 0
-    start = 0
-    for end in ends:
-        for i in range(start, end):
-            one = np.int64(words[i])
-            for j in range(i + 1, min(i + window, end)):
-                other = np.int64(words[j])
-                if one < other:
-                    keys[n] = one << 32 | other
-                    n += 1
-                elif other < one:
-                    keys[n] = other << 32 | one
-                    n += 1
-        start = end
-    return keys[:n]
-
-
-@kernel
-def _reduced(keys: Keys) -> tuple[Keys, Counts]:
-    """Sorted keys once each, with how often they are there."""
-    n = 0
-    for i in range(len(keys)):
-        if i == 0 or keys[i] != keys[i - 1]:
-            n += 1
-    distinct = np.empty(n, np.int64)
-    counts = np.zeros(n, np.int64)
-    n = -1
-    for i in range(len(keys)):
-        if i == 0 or keys[i] != keys[i - 1]:
-            n += 1
-            distinct[n] = keys[i]
-        counts[n] += 1
-    return distinct, counts
-
-
-# --- adding up ---------------------------------------------------------------------------
-
-
-def merged(runs: Sequence[Pairs]) -> Pairs:
-    """The sum of runs; pairs whose counts cancel are gone."""
-    heap = list(runs) or [Pairs.none()]
-    if len(heap) == 1:
-        keys, counts = heap[0]
-        held = counts != 0
-        return heap[0] if held.all() else Pairs(keys[held], counts[held])
-    while len(heap) > 1:
-        halves = [Pairs(*_sum(*a, *b)) for a, b in zip(heap[::2], heap[1::2], strict=False)]
-        heap = halves + ([heap[-1]] if len(heap) % 2 else [])
-    return heap[0]
-
-
-@kernel
-def _sum(keys: Keys, counts: Counts, more_keys: Keys, more_counts: Counts) -> tuple[Keys, Counts]:
-    n, m = len(keys), len(more_keys)
-    out = np.empty(n + m, np.int64)
-    sums = np.empty(n + m, np.int64)
-    i, j, k = 0, 0, 0
-    while i < n or j < m:
-        if j == m or (i < n and keys[i] < more_keys[j]):
-            key, count = keys[i], counts[i]
-            i += 1
-        elif i == n or more_keys[j] < keys[i]:
-            key, count = more_keys[j], more_counts[j]
-            j += 1
-        else:
-            key, count = keys[i], counts[i] + more_counts[j]
-            i += 1
-            j += 1
-        if count != 0:
-            out[k] = key
-            sums[k] = count
-            k += 1
-    return out[:k].copy(), sums[:k].copy()
-
-
-def merged_streams(streams: Sequence[Iterator[Pairs]]) -> Iterator[Pairs]:
-    """The sum of runs that each come in pieces by ascending key, again in such pieces.
-
-    Only one piece of every run is in memory at a time.
-    """
-    waiting = [(piece, stream) for stream in streams if (piece := _next_piece(stream)) is not None]
-    while waiting:
-        bound = min(int(piece.keys[-1]) for piece, _ in waiting)
-        ready: list[Pairs] = []
-        left: list[tuple[Pairs, Iterator[Pairs]]] = []
-        for piece, stream in waiting:
-            cut = int(np.searchsorted(piece.keys, bound, "right"))
-            if cut:
-                ready.append(Pairs(piece.keys[:cut], piece.counts[:cut]))
-            rest: Pairs | None = Pairs(piece.keys[cut:], piece.counts[cut:])
-            if cut == len(piece.keys):
-                rest = _next_piece(stream)
-            if rest is not None:
-                left.append((rest, stream))
-        total = merged(ready)
-        if len(total.keys):
-            yield total
-        waiting = left
-
-
-def _next_piece(stream: Iterator[Pairs]) -> Pairs | None:
-    """The next piece that is not empty."""
-    return next((piece for piece in stream if len(piece.keys)), None)
-
-
-class PairSums:
-    """Running counts in memory: runs of like size are merged, so adding many costs little.
-
-    >>> sums = PairSums()
-    >>> sums.add(count_pairs(np.array([1, 2], np.int32)))
-    >>> sums.add(count_pairs(np.array([1, 2], np.int32)), -1)
-    >>> len(sums.total().keys)
-    0
-    """
-
-    def __init__(self) -> None:
-        self._runs: list[Pairs] = []
-
-    def add(self, run: Pairs, sign: int = 1) -> None:
-        """Adds counts, or takes them away with `sign=-1`."""
-        if not len(run.keys):
-            return
-        self._runs.append(run if sign == 1 else Pairs(run.keys, sign * run.counts))
-        while len(self._runs) > 1 and len(self._runs[-2].keys) < 2 * len(self._runs[-1].keys):
-            last = self._runs.pop()
-            self._runs[-1] = merged([self._runs[-1], last])
-
-    def total(self) -> Pairs:
-        """Everything that was added, as one run."""
-        self._runs = [merged(self._runs)]
-        return self._runs[0]
-
 
 # --- from counts to links ----------------------------------------------------------------
 
@@ -333,10 +124,7 @@ def links(
     )
     least = np.array([chosen.least_count(int(size)) for size in sizes], np.int64)
     totals = np.zeros(len(sizes), np.int64)
-    frequent: list[tuple[Keys, NDArray[np.int32]]] = []
-    for piece in pairs:
-        held = _often(piece.keys, piece.counts, of_word, least, totals)
-        frequent.append((piece.keys[held], np.minimum(piece.counts[held], 2**31 - 1).astype("i4")))
+    frequent = [_often(piece.keys, piece.counts, of_word, least, totals) for piece in pairs]
     keys = np.concatenate([k for k, _ in frequent] or [np.zeros(0, np.int64)])
     counts = np.concatenate([c for _, c in frequent] or [np.zeros(0, np.int32)])
     frequent.clear()
@@ -362,14 +150,16 @@ def _often(
     languages: NDArray[np.int32],
     least: NDArray[np.int64],
     totals: NDArray[np.int64],
-) -> NDArray[np.bool_]:
-    """Which pairs met often enough; adds all to the totals of their languages."""
-    held = np.zeros(len(keys), np.bool_)
+) -> tuple[Keys, NDArray[np.int32]]:
+    """The pairs that met often enough; adds all to the totals of their languages."""
+    held, times = np.empty(len(keys), np.int64), np.empty(len(keys), np.int32)
+    n = 0
     for i in range(len(keys)):
         lang = languages[keys[i] >> 32]
         totals[lang] += counts[i]
-        held[i] = counts[i] >= least[lang]
-    return held
+        held[n], times[n] = keys[i], min(counts[i], 2**31 - 1)
+        n += counts[i] >= least[lang]
+    return held[:n].copy(), times[:n].copy()
 
 
 @kernel
@@ -383,7 +173,7 @@ def _cohesion(
 ) -> NDArray[np.float32]:
     values = np.empty(len(keys), np.float32)
     for i in range(len(keys)):
-        one, other = keys[i] >> 32, keys[i] & _LOW
+        one, other = keys[i] >> 32, keys[i] & LOW
         lang = languages[one]
         chance = float(occurrences[one]) * float(occurrences[other])
         information = np.log2(counts[i] * scale[lang] / chance)
@@ -400,14 +190,14 @@ def _symmetric(
     starts = np.zeros(n_words + 1, np.int64)
     for key in keys:
         starts[(key >> 32) + 1] += 1
-        starts[(key & _LOW) + 1] += 1
+        starts[(key & LOW) + 1] += 1
     for row in range(n_words):
         starts[row + 1] += starts[row]
     place = starts[:-1].copy()
     neighbours = np.empty(2 * len(keys), np.int32)
     both = np.empty(2 * len(keys), np.float32)
     for i in range(len(keys)):
-        one, other = keys[i] >> 32, keys[i] & _LOW
+        one, other = keys[i] >> 32, keys[i] & LOW
         neighbours[place[one]] = other
         both[place[one]] = weights[i]
         place[one] += 1

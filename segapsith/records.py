@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.domains import Bag, DomainWords
-from segapsith.network import Pairs
+from segapsith.pairs import Pairs
 
 __all__ = [
     "Assignment",

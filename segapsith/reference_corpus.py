@@ -14,7 +14,7 @@ from segapsith.contracts import Annotator
 from segapsith.errors import UsageError
 from segapsith.knowledge import Knowledge, content_places
 from segapsith.model import Document, Reject
-from segapsith.network import Pairs, count_pairs
+from segapsith.pairs import Pairs, counted
 from segapsith.reception import sound
 from segapsith.records import FeedState, ReferenceRecord
 
@@ -23,7 +23,7 @@ __all__ = ["BUILD", "ReferenceReader", "Shelf", "build"]
 BUILD = "network build"
 """The command that reads a reference corpus, as the run log has it."""
 
-BUFFER = 500_000
+BUFFER = 8_000_000
 """Words whose pairs are counted at a time."""
 
 CHUNK = 200
@@ -46,7 +46,7 @@ class Shelf(Protocol):
         self, run: int, status: str, counts: Mapping[str, Any] | None = None
     ) -> None: ...
     def drop_unnamed_pairs(self) -> None: ...
-    def add_reference_pairs(self, run: int, pairs: Pairs) -> None: ...
+    def add_reference_pairs(self, run: int, pairs: Iterable[Pairs]) -> None: ...
     def save_reference(
         self,
         new_words: Sequence[tuple[int, str, str]],
@@ -190,7 +190,7 @@ class ReferenceReader:
             ends = np.cumsum([len(words) for words in self._words])
             window = self._knowledge.pair_window
             self._store.add_reference_pairs(
-                self._run, count_pairs(np.concatenate(self._words), window, ends)
+                self._run, counted(np.concatenate(self._words), window, ends)
             )
         self._words, self._waiting = [], 0
 

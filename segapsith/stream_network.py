@@ -20,15 +20,8 @@ from segapsith.contracts import NETWORK_PARTS
 from segapsith.errors import SettingError
 from segapsith.knowledge import Knowledge
 from segapsith.model import Network
-from segapsith.network import (
-    Links,
-    NetworkSettings,
-    Pairs,
-    both_ways,
-    half_of,
-    links,
-    merged_streams,
-)
+from segapsith.network import Links, NetworkSettings, both_ways, half_of, links
+from segapsith.pairs import Pairs, merged_streams
 from segapsith.records import Batch, EpochRecord, ReferenceRecord
 from segapsith.weighting import significance
 from segapsith.word_space import GRAIN, learn_points

@@ -11,17 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segapsith.network import (
-    NetworkSettings,
-    Pairs,
-    PairSums,
-    count_pairs,
-    key_of,
-    links,
-    merged,
-    merged_streams,
-    network_of,
-)
+from segapsith import pairs
+from segapsith.network import NetworkSettings, links, network_of
+from segapsith.pairs import Pairs, PairSums, count_pairs, key_of, merged, merged_streams
 
 TEXT = st.lists(st.integers(0, 6), max_size=30)
 TEXTS = st.lists(TEXT, max_size=6)
@@ -63,6 +55,64 @@ def test_pairs_are_counted_by_the_rule(texts, window):
     assert (np.diff(found.keys) > 0).all()
 
 
+WIDE = st.lists(st.integers(0, 20_000), max_size=40)
+"""Words so far apart that a run is sparse among them, and several words of bits lie between."""
+
+
+@given(st.lists(WIDE, max_size=4), st.integers(2, 25))
+@settings(deadline=None)
+def test_words_of_any_number_are_counted_by_the_rule(texts, window):
+    assert as_dict(counted(texts, window)) == naive(texts, window)
+
+
+def test_many_pairs_come_in_pieces_that_follow_each_other(monkeypatch):
+    monkeypatch.setattr(pairs, "PIECE", 100)
+    words = np.random.default_rng(0).integers(0, 9_000, 2_000).astype(np.int32)
+    ends = np.array([3, 3, 700, 1_990])  # an empty text, and words behind the last
+    pieces = list(pairs.counted(words, 20, ends))
+    assert len(pieces) > 100 and all(len(piece.keys) < 100 + 9_000 for piece in pieces)
+    together = pairs.joined(pieces)
+    assert (np.diff(together.keys) > 0).all()
+    texts = [words[:3].tolist(), words[3:700].tolist(), words[700:1_990].tolist()]
+    assert as_dict(together) == naive(texts)
+
+
+@given(st.lists(st.dictionaries(st.integers(0, 2**62), st.integers(-2, 2)), max_size=5))
+@settings(deadline=None)
+def test_sparse_runs_add_up(runs):
+    _add_up(runs)
+
+
+@given(
+    st.lists(
+        st.dictionaries(
+            st.builds(key_of, st.integers(0, 9), st.integers(0, 99)),
+            st.integers(-2, 2),
+            min_size=20,
+        ),
+        min_size=2,
+        max_size=5,
+    )
+)
+@settings(deadline=None)
+def test_dense_runs_add_up(runs):
+    _add_up(runs)
+
+
+def _add_up(runs: Sequence[dict[int, int]]) -> None:
+    total: Counter[int] = Counter()
+    for run in runs:
+        total.update(run)
+    found = merged(
+        [
+            Pairs(np.array(sorted(r), np.int64), np.array([r[k] for k in sorted(r)], np.int64))
+            for r in runs
+        ]
+    )
+    assert as_dict(found) == {key: count for key, count in total.items() if count}
+    assert (np.diff(found.keys) > 0).all()
+
+
 @given(TEXTS, TEXTS)
 @settings(deadline=None)
 def test_parts_add_up_and_can_be_taken_back(a, b):
@@ -93,14 +143,14 @@ def test_runs_in_pieces_add_up_as_whole_ones(parts, size):
 
 
 def naive_links(
-    pairs: dict[int, int],
+    counts: dict[int, int],
     occurrences: Sequence[int],
     tokens: Sequence[int],
     langs: Sequence[int],
     chosen: NetworkSettings,
 ) -> dict[tuple[int, int], float]:
     """Algorithms 1.2, literally; both directions."""
-    met = {(key >> 32, key & 0xFFFFFFFF): count for key, count in pairs.items()}
+    met = {(key >> 32, key & 0xFFFFFFFF): count for key, count in counts.items()}
     totals = Counter[int]()
     for (x, _), count in met.items():
         totals[langs[x]] += count

@@ -19,7 +19,7 @@ from segapsith.catalogue import Catalogue, load_plugins
 from segapsith.contracts import NETWORK_PARTS
 from segapsith.errors import MissingInputError, SettingError, UsageError
 from segapsith.model import Annotation, Network, Unit
-from segapsith.network import key_of
+from segapsith.pairs import key_of
 from segapsith.settings import resolve
 from segapsith.stream_network import used_by
 from segapsith_store import pair_runs

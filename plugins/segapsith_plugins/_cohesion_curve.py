@@ -25,11 +25,14 @@ __all__ = [
     "Inference",
     "Lens",
     "Reading",
+    "Sweep",
     "cohesion_curve",
+    "inferred_from",
     "inferred_words",
     "likeness_curve",
     "read",
     "shape",
+    "swept",
 ]
 
 Numbers = NDArray[np.int64]
@@ -117,33 +120,60 @@ def shape(n: int, window: int, taper: str | None) -> _Shape:
     return _Shape(entering, reading, (sums[right] - sums[left]) / sums[-1])
 
 
-def cohesion_curve(reading: Reading, network: Network, lens: Lens) -> Values:
-    """C(x) at every word x of a text (algorithms §1.4), divided by the share of the window that
-    lies within the text.
+class Sweep(NamedTuple):
+    """What a window saw on its way over a text that is cut into segments.
 
-    C is the sum of signif(i) wgt(i) over the words of the window and those linked to at least
-    `min_links` different ones of them; wgt is the sum of the weights of those words times the
+    For each segment, from one of `ends` to the next: the words that it has and the others that were
+    selected at enough of its positions, how often it has each (0: not in it), and the mean of wgt.
+    """
+
+    curve: Values
+    ends: Numbers
+    chosen: Numbers
+    counts: Numbers
+    heights: Values
+
+
+def swept(reading: Reading, network: Network, lens: Lens, cuts: Numbers, min_share: float) -> Sweep:
+    """Moves the window over a text once; `cuts` are the first words of its segments.
+
+    C(x), the curve (algorithms §1.4), is the sum of signif(i) wgt(i) over the words of the window
+    and those linked to at least `min_links` different ones of them, divided by the share of the
+    window that lies within the text; wgt is the sum of the weights of those words times the
     cohesion of the links, and for a window word its own weight besides.
     """
     n = len(reading.rows)
-    if n == 0:
-        return np.zeros(0)
     form = shape(n, lens.window, lens.taper)
-    values = np.zeros(n)
-    for entering, factors in zip(form.entering.T, form.reading.T, strict=True):
-        values += factors * _curve(
-            reading.rows,
-            network.starts,
-            network.neighbours,
-            network.weights,
-            reading.significance,
-            np.ascontiguousarray(entering),
-            lens.window // 2,
-            lens.min_links,
-            lens.reinforce_window_words,
-            _FRESH,
+    parts = [
+        Sweep(
+            *_swept(
+                reading.rows,
+                np.append(cuts, n).astype(np.int64),
+                network.starts,
+                network.neighbours,
+                network.weights,
+                reading.significance,
+                np.ascontiguousarray(entering),
+                np.concatenate([[0.0], np.cumsum(factors)]),
+                lens.window // 2,
+                lens.min_links,
+                lens.reinforce_window_words,
+                min_share,
+                _FRESH,
+            )
         )
-    return values / form.present
+        for entering, factors in zip(form.entering.T, form.reading.T, strict=True)
+    ]
+    curve = np.zeros(n)
+    for part, factors in zip(parts, form.reading.T, strict=True):
+        curve += factors * part.curve
+    heights: Values = np.add.reduce([part.heights for part in parts])
+    return parts[0]._replace(curve=curve / form.present, heights=heights)
+
+
+def cohesion_curve(reading: Reading, network: Network, lens: Lens) -> Values:
+    """C(x) at every word x of a text."""
+    return swept(reading, network, lens, np.zeros(1, np.int64), 1.0).curve
 
 
 _HELD = 1 << 20
@@ -151,44 +181,140 @@ _HELD = 1 << 20
 
 
 @kernel
-def _curve(
+def _swept(
     rows: Numbers,
+    bounds: Numbers,
     starts: Numbers,
     neighbours: NDArray[np.int32],
     weights: Floats,
     significance: Values,
     entering: Values,
+    areas: Values,
     half: int,
     min_links: int,
     reinforce: bool,
+    min_share: float,
     fresh: int,
-) -> Values:
-    """One sum of the curve. The state of a word, its sum and its links, lies side by side.
+) -> tuple[Values, Numbers, Numbers, Numbers, Values]:
+    """One sum of the curve, and of the heights.
 
-    A word of the window counts with its sum if `reinforce`, and without if not: `held` words have
-    as many links more, or fewer, than any bar.
+    The state of a word, its sum and its links, lies side by side; most have too few links to count,
+    and cost no more than that. What a word is worth to a segment is the sum of its changes, each
+    times what is left of the segment, by the running sums of the taper, `areas`; and so is the
+    number of positions at which it is selected. `touched` are the words that count.
     """
-    n = len(rows)
-    mark = float(_HELD if reinforce else -_HELD)
-    held = np.zeros(len(significance), np.int32)
-    state = np.zeros((len(significance), 2))
-    curve = np.zeros(n)
-    total = 0.0
-    for x in range(n):
-        anew = x % fresh == 0
-        if anew:
-            for j in range(max(0, x - 1 - half), min(n, x + half)):
-                _clear(rows[j], starts, neighbours, held, state)
-            total = 0.0
-        gone, come = x - 1 - half, x + half
-        if not anew and gone >= 0:
-            total += _shift(rows[gone], -1, entering[gone], starts, neighbours, weights,
-                            significance, float(min_links), mark, held, state)  # fmt: skip
-        for j in range(max(0, x - half) if anew else come, min(n, come + 1)):
-            total += _shift(rows[j], 1, entering[j], starts, neighbours, weights,
-                            significance, float(min_links), mark, held, state)  # fmt: skip
-        curve[x] = total
-    return curve
+    n, n_units, n_rows = len(rows), len(bounds) - 1, len(significance)
+    held = np.zeros(n_rows, np.int32)
+    state = np.zeros((n_rows, 2))
+    own = np.zeros(n_rows)
+    gathered = np.zeros((n_rows, 2))  # worth, and positions
+    counts = np.zeros(n_rows, np.int64)
+    touched, seen, n_touched = np.zeros(n_rows, np.int64), np.zeros(n_rows, np.bool_), 0
+    curve, ends = np.zeros(n), np.zeros(n_units + 1, np.int64)
+    chosen, chosen_counts = np.zeros(1024, np.int64), np.zeros(1024, np.int64)
+    heights, n_chosen = np.zeros(1024), 0
+    total, least = 0.0, float(min_links)
+    for unit in range(n_units):
+        first, last = bounds[unit], bounds[unit + 1]
+        for x in range(first, last):
+            anew = x % fresh == 0  # the window is emptied and filled again
+            rest, left = areas[last] - areas[x], float(last - x)
+            if anew:
+                for t in range(n_touched):
+                    row = touched[t]
+                    worth, linked = _worth(row, own, state, least, reinforce)
+                    gathered[row, 0] -= worth * rest
+                    gathered[row, 1] -= left * linked
+                for j in range(max(0, x - 1 - half), min(n, x + half)):
+                    _clear(rows[j], starts, neighbours, held, own, state)
+                total = 0.0
+            gone, come = x - 1 - half, x + half
+            begin = max(0, x - half) if anew else come
+            leaving = int(not anew and gone >= 0)
+            for event in range(-leaving, max(0, min(n, come + 1) - begin)):
+                j, sign = (gone, -1) if event < 0 else (begin + event, 1)
+                row = rows[j]
+                before, after = held[row], held[row] + sign
+                held[row] = after
+                change = sign * entering[j]
+                own[row] = own[row] + change if after else 0.0
+                gain, step = change, 0.0
+                if min(before, after) == 0:
+                    # From a word that the window points at to one of its own, or back.
+                    step = float(sign)
+                    if state[row, 1] % _HELD >= least:
+                        gain += 0.0 if reinforce else -step * state[row, 0]
+                    elif reinforce:
+                        gain += step * state[row, 0]
+                    state[row, 1] += step * _HELD
+                    if not seen[row]:
+                        seen[row] = True
+                        touched[n_touched] = row
+                        n_touched += 1
+                total += significance[row] * gain
+                gathered[row, 0] += gain * rest
+                if row >= len(starts) - 1:
+                    continue
+                for k in range(starts[row], starts[row + 1]):
+                    other = np.uint64(neighbours[k])
+                    old, was = state[other, 0], state[other, 1]
+                    now = was + step
+                    new = old + change * weights[k]
+                    state[other, 0], state[other, 1] = new, now
+                    if max(was, now) >= least:
+                        value = (new if now >= least else 0.0) - (old if was >= least else 0.0)
+                        bar = least
+                        if was >= _HELD:
+                            bar += _HELD
+                            value = value if reinforce else 0.0
+                        elif was < least and not seen[other]:
+                            seen[other] = True
+                            touched[n_touched] = other
+                            n_touched += 1
+                        total += significance[other] * value
+                        gathered[other, 0] += value * rest
+                        gathered[other, 1] += left * (int(now >= bar) - int(was >= bar))
+            curve[x] = total
+            counts[rows[x]] += 1
+        if n_chosen + n_touched > len(chosen):
+            more = np.zeros(n_chosen + n_touched, np.int64)
+            chosen = np.concatenate((chosen, more))
+            chosen_counts = np.concatenate((chosen_counts, more))
+            heights = np.concatenate((heights, more.astype(np.float64)))
+        rest = areas[bounds[min(unit + 2, n_units)]] - areas[last]
+        left = float(bounds[min(unit + 2, n_units)] - last)
+        still = 0
+        for t in range(n_touched):
+            row = touched[t]
+            if counts[row] or gathered[row, 1] >= min_share * (last - first) - 1e-9:
+                chosen[n_chosen], chosen_counts[n_chosen] = row, counts[row]
+                heights[n_chosen] = gathered[row, 0] / (last - first)
+                n_chosen += 1
+            counts[row] = 0
+            worth, linked = _worth(row, own, state, least, reinforce)
+            gathered[row, 0], gathered[row, 1] = worth * rest, left * linked
+            if state[row, 1] >= least:
+                touched[still] = row
+                still += 1
+            else:
+                seen[row] = False
+        n_touched = still
+        ends[unit + 1] = n_chosen
+    return curve, ends, chosen[:n_chosen], chosen_counts[:n_chosen], heights[:n_chosen]
+
+
+@kernel
+def _worth(
+    row: int, own: Values, state: Values, least: float, reinforce: bool
+) -> tuple[float, float]:
+    """What a word counts for now, and 1 if it is selected."""
+    links = state[row, 1]
+    if links >= _HELD:
+        worth = own[row] + (state[row, 0] if reinforce else 0.0)
+        links -= _HELD
+    else:
+        worth = state[row, 0] if links >= least else 0.0
+    return worth, 1.0 if links >= least else 0.0
 
 
 @kernel
@@ -197,54 +323,16 @@ def _clear(
     starts: Numbers,
     neighbours: NDArray[np.int32],
     held: NDArray[np.int32],
+    own: Values,
     state: Values,
 ) -> None:
     """Takes a word and all that it reached out of the window's state."""
     held[row] = 0
+    own[row] = 0.0
     state[row, :] = 0.0
     if row < len(starts) - 1:
         for k in range(starts[row], starts[row + 1]):
             state[neighbours[k], :] = 0.0
-
-
-@kernel
-def _shift(
-    row: int,
-    sign: int,
-    weight: float,
-    starts: Numbers,
-    neighbours: NDArray[np.int32],
-    weights: Floats,
-    significance: Values,
-    min_links: float,
-    mark: float,
-    held: NDArray[np.int32],
-    state: Values,
-) -> float:
-    """A word enters the window (sign 1) or leaves it (-1): the change of C."""
-    before, after = held[row], held[row] + sign
-    held[row] = after
-    change = sign * weight
-    gain = change
-    step = 0.0
-    if min(before, after) == 0:
-        # From a word that the window points at to one of its own, or back.
-        step = float(sign)
-        was, now = state[row, 1], state[row, 1] + step * mark
-        gain += state[row, 0] * (int(now >= min_links) - int(was >= min_links))
-        state[row, 1] = now
-    total: float = significance[row] * gain
-    if row >= len(starts) - 1:
-        return total
-    for k in range(starts[row], starts[row + 1]):
-        other = np.uint64(neighbours[k])
-        old, was = state[other, 0], state[other, 1]
-        now = was + step
-        new = old + change * weights[k]
-        state[other, 0], state[other, 1] = new, now
-        value = (new if now >= min_links else 0.0) - (old if was >= min_links else 0.0)
-        total += significance[other] * value
-    return total
 
 
 # --- the two sides of a place ------------------------------------------------------------
@@ -283,8 +371,10 @@ def _likeness(
 ) -> Values:
     """Every pair of linked words is found once, from the later one, and counts at all the places
     that have both before them, both after them, or one on each side; each of these is a stretch,
-    so it is enough to note where it begins and ends, and to sum up."""
+    so it is enough to note where it begins and ends, and to sum up. Of the links of a word, those
+    to other words of the text are looked up once."""
     n = len(rows)
+    own, firsts, lasts = _own_links(rows, starts, neighbours, len(significance))
     changes = np.zeros((n + 1, 3))  # k(A, A), k(B, B), k(A, B) against the place before
     latest = np.full(len(significance), -1, np.int32)
     former = np.full(n, -1, np.int32)
@@ -298,13 +388,12 @@ def _likeness(
         while i >= nearest:
             _pair(changes, i, j, span, worth * worth * recurrence)
             i = former[i]
-        if row < len(starts) - 1:
-            for k in range(starts[row], starts[row + 1]):
-                other = np.uint64(neighbours[k])
-                i = latest[other]
-                while i >= nearest:
-                    _pair(changes, i, j, span, worth * significance[other] * weights[k])
-                    i = former[i]
+        for t in range(firsts[row], lasts[row]):
+            other = neighbours[own[t]]
+            i = latest[other]
+            while i >= nearest:
+                _pair(changes, i, j, span, worth * significance[other] * weights[own[t]])
+                i = former[i]
         former[j], latest[row] = latest[row], j
     curve = np.zeros(n)
     left, right, across = 0.0, changes[0, 1], 0.0
@@ -314,6 +403,31 @@ def _likeness(
     if n > 1:
         curve[0] = curve[1]
     return curve
+
+
+@kernel
+def _own_links(
+    rows: Numbers, starts: Numbers, neighbours: NDArray[np.int32], n_rows: int
+) -> tuple[Numbers, Numbers, Numbers]:
+    """The links between words of the text: for the row r those at own[firsts[r]:lasts[r]]."""
+    there = np.zeros(n_rows, np.bool_)
+    most = 0
+    for row in rows:
+        if not there[row] and row < len(starts) - 1:
+            most += starts[row + 1] - starts[row]
+        there[row] = True
+    own = np.empty(most + 2, np.int64)
+    firsts, lasts = np.zeros(n_rows, np.int64), np.zeros(n_rows, np.int64)
+    n = 1  # a row that has not been looked up ends at 0
+    for row in rows:
+        if lasts[row] == 0:
+            firsts[row] = n
+            if row < len(starts) - 1:
+                for k in range(starts[row], starts[row + 1]):
+                    own[n] = k
+                    n += there[np.uint64(neighbours[k])]
+            lasts[row] = n
+    return own, firsts, lasts
 
 
 @kernel
@@ -365,268 +479,57 @@ def inferred_words(
 
     `cuts` are the first words of the segments. Heaviest first, ties by name.
     """
-    n = len(reading.rows)
-    bounds = np.append(cuts, n)
-    if n == 0 or not len(network.neighbours) or inference.most == 0:
-        return [{} for _ in range(len(cuts))]
-    half, n_rows = lens.window // 2, len(reading.significance)
-    ends, chosen, counts = _selected(
-        reading.rows,
-        bounds,
-        network.starts,
-        network.neighbours,
-        half,
-        lens.min_links,
-        inference.min_share,
-        n_rows,
+    return inferred_from(
+        swept(reading, network, lens, cuts, inference.min_share), reading, network, inference
     )
-    heights = np.zeros(len(chosen))
-    if inference.weight == "cohesion":
-        form = shape(n, lens.window, lens.taper)
-        for entering, factors in zip(form.entering.T, form.reading.T, strict=True):
-            heights += _heights(
-                reading.rows,
-                bounds,
-                ends,
-                chosen,
-                counts,
-                network.starts,
-                network.neighbours,
-                network.weights,
-                np.ascontiguousarray(entering),
-                np.concatenate([[0.0], np.cumsum(factors)]),
-                half,
-                lens.min_links,
-                lens.reinforce_window_words,
-                n_rows,
-            )
-    values = reading.significance[chosen]
-    if inference.weight == "cohesion":
-        values = values * heights
-    return [
-        _heaviest(chosen[here], counts[here], values[here], heights[here], network, inference)
-        for here in map(slice, ends[:-1].tolist(), ends[1:].tolist())
-    ]
+
+
+def inferred_from(
+    sweep: Sweep, reading: Reading, network: Network, inference: Inference
+) -> list[dict[str, float]]:
+    """The same, once the window has moved over the text, with the inference's `min_share`."""
+    n_units = len(sweep.ends) - 1
+    units = np.repeat(np.arange(n_units), np.diff(sweep.ends))
+    values = _weights(units, sweep, reading.significance, inference)
+    most = np.bincount(units[sweep.counts > 0], minlength=n_units)
+    if inference.most is not None:
+        most[:] = inference.most
+    return _heaviest(units, sweep.chosen, values, most, network.words)
+
+
+def _weights(units: Numbers, sweep: Sweep, significance: Values, inference: Inference) -> Values:
+    """What the chosen words of each unit weigh if they are inferred; 0 for its own."""
+    outside = (sweep.counts == 0).astype(np.float64)
+    values: Values = significance[sweep.chosen] * outside
+    top = np.zeros(len(sweep.ends) - 1)
+    if inference.weight == "tf":
+        np.maximum.at(top, units, sweep.counts)
+        values = outside / np.maximum(top, 1)[units]
+    elif inference.weight == "cohesion":
+        np.maximum.at(top, units, sweep.heights)
+        values = values * sweep.heights / np.maximum(top, 1e-300)[units]
+    return values
 
 
 def _heaviest(
-    rows: Numbers,
-    counts: Numbers,
-    values: Values,
-    heights: Values,
-    network: Network,
-    inference: Inference,
-) -> dict[str, float]:
-    """Of the words that a segment has or is pointed at, those it has not, the heaviest first."""
-    outside = np.flatnonzero(counts == 0)
-    if not len(outside):
-        return {}
-    most = len(rows) - len(outside) if inference.most is None else inference.most
-    weights = values[outside]
-    if inference.weight == "cohesion":
-        weights = weights / max(float(heights.max(initial=0.0)), 1e-300)
-    elif inference.weight == "tf":
-        weights = np.full(len(outside), 1 / max(int(counts.max(initial=1)), 1))
-    ranked = sorted(
-        (-w, network.words[r])
-        for w, r in zip(weights.tolist(), rows[outside].tolist(), strict=True)
-    )
-    return {word: -w for w, word in ranked[:most] if w < 0}
-
-
-@kernel
-def _selected(
-    rows: Numbers,
-    bounds: Numbers,
-    starts: Numbers,
-    neighbours: NDArray[np.int32],
-    half: int,
-    min_links: int,
-    min_share: float,
-    n_rows: int,
-) -> tuple[Numbers, Numbers, Numbers]:
-    """For each segment its own words, and the others that are selected at enough positions; how
-    often it has each.
-
-    The window moves on from segment to segment. The time of a word is added up when it ceases to
-    be selected; `touched` are those that were.
-    """
-    n, n_units = len(rows), len(bounds) - 1
-    held = np.zeros(n_rows, np.int32)
-    links = np.zeros(n_rows, np.int16)
-    since = np.zeros(n_rows, np.int64)
-    selected = np.zeros(n_rows, np.int64)
-    counts = np.zeros(n_rows, np.int64)
-    touched = np.zeros(n_rows, np.int64)
-    seen = np.zeros(n_rows, np.bool_)
-    n_touched, come = 0, 0
-    ends = np.zeros(n_units + 1, np.int64)
-    chosen, chosen_counts = np.zeros(1024, np.int64), np.zeros(1024, np.int64)
-    n_chosen = 0
-    for unit in range(n_units):
-        first, last = bounds[unit], bounds[unit + 1]
-        for x in range(first, last):
-            if x - 1 - half >= 0:
-                row = rows[x - 1 - half]
-                held[row] -= 1
-                if held[row] == 0 and row < len(starts) - 1:
-                    for k in range(starts[row], starts[row + 1]):
-                        other = np.uint64(neighbours[k])
-                        links[other] -= 1
-                        if links[other] == min_links - 1:
-                            selected[other] += x - since[other]
-            while come < min(n, x + half + 1):
-                row = rows[come]
-                come += 1
-                held[row] += 1
-                if held[row] == 1 and row < len(starts) - 1:
-                    for k in range(starts[row], starts[row + 1]):
-                        other = np.uint64(neighbours[k])
-                        links[other] += 1
-                        if links[other] == min_links:
-                            since[other] = x
-                            if not seen[other]:
-                                seen[other] = True
-                                touched[n_touched] = other
-                                n_touched += 1
-            row = rows[x]
-            counts[row] += 1
-            if not seen[row]:
-                seen[row] = True
-                touched[n_touched] = row
-                n_touched += 1
-        if n_chosen + n_touched > len(chosen):
-            more = np.zeros(n_chosen + n_touched, np.int64)
-            chosen = np.concatenate((chosen, more))
-            chosen_counts = np.concatenate((chosen_counts, more))
-        left = 0
-        for t in range(n_touched):
-            row = touched[t]
-            if links[row] >= min_links:
-                selected[row] += last - since[row]
-                since[row] = last
-                touched[left] = row
-                left += 1
-            else:
-                seen[row] = False
-            if counts[row] or selected[row] >= min_share * (last - first) - 1e-9:
-                chosen[n_chosen], chosen_counts[n_chosen] = row, counts[row]
-                n_chosen += 1
-            selected[row], counts[row] = 0, 0
-        n_touched = left
-        ends[unit + 1] = n_chosen
-    return ends, chosen[:n_chosen], chosen_counts[:n_chosen]
-
-
-@kernel
-def _heights(
-    rows: Numbers,
-    bounds: Numbers,
-    ends: Numbers,
-    chosen: Numbers,
-    counts: Numbers,
-    starts: Numbers,
-    neighbours: NDArray[np.int32],
-    weights: Floats,
-    entering: Values,
-    areas: Values,
-    half: int,
-    min_links: int,
-    reinforce: bool,
-    n_rows: int,
-) -> Values:
-    """For each segment the mean of wgt over its positions, for the chosen words alone; 0 where it
-    has all of them.
-
-    What a word is worth is added up when it changes: until then it was the same at every position,
-    but for the taper, whose running sums are `areas`.
-    """
-    n = len(rows)
-    wanted = np.zeros(n_rows, np.bool_)
-    held = np.zeros(n_rows, np.int32)
-    # of a wanted word: its own weight, its sum, its links, what was gathered and up to where
-    state = np.zeros((n_rows, 5))
-    heights = np.zeros(len(chosen))
-    for unit in range(len(bounds) - 1):
-        first, last = bounds[unit], bounds[unit + 1]
-        mine = chosen[ends[unit] : ends[unit + 1]]
-        if counts[ends[unit] : ends[unit + 1]].all():
-            continue
-        for row in mine:
-            wanted[row] = True
-            state[row, :4], state[row, 4] = 0.0, first
-        come = max(0, first - half)
-        for x in range(first, last):
-            if x > first and x - 1 - half >= 0:
-                j = x - 1 - half
-                _weigh(rows[j], -1, entering[j], x, starts, neighbours, weights, areas, min_links,
-                       reinforce, wanted, held, state)  # fmt: skip
-            while come < min(n, x + half + 1):
-                _weigh(rows[come], 1, entering[come], x, starts, neighbours, weights, areas,
-                       min_links, reinforce, wanted, held, state)  # fmt: skip
-                come += 1
-        for t in range(len(mine)):
-            row = mine[t]
-            _gather(row, last, areas, held, state, min_links, reinforce)
-            heights[ends[unit] + t] = state[row, 3] / (last - first)
-            wanted[row] = False
-        for j in range(max(0, last - 1 - half), come):
-            held[rows[j]] = 0
-    return heights
-
-
-@kernel
-def _weigh(
-    row: int,
-    sign: int,
-    weight: float,
-    x: int,
-    starts: Numbers,
-    neighbours: NDArray[np.int32],
-    weights: Floats,
-    areas: Values,
-    min_links: int,
-    reinforce: bool,
-    wanted: NDArray[np.bool_],
-    held: NDArray[np.int32],
-    state: Values,
-) -> None:
-    """A word enters the window at x or leaves it: what that is worth to the wanted ones."""
-    before, after = held[row], held[row] + sign
-    step = sign if min(before, after) == 0 else 0
-    if wanted[row]:
-        _gather(row, x, areas, held, state, min_links, reinforce)
-        state[row, 0] = state[row, 0] + sign * weight if after else 0.0
-    held[row] = after
-    if row >= len(starts) - 1:
-        return
-    for k in range(starts[row], starts[row + 1]):
-        other = int(neighbours[k])
-        if wanted[other]:
-            _gather(other, x, areas, held, state, min_links, reinforce)
-            state[other, 2] += step
-            changed = state[other, 1] + sign * weight * weights[k]
-            state[other, 1] = changed if state[other, 2] else 0.0
-
-
-@kernel
-def _gather(
-    row: int,
-    x: int,
-    areas: Values,
-    held: NDArray[np.int32],
-    state: Values,
-    min_links: int,
-    reinforce: bool,
-) -> None:
-    """Adds up what a word was worth from the position of its last change to x."""
-    since = int(state[row, 4])
-    if since == x:
-        return
-    state[row, 4] = x
-    worth = 0.0
-    if held[row] > 0:
-        worth = state[row, 0] + (state[row, 1] if reinforce else 0.0)
-    elif state[row, 2] >= min_links:
-        worth = state[row, 1]
-    state[row, 3] += worth * (areas[x] - areas[since])
+    units: Numbers, chosen: Numbers, values: Values, most: Numbers, names: Sequence[str]
+) -> list[dict[str, float]]:
+    """The heaviest words of each unit, so many at most; ties by name."""
+    held = np.flatnonzero(values > 0)
+    held = held[np.lexsort((-values[held], units[held]))]
+    alike = (np.diff(units[held]) == 0) & (np.diff(values[held]) == 0)
+    if alike.any():
+        tied = np.append(alike, False) | np.append(False, alike)
+        rank = np.zeros(len(held), np.int64)
+        rows = chosen[held].tolist()
+        by_name = sorted(np.flatnonzero(tied).tolist(), key=lambda i: names[rows[i]])
+        rank[by_name] = np.arange(len(by_name))
+        held = held[np.lexsort((rank, -values[held], units[held]))]
+    firsts = np.searchsorted(units[held], np.arange(len(most)))
+    held = held[np.arange(len(held)) - firsts[units[held]] < most[units[held]]]
+    found: list[dict[str, float]] = [{} for _ in most]
+    for unit, row, value in zip(
+        units[held].tolist(), chosen[held].tolist(), values[held].tolist(), strict=True
+    ):
+        found[unit][names[row]] = value
+    return found

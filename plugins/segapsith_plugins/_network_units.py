@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from segapsith import Annotation, Network, Unit
-from segapsith_plugins._cohesion_curve import Inference, Lens, Reading, inferred_words
 from segapsith_plugins._sentences import body_of, sentences_of
 from segapsith_plugins._valleys import cut, smoothed, valleys
 
@@ -115,28 +114,24 @@ def keeping(keep: str | float) -> Keeping:
 def units(
     annotation: Annotation,
     words: BodyWords,
-    curve: Values,
+    cuts: Numbers,
+    snapped: bool,
     cohesion: Values,
-    division: Division,
     keep: Keeping,
     network: Network,
-    reading: Reading,
-    lens: Lens,
-    inference: Inference,
+    inferred: Sequence[Mapping[str, float]],
 ) -> Iterator[Unit]:
-    """The units of a text between the valleys of `curve`, with what the network infers; how
-    cohesive each is, is the mean of `cohesion`."""
+    """The units of a text that begin with the content words `cuts`, `snapped` to sentences or not;
+    how cohesive each is, is the mean of `cohesion`."""
     text, n_tokens = annotation.document.text, len(annotation.lemmas)
-    cuts = division.cuts(curve, words)
-    if division.snap:
+    if snapped:
         opened = np.searchsorted(words.openings, cuts)
         firsts, starts = words.tokens[opened].tolist(), words.starts[opened].tolist()
     else:
         firsts = words.places[cuts].tolist()
         starts = annotation.spans[firsts, 0].tolist()
     firsts[0], starts[0] = 0, 0
-    cohesions = np.add.reduceat(cohesion, cuts) / np.diff(np.append(cuts, len(curve)))
-    inferred = inferred_words(reading, cuts, network, lens, inference)
+    cohesions = np.add.reduceat(cohesion, cuts) / np.diff(np.append(cuts, len(cohesion)))
     for i, (first, start) in enumerate(zip(firsts, starts, strict=True)):
         following = i + 1 < len(firsts)
         yield Unit(

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from segapsith import Annotation, Network, Unit, hookimpl
-from segapsith_plugins._cohesion_curve import Inference, Lens, Reading, read, shape
+from segapsith_plugins._cohesion_curve import Inference, Lens, Reading, inferred_words, read, shape
 from segapsith_plugins._network_units import Division, body_words, keeping, units
 
 __all__ = ["LexicalCohesionProfile"]
@@ -74,18 +74,10 @@ class LexicalCohesionProfile:
             return
         reading = read(words.lemmas, network, self._profile)
         profile = self._division.smoothed(self._profiled(reading, network))
-        yield from units(
-            annotation,
-            words,
-            profile,
-            profile,
-            self._division,
-            self._keep,
-            network,
-            reading,
-            self._lens,
-            self._inference,
-        )
+        cuts = self._division.cuts(profile, words)
+        inferred = inferred_words(reading, cuts, network, self._lens, self._inference)
+        snapped = self._division.snap
+        yield from units(annotation, words, cuts, snapped, profile, self._keep, network, inferred)
 
     def curve(
         self, annotation: Annotation, network: Network

@@ -16,8 +16,10 @@ from segapsith_plugins._cohesion_curve import (
     Lens,
     Reading,
     cohesion_curve,
+    inferred_from,
     likeness_curve,
     read,
+    swept,
 )
 from segapsith_plugins._network_units import Division, body_words, keeping, units
 
@@ -117,23 +119,26 @@ class Segcohlex:
                 yield Unit(0, len(annotation.document.text), 0, len(annotation.lemmas), 0.0)
             return
         reading = read(words.lemmas, network, self._lens)
-        cohesion = self._division.smoothed(cohesion_curve(reading, network, self._lens))
+        cuts = self._division.cuts(self._cut_curve(reading, network), words)
+        sweep = swept(reading, network, self._lens, cuts, self._inference.min_share)
         yield from units(
             annotation,
             words,
-            cohesion if self._cut_at == "cohesion" else self._likeness(reading, network),
-            cohesion,
-            self._division,
+            cuts,
+            self._division.snap,
+            self._division.smoothed(sweep.curve),
             self._keep,
             network,
-            reading,
-            self._lens,
-            self._inference,
+            inferred_from(sweep, reading, network, self._inference),
         )
 
-    def _likeness(self, reading: Reading, network: Network) -> NDArray[np.float64]:
-        values = likeness_curve(reading, network, self._span, self._recurrence)
-        return self._division.smoothed(values)
+    def _cut_curve(self, reading: Reading, network: Network) -> NDArray[np.float64]:
+        """The smoothed curve whose valleys are the cuts."""
+        return self._division.smoothed(
+            cohesion_curve(reading, network, self._lens)
+            if self._cut_at == "cohesion"
+            else likeness_curve(reading, network, self._span, self._recurrence)
+        )
 
     def curve(
         self, annotation: Annotation, network: Network
@@ -143,11 +148,7 @@ class Segcohlex:
         if words is None or not len(network.neighbours):
             return np.zeros(0, np.int64), np.zeros(0)
         reading = read(words.lemmas, network, self._lens)
-        values = (
-            self._division.smoothed(cohesion_curve(reading, network, self._lens))
-            if self._cut_at == "cohesion"
-            else self._likeness(reading, network)
-        )
+        values = self._cut_curve(reading, network)
         return annotation.spans[words.places, 0].astype(np.int64), values
 
 

@@ -15,7 +15,8 @@ from segapsith.domains import DomainIndex, PlacementSettings
 from segapsith.errors import MissingInputError
 from segapsith.knowledge import Frozen, Knowledge
 from segapsith.model import Lexicon, Network
-from segapsith.network import NetworkSettings, key_of
+from segapsith.network import NetworkSettings
+from segapsith.pairs import key_of
 from segapsith.stream_network import NETWORK, StreamNetwork
 from segapsith.terms import lexicon_terms
 from segapsith_store.store import Store

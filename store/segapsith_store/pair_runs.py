@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from segapsith.errors import StorageError
 from segapsith.jit import kernel
-from segapsith.network import Pairs, merged_streams
+from segapsith.pairs import PIECE, Pairs, joined, merged_streams
 
 __all__ = [
     "STREAM",
@@ -41,7 +41,7 @@ STREAM = 0
 RUNS = 8
 """Runs of one level before they become one of the next."""
 
-BLOCK = 1 << 18
+BLOCK = PIECE
 """Pairs of a block."""
 
 Bytes = NDArray[np.uint8]
@@ -105,45 +105,61 @@ def _packed_counts(counts: NDArray[np.int64]) -> Bytes:
 
 
 @kernel
+def _rest(packed: Bytes, at: int, value: np.int64) -> tuple[np.int64, int]:
+    """A varint of more than one byte, whose first was `value`, and where the next begins."""
+    value &= 127
+    shift = 7
+    while at < len(packed):
+        byte = packed[at]
+        at += 1
+        value |= np.int64(byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            break
+    return value, at
+
+
+# One byte is read where it stands: calling a function for each would take most of the time.
+
+
+@kernel
 def _unpacked_keys(packed: Bytes, size: int) -> NDArray[np.int64]:
     keys = np.zeros(size, np.int64)
     first, second = np.int64(-1), np.int64(0)
-    value, shift, state, n = np.int64(0), 0, 0, 0
-    for byte in packed:
-        value |= np.int64(byte & 127) << shift
-        if byte & 128:
-            shift += 7
+    step, at, n = 0, 0, 0  # 1: the first word comes next; 2: the second that begins its row
+    while n < size and at < len(packed):
+        value = np.int64(packed[at])
+        at += 1
+        if value >= 128:
+            value, at = _rest(packed, at, value)
+        if step == 0 and value:
+            second += value
+        elif step == 0:
+            step = 1
             continue
-        if n >= size:
-            break
-        if state == 0 and value == 0:
-            state = 1
-        elif state == 1:
+        elif step == 1:
             first += value
-            state = 2
+            step = 2
+            continue
         else:
-            second = value if state == 2 else second + value
-            keys[n] = first << 32 | second
-            n += 1
-            state = 0
-        value, shift = np.int64(0), 0
+            second = value
+            step = 0
+        keys[n] = first << 32 | second
+        n += 1
     return keys
 
 
 @kernel
 def _unpacked_counts(packed: Bytes, size: int) -> NDArray[np.int64]:
     counts = np.zeros(size, np.int64)
-    value, shift, n = np.int64(0), 0, 0
-    for byte in packed:
-        value |= np.int64(byte & 127) << shift
-        if byte & 128:
-            shift += 7
-            continue
-        if n >= size:
-            break
-        counts[n] = -((value + 1) >> 1) if value & 1 else value >> 1
+    at, n = 0, 0
+    while n < size and at < len(packed):
+        value = np.int64(packed[at])
+        at += 1
+        if value >= 128:
+            value, at = _rest(packed, at, value)
+        counts[n] = (value >> 1) ^ -(value & 1)
         n += 1
-        value, shift = np.int64(0), 0
     return counts
 
 
@@ -209,9 +225,10 @@ def _blocks(c: sqlite3.Connection, run: int) -> Iterator[Pairs]:
         yield block_from(size, keys, counts)
 
 
-def add(c: sqlite3.Connection, pairs: Pairs, source: int = STREAM) -> None:
-    """Adds a run of changes; too many of a level become one of the next."""
-    _write(c, source, 0, iter([pairs]))
+def add(c: sqlite3.Connection, run: Iterable[Pairs], source: int = STREAM) -> None:
+    """Adds a run of changes, in pieces by ascending key; too many of a level become one of the
+    next."""
+    _write(c, source, 0, iter(run))
     level = 0
     while len(runs := _runs(c, source, level)) >= RUNS:
         _merge(c, source, runs, level + 1)
@@ -258,18 +275,11 @@ def _even(run: Iterator[Pairs]) -> Iterator[Pairs]:
         held.append(piece)
         size += len(piece.keys)
         if size >= BLOCK:
-            together = _joined(held)
+            together = joined(held)
             whole = size - size % BLOCK
             for at in range(0, whole, BLOCK):
                 yield Pairs(together.keys[at : at + BLOCK], together.counts[at : at + BLOCK])
             held = [Pairs(together.keys[whole:], together.counts[whole:])]
             size -= whole
     if size:
-        yield _joined(held)
-
-
-def _joined(pieces: Sequence[Pairs]) -> Pairs:
-    return Pairs(
-        np.concatenate([piece.keys for piece in pieces]),
-        np.concatenate([piece.counts for piece in pieces]),
-    )
+        yield joined(held)

@@ -9,7 +9,7 @@ import os
 import sqlite3
 import sys
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sqlite_utils import Database
 
 from segapsith.errors import SegapsithError, StorageError, StoreCreationError
-from segapsith.network import Pairs
+from segapsith.pairs import Pairs
 from segapsith.records import (
     Assignment,
     Batch,
@@ -630,7 +630,7 @@ class Store:
             )
         self._write_terms(c, batch)
         if batch.pairs is not None and len(batch.pairs.keys):
-            pair_runs.add(c, batch.pairs)
+            pair_runs.add(c, [batch.pairs])
             if batch.gone_documents and batch.undone_run is None:
                 pair_runs.compact(c)  # what is forgotten stays in no run
         c.executemany(
@@ -701,8 +701,9 @@ class Store:
             ],
         )  # fmt: skip
 
-    def add_reference_pairs(self, run: int, pairs: Pairs) -> None:
-        """Pairs of a reference corpus; they count when `save_reference` has named it."""
+    def add_reference_pairs(self, run: int, pairs: Iterable[Pairs]) -> None:
+        """Pairs of a reference corpus, in pieces by ascending key; they count when
+        `save_reference` has named it."""
         with self._transaction() as connection:
             pair_runs.add(connection, pairs, run)
 

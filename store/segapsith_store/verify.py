@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from segapsith.errors import SegapsithError, StorageError
 from segapsith.identity import text_hash
 from segapsith.model import Document
-from segapsith.network import WINDOW, count_pairs, words_of
+from segapsith.pairs import WINDOW, count_pairs, words_of
 from segapsith.signatures import signature
 from segapsith.terms import Candidates, TermCounts
 from segapsith.weighting import SCALE, fixed_cohesion

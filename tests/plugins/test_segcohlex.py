@@ -21,7 +21,7 @@ from segapsith.testing import example_annotation, segmenter_checks
 from segapsith_plugins._cohesion_curve import (
     Inference,
     Lens,
-    _curve,
+    _swept,
     cohesion_curve,
     inferred_words,
     likeness_curve,
@@ -134,14 +134,23 @@ def test_a_window_that_is_summed_up_anew_says_the_same():
         reading, form = read(words, net, lens), shape(300, 5, lens.taper)
         for entering in np.ascontiguousarray(form.entering.T):
             found = [
-                _curve(
-                    reading.rows, net.starts, net.neighbours, net.weights, reading.significance,
-                    entering, 2, 3, True, fresh,
+                _swept(
+                    reading.rows, np.array([0, 10, 200, 300]), net.starts, net.neighbours,
+                    net.weights, reading.significance, entering, np.arange(301.0), 2, 3, True,
+                    0.2, fresh,
                 )
                 for fresh in (1, 7, 1000)
             ]  # fmt: skip
-            assert found[1] == pytest.approx(found[0], abs=1e-9)
-            assert found[2] == pytest.approx(found[0], abs=1e-9)
+            for other in found[1:]:
+                assert other[0] == pytest.approx(found[0][0], abs=1e-9)
+                assert _sorted(*other[1:]) == pytest.approx(_sorted(*found[0][1:]), abs=1e-9)
+
+
+def _sorted(ends: Any, chosen: Any, counts: Any, heights: Any) -> Any:
+    """Segment, word, count and height of every word that a segment has or is pointed at."""
+    units = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+    order = np.lexsort((chosen, units))
+    return np.stack([units, chosen, counts, heights], axis=1)[order]
 
 
 def test_the_published_example_weighs_048():
