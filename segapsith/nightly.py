@@ -25,7 +25,7 @@ from segapsith.engine import RunSummary
 from segapsith.errors import MissingInputError, SegapsithError, ValidationBelowError, worst
 from segapsith.inputs import Inputs
 from segapsith_store import Store, nights, subscriptions
-from segapsith_store.seal import seal
+from segapsith_store.seal import kept, seal
 
 __all__ = ["LINE", "Ended", "Night", "Outcome", "Step", "backups", "reports", "run_night"]
 
@@ -250,8 +250,8 @@ def _consolidate(night: Night) -> Outcome:
     if not float(night.wire.settings["consolidate"]):
         return Outcome()
     found = night.wire.consolidate()
-    kept = {name: found[name] for name in ("run", "domains", "merged")}
-    return Outcome(f"{found['merged']} domains merged" if found["merged"] else "", kept)
+    told = {name: found[name] for name in ("run", "domains", "merged")}
+    return Outcome(f"{found['merged']} domains merged" if found["merged"] else "", told)
 
 
 def _topics(night: Night) -> Outcome:
@@ -264,14 +264,14 @@ def _validate(night: Night) -> Outcome:
     """Measures the domains against a clustering of the same units, those of the newest stories."""
     result = night.wire.validate(last=max(0, int(night.wire.settings["validate_last"])))
     night.kappa = result["kappa"]["greedy"]
-    kept = {name: result[name] for name in ("run", "units", "share", "domains", "clusters")}
-    kept |= {"kappa": result["kappa"], "ari": result["ari"], "nmi": result["nmi"]}
+    told = {name: result[name] for name in ("run", "units", "share", "domains", "clusters")}
+    told |= {"kappa": result["kappa"], "ari": result["ari"], "nmi": result["nmi"]}
     line = "no stable domain yet" if night.kappa is None else f"kappa {night.kappa:.3f}"
-    return Outcome(line, kept)
+    return Outcome(line, told)
 
 
 def _alarms(night: Night) -> Outcome:
-    """Compares this night with those before, and keeps what it was judged by."""
+    """Compares this night with those before, keeps what it was judged by, and seals the store."""
     store = night.wire.writer
     new, copies, languages = nights.arrivals(store, night.first_run)
     joined, created = nights.placed(store, night.first_run)
@@ -279,13 +279,14 @@ def _alarms(night: Night) -> Outcome:
         night.date, new, copies, joined, created, night.kappa, languages, night.feeds
     )
     past = [
-        Figures.of(kept.figures)
-        for kept in reversed(nights.listed(store))
-        if kept.figures and kept.id != night.number
+        Figures.of(past_night.figures)
+        for past_night in reversed(nights.listed(store))
+        if past_night.figures and past_night.id != night.number
     ]
     by_date = merged([*past, night.figures])
     night.alarms = alarms(by_date[-1], by_date[:-1], night.wire.path)
     night.write_down()  # before the backup, which then knows this night
+    seal(store)  # before the report, which then need not compute the digest
     line = f"{new} new, {copies} copies, {created} new domains"
     return Outcome(line, {"alarms": len(night.alarms)})
 
@@ -299,9 +300,9 @@ def _report(night: Night) -> Outcome:
 
 
 def _backup(night: Night) -> Outcome:
-    """Seals the store, copies it, proves the copy, and lets old ones go."""
+    """Copies the store with its seal, proves the copy, and lets old ones go."""
     shelf = backups(night.wire)
-    wanted = seal(night.wire.writer) if night.number else None
+    wanted = (kept(night.wire.writer) or seal(night.wire.writer)) if night.number else None
 
     def copied(store: Store) -> dict[str, Any]:
         return rotation.back_up(store, shelf, night.date, wanted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import sys
@@ -93,6 +94,10 @@ def _program(
     """Options of every command; those about messages may stand anywhere (see logs.py)."""
 
 
+LEAST_MEMORY = 256 * 10**6
+"""With less, the numeric libraries are not even loaded, and one of them may wait for ever."""
+
+
 class _Stopped(BaseException):
     """A signal asked the program to end."""
 
@@ -125,6 +130,12 @@ def run(arguments: list[str] | None = None) -> int:
 
 
 def _run(given: list[str], debug: bool) -> int:
+    allowed = _address_space()
+    if allowed < LEAST_MEMORY and "--help" not in given:
+        say(
+            f"segapsith: out of memory: {allowed:,} bytes are allowed, {LEAST_MEMORY:,} needed at least"
+        )
+        return 74
     try:
         _add_commands_of_plugins(given)
         app(args=given, prog_name="segapsith")
@@ -138,15 +149,41 @@ def _run(given: list[str], debug: bool) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except MemoryError as error:
-        _explain(error, debug, "out of memory; what was committed is safe")
-        return 74
-    except OSError as error:
-        _explain(error, debug)
-        return 77 if isinstance(error, PermissionError) else 74
     except Exception as error:
+        if _out_of_memory(error):
+            _explain(error, debug, "out of memory; what was committed is safe")
+            return 74
+        if isinstance(error, OSError):
+            _explain(error, debug)
+            return 77 if isinstance(error, PermissionError) else 74
         _explain(error, debug, f"this should not happen: {type(error).__name__}: {error}")
         return 1
+
+
+def _address_space() -> float:
+    """Bytes that this process may map, as far as the system limits them."""
+    try:
+        import resource
+    except ImportError:
+        return math.inf
+    allowed, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return math.inf if allowed == resource.RLIM_INFINITY else allowed
+
+
+def _out_of_memory(error: BaseException | None) -> bool:
+    """Whether this is what is at the bottom of it: a library that cannot be loaded says it so.
+
+    >>> _out_of_memory(ImportError("libopenblas.so: failed to map segment from shared object"))
+    True
+    """
+    if error is None:
+        return False
+    text = str(error).lower()
+    told = isinstance(error, MemoryError) or (
+        isinstance(error, ImportError | OSError)
+        and any(words in text for words in ("failed to map segment", "cannot allocate memory"))
+    )
+    return told or _out_of_memory(error.__cause__ or error.__context__)
 
 
 def _explain(error: BaseException, debug: bool, text: str = "") -> None:

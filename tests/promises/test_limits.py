@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import stat
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -70,17 +72,81 @@ def test_too_few_open_files_are_named_and_nothing_is_lost(trials: Any, wanted: s
     healed(trials, path, wanted)
 
 
+def starved(trials: Any, wanted: str, levels: list[int]) -> int:
+    """Ingests in processes of at most so many megabytes; for how many that was too little."""
+    ended_by_it = 0
+    for megabytes in levels:
+        path, limit = trials.folder / f"{megabytes}.db", megabytes * 10**6
+        done = subprocess.run(
+            [sys.executable, "-m", "segapsith", "ingest", SOURCE, "--lang", "en", "--quiet"],
+            env={**os.environ, "SEGAPSITH_STORE": str(path), "OPENBLAS_NUM_THREADS": "1"},
+            preexec_fn=lambda limit=limit: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
+            capture_output=True, text=True, check=False, timeout=300,
+        )  # fmt: skip
+        assert "Traceback" not in done.stderr
+        if done.returncode:
+            assert done.returncode in (70, 74) and "memory" in done.stderr, done
+            ended_by_it += 1
+        healed(trials, path, wanted)
+    print("trials:", len(levels), "of which too little memory:", ended_by_it)
+    return ended_by_it
+
+
+def test_too_little_memory_is_named_and_nothing_is_lost(trials: Any, wanted: str) -> None:
+    assert starved(trials, wanted, [320]) == 1
+
+
 @pytest.mark.long
-@pytest.mark.parametrize("megabytes", [50, 100, 200, 400, 600, 800, 1000, 1500, 2000])
-def test_too_little_memory_is_named_and_nothing_is_lost(
-    trials: Any, wanted: str, megabytes: int
-) -> None:
-    path = trials.folder / "wire.db"
-    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    code, said = ended(trials, path, resource.RLIMIT_AS, used + megabytes * 10**5)
-    assert 0 <= code < 126
-    assert "Traceback" not in said
-    healed(trials, path, wanted)
+def test_nine_levels_of_memory_are_named_and_nothing_is_lost(trials: Any, wanted: str) -> None:
+    assert starved(trials, wanted, [100, 200, 260, 320, 400, 480, 560, 700, 1000]) >= 4
+
+
+# -- a disk that is really full --------------------------------------------------------------------
+
+FULL = """
+mount -t tmpfs -o size={size}k tmpfs "$1" || exit 99
+cd "$1"
+"$2" -m segapsith ingest "$3" --lang en --store wire.db --quiet
+code=$?
+cp wire.db* "$4" 2>/dev/null
+exit $code
+"""
+
+
+def on_a_small_disk(trials: Any, wanted: str, sizes: range) -> int:
+    """Ingests on disks of so many kilobytes; how often there was no room."""
+    full = 0
+    for size in sizes:
+        mount, kept = trials.folder / "mount", trials.folder / f"kept-{size}"
+        mount.mkdir(exist_ok=True)
+        kept.mkdir()
+        done = subprocess.run(
+            [
+                "unshare", "-m", "sh", "-c", FULL.format(size=size), "sh", str(mount),
+                sys.executable, SOURCE, str(kept),
+            ],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        if done.returncode in (1, 99) and "segapsith" not in done.stderr:
+            pytest.skip(f"a file system in memory cannot be mounted here: {done.stderr.strip()}")
+        assert "Traceback" not in done.stderr
+        assert done.returncode in (0, 73, 74), done.stderr
+        assert done.returncode == 0 or done.stderr.startswith("segapsith: ")
+        full += done.returncode != 0
+        healed(trials, kept / "wire.db", wanted)
+    print("trials:", len(sizes), "of which without room:", full)
+    return full
+
+
+@pytest.mark.skipif(shutil.which("unshare") is None, reason="there is no unshare")
+def test_a_disk_without_room_is_named_and_nothing_is_lost(trials: Any, wanted: str) -> None:
+    assert on_a_small_disk(trials, wanted, range(1000, 1001)) == 1
+
+
+@pytest.mark.long
+@pytest.mark.skipif(shutil.which("unshare") is None, reason="there is no unshare")
+def test_forty_disks_without_room_are_named_and_nothing_is_lost(trials: Any, wanted: str) -> None:
+    assert on_a_small_disk(trials, wanted, range(40, 4040, 100)) >= 10
 
 
 def test_nothing_is_made_that_others_may_write(trials: Any) -> None:
