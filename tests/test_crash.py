@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -133,6 +135,98 @@ def test_a_kill_at_any_statement_is_healed_by_the_same_command(
     kills = _healed_at_every(1, tmp_path, expected)
     print("trials:", kills)
     assert kills >= 150
+
+
+class Part:
+    """One night of a stream: some items of the sample, under a key of their own."""
+
+    def __init__(self, first: int, last: int) -> None:
+        self.key = f"{first}-{last}"
+        self._lines = sample.lines("en")[first:last]
+
+    def items(self) -> Any:
+        return map(_document, self._lines)
+
+
+NIGHTS = ((0, 45), (45, 90), (90, 120))
+
+
+def strict_wire(path: Path, batch: int = BATCH) -> Wire:
+    """So strict that subjects are scattered: there is something to merge."""
+    return Wire(path, resolve({"batch_size": batch, "threshold": 0.25}, environment={}))
+
+
+def night(wire: Wire, number: int) -> int:
+    """Learns a night, merges what is nearly the same and groups the domains; how many merged."""
+    wire.ingest(Part(*NIGHTS[number]))
+    merged = wire.consolidate(similarity=0.2, after=0)["merged"]
+    wire.topics()
+    return int(merged)
+
+
+@pytest.fixture(scope="module")
+def three_nights(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The digest after three nights of one batch each."""
+    with strict_wire(tmp_path_factory.mktemp("nights") / "whole.db", 1000) as wire:
+        merged = [night(wire, number) for number in range(len(NIGHTS))]
+        assert min(merged) > 0
+        assert wire.topics(regroup=False)
+        assert wire.verify().sound
+        return str(wire.status()["digest"])
+
+
+@pytest.mark.parametrize("batch", [1, 7])
+def test_consolidated_and_grouped_stores_are_equal_however_nights_are_cut(
+    tmp_path: Path, three_nights: str, batch: int
+) -> None:
+    with strict_wire(tmp_path / "wire.db", batch) as wire:
+        for number in range(len(NIGHTS)):
+            night(wire, number)
+        assert wire.status()["digest"] == three_nights
+
+
+def test_consolidated_and_grouped_stores_are_equal_when_stories_come_one_at_a_time(
+    tmp_path: Path, three_nights: str
+) -> None:
+    path = tmp_path / "wire.db"
+    for first, last in NIGHTS:
+        with strict_wire(path) as wire:
+            for place in range(first, last):
+                wire.ingest(Part(place, place + 1))
+        with strict_wire(path) as wire:  # as a command of its own
+            wire.consolidate(similarity=0.2, after=0)
+            wire.topics()
+    with strict_wire(path) as wire:
+        assert wire.status()["digest"] == three_nights
+
+
+def test_consolidated_and_grouped_stores_are_equal_after_kills(
+    tmp_path: Path, three_nights: str
+) -> None:
+    """The last night is killed at statements all over it, and done again with its steps."""
+    with strict_wire(tmp_path / "two.db") as wire:
+        night(wire, 0)
+        night(wire, 1)
+    kills = 0
+    for statements in itertools.count(4, 37):
+        path = tmp_path / f"{statements}.db"
+        shutil.copy(tmp_path / "two.db", path)
+
+        def last_night(path: Path = path, statements: int = statements) -> None:
+            with strict_wire(path) as wire:
+                wire.writer._db.conn = Fuse(wire.writer._db.conn, statements)
+                night(wire, 2)
+
+        ended = killed(last_night)
+        with strict_wire(path) as wire:
+            assert wire.verify().sound
+            night(wire, 2)
+            assert wire.status()["digest"] == three_nights
+        if ended == 0:
+            break
+        kills += 1
+    print("trials:", kills)
+    assert kills >= 5
 
 
 def test_several_kills_in_a_row_make_progress(tmp_path: Path, expected: dict[str, Any]) -> None:

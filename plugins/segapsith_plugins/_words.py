@@ -217,9 +217,39 @@ class Lemmas:
                 return verb
         return lemma
 
+    def named(self, form: str) -> str:
+        """The lemma of a form that is written with a capital.
+
+        A French sentence hardly opens with *martine*, *gaza* or *osez* as forms of a verb: with a
+        capital they are names, and a noun like Marche is the noun.
+
+        >>> lemmas = Lemmas("fr")
+        >>> lemmas.named("gaza"), lemmas.named("martinez"), lemmas.named("ministres")
+        ('gaza', 'martinez', 'ministre')
+        """
+        lemma = self.of(form)
+        if self.lang == "fr" and form not in self._exceptions and lemma.endswith("er"):
+            stem = lemma[:-2]
+            if form.startswith(stem) and form[len(stem) :] in _FINITE:
+                return form
+        return lemma
+
     def _stands(self, lemma: str) -> bool:
-        """Whether the dictionary has the word, and as a lemma."""
-        return self._has(lemma) and self._dictionary(lemma) == lemma
+        """Whether the dictionary has the word, as a lemma and as a verb: Bergé is of no verb,
+        though *berger* is a word."""
+        if not self._has(lemma) or self._dictionary(lemma) != lemma:
+            return False
+        stem = lemma[:-2]
+        soft = {"g": f"{stem}e", "c": f"{stem[:-1]}ç"}.get(stem[-1:], stem)
+        return any(
+            self._dictionary(form) == lemma
+            for form in (f"{soft}ait", f"{soft}ant", f"{stem}issait", f"{stem}issant")
+            if self._has(form)
+        )
+
+
+_FINITE = frozenset({"a", "ai", "as", "e", "era", "ez"})
+"""Endings of verbs in -er that names have too."""
 
 
 # --- multi-word terms --------------------------------------------------------------------

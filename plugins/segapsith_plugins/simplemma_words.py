@@ -71,6 +71,15 @@ _CLITICS = _set(
 _UNITED_STATES = frozenset({"US", "USA", "U.S.", "U.S.A.", "É.-U."})
 
 
+def _has_capital(word: str) -> bool:
+    """Whether a word is written as names are; a title all in capitals says nothing.
+
+    >>> [_has_capital(word) for word in ("Gaza", "GAZA", "gaza")]
+    [True, False, False]
+    """
+    return word[:1].isupper() and not word.isupper()
+
+
 class _Reader:
     """Thinks about one chunk: which words it holds, their lemmas, whether they are content."""
 
@@ -100,10 +109,19 @@ class _Reader:
         form = normal(chunk[start:end])
         if not form:  # hidden signs only
             return Word(start, end, chunk[start:end], False)
-        return Word(start, end, *self.told(form))
+        return Word(start, end, *self.told(form, _has_capital(chunk[start:end])))
 
-    def told(self, form: str) -> tuple[str, bool]:
-        """The lemma of a lower-case form, and whether it is content."""
+    def told(self, form: str, named: bool = False) -> tuple[str, bool]:
+        """The lemma of a lower-case form, and whether it is content; `named` says that it was
+        written with a capital."""
+        lemma, content = self._told(form)
+        if named and self.lang == "fr" and lemma != form and 1 < len(form) <= _LONGEST:
+            own = self.lemmas.named(form)
+            if own != lemma:
+                return own, content and not self.stops.stops(form, own)
+        return lemma, content
+
+    def _told(self, form: str) -> tuple[str, bool]:
         known = self._known.get(form)
         if known is None:  # Shares, SHARES and shares are told once
             # A letter, a number and what is too long for a word are their own lemmas.
@@ -264,7 +282,7 @@ class _Memory:
         first = len(self._lemmas)
         plain = chunk.isascii()  # nearly every one: the same as below, without the way there
         if plain and chunk.isalpha() and chunk not in _UNITED_STATES:
-            lemma, content = self._read.told(chunk.lower())
+            lemma, content = self._read.told(chunk.lower(), _has_capital(chunk))
             self._words.new.append((0, len(chunk), content))
             self._lemmas.append(lemma)
         elif plain and chunk[0].isdigit() and chunk[-1].isdigit() and "`" not in chunk:
