@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from segapsith.arrays import Rows
+from segapsith.eigen import eigen
 from segapsith.jit import kernel
 
 __all__ = ["GRAIN", "WordPoints", "learn_points"]
@@ -24,6 +25,10 @@ GRAIN = 1024
 _BLOCK = 8
 _SPARE = 3
 """Columns of a block, and how many times the wanted axes are looked among."""
+
+_PIECE, _COLUMNS = 512, 64
+"""Coordinates of a sum of rows, and of products of rows, that are worked on at a time; the second
+is a multiple of 4."""
 
 _DUST = 1e-10
 """An axis with less than this share of the largest is none."""
@@ -59,9 +64,9 @@ def learn_points(
     if rank < 1 or not rows.data.any():  # too little to learn from
         return WordPoints(np.zeros(0, np.int32), np.zeros((0, 1), np.float32))
     sizes, axes = _axes(rows, rank)
-    largest = np.abs(axes).argmax(axis=0)
-    signs = np.sign(axes[largest, np.arange(axes.shape[1])])
-    points = axes * (signs * np.sqrt(sizes))
+    largest = np.abs(axes).argmax(axis=1)
+    signs = np.sign(axes[np.arange(len(axes)), largest])
+    points = np.ascontiguousarray((axes * (signs * np.sqrt(sizes))[:, None]).T)
     lengths = np.sqrt(np.maximum((points * points).cumsum(axis=1)[:, -1], 1e-24))
     rounded = np.rint(points / lengths[:, None] * GRAIN) / GRAIN
     return WordPoints(known, rounded.astype(np.float32))
@@ -91,7 +96,7 @@ def _rows(
 
 
 def _axes(rows: Rows, rank: int) -> tuple[Matrix, Matrix]:
-    """The largest singular values, falling, and their right singular vectors as columns.
+    """The largest singular values, falling, and their right singular vectors as rows.
 
     Block Krylov: each block is the one before times X'X, made orthogonal to all; within the space
     of the blocks the axes are exact.
@@ -99,95 +104,78 @@ def _axes(rows: Rows, rank: int) -> tuple[Matrix, Matrix]:
     turned = csr_array(rows.T)
     most = min(*rows.shape, _SPARE * rank + 4 * _BLOCK)
     start = np.random.default_rng(0).standard_normal((rows.shape[1], min(_BLOCK, most)))
-    basis = block = _orthonormal(start)
-    while basis.shape[1] < most and block.shape[1]:
-        block = np.ascontiguousarray(turned @ (rows @ block))
+    block = _orthonormal(np.ascontiguousarray(start.T))
+    space = np.empty((most + _BLOCK, rows.shape[1]))
+    size = 0
+    while len(block):
+        space[size : size + len(block)] = block
+        size += len(block)
+        basis = space[:size]
+        if size >= most:
+            break
+        block = np.ascontiguousarray((turned @ (rows @ np.ascontiguousarray(block.T))).T)
         for _ in range(2):  # once more takes away what rounding left
-            block = block - _times(basis, _across(basis, block))
+            block = block - _combined(_products(block, basis), basis)
         block = _orthonormal(block)
-        basis = np.ascontiguousarray(np.hstack([basis, block]))
-    image = np.ascontiguousarray(rows @ basis)
-    values, turns = _eigen(_across(image, image))
-    order = np.argsort(-values, kind="stable")[:rank]
-    order = order[values[order] > _DUST * max(values.max(initial=0.0), 1e-300)]
-    return np.sqrt(values[order]), _times(basis, np.ascontiguousarray(turns[:, order]))
+    image = np.ascontiguousarray((rows @ np.ascontiguousarray(basis.T)).T)
+    values, turns = eigen(_products(image, image))
+    held = values[:rank] > _DUST * max(values.max(initial=0.0), 1e-300)
+    return np.sqrt(values[:rank][held]), _combined(turns[:rank][held], basis)
 
 
 def _orthonormal(block: Matrix) -> Matrix:
-    """Columns of length 1 at right angles, for the same space; what is dust falls away."""
+    """Rows of length 1 at right angles, for the same space; what is dust falls away."""
     held = block
     for _ in range(2):
-        values, turns = _eigen(_across(held, held))
+        values, turns = eigen(_products(held, held))
         real = values > _DUST * max(values.max(initial=0.0), 1e-9)
-        held = _times(held, np.ascontiguousarray(turns[:, real] / np.sqrt(values[real])))
+        held = _combined(turns[real] / np.sqrt(values[real])[:, None], held)
     return held
 
 
 @kernel
-def _across(a: Matrix, b: Matrix) -> Matrix:
-    """a' b, each sum in the order of the rows."""
-    n, height = a.shape
-    width = b.shape[1]
-    out = np.zeros((height, width))
-    for i in range(n):
-        for j in range(height):
-            value = a[i, j]
-            for k in range(width):
-                out[j, k] += value * b[i, k]
+def _products(a: Matrix, b: Matrix) -> Matrix:
+    """a b', each sum in the order of the columns: what every row of the one has in common with
+    every row of the other. Some columns of b at a time are turned, so that inner loops go along
+    rows, and four of them are added in one go."""
+    n, width = a.shape[1], len(b)
+    out = np.zeros((len(a), width))
+    turned = np.zeros((_COLUMNS, width))
+    for first in range(0, n, _COLUMNS):
+        size = min(n - first, _COLUMNS)
+        for j in range(width):
+            for k in range(size):
+                turned[k, j] = b[j, first + k]
+        turned[size:] = 0.0  # the last ones may be fewer
+        for i in range(len(a)):
+            sums = out[i]
+            for k in range(0, size, 4):
+                u, v, w, x = turned[k], turned[k + 1], turned[k + 2], turned[k + 3]
+                p, q, r, s = a[i, first + k], 0.0, 0.0, 0.0
+                if k + 1 < size:
+                    q = a[i, first + k + 1]
+                if k + 2 < size:
+                    r = a[i, first + k + 2]
+                if k + 3 < size:
+                    s = a[i, first + k + 3]
+                for j in range(width):
+                    sums[j] = (((sums[j] + p * u[j]) + q * v[j]) + r * w[j]) + s * x[j]
     return out
 
 
 @kernel
-def _times(a: Matrix, b: Matrix) -> Matrix:
-    """a b, each sum in the order of the inner index."""
-    n, inner = a.shape
-    width = b.shape[1]
-    out = np.zeros((n, width))
-    for i in range(n):
-        for j in range(inner):
-            value = a[i, j]
-            for k in range(width):
-                out[i, k] += value * b[j, k]
+def _combined(factors: Matrix, basis: Matrix) -> Matrix:
+    """factors basis, each sum in the order of the rows of the basis; piece by piece, so that what
+    is summed up stays at hand."""
+    n = basis.shape[1]
+    out = np.zeros((len(factors), n))
+    for first in range(0, n, _PIECE):
+        last = min(n, first + _PIECE)
+        for j in range(len(basis)):
+            row = basis[j, first:last]
+            for i in range(len(factors)):
+                factor = factors[i, j]
+                sums = out[i, first:last]
+                for k in range(last - first):
+                    sums[k] += factor * row[k]
     return out
-
-
-@kernel
-def _eigen(given: Matrix) -> tuple[Matrix, Matrix]:
-    """Eigenvalues and eigenvectors (columns) of a symmetric matrix, by Jacobi's rotations."""
-    a = given.copy()
-    n = len(a)
-    turns = np.eye(n)  # rows are the vectors while they turn: they lie in one piece
-    total = 0.0
-    for i in range(n):
-        for j in range(n):
-            total += a[i, j] * a[i, j]
-    for _ in range(30):
-        off = 0.0
-        for i in range(n):
-            for j in range(i):
-                off += a[i, j] * a[i, j]
-        if off <= 1e-26 * total:
-            break
-        for p in range(n - 1):
-            for q in range(p + 1, n):
-                if a[p, q] * a[p, q] <= 1e-30 * total / (n * n):
-                    continue
-                theta = (a[q, q] - a[p, p]) / (2 * a[p, q])
-                t = 1 / (abs(theta) + np.sqrt(theta * theta + 1))
-                if theta < 0:
-                    t = -t
-                c = 1 / np.sqrt(t * t + 1)
-                s = t * c
-                for k in range(n):
-                    x, y = a[p, k], a[q, k]
-                    a[p, k], a[q, k] = c * x - s * y, s * x + c * y
-                for k in range(n):
-                    x, y = a[k, p], a[k, q]
-                    a[k, p], a[k, q] = c * x - s * y, s * x + c * y
-                for k in range(n):
-                    x, y = turns[p, k], turns[q, k]
-                    turns[p, k], turns[q, k] = c * x - s * y, s * x + c * y
-    values = np.empty(n)
-    for i in range(n):
-        values[i] = max(a[i, i], 0.0)
-    return values, turns.T.copy()
