@@ -17,7 +17,16 @@ from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from segapsith import clustering, consolidation, lineage, order, refinement, tuning
+from segapsith import (
+    adoption,
+    clustering,
+    consolidation,
+    lineage,
+    order,
+    refinement,
+    splitting,
+    tuning,
+)
 from segapsith import topics as grouping
 from segapsith.arrays import Labels, Rows, Views
 from segapsith.catalogue import OWN_PACKAGE, Catalogue, load_plugins
@@ -396,6 +405,94 @@ class Wire:
             ),
         }
 
+    def narrow(self, *, threshold: float | None = None, dry_run: bool = False) -> dict[str, Any]:
+        """Splits the domains that are several subjects, in one run; without any there is no run.
+
+        A domain is split if its units, learned again among themselves from `threshold` on, give
+        two stable domains or more. Locked, named and retired ones stay.
+        """
+        wanted = float(self.settings["narrow"]) if threshold is None else threshold
+        stable = int(self.settings["stable"])
+        self._only_by_eq7("narrowing")
+        try:
+            chosen = splitting.Splitting(
+                wanted, float(self.settings["adopt"]) or self.placing().threshold, stable
+            )
+        except ValueError as error:
+            raise SettingError(f"narrow: {error}") from error
+        if not dry_run:
+            self.engine.knowledge  # noqa: B018  the lock, and settings that do not fit the store
+
+        def broad(store: Store) -> tuple[int, list[tuple[str, lineage.Split]]]:
+            index, found = self._index(store), []
+            for row in store.domains("status = 'open' AND units > 0 AND NOT (locked OR named)"):
+                if row.sums.n_units < 2 * stable:
+                    continue
+                units = list(store.units_where("a.domain = ?", [row.id]))
+                groups = splitting.parts(index, [unit.bag for unit in units], chosen)
+                if groups:
+                    apart = tuple(tuple(units[place].id for place in group) for group in groups)
+                    found.append((row.label, lineage.Split(row.id, apart)))
+            return len(list(index)), found
+
+        n_domains, found = self.read(broad)
+        done: list[dict[str, Any]] = []
+        if found and not dry_run:
+            done = self.change("narrow", *(split for _, split in found), **asdict(chosen))
+        return {
+            "run": done[0]["run"] if done else None,
+            "domains": n_domains,
+            "split": len(found),
+            "splits": [
+                {
+                    "domain": split.domain,
+                    "label": label,
+                    "units": sum(map(len, split.parts)),
+                    "parts": sorted((len(part) for part in split.parts), reverse=True),
+                }
+                for label, split in found
+            ],
+        }
+
+    def adopt(self, *, similarity: float | None = None) -> dict[str, Any]:
+        """Moves units to the nearest stable domain from `similarity` on; all in one run, and if
+        none moves there is no run.
+
+        Units of the last `adopt_last` stories; those of locked, named and retired domains stay, and
+        those of small ones that took something from the last `consolidate_after` stories if they
+        are nearer.
+        """
+        self._only_by_eq7("adopting")
+        least = float(self.settings["adopt"]) if similarity is None else similarity
+        try:
+            chosen = adoption.Adopting(least, int(self.settings["stable"]))
+        except ValueError as error:
+            raise SettingError(f"adopt: {error}") from error
+        last, quiet = int(self.settings["adopt_last"]), int(self.settings["consolidate_after"])
+        self.engine.knowledge  # noqa: B018  the lock, and settings that do not fit the store
+        store = self.writer
+        ordinal = int(store.facts().get("counter_ordinal", 0))
+        units = list(store.units_where("a.unit IS NOT NULL AND d.ordinal > ?", [ordinal - last]))
+        rows = list(store.domains("status = 'open' AND units > 0"))
+        places = adoption.adopt(
+            self._index(store),
+            {unit.id: unit.bag for unit in units},
+            {unit.id: unit.assignment.domain for unit in units if unit.assignment is not None},
+            chosen,
+            staying={row.id for row in rows if row.locked or row.named},
+            growing={row.id for row in rows if row.grown > ordinal - quiet},
+        )
+        if not places:
+            return {"run": None, "moved": 0}
+        noted = {**asdict(chosen), "last": last, "after": quiet}
+        return self.change("adopt", lineage.Move(places), **noted)[0]
+
+    def _only_by_eq7(self, what: str) -> None:
+        if self.settings["placement"] != "eq7":
+            raise UsageError(
+                f"{what} places by eq7, and placement is {self.settings['placement']!r}"
+            )
+
     def refine(self, passes: int) -> dict[str, Any]:
         """Places every unit again, with the domains frozen in each pass; all in one run.
 
@@ -404,10 +501,7 @@ class Wire:
         """
         if passes < 1:
             raise UsageError(f"refine={passes} should be >= 1")
-        if self.settings["placement"] != "eq7":
-            raise UsageError(
-                f"refining places by eq7, and placement is {self.settings['placement']!r}"
-            )
+        self._only_by_eq7("refining")
         self.engine.knowledge  # noqa: B018  the lock, and settings that do not fit the store
         store = self.writer
         staying = {row.id for row in store.domains("locked OR named")}
