@@ -193,6 +193,14 @@ class Wire:
         """Merges domains that are nearly the same (`curation.consolidate`)."""
         return curation.consolidate(self, similarity=similarity, after=after, dry_run=dry_run)
 
+    def narrow(self, *, threshold: float | None = None, dry_run: bool = False) -> dict[str, Any]:
+        """Splits the domains that are several subjects (`curation.narrow`)."""
+        return curation.narrow(self, threshold=threshold, dry_run=dry_run)
+
+    def adopt(self, *, similarity: float | None = None) -> dict[str, Any]:
+        """Moves units to the nearest stable domain (`curation.adopt`)."""
+        return curation.adopt(self, similarity=similarity)
+
     def refine(self, passes: int) -> dict[str, Any]:
         """Places every unit again, with the domains frozen in each pass; all in one run."""
         return curation.refine(self, passes)

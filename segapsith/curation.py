@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from segapsith import clustering, consolidation, lineage, refinement
+from segapsith import adoption, clustering, consolidation, lineage, refinement, splitting
 from segapsith.arrays import Labels, Rows
 from segapsith.domains import DomainIndex, PlacementSettings
 from segapsith.errors import SettingError, UsageError
@@ -19,7 +19,7 @@ from segapsith.wired import Wired
 from segapsith_store import Store, browse
 from segapsith_store.words import Words
 
-__all__ = ["consolidate", "open_domains", "refine", "split"]
+__all__ = ["adopt", "consolidate", "narrow", "open_domains", "refine", "split"]
 
 
 def consolidate(
@@ -93,6 +93,90 @@ def _near_identical(
     }
 
 
+def narrow(wire: Wired, *, threshold: float | None = None, dry_run: bool = False) -> dict[str, Any]:
+    """Splits the domains that are several subjects, in one run; without any there is no run.
+
+    A domain is split if its units, learned again among themselves from `threshold` on, give
+    two stable domains or more. Locked, named and retired ones stay.
+    """
+    wanted = float(wire.settings["narrow"]) if threshold is None else threshold
+    stable = int(wire.settings["stable"])
+    _only_by_eq7(wire, "narrowing")
+    try:
+        chosen = splitting.Splitting(
+            wanted, float(wire.settings["adopt"]) or wire.workshop.placing().threshold, stable
+        )
+    except ValueError as error:
+        raise SettingError(f"narrow: {error}") from error
+    if not dry_run:
+        wire.engine.knowledge  # noqa: B018  the lock, and settings that do not fit the store
+
+    def broad(store: Store) -> tuple[int, list[tuple[str, lineage.Split]]]:
+        index, found = open_domains(store, wire.workshop.placing()), []
+        for row in store.domains("status = 'open' AND units > 0 AND NOT (locked OR named)"):
+            if row.sums.n_units < 2 * stable:
+                continue
+            units = list(store.units_where("a.domain = ?", [row.id]))
+            groups = splitting.parts(index, [unit.bag for unit in units], chosen)
+            if groups:
+                apart = tuple(tuple(units[place].id for place in group) for group in groups)
+                found.append((row.label, lineage.Split(row.id, apart)))
+        return len(list(index)), found
+
+    n_domains, found = wire.read(broad)
+    done: list[dict[str, Any]] = []
+    if found and not dry_run:
+        done = wire.change("narrow", *(split for _, split in found), **asdict(chosen))
+    return {
+        "run": done[0]["run"] if done else None,
+        "domains": n_domains,
+        "split": len(found),
+        "splits": [
+            {
+                "domain": split.domain,
+                "label": label,
+                "units": sum(map(len, split.parts)),
+                "parts": sorted((len(part) for part in split.parts), reverse=True),
+            }
+            for label, split in found
+        ],
+    }
+
+
+def adopt(wire: Wired, *, similarity: float | None = None) -> dict[str, Any]:
+    """Moves units to the nearest stable domain from `similarity` on; all in one run, and if
+    none moves there is no run.
+
+    Units of the last `adopt_last` stories; those of locked, named and retired domains stay, and
+    those of small ones that took something from the last `consolidate_after` stories if they
+    are nearer.
+    """
+    _only_by_eq7(wire, "adopting")
+    least = float(wire.settings["adopt"]) if similarity is None else similarity
+    try:
+        chosen = adoption.Adopting(least, int(wire.settings["stable"]))
+    except ValueError as error:
+        raise SettingError(f"adopt: {error}") from error
+    last, quiet = int(wire.settings["adopt_last"]), int(wire.settings["consolidate_after"])
+    wire.engine.knowledge  # noqa: B018  the lock, and settings that do not fit the store
+    store = wire.writer
+    ordinal = int(store.facts().get("counter_ordinal", 0))
+    units = list(store.units_where("a.unit IS NOT NULL AND d.ordinal > ?", [ordinal - last]))
+    rows = list(store.domains("status = 'open' AND units > 0"))
+    places = adoption.adopt(
+        open_domains(store, wire.workshop.placing()),
+        {unit.id: unit.bag for unit in units},
+        {unit.id: unit.assignment.domain for unit in units if unit.assignment is not None},
+        chosen,
+        staying={row.id for row in rows if row.locked or row.named},
+        growing={row.id for row in rows if row.grown > ordinal - quiet},
+    )
+    if not places:
+        return {"run": None, "moved": 0}
+    noted = {**asdict(chosen), "last": last, "after": quiet}
+    return wire.change("adopt", lineage.Move(places), **noted)[0]
+
+
 def refine(wire: Wired, passes: int) -> dict[str, Any]:
     """Places every unit again, with the domains frozen in each pass; all in one run.
 
@@ -101,8 +185,7 @@ def refine(wire: Wired, passes: int) -> dict[str, Any]:
     """
     if passes < 1:
         raise UsageError(f"refine={passes} should be >= 1")
-    if wire.settings["placement"] != "eq7":
-        raise UsageError(f"refining places by eq7, and placement is {wire.settings['placement']!r}")
+    _only_by_eq7(wire, "refining")
     wire.engine.knowledge  # noqa: B018  the lock, and settings that do not fit the store
     store = wire.writer
     staying = {row.id for row in store.domains("locked OR named")}
@@ -173,3 +256,8 @@ def open_domains(store: Store, placing: PlacementSettings, lang: str | None = No
     for row in store.domains(f"status = 'open' AND units > 0{chosen}", values):
         index.restore(row.id, row.sums)
     return index
+
+
+def _only_by_eq7(wire: Wired, what: str) -> None:
+    if wire.settings["placement"] != "eq7":
+        raise UsageError(f"{what} places by eq7, and placement is {wire.settings['placement']!r}")

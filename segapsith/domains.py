@@ -9,7 +9,7 @@ unit costs the postings of its words, not the number of domains.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -127,6 +127,12 @@ class DomainIndex:
             int(np.ceil(self.settings.min_weight * SCALE)),
         )
 
+    def emptied(self, threshold: float) -> DomainIndex:
+        """An index without domains that places by the same rules from another similarity on."""
+        index = DomainIndex(replace(self.settings, threshold=threshold))
+        index._index = index._index._replace(significance=self._index.significance)
+        return index
+
     # -- what is known ---------------------------------------------------------------------
 
     @property
@@ -216,6 +222,13 @@ class DomainIndex:
             scores = compare(unit, self.rows(touched.tolist(), n_words))[0]
         ranked = np.lexsort((touched, -scores))[:most]
         return [(int(touched[i]), float(scores[i])) for i in ranked]
+
+    def nearness(self, bag: Bag, domain: int) -> float:
+        """How near a unit is to one open domain, by eq. 7."""
+        n_touched = self._touch(bag)
+        score = self._eq7(bag, np.array([domain]))[0] if self._index.sums[domain].any() else 0.0
+        postings.clear(self._index, n_touched)
+        return float(score)
 
     def neighbours(self, domain: int, least: float = 0.0) -> tuple[Ints, NDArray[np.float64]]:
         """The other open domains that are at least so near to a domain by eq. 7, in order.

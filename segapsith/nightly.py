@@ -254,6 +254,25 @@ def _consolidate(night: Night) -> Outcome:
     return Outcome(f"{found['merged']} domains merged" if found["merged"] else "", told)
 
 
+def _narrow(night: Night) -> Outcome:
+    """Splits domains that turned out to be several subjects; other measures have other scales."""
+    settings = night.wire.settings
+    if not float(settings["narrow"]) or settings["placement"] != "eq7":
+        return Outcome()
+    found = night.wire.narrow()
+    kept = {name: found[name] for name in ("run", "domains", "split")}
+    return Outcome(f"{found['split']} domains split" if found["split"] else "", kept)
+
+
+def _adopt(night: Night) -> Outcome:
+    """Lets units find the stable domain that they belong to."""
+    settings = night.wire.settings
+    if not float(settings["adopt"]) or settings["placement"] != "eq7":
+        return Outcome()
+    found = night.wire.adopt()
+    return Outcome(f"{found['moved']} units adopted" if found["moved"] else "", found)
+
+
 def _topics(night: Night) -> Outcome:
     """Groups the domains into topics; without a new or changed domain it only reads."""
     found = night.wire.topics(top=1)
@@ -335,6 +354,8 @@ LINE: tuple[Step, ...] = (
     Step("feeds", _feeds, needs=("store",)),
     Step("refine", _refine, needs=("store",)),
     Step("consolidate", _consolidate, needs=("store",)),
+    Step("narrow", _narrow, needs=("store",)),
+    Step("adopt", _adopt, needs=("store",)),
     Step("topics", _topics, needs=("store",)),
     Step("validate", _validate, needs=("store",)),
     Step("alarms", _alarms, needs=("store",)),

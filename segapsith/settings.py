@@ -87,6 +87,11 @@ SETTINGS: dict[str, Setting] = {
         Setting("consolidate_stable", 0.5, "similarity from which other domains are merged"),
         Setting("consolidate_after", 1500, "stories after which a small domain counts as quiet"),
         Setting(
+            "narrow", 0.25, "similarity that the parts of a domain need, each night; 0: no split"
+        ),
+        Setting("adopt", 0.2, "similarity from which stable domains take units of others; 0: none"),
+        Setting("adopt_last", 20_000, "stories whose units may find another domain each night"),
+        Setting(
             "word_cut", 0.03, "words that weigh no more in any stable domain are not validated"
         ),
         Setting("validate_last", 4000, "newest stories that a night validates by; 0: all"),
@@ -117,6 +122,8 @@ PRESETS: dict[str, dict[str, str | int | float | bool]] = {
         "min_weight": 0.0,
         "importance": "significance",
         "word_cut": 0.1,
+        "narrow": 0.0,
+        "adopt": 0.0,
         "segmenter": "segcohlex",
         "segmenter.cut_at": "cohesion",
         "segmenter.inferred_min_share": 0.75,

@@ -145,7 +145,7 @@ class Part:
         self._lines = sample.lines("en")[first:last]
 
     def items(self) -> Any:
-        return map(_document, self._lines)
+        return map(document_of, self._lines)
 
 
 NIGHTS = ((0, 45), (45, 90), (90, 120))

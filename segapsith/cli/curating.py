@@ -1,4 +1,4 @@
-"""`domains rename|merge|consolidate|split|retire|reopen|lock|unlock`: what is done to domains."""
+"""`domains rename|merge|consolidate|narrow|adopt|split|retire|reopen|lock|unlock`: what is done to domains."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Domain = Annotated[int, typer.Argument(metavar="ID", help="A domain.")]
 
 
 def add_to(domains: typer.Typer) -> None:
-    for command in (rename, merge, consolidate, split, retire, reopen, lock, unlock):
+    for command in (rename, merge, consolidate, narrow, adopt, split, retire, reopen, lock, unlock):
         domains.command(command.__name__)(command)
 
 
@@ -133,6 +133,69 @@ def consolidate(
         said = "would be merged" if dry_run else "merged"
         run = f"run {done['run']}: " if done["run"] else ""
         write(f"{run}{done['merged']} of {done['domains']} domains {said}")
+
+
+def narrow(
+    threshold: Annotated[
+        float | None,
+        typer.Option("--threshold", metavar="S", help="Similarity that its parts need."),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be split.")
+    ] = False,
+    store: StorePath = None,
+    config: Config = None,
+    wait: Wait = None,
+    as_json: CommandJson = False,
+    quiet: CommandQuiet = False,
+) -> None:
+    """Split domains that are several subjects, as every night does; `runs undo` joins them again.
+
+    Example: segapsith domains narrow --dry-run --store wire.db
+    """
+    chosen = wiring.settings(store=store, config=config, wait=wait)
+    must_exist(str(chosen["store"]))
+    with wiring.wire(chosen) as wire:
+        done = wire.narrow(threshold=threshold, dry_run=dry_run)
+    if as_json:
+        show_json(done)
+    elif not quiet:
+        for found in done["splits"]:
+            sizes = ", ".join(map(str, found["parts"][:10]))
+            more = " …" if len(found["parts"]) > 10 else ""
+            write(
+                f"{found['domain']} ({found['label']}; {found['units']} units)"
+                f" in {len(found['parts'])} parts: {sizes}{more}"
+            )
+        said = "would be split" if dry_run else "split"
+        run = f"run {done['run']}: " if done["run"] else ""
+        write(f"{run}{done['split']} of {done['domains']} domains {said}")
+
+
+def adopt(
+    similarity: Annotated[
+        float | None,
+        typer.Option("--similarity", metavar="S", help="From which a stable domain takes a unit."),
+    ] = None,
+    store: StorePath = None,
+    config: Config = None,
+    wait: Wait = None,
+    as_json: CommandJson = False,
+    quiet: CommandQuiet = False,
+) -> None:
+    """Let units find the stable domain they belong to, as every night does; `runs undo` takes it back.
+
+    Example: segapsith domains adopt --store wire.db
+    """
+    chosen = wiring.settings(store=store, config=config, wait=wait)
+    must_exist(str(chosen["store"]))
+    with wiring.wire(chosen) as wire:
+        done = wire.adopt(similarity=similarity)
+    if as_json:
+        show_json(done)
+    elif not quiet:
+        run = f"run {done['run']}: " if done["run"] else ""
+        write(f"{run}{done['moved']} units moved to a stable domain")
 
 
 def split(

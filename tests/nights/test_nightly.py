@@ -95,7 +95,7 @@ def test_a_busy_store_is_still_reported_and_backed_up(house: Any) -> None:
     assert night.code == 75
     assert steps(night) == {
         "store": "failed", "inbox": "skipped", "feeds": "skipped", "refine": "skipped",
-        "consolidate": "skipped", "topics": "skipped", "validate": "skipped", "alarms": "skipped", "report": "done", "backup": "done",
+        "consolidate": "skipped", "narrow": "skipped", "adopt": "skipped", "topics": "skipped", "validate": "skipped", "alarms": "skipped", "report": "done", "backup": "done",
     }  # fmt: skip
 
 

@@ -1,0 +1,68 @@
+"""Broad domains found again: those that would have been several, had learning been stricter.
+
+A domain that has grown takes whatever shares its general words. Its units are learned once more
+among themselves, in the order in which they came, from a higher similarity on. Those that are stable
+then are its cores. If there are several, and many of its units lie in none of them, it is general
+words that hold it together: it is split. The other units join the nearest core, if it is near
+enough, and otherwise stay in the small domain that they founded. Where the cores hold nearly all of
+the units they are sides of one subject, and the domain stays whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from segapsith.domains import Bag, DomainIndex
+
+__all__ = ["Splitting", "parts"]
+
+
+@dataclass(frozen=True, slots=True)
+class Splitting:
+    """When a domain is broad, and who belongs to its cores."""
+
+    threshold: float = 0.25
+    """From which similarity on units are together when they are learned again."""
+    similarity: float = 0.2
+    """From which the other units join a core."""
+    stable: int = 15
+    """Units from which a part is a core."""
+    held: float = 0.8
+    """Share of the units in cores from which the cores are sides of one subject."""
+
+    def __post_init__(self) -> None:
+        for name in ("threshold", "similarity"):
+            if not 0 < getattr(self, name) <= 1:
+                raise ValueError(f"{name}={getattr(self, name)} should be above 0 and at most 1")
+        if not 0 <= self.held <= 1:
+            raise ValueError(f"held={self.held} should be in 0..1")
+        if self.stable < 1:
+            raise ValueError(f"stable={self.stable} should be >= 1")
+
+
+def parts(
+    index: DomainIndex,
+    bags: Sequence[Bag],
+    chosen: Splitting | None = None,
+) -> list[list[int]]:
+    """The units of one domain, by their places, in the parts that it falls into: cores first.
+
+    `index` says by which rules. Empty if it is one subject.
+    """
+    chosen = chosen or Splitting()
+    if len(bags) < 2 * chosen.stable:
+        return []
+    strict = index.emptied(chosen.threshold)
+    labels = [domain for domain, _ in strict.place_all(bags)]
+    cores = [d for d in strict if strict.n_units[d] >= chosen.stable]
+    if len(cores) < 2 or strict.n_units[cores].sum() >= chosen.held * len(bags):
+        return []
+    known = index.emptied(chosen.similarity)
+    for core in cores:
+        known.restore(core, strict.words(core))
+    found: dict[int, list[int]] = {core: [] for core in cores}
+    for place, (label, bag) in enumerate(zip(labels, bags, strict=True)):
+        joined = label if label in known else known.place(bag).domain
+        found.setdefault(label if joined is None else joined, []).append(place)
+    return list(found.values())
