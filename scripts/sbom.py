@@ -2,7 +2,8 @@
 """Writes requirements/sbom.cdx.json: every locked package with version, licence and dependencies.
 
 Versions come from requirements/lock.txt, where the hashes are; licences and dependencies from the
-metadata of what is installed. `--check` says whether the file is in step with the lock.
+metadata of what is installed. `--check` says whether the file is in step with the lock. Whether a
+package has known vulnerabilities is not asked here: no database of them can be had offline.
 """
 
 from __future__ import annotations

@@ -209,7 +209,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
 def _from_file(file: str | None) -> tuple[dict[str, Any], dict[str, Any], str]:
     """Values, plugin settings and name of the configuration file, if there is one."""
     path = Path(file or FILE)
-    if not path.is_file():
+    if not os.path.isfile(path):  # nor in a directory that we may not look into
         if file is not None:
             raise ConfigurationError(f"there is no configuration file {file}")
         return {}, {}, ""
