@@ -189,7 +189,7 @@ def views(data: Path, options: Options, *, score: str, number: int) -> Table:
             ),
             "fixed: LSA of rank 50; k = 0.8 and prune 0.6; mvsim also damping 0.9 and the mean.",
             *(
-                f"mvsim is not below {method} on {count} of {len(names)} sets."
+                f"mvsim is no worse than {method} on {count} of {len(names)} sets."
                 for method, count in ahead.items()
             ),
             f"Significantly better ({compared_over}): {tested}.",
