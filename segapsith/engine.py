@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -64,6 +65,7 @@ class _Ready(NamedTuple):
 
     bag: Bag
     words: NDArray[np.int32]
+    joins: NDArray[np.uint8]
 
 
 class Keeper(Sums, Archive, Protocol):
@@ -517,8 +519,7 @@ class Engine:
         """The text of an arrival with its words, and its units, not placed yet."""
         counters, document = self.knowledge.counters, arrival.document
         if isinstance(read, _Ready):
-            words = read.words
-            joins = np.zeros(len(words), dtype=np.uint8)
+            words, joins = read.words, read.joins
             cuts = [(_READY, 0, len(words))]
         else:
             words, joins, cuts = self._segmented(lang, read)
@@ -533,7 +534,7 @@ class Engine:
             document.date,
             lang,
             document.source,
-            _encode(dict(document.metadata)),
+            _told(document.metadata),
             arrival.signature,
             words,
             joins,
@@ -676,13 +677,26 @@ class Engine:
         return [{"run": run, **result} for result in done]
 
 
+def _told(metadata: Mapping[str, Any]) -> str:
+    """Metadata as JSON; what is text alone comes again and again, and is remembered."""
+    if all(type(value) is str for value in metadata.values()):
+        return _told_before(tuple(metadata.items()))
+    return _encode(dict(metadata))
+
+
+@lru_cache(maxsize=1024)
+def _told_before(items: tuple[tuple[str, str], ...]) -> str:
+    return _encode(dict(items))
+
+
 def _ready(bags: Sequence[Bag]) -> Iterator[_Ready]:
     """Bags with their words in order, each as often as it is counted."""
     counts = np.concatenate([bag.counts for bag in bags])
     words = np.repeat(np.concatenate([bag.words for bag in bags]), counts)
     ends = np.cumsum(np.add.reduceat(counts, _starts([len(bag.counts) for bag in bags])))
+    joins = np.zeros(len(words), dtype=np.uint8)  # words of a bag do not join
     for bag, first, last in zip(bags, [0, *ends[:-1].tolist()], ends.tolist(), strict=True):
-        yield _Ready(bag, words[first:last])
+        yield _Ready(bag, words[first:last], joins[first:last])
 
 
 def _starts(sizes: list[int]) -> NDArray[np.int64]:

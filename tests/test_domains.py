@@ -107,6 +107,21 @@ def test_the_index_agrees_with_the_formula(units: list[Bag], chosen: PlacementSe
         }
 
 
+@given(st.lists(bags, min_size=2, max_size=30), choices)
+@settings(deadline=None, max_examples=100)
+def test_domains_that_are_passed_over_change_neither_the_two_best_nor_ties(
+    units: list[Bag], chosen: PlacementSettings
+) -> None:
+    """The two best are found without scoring every domain; all of them scored say the very same."""
+    index = DomainIndex(chosen)
+    for bag in [*units, *units[:3]]:  # repeated units make ties
+        found = index.place(bag)
+        wanted = index.nearest(bag, 2)
+        seen = [(found.best, found.score), (found.runner_up, found.runner_up_score)]
+        assert [entry for entry in seen if entry[0] is not None] == wanted
+        index.absorb(found.domain or index.create(), bag)
+
+
 @given(st.lists(bags, min_size=1, max_size=25), choices, st.integers(1, 25))
 @settings(deadline=None, max_examples=60)
 def test_units_placed_together_are_placed_as_one_after_the_other(

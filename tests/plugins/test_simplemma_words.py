@@ -189,6 +189,7 @@ def test_words_are_cut_where_the_language_cuts_them(lang, text, expected):
         ("fr", "moyenne", "moyenne"),
         ("fr", "voisine", "voisin"),
         ("fr", "rentrait", "rentrer"),
+        ("fr", "pourparlers", "pourparlers"),
     ],
 )
 def test_lemmas_are_lower_case_and_right(lang, form, lemma):
