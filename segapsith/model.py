@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ class Network:
         """
         import numpy as np
 
-        rows = np.fromiter((self.rows.get(word, -1) for word in words), np.int64, len(words))
+        rows = np.fromiter(map(self.rows.get, words, repeat(-1)), np.int64, len(words))
         rows[rows >= len(self.significance)] = -1
         return rows
 

@@ -223,7 +223,7 @@ class CheckedAnnotator(_Checked):
             len(sentences) and not 0 <= sentences.min() <= sentences.max() <= length
         ):
             raise wrong("sentences should be pairs of characters inside the text")
-        if any(type(lemma) is not str for lemma in found.lemmas):
+        if not {str}.issuperset(map(type, found.lemmas)):
             raise wrong("lemmas should be strings")
 
 

@@ -8,8 +8,10 @@ follows the scale on which the text itself changes its words.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -90,8 +92,8 @@ _PARAGRAPH = re.compile(r"\n[ \t]*\n\s*|\n(?=[ \t]{2,}\S)")
 
 def _numbered(words: Iterable[str]) -> tuple[Numbers, int]:
     """Words as numbers in order of appearance, and how many there are."""
-    numbers: dict[str, int] = {}
-    found = np.array([numbers.setdefault(word, len(numbers)) for word in words], np.int64)
+    numbers: defaultdict[str, int] = defaultdict(count().__next__)
+    found = np.array(list(map(numbers.__getitem__, words)), np.int64)
     return found, len(numbers)
 
 
@@ -506,7 +508,7 @@ def _stream(
     ends = np.searchsorted(chosen, np.append(sentences.first, len(annotation.lemmas)))
     lemmas = annotation.lemmas
     length = _STEM if content else None
-    words, n_words = _numbered(lemmas[i][:length] for i in chosen.tolist())
+    words, n_words = _numbered([lemmas[i][:length] for i in chosen.tolist()])
     return words, ends.astype(np.int64), n_words
 
 
