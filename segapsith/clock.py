@@ -22,7 +22,11 @@ EPOCH = 512
 """Documents between two ticks, once the first epochs are over."""
 
 FIRST_TICK = 8
-"""Documents before the first tick; after it the epochs double until they last `EPOCH`."""
+"""Documents before the first tick, and the shortest epoch."""
+
+_YOUNG = 4
+"""A young stream, up to `EPOCH` documents, ticks so many times while it doubles: there each story
+teaches much."""
 
 LONGEST = 16_384
 """Documents after which the network is renewed at the latest."""
@@ -34,21 +38,21 @@ LONGEST_SPACE = 65_536
 def next_tick(ordinal: int) -> int:
     """The smallest ordinal after `ordinal` at which the clock ticks.
 
-    >>> [next_tick(n) for n in (0, 7, 8, 300, 511, 512, 1000)]
-    [8, 8, 16, 512, 512, 1024, 1024]
+    >>> [next_tick(n) for n in (0, 7, 8, 64, 300, 511, 512, 1000)]
+    [8, 8, 16, 80, 320, 512, 1024, 1024]
     """
     if ordinal < FIRST_TICK:
         return FIRST_TICK
-    if ordinal >= EPOCH:
-        return (ordinal // EPOCH + 1) * EPOCH
-    return int(1 << int(ordinal).bit_length())
+    doubled = 1 << int(ordinal).bit_length()
+    epoch = min(max(FIRST_TICK, doubled // (2 * _YOUNG)), EPOCH) if ordinal < EPOCH else EPOCH
+    return (ordinal // epoch + 1) * epoch
 
 
 def ticks(ordinal: int) -> bool:
     """Whether the clock ticks when the document with this ordinal has been accepted.
 
     >>> [n for n in range(40) if ticks(n)]
-    [8, 16, 32]
+    [8, 16, 24, 32]
     """
     return ordinal >= FIRST_TICK and next_tick(ordinal - 1) == ordinal
 
@@ -71,12 +75,17 @@ def last_renewal(ordinal: int) -> int:
 
 
 def last_space_renewal(ordinal: int) -> int:
-    """The last tick at which the word space is renewed: every doubling, then every
-    `LONGEST_SPACE`.
+    """The last tick at which the word space is renewed: every one up to `EPOCH`, then every
+    doubling, then every `LONGEST_SPACE`.
 
     >>> [last_space_renewal(n) for n in (7, 8, 100, 16_383, 16_384, 150_000)]
-    [0, 8, 64, 8192, 16384, 131072]
+    [0, 8, 96, 8192, 16384, 131072]
     """
     if ordinal >= LONGEST_SPACE:
         return ordinal // LONGEST_SPACE * LONGEST_SPACE
-    return 1 << ordinal.bit_length() - 1 if ordinal >= FIRST_TICK else 0
+    if ordinal >= EPOCH:
+        return int(1 << int(ordinal).bit_length() - 1)
+    last, coming = 0, FIRST_TICK
+    while coming <= ordinal:
+        last, coming = coming, next_tick(coming)
+    return last

@@ -34,6 +34,9 @@ NETWORK, SPACE = "network", "word space"
 RANK = 150
 """Axes of the word space."""
 
+FEW_STORIES = 1024
+"""Of fewer stories of a language a word has a point if two have it, of more if three have."""
+
 STORIES = clock.LONGEST_SPACE
 """Stories, the latest by ordinal, that the word space is learned from: so its cost is bounded."""
 
@@ -235,5 +238,6 @@ class StreamNetwork:
 def _points(texts: Sequence[NDArray[np.int32]]) -> tuple[NDArray[np.int32], NDArray[np.int16]]:
     """Words of one language and their points, as they are kept."""
     ends = np.cumsum([len(words) for words in texts])
-    found = learn_points(np.concatenate(texts), ends, rank=RANK)
+    least = 2 if len(texts) < FEW_STORIES else 3
+    found = learn_points(np.concatenate(texts), ends, rank=RANK, min_documents=least)
     return found.words, np.rint(found.vectors * GRAIN).astype(np.int16)

@@ -187,16 +187,53 @@ _TOO_SHORT = 1e6
 _MOST_EVEN = 1.2
 """The most that one word may have of the prior: the rest belongs to words not seen in the text."""
 
+_TILT = 0.3
+"""How far the prior follows the frequencies of the text, where the space knows its words: the
+recurrence of a frequent word then tells less than the company of the rare ones."""
+
+_CORE = 15.0
+"""Words at the mean of the text that every unit has beforehand: few words do not show a centre."""
+
+
+_HALF_PRIOR = 25.0
+"""Content words of a text for which half of the prior is enough: a short text repeats so little
+that what it does repeat has to count for more."""
+
+
+class _Logs(NamedTuple):
+    """Logarithms of what a word has in a unit: `table[places[w] + n]` = ln (n + prior of w)."""
+
+    table: Matrix
+    places: Numbers
+
+
+def _logs(counts: Numbers, priors: Matrix) -> _Logs:
+    """The table for words that occur so often in the text."""
+    places = np.append(0, np.cumsum(counts + 1)[:-1]) if len(counts) else counts
+    word = np.repeat(np.arange(len(counts)), counts + 1)
+    held = np.arange(len(word)) - places[word]
+    return _Logs(np.log(held + priors[word]), places)
+
+
+def _shares(counts: Numbers, prior: float, tilt: float) -> Matrix:
+    """What each content word has of the prior: the same, or by tilt more for frequent ones."""
+    even = min(_MOST_EVEN, prior / max(len(counts), 1))
+    shares: Matrix = even * (counts * (len(counts) / max(counts.sum(), 1))) ** tilt
+    return shares
+
 
 @kernel
 def _cuts(
     words: Numbers,
     ends: Numbers,
-    n_words: int,
+    table: Matrix,
+    places: Numbers,
     prior: float,
     small: Numbers,
     small_ends: Numbers,
-    small_priors: Matrix,
+    small_table: Matrix,
+    small_places: Numbers,
+    small_prior: float,
     style: float,
     points: Matrix,
     masses: Matrix,
@@ -213,14 +250,10 @@ def _cuts(
     number of words times `longest`.
     """
     n = len(ends) - 1
-    n_small = len(small_priors)
     n_axes = points.shape[1]
-    small_total = small_priors.sum()
-    even = min(_MOST_EVEN, prior / max(n_words, 1))
-    log_count = np.log(np.arange(ends[n] + 1) + even)
     log_size = np.log(np.arange(ends[n] + 1) + prior)
-    counts = np.zeros(n_words, np.int64)
-    small_counts = np.zeros(n_small, np.int64)
+    log_small = np.log(np.arange(small_ends[n] + 1) + small_prior)
+    held, small_held = places.copy(), small_places.copy()
     centre = np.zeros(n_axes)
     best = np.full(n + 1, np.inf)
     back = np.zeros(n + 1, np.int64)
@@ -233,17 +266,14 @@ def _cuts(
         for j in range(i, stop):
             for t in range(ends[j], ends[j + 1]):
                 word = words[t]
-                cost += log_size[n_held] - log_count[counts[word]]
-                counts[word] += 1
+                cost += log_size[n_held] - table[held[word]]
+                held[word] += 1
                 n_held += 1
             if style > 0:
                 for t in range(small_ends[j], small_ends[j + 1]):
                     word = small[t]
-                    chance = (small_counts[word] + small_priors[word]) / (
-                        n_small_held + small_total
-                    )
-                    cost -= style * np.log(chance)
-                    small_counts[word] += 1
+                    cost += style * (log_small[n_small_held] - small_table[small_held[word]])
+                    small_held[word] += 1
                     n_small_held += 1
             value = cost
             if meaning > 0:
@@ -253,7 +283,7 @@ def _cuts(
                     square += centre[axis] * centre[axis]
                 mass += masses[j]
                 if mass > 0:
-                    value += meaning * (mass - square / mass)
+                    value += meaning * (mass - square / (mass + _CORE))
             if n_held > 1:
                 value -= drift * n_held * np.log(n_held)
             if n_held < min_words:
@@ -262,9 +292,11 @@ def _cuts(
                 best[j + 1] = value
                 back[j + 1] = i
         for t in range(ends[i], ends[stop]):
-            counts[words[t]] = 0
+            word = words[t]
+            held[word] = places[word]
         for t in range(small_ends[i], small_ends[stop]):
-            small_counts[small[t]] = 0
+            word = small[t]
+            small_held[word] = small_places[word]
     return back
 
 
@@ -344,17 +376,21 @@ class Cohesion:
     The cost of a unit is, in nats, the sum of
 
     - its content words, stems of seven letters, under a Dirichlet-multinomial model of its own:
-      sum over tokens of ln (m + prior) - ln (c_w + min(1.2, prior/V)), m and c_w what the unit
-      held of all words and of this one before, V the vocabulary of the text
+      sum over tokens of ln (m + a) - ln (c_w + a_w), m and c_w what the unit held of all words
+      and of this one before, a = `prior` n/(n + 25) for a text of n words, a_w = min(1.2, a/V)
+      for its V stems, times (f_w/mean f)^0.3 where a word space knows them
       (after Utiyama & Isahara 2001 and Eisenstein & Barzilay 2008);
-    - `style` times the same for the other words, with the frequencies of the text as prior;
-    - `meaning` times the scatter of its words in the word space, W - |sum of vectors|^2 / W, the
-      mean of the text taken off, if `space` or the network has one;
+    - `style` times the same for the other words, as they are written, with the frequencies of
+      the text as prior;
+    - `meaning` times the scatter of its words in the word space, W - |sum of vectors|^2 / (W + 15),
+      the mean of the text taken off, if `space` or the network has one: each unit has fifteen
+      words at the mean beforehand, so that a few words show no centre;
     - `paragraph`, if it begins within a paragraph of a text that has paragraphs;
-    - - `drift` m ln m, m its content words: a cut has to pay for the natural drift of what it
-      parts, which is in proportion to the length;
+    - - `drift` m ln m, m its content words, half as much without a word space: a cut has to pay
+      for the natural drift of what it parts, which is in proportion to the length;
     - a penalty that grows with the number of words in which the text changes its vocabulary, as
-      far as this can be seen from how the recurrence of words falls with distance.
+      far as this can be seen from how the recurrence of words falls with distance, and with the
+      root of the share of the words that the space knows.
 
     Units have at least `min_words` content words unless the text has fewer, and at most
     `max_sentences` sentences, which bounds the work: it is proportional to the length of the
@@ -374,9 +410,9 @@ class Cohesion:
         max_sentences: int = 400,
         prior: float = 300.0,
         style: float = 0.3,
-        meaning: float = 3.0,
+        meaning: float = 6.0,
         paragraph: float = 3.0,
-        drift: float = 0.03,
+        drift: float = 0.07,
         penalty: float = 1.0,
         keep: float = 0.0,
         infer: bool = False,
@@ -453,26 +489,30 @@ class Cohesion:
         if n < 2 or (len(stems) < 2 * self.min_words and n <= self.max_sentences):
             return np.zeros(1, np.int64)
         small, small_ends, n_small = _stream(annotation, sentences, False)
-        small_priors: Matrix = np.bincount(small, minlength=n_small).astype(np.float64)
-        small_priors *= _STYLE_PRIOR / max(len(small), 1)
+        counts = np.bincount(stems, minlength=n_stems)
+        small_counts = np.bincount(small, minlength=n_small)
+        small_priors = small_counts.astype(np.float64) * (_STYLE_PRIOR / max(len(small), 1))
         points, masses = _points(annotation, sentences, space if self.meaning else None)
-        known = bool(masses.any())
+        known = min(1.0, float(masses.sum()) / (_WELL_KNOWN * max(len(stems), 1)))
         usual = _usual_words(scale_of(stems, ends), len(stems), n)
+        paid = known**0.5  # as the noise of a sum grows
+        prior = self.prior * max(len(stems), 1) / (len(stems) + _HALF_PRIOR)
         back = _cuts(
             stems,
             ends,
-            n_stems,
-            self.prior,
+            *_logs(counts, _shares(counts, prior, _TILT * known)),
+            prior,
             small,
             small_ends,
-            small_priors,
+            *_logs(small_counts, small_priors),
+            _STYLE_PRIOR,
             self.style,
             points,
             masses,
-            self.meaning if known else 0.0,
+            self.meaning if known > 0 else 0.0,
             self.paragraph * _within(annotation, sentences.first, body),
-            self.penalty * (_BY_SPACE if known else _BY_WORDS).at(usual),
-            self.drift,
+            self.penalty * (paid * _BY_SPACE.at(usual) + (1 - paid) * _BY_WORDS.at(usual)),
+            self.drift * (1 + known) / 2,
             self.min_words,
             self.max_sentences,
         )
@@ -502,13 +542,18 @@ def _inferred(
 def _stream(
     annotation: Annotation, sentences: Sentences, content: bool
 ) -> tuple[Numbers, Numbers, int]:
-    """The stems of the content words, or the other words, as numbers; where sentences part them."""
+    """The stems of the content words, or the other words as they are written (`was` is another
+    style than `is`), as numbers; where sentences part them."""
     chosen = np.flatnonzero(annotation.content == content)
     chosen = chosen[np.searchsorted(chosen, sentences.first[0]) :]
     ends = np.searchsorted(chosen, np.append(sentences.first, len(annotation.lemmas)))
-    lemmas = annotation.lemmas
-    length = _STEM if content else None
-    words, n_words = _numbered([lemmas[i][:length] for i in chosen.tolist()])
+    if content:
+        lemmas = annotation.lemmas
+        words, n_words = _numbered([lemmas[i][:_STEM] for i in chosen.tolist()])
+    else:
+        text = annotation.document.text
+        spans = annotation.spans[chosen].tolist()
+        words, n_words = _numbered([text[start:end].lower() for start, end in spans])
     return words, ends.astype(np.int64), n_words
 
 
@@ -560,8 +605,11 @@ class _Line(NamedTuple):
 
 _LEAST_PENALTY = 0.5
 _BY_WORDS = _Line(0.05, -1.3)
-_BY_SPACE = _Line(0.07, 3.0)
+_BY_SPACE = _Line(0.125, -2.0)
 """Measured on the shared sets: the gain of a right cut grows with what it parts."""
+
+_WELL_KNOWN = 0.9
+"""The share of the words that a large word space knows of any text in its language."""
 
 _FEWEST_WORDS = 66.0
 _TRUSTED_WORDS = 100.0

@@ -85,25 +85,34 @@ class Reproduction:
         return table
 
 
+_SEGMENTED = {
+    "choi": "ten joined pieces of the Brown corpus",
+    "orangesum-segments-fr": "joined French news",
+    "clinical": "a medical textbook",
+    "wiki300": "encyclopedia articles",
+    "lectures-ai": "lectures on artificial intelligence",
+    "lectures-physics": "lectures on physics",
+    "fiction": "novels",
+    "wikisection-pt-disease": "articles on diseases, translated into Portuguese",
+    "manifesto": "party manifestos",
+}
+
 TABLES: dict[str, Reproduction] = {
     name: Reproduction(
         f"boundaries in {what}, found by our segmenters and others", "segmentation:table", (name,),
         {"name": name},
     )
-    for name, what in {
-        "choi": "ten joined pieces of the Brown corpus",
-        "orangesum-segments-fr": "joined French news",
-        "clinical": "a medical textbook",
-        "wiki300": "encyclopedia articles",
-        "lectures-ai": "lectures on artificial intelligence",
-        "lectures-physics": "lectures on physics",
-        "fiction": "novels",
-        "manifesto": "party manifestos",
-    }.items()
+    for name, what in _SEGMENTED.items()
 }  # fmt: skip
 """Every table, by the name that the command knows."""
 
 TABLES |= {
+    "segmentation": Reproduction(
+        "the nine tables above in one, each reference network learned once",
+        "segmentation:tables",
+        tuple(_SEGMENTED),
+        {"names": tuple(_SEGMENTED)},
+    ),
     "streaming": Reproduction(
         "domains and topics of six streams, beside a single pass",
         "streaming:streaming",

@@ -32,7 +32,7 @@ from segapsith.reproduce.segmentation_baselines import (
     texttiling,
 )
 
-__all__ = ["REFERENCES", "Score", "by_plugin", "contenders", "items", "scored", "table"]
+__all__ = ["REFERENCES", "Score", "by_plugin", "contenders", "items", "scored", "table", "tables"]
 
 REFERENCES = {"en": ("reuters21578", "20ng"), "fr": ("orangesum-fr",)}
 """The corpora, by language, whose bodies teach the network and the word space."""
@@ -187,6 +187,22 @@ def table(
         rows,
         notes,
     )
+
+
+def tables(data: Path, options: Options, *, names: Iterable[str]) -> Table:
+    """The tables of several sets under each other; sets of one language share a network."""
+    networks: dict[str, Network | None] = {}
+    found = []
+    for name in names:
+        lang = lang_of(name)
+        if lang not in networks:
+            references = REFERENCES[lang]
+            there = all((data / reference).is_dir() for reference in references)
+            networks[lang] = reference_network(data, references, options) if there else None
+        found.append(table(data, options, name=name, network=networks[lang]))
+    notes = dict.fromkeys(note for one in found for note in one.notes)
+    rows = [row for one in found for row in one.rows]
+    return Table(f"Segmentation of {len(found)} sets", found[0].head, rows, list(notes))
 
 
 def _published(name: str, part: str) -> Iterator[tuple[str | float | None, ...]]:

@@ -78,7 +78,8 @@ class Task:
         words, ends = flat(self.sentences)
         small, small_ends = flat(self.small)
         back = cohesion._cuts(
-            words, ends, 5, self.prior, small, small_ends, np.array([3.0, 2.0]), self.style,
+            words, ends, *table_of(words, self.shares()), self.prior,
+            small, small_ends, *table_of(small, np.array([3.0, 2.0])), 5.0, self.style,
             self.points, np.array([float(len(s)) for s in self.sentences]), self.meaning,
             self.opening, self.penalty, self.drift, self.min_words, self.longest,
         )  # fmt: skip
@@ -87,6 +88,10 @@ class Task:
             cuts.append(int(back[cuts[-1]]))
         return cuts[::-1]
 
+    def shares(self) -> np.ndarray:
+        """What each of the five words has of the prior."""
+        return min(1.2, self.prior / 5) * np.array([1.0, 1.0, 0.5, 2.0, 1.0])
+
     def cost(self, first: int, last: int) -> float:
         """The formula of the docstring, word by word."""
         words = [w for s in self.sentences[first:last] for w in s]
@@ -94,7 +99,7 @@ class Task:
         value = self.penalty + self.opening[first]
         held: Counter[int] = Counter()
         for i, word in enumerate(words):
-            value -= math.log((held[word] + min(1.2, self.prior / 5)) / (i + self.prior))
+            value -= math.log((held[word] + self.shares()[word]) / (i + self.prior))
             held[word] += 1
         held = Counter()
         for i, word in enumerate(small):
@@ -102,7 +107,7 @@ class Task:
             held[word] += 1
         if words:
             centre = self.points[first:last].sum(axis=0)
-            value += self.meaning * (len(words) - centre @ centre / len(words))
+            value += self.meaning * (len(words) - centre @ centre / (len(words) + 15))
             value -= self.drift * len(words) * math.log(len(words))
         if len(words) < self.min_words:
             value += 1e6 * (1 - len(words) / self.min_words)
@@ -119,6 +124,10 @@ class Task:
             for inner in combinations(range(1, n), size)
             if max(np.diff([0, *inner, n])) <= self.longest
         )
+
+
+def table_of(words: np.ndarray, shares: np.ndarray) -> Any:
+    return cohesion._logs(np.bincount(words, minlength=len(shares)), shares)
 
 
 def flat(sentences: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
@@ -202,7 +211,8 @@ def test_twice_the_text_is_twice_the_work():
         ends = np.arange(0, 4 * n + 1, 4)
         no = np.zeros(0, np.int64)
         cohesion._cuts.python(
-            words, ends, 4, 9.0, no, np.zeros(n + 1, np.int64), np.zeros(0), 0.3,
+            words, ends, *table_of(np.tile(np.arange(4), n), np.ones(4)), 9.0,
+            no, np.zeros(n + 1, np.int64), *table_of(no, np.zeros(0)), 1.0, 0.3,
             np.zeros((n, 1)), np.zeros(n), 0.0, np.zeros(n), 1.0, 0.0, 4, 10,
         )  # fmt: skip
         return Counted.reads
