@@ -65,9 +65,8 @@ def thresholds(points: Sequence[Mapping[str, Any]], label: str) -> Markup:
     )  # fmt: skip
 
 
-def standing_alone(points: Sequence[Mapping[str, Any]]) -> str:
-    """The curve over thresholds as a file of its own."""
-    inner = thresholds(points, "kappa against the share of units in stable domains")
+def standing_alone(inner: Markup) -> str:
+    """A picture as a file of its own."""
     head, _, rest = str(inner).partition(">")
     return (
         f'<?xml version="1.0" encoding="UTF-8"?>\n{head} xmlns="http://www.w3.org/2000/svg">'
