@@ -16,10 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith import verdicts
+from segapsith.adoption import Adopting
 from segapsith.arrays import Labels, Rows
 from segapsith.errors import MissingInputError, SettingError, UsageError, did_you_mean
 from segapsith.matching import Side, labelled_file, matched
 from segapsith.settings import PRESETS
+from segapsith.splitting import Splitting
 from segapsith.validation import (
     LearnedUnits,
     Selection,
@@ -264,9 +266,13 @@ class Prover:
         word_cut: float | None = None,
         seed: int = 0,
         lang: str | None = None,
+        nightly: bool = False,
         watch: Callable[[float], None] | None = None,
     ) -> dict[str, Any]:
-        """The stored units placed again with other thresholds, in memory; nothing is kept."""
+        """The stored units placed again with other thresholds, in memory; nothing is kept.
+
+        With `nightly`, then split and adopted as the settings say.
+        """
         least, cut = self._least(min_units), self._cut(word_cut)
         recompute = self._wire.workshop.recomputing(clusterer, similarity, clusterer_settings or {})
         placing = self._wire.workshop.placing()
@@ -275,6 +281,7 @@ class Prover:
             raise UsageError(f"thresholds={wanted} should lie above 0 and be at most 1")
         learned: LearnedUnits = self._wire.read(lambda store: browse.learned_units(store, lang))
         facts = self._wire.read(lambda store: store.facts())
+        splitting, adopting = self._night() if nightly else (None, None)
         weight = str(facts.get("domain_weight", placing.domain_weight))
         return {
             "units": len(learned.units),
@@ -283,6 +290,7 @@ class Prover:
             "clusterer": clusterer,
             "similarity": similarity,
             "lang": lang,
+            "nightly": nightly,
             "points": curve(
                 learned,
                 replace(placing, domain_weight=weight),
@@ -291,9 +299,25 @@ class Prover:
                 min_units=least,
                 word_cut=cut,
                 seed=seed,
+                splitting=splitting,
+                adopting=adopting,
                 watch=watch,
             ),
         }
+
+    def _night(self) -> tuple[Splitting | None, Adopting | None]:
+        """What a night does to domains once units are placed, as far as it is switched on."""
+        narrow, least, stable = (
+            float(self._wire.settings[name]) for name in ("narrow", "adopt", "stable")
+        )
+        near = least or self._wire.workshop.placing().threshold
+        try:
+            return (
+                Splitting(narrow, near, int(stable)) if narrow else None,
+                Adopting(least, int(stable)) if least else None,
+            )
+        except ValueError as error:
+            raise SettingError(str(error)) from error
 
     # -- compare ---------------------------------------------------------------------------
 

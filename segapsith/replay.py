@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from segapsith.domains import Bag, DomainIndex, PlacementSettings
 
-__all__ = ["Replay", "go_on", "replay"]
+__all__ = ["Replay", "empty", "go_on", "replay"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,14 @@ def replay(
     significance: NDArray[np.float64] | None = None,
 ) -> Replay:
     """Places units into an empty memory."""
+    return go_on(empty(settings, significance), bags)
+
+
+def empty(
+    settings: PlacementSettings, significance: NDArray[np.float64] | None = None
+) -> DomainIndex:
+    """A memory without domains."""
     index = DomainIndex(settings)
     if significance is not None:
         index.learn_significance(significance)
-    return go_on(index, bags)
+    return index

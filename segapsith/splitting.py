@@ -13,9 +13,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from segapsith.domains import Bag, DomainIndex
 
-__all__ = ["Splitting", "parts"]
+__all__ = ["Splitting", "parts", "split_broad"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +69,16 @@ def parts(
         joined = label if label in known else known.place(bag).domain
         found.setdefault(label if joined is None else joined, []).append(place)
     return list(found.values())
+
+
+def split_broad(
+    index: DomainIndex, bags: Sequence[Bag], labels: NDArray[np.int64], chosen: Splitting
+) -> None:
+    """Splits every broad domain of an index; `labels`, the domains of the units, change with it."""
+    for domain in list(index):
+        members = np.flatnonzero(labels == domain)
+        for part in parts(index, [bags[row] for row in members.tolist()], chosen):
+            labels[members[part]] = index.create()
+            for row in members[part].tolist():
+                index.absorb(domain, bags[row], -1)
+                index.absorb(int(labels[row]), bags[row])

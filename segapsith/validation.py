@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from segapsith import compare, metrics
+from segapsith.adoption import Adopting, adopt
 from segapsith.arrays import Labels, Rows
 from segapsith.contingency import Contingency, LabelSequence, contingency
 from segapsith.domains import Bag, PlacementSettings
-from segapsith.replay import replay
+from segapsith.replay import empty, go_on
+from segapsith.splitting import Splitting, split_broad
 from segapsith.weighting import SCALE
 
 __all__ = [
@@ -337,18 +339,29 @@ def curve(
     min_units: int,
     word_cut: float,
     seed: int = 0,
+    splitting: Splitting | None = None,
+    adopting: Adopting | None = None,
     watch: Callable[[float], None] | None = None,
 ) -> list[dict[str, Any]]:
     """Kappa against the share of units in stable domains, for each learning threshold.
 
-    `cluster` takes rows and a number of clusters, that of the stable domains.
+    `cluster` takes rows and a number of clusters, that of the stable domains. With `splitting` and
+    `adopting`, broad domains are split and units adopted, once, as a night would do it.
     """
     bags = learned.bags()
     points = []
     for threshold in thresholds:
         if watch is not None:
             watch(threshold)
-        labels = replay(bags, replace(settings, threshold=threshold), learned.significance).domains
+        index = empty(replace(settings, threshold=threshold), learned.significance)
+        labels = go_on(index, bags).domains
+        if splitting is not None:
+            split_broad(index, bags, labels, splitting)
+        if adopting is not None:
+            homes = dict(enumerate(labels.tolist()))
+            for row, place in adopt(index, dict(enumerate(bags)), homes, adopting).items():
+                assert place.domain is not None  # it moves to a domain
+                labels[row] = place.domain
         selection = select(replace(learned, domains=labels), min_units, word_cut)
         found = validate(selection, _into(cluster, selection.n_domains), seed)
         points.append(

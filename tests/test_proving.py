@@ -139,6 +139,10 @@ def test_the_curve_is_drawn_over_thresholds(nights: Command) -> None:
     assert len([e for e in root.iter() if e.tag.endswith("circle")]) == sum(
         point["kappa"] is not None for point in found["points"]
     )
+    split = answer(
+        nights, "validate", "curve", "--thresholds", "0.1", "--min-units", "5", "--nightly"
+    )
+    assert split["nightly"] and len(split["points"]) == 1
     assert nights("validate", "curve", "--thresholds", "0,2")[0] == 2
     assert nights("validate", "curve", "--thresholds", "x")[0] == 2
     assert "kappa" in nights("validate", "curve", "--thresholds", "0.15", "--min-units", "5")[1]

@@ -410,6 +410,9 @@ def curve(
     word_cut: WordCut = None,
     lang: Lang = None,
     seed: Seed = 0,
+    nightly: Annotated[
+        bool, typer.Option("--nightly", help="Then split broad domains and adopt, as a night does.")
+    ] = False,
     svg: Annotated[
         Path | None, typer.Option("--svg", metavar="FILE", help="Draw the curve there.")
     ] = None,
@@ -439,14 +442,18 @@ def curve(
             word_cut=word_cut,
             seed=seed,
             lang=lang,
+            nightly=nightly,
             watch=lambda threshold: progress.update(f"threshold {threshold}"),
             **wanted,
         )
     progress.end()
     if svg is not None:
         from segapsith.pictures import curves
+        from segapsith.pictures.svg import alone
 
-        svg.write_text(curves.standing_alone(found["points"]), encoding="utf-8")
+        told = "kappa against the share of units in stable domains"
+        drawn = curves.thresholds(found["points"], told)
+        svg.write_text(alone(drawn), encoding="utf-8")
     if as_json:
         show_json(found)
     elif not quiet:

@@ -7,9 +7,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from segapsith.pictures.svg import alone, number, picture, tag, text
+from segapsith.pictures.svg import number, picture, tag, text
 
-__all__ = ["nights", "over_k", "spark", "standing_alone", "thresholds"]
+__all__ = ["nights", "over_k", "spark", "thresholds"]
 
 WIDTH, HEIGHT = 960.0, 260.0
 LEFT, RIGHT, TOP, BOTTOM = 46.0, 20.0, 16.0, 40.0
@@ -54,11 +54,6 @@ def thresholds(points: Sequence[Mapping[str, Any]], label: str) -> Markup:
         [(100 * p["share"], p["kappa"], f"{p['threshold']:g}") for p in points],
         "% of the units in stable domains (a dot for each threshold)", label, span=(0.0, 100.0),
     )  # fmt: skip
-
-
-def standing_alone(points: Sequence[Mapping[str, Any]]) -> str:
-    """The curve over thresholds as a file of its own."""
-    return alone(thresholds(points, "kappa against the share of units in stable domains"))
 
 
 def spark(calendar: Sequence[str], counts: Mapping[str, int], most_bars: int = 60) -> Markup:

@@ -1,0 +1,146 @@
+#!/usr/bin/env python
+"""The nightly line on two months of French agency copy: seconds of each step and kappa, by night.
+
+`orangesum-fr`, May and June 2020, whole articles as units, default settings, cut into batches of
+equal size. Each night ingests one, merges, splits and adopts, validates and writes the report.
+
+    scripts/bench nights                              30 nights
+    scripts/bench nights --nights 5 --articles 600    the same in small
+    scripts/bench nights --stability 0                without clustering halves of the units anew
+
+Writes nights.csv, nights-kappa.svg and nights-seconds.svg into --output (default: out/), after every
+night, so that a run which is ended has its pictures. Seconds are of processor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from segapsith.api import Wire
+from segapsith.pictures import curves
+from segapsith.pictures.svg import alone, number, picture, tag, text
+from segapsith.settings import resolve
+
+DATA = Path(
+    os.environ.get("SEGAPSITH_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")
+)
+MONTHS = ("2020-05", "2020-06")
+STEPS = ("ingest", "consolidate", "narrow", "adopt", "validate", "report")
+COLUMNS = ("night", "articles", *STEPS, "stable", "share", "kappa", "low", "high", "ari")
+COLOURS = ("#1f6f8b", "#7a9e3f", "#c2702b", "#8a5ba8", "#b9434c", "#8b98a5")
+
+
+def articles(most: int | None) -> list[dict[str, Any]]:
+    """The stories of the two months in the order of their dates."""
+    with gzip.open(DATA / "orangesum-fr" / "docs.jsonl.gz", "rt", encoding="utf-8") as lines:
+        items = [item for line in lines if (item := json.loads(line))["date"][:7] in MONTHS]
+    items.sort(key=lambda item: (item["date"], str(item["id"])))
+    return [
+        {
+            "id": str(i["id"]),
+            "date": i["date"],
+            "lang": "fr",
+            "title": i["title"],
+            "text": i["text"],
+        }
+        for i in items[:most]
+    ]
+
+
+def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    began = time.process_time()
+    result = work()
+    return round(time.process_time() - began, 2), result
+
+
+def night(wire: Wire, batch: Sequence[Mapping[str, Any]], stability: int) -> dict[str, Any]:
+    """One night: seconds of each step, and what the validation said."""
+    row: dict[str, Any] = {"articles": len(batch)}
+    row["ingest"], _ = timed(lambda: wire.ingest(batch))
+    row["consolidate"], _ = timed(wire.consolidate)
+    row["narrow"], _ = timed(wire.narrow)
+    row["adopt"], _ = timed(wire.adopt)
+    row["validate"], found = timed(lambda: wire.validate(stability=stability))
+    row["report"], _ = timed(wire.report)
+    interval = found["kappa_interval"] or {}
+    return row | {
+        "stable": found["domains"], "share": found["share"], "kappa": found["kappa"]["greedy"],
+        "low": interval.get("low"), "high": interval.get("high"), "ari": found["ari"],
+    }  # fmt: skip
+
+
+def seconds(rows: Sequence[Mapping[str, Any]]) -> Markup:
+    """The steps of every night as bars, one on the other."""
+    width, height, left, foot = 960.0, 260.0, 46.0, 40.0
+    most = max(sum(row[step] for step in STEPS) for row in rows)
+    step_width = (width - left - 20) / len(rows)
+    parts = []
+    for share in (0.0, 0.5, 1.0):
+        y = height - foot - (height - foot - 16) * share
+        parts.append(tag("path", d=f"M{left} {number(y)}H{width - 20}", class_="rule"))
+        parts.append(text(left - 6, y + 4, f"{most * share:.0f} s", "tick", "end"))
+    for place, row in enumerate(rows):
+        y = height - foot
+        for step, colour in zip(STEPS, COLOURS, strict=True):
+            tall = (height - foot - 16) * row[step] / most
+            y -= tall
+            told = tag("title", f"night {row['night']}, {step}: {row[step]} s")
+            parts.append(
+                tag("rect", told, x=left + place * step_width + 1, y=y,
+                    width=max(step_width - 2, 1), height=tall, fill=colour)
+            )  # fmt: skip
+        if place % 5 == 0:
+            middle = left + (place + 0.5) * step_width
+            parts.append(text(middle, height - 24, str(row["night"]), "tick", "middle"))
+    for place, (step, colour) in enumerate(zip(STEPS, COLOURS, strict=True)):
+        parts.append(
+            tag("rect", x=left + 130 * place, y=height - 14, width=12, height=10, fill=colour)
+        )
+        parts.append(text(left + 130 * place + 17, height - 5, step, "tick"))
+    return picture(width, height, "seconds of processor of each step, night by night", parts)
+
+
+def write(output: Path, rows: Sequence[Mapping[str, Any]], history: Sequence[Any]) -> None:
+    output.mkdir(parents=True, exist_ok=True)
+    with (output / "nights.csv").open("w", newline="", encoding="utf-8") as file:
+        table = csv.DictWriter(file, COLUMNS)
+        table.writeheader()
+        table.writerows(rows)
+    kappa = curves.nights(history, "kappa and the share of units in stable domains, night by night")
+    for name, drawn in (("nights-kappa.svg", kappa), ("nights-seconds.svg", seconds(rows))):
+        (output / name).write_text(alone(drawn), encoding="utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--nights", type=int, default=30)
+    parser.add_argument("--articles", type=int, default=None, help="only the first so many")
+    parser.add_argument("--stability", type=int, default=3, help="halves that are clustered anew")
+    parser.add_argument("--output", type=Path, default=Path("out"))
+    chosen = parser.parse_args()
+    stories = articles(chosen.articles)
+    rows: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory() as place:
+        settings = resolve({"lang": "fr", "segmenter": "none"}, environment={})
+        with Wire(Path(place) / "nights.db", settings) as wire:
+            for n in range(chosen.nights):
+                first, last = (len(stories) * i // chosen.nights for i in (n, n + 1))
+                found = night(wire, stories[first:last], chosen.stability)
+                rows.append({"night": n + 1, **found})
+                print(" ".join(f"{k} {rows[-1][k]}" for k in COLUMNS), flush=True)
+                write(chosen.output, rows, wire.validations())
+
+
+if __name__ == "__main__":
+    main()
