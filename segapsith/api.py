@@ -409,10 +409,11 @@ class Wire:
         """Splits the domains that are several subjects, in one run; without any there is no run.
 
         A domain is split if its units, learned again among themselves from `threshold` on, give
-        two stable domains or more. Locked, named and retired ones stay.
+        two stable domains or more. Locked, named and retired ones stay, and those that took
+        nothing from the last `consolidate_after` stories.
         """
         wanted = float(self.settings["narrow"]) if threshold is None else threshold
-        stable = int(self.settings["stable"])
+        stable, quiet = int(self.settings["stable"]), int(self.settings["consolidate_after"])
         self._only_by_eq7("narrowing")
         try:
             chosen = splitting.Splitting(
@@ -425,9 +426,11 @@ class Wire:
 
         def broad(store: Store) -> tuple[int, list[tuple[str, lineage.Split]]]:
             index, found = self._index(store), []
-            for row in store.domains("status = 'open' AND units > 0 AND NOT (locked OR named)"):
-                if row.sums.n_units < 2 * stable:
-                    continue
+            still = int(store.facts().get("counter_ordinal", 0)) - quiet
+            for row in store.domains(
+                "status = 'open' AND units >= ? AND grown > ? AND NOT (locked OR named)",
+                [2 * stable, still],
+            ):
                 units = list(store.units_where("a.domain = ?", [row.id]))
                 groups = splitting.parts(index, [unit.bag for unit in units], chosen)
                 if groups:
@@ -438,7 +441,8 @@ class Wire:
         n_domains, found = self.read(broad)
         done: list[dict[str, Any]] = []
         if found and not dry_run:
-            done = self.change("narrow", *(split for _, split in found), **asdict(chosen))
+            noted = {**asdict(chosen), "after": quiet}
+            done = self.change("narrow", *(split for _, split in found), **noted)
         return {
             "run": done[0]["run"] if done else None,
             "domains": n_domains,

@@ -56,7 +56,8 @@ from segapsith.settings import resolve
 from tests_fuse import Fuse
 
 path, place, date, statements = sys.argv[1:]
-wire = Wire(path, resolve({"lang": "en", "batch_size": 20, "allow_hosts": place, "consolidate": 0.0},
+wire = Wire(path, resolve({"lang": "en", "batch_size": 20, "allow_hosts": place, "consolidate": 0.0,
+                            "narrow": 0.0, "adopt": 0.0},
     environment={}))
 wire.writer._db.conn = Fuse(wire.writer._db.conn, int(statements))
 run_night(Night(wire, now=lambda: date))
@@ -137,7 +138,8 @@ def killed_night(house: Any, server: Any, statements: int) -> int:
 def live_through(house: Any, server: Any, n_nights: int, per_night: int) -> dict[int, int]:
     """The exit code of each night."""
     house.settings |= {"allow_hosts": server.place, "http_timeout": 0.4, "inbox": ""}
-    house.settings["consolidate"] = 0.0  # what is merged depends on when the nights were
+    # what is merged, split and adopted depends on when the nights were
+    house.settings |= {"consolidate": 0.0, "narrow": 0.0, "adopt": 0.0}
     house.subscribe(*(server.url(path) for path in PATHS))
     codes = {}
     for night in range(1, n_nights + 1):
