@@ -193,9 +193,11 @@ class Wire:
         """Merges domains that are nearly the same (`curation.consolidate`)."""
         return curation.consolidate(self, similarity=similarity, after=after, dry_run=dry_run)
 
-    def narrow(self, *, threshold: float | None = None, dry_run: bool = False) -> dict[str, Any]:
+    def narrow(
+        self, *, threshold: float | None = None, after: int = 0, dry_run: bool = False
+    ) -> dict[str, Any]:
         """Splits the domains that are several subjects (`curation.narrow`)."""
-        return curation.narrow(self, threshold=threshold, dry_run=dry_run)
+        return curation.narrow(self, threshold=threshold, after=after, dry_run=dry_run)
 
     def adopt(self, *, similarity: float | None = None) -> dict[str, Any]:
         """Moves units to the nearest stable domain (`curation.adopt`)."""

@@ -93,14 +93,19 @@ def _near_identical(
     }
 
 
-def narrow(wire: Wired, *, threshold: float | None = None, dry_run: bool = False) -> dict[str, Any]:
+def narrow(
+    wire: Wired, *, threshold: float | None = None, after: int = 0, dry_run: bool = False
+) -> dict[str, Any]:
     """Splits the domains that are several subjects, in one run; without any there is no run.
 
     A domain is split if its units, learned again among themselves from `threshold` on, give
-    two stable domains or more. Locked, named and retired ones stay.
+    two stable domains or more. Locked, named and retired ones stay, and those that took
+    nothing from the last `consolidate_after` stories. With `after`, a run, only domains that have
+    come to another size since are looked at (`splitting.step`): a domain is read each time that it
+    has grown by a quarter, and not each night.
     """
     wanted = float(wire.settings["narrow"]) if threshold is None else threshold
-    stable = int(wire.settings["stable"])
+    stable, quiet = int(wire.settings["stable"]), int(wire.settings["consolidate_after"])
     _only_by_eq7(wire, "narrowing")
     try:
         chosen = splitting.Splitting(
@@ -113,8 +118,18 @@ def narrow(wire: Wired, *, threshold: float | None = None, dry_run: bool = False
 
     def broad(store: Store) -> tuple[int, list[tuple[str, lineage.Split]]]:
         index, found = open_domains(store, wire.workshop.placing()), []
-        for row in store.domains("status = 'open' AND units > 0 AND NOT (locked OR named)"):
-            if row.sums.n_units < 2 * stable:
+        still = int(store.facts().get("counter_ordinal", 0)) - quiet
+        taken = dict(
+            store.rows(
+                "SELECT domain, count(*) FROM assignments WHERE run > ? GROUP BY domain", [after]
+            )
+        )
+        for row in store.domains(
+            "status = 'open' AND units >= ? AND grown > ? AND NOT (locked OR named)",
+            [2 * stable, still],
+        ):
+            size = row.sums.n_units
+            if splitting.step(size) == splitting.step(size - taken.get(row.id, 0)):
                 continue
             units = list(store.units_where("a.domain = ?", [row.id]))
             groups = splitting.parts(index, [unit.bag for unit in units], chosen)
@@ -126,7 +141,8 @@ def narrow(wire: Wired, *, threshold: float | None = None, dry_run: bool = False
     n_domains, found = wire.read(broad)
     done: list[dict[str, Any]] = []
     if found and not dry_run:
-        done = wire.change("narrow", *(split for _, split in found), **asdict(chosen))
+        noted = {**asdict(chosen), "after": quiet}
+        done = wire.change("narrow", *(split for _, split in found), **noted)
     return {
         "run": done[0]["run"] if done else None,
         "domains": n_domains,

@@ -259,9 +259,17 @@ def _narrow(night: Night) -> Outcome:
     settings = night.wire.settings
     if not float(settings["narrow"]) or settings["placement"] != "eq7":
         return Outcome()
-    found = night.wire.narrow()
+    found = night.wire.narrow(after=_narrowed(night))
     kept = {name: found[name] for name in ("run", "domains", "split")}
+    kept["up_to"] = nights.last_run(night.wire.writer)
     return Outcome(f"{found['split']} domains split" if found["split"] else "", kept)
+
+
+def _narrowed(night: Night) -> int:
+    """The run up to which an earlier night has looked for broad domains; 0 if none has."""
+    steps = [step for one in nights.listed(night.wire.writer, 30) for step in one.result["steps"]]
+    looked = (s["result"].get("up_to", 0) for s in steps if s["step"] == "narrow")
+    return next((run for run in looked if run), 0)
 
 
 def _adopt(night: Night) -> Outcome:

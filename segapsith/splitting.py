@@ -10,6 +10,7 @@ the units they are sides of one subject, and the domain stays whole.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from segapsith.domains import Bag, DomainIndex
 
-__all__ = ["Splitting", "parts", "split_broad"]
+__all__ = ["Splitting", "parts", "split_broad", "step"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,15 @@ class Splitting:
             raise ValueError(f"held={self.held} should be in 0..1")
         if self.stable < 1:
             raise ValueError(f"stable={self.stable} should be >= 1")
+
+
+def step(units: int) -> int:
+    """The step of a stair to which a size belongs; each is a quarter higher than the last.
+
+    >>> [step(n) for n in (0, 1, 2, 30, 31, 37, 1000)]
+    [0, 1, 4, 16, 16, 17, 31]
+    """
+    return int(math.log(units) / math.log(1.25)) + 1 if units > 0 else 0
 
 
 def parts(

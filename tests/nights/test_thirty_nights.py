@@ -158,22 +158,31 @@ def live_through(house: Any, server: Any, n_nights: int, per_night: int) -> dict
 def replayed(house: Any, path: Path) -> str:
     """The digest of a store that was given the same texts in the same order, undisturbed.
 
-    Consolidating and grouping are events of their own: they are done where the run log has them.
+    Merging, splitting, adopting and grouping are events of their own: they are done where the run
+    log has them.
     """
-    again = house.open().settings
+    again, narrowed = house.open().settings, 0
     with Store.reading(house.path) as store, Wire(path, again) as wire:
         for run, command in list(
             store.rows(
                 "SELECT id, command FROM runs WHERE id IN (SELECT run FROM versions UNION"
-                " SELECT run FROM events UNION SELECT run FROM groupings) ORDER BY id"
+                " SELECT run FROM events UNION SELECT run FROM groupings"
+                " UNION SELECT ended_by FROM past_assignments) ORDER BY id"
             )
         ):
             if command == "consolidate":
                 assert wire.consolidate()["merged"]
+            elif command == "narrow":
+                assert wire.narrow(after=narrowed)["split"]
+            elif command == "adopt":
+                assert wire.adopt()["moved"]
             elif command == "topics":
                 wire.topics()
             else:
                 assert command == "update"
+                narrowed = wire.writer.number(
+                    "SELECT max(id) FROM runs WHERE command IN ('ingest', 'consolidate', 'narrow')"
+                )
                 wire.ingest(_texts(store, run))
         digest: str = wire.status()["digest"]
         return digest
