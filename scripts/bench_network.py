@@ -1,13 +1,14 @@
 """How fast and how large the collocation network becomes: words a second, links, peak memory.
 
     python scripts/bench_network.py [--words N] [--vocabulary N] [--data DIR]
+    python scripts/bench_network.py --stories N [--data DIR]
 
 A synthetic corpus whose words follow Zipf's law, each text on one of several subjects that prefer
 words of their own, goes the way of `network build`: pairs are counted and kept in a store, run by
 run, and the network is frozen from them. The same number of words is set against the pace at which
 `simplemma` annotates real stories in the same run, which is what reading a corpus waits for; the
 bar is that the network takes no longer. The quarter of the corpus is measured too: time should be
-in proportion.
+in proportion. `--stories N` times the word space of so many real stories instead.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import resource
 import tempfile
 import time
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +31,8 @@ from segapsith.model import Document, Lexicon
 from segapsith.network import NetworkSettings, links
 from segapsith.pairs import Pairs, count_pairs, counted, merged
 from segapsith.reference_corpus import BUFFER
+from segapsith.stream_network import RANK
+from segapsith.word_space import learn_points
 from segapsith_plugins.simplemma_words import SimplemmaWords
 from segapsith_store import Store
 
@@ -117,17 +121,41 @@ def measure(n_words: int, vocabulary: int, settings: NetworkSettings) -> float:
     return counting + freezing
 
 
+def stories(data: Path, n_stories: int) -> list[Document]:
+    """Real stories; none if the data is not there."""
+    path = data / "reuters21578" / "docs.jsonl.gz"
+    if not path.exists():
+        return []
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        texts = [json.loads(line)["text"] for line in islice(lines, n_stories)]
+    return [Document(str(number), body=text, lang="en") for number, text in enumerate(texts)]
+
+
+def spacing(data: Path, n_stories: int) -> None:
+    """Prints what the word space of real stories takes."""
+    numbers: dict[str, int] = {}
+    words: list[int] = []
+    ends: list[int] = []
+    for a in SimplemmaWords(lang="en").annotate(stories(data, n_stories), Lexicon()):
+        lemmas = [a.lemmas[i] for i in np.flatnonzero(a.content).tolist()]
+        words += [numbers.setdefault(lemma, len(numbers)) for lemma in lemmas]
+        ends.append(len(words))
+    for n in (100, len(ends)):  # the first compiles
+        began = time.process_time()
+        points = learn_points(
+            np.array(words[: ends[n - 1]], np.int32), np.array(ends[:n], np.int64), rank=RANK
+        )
+        seconds = time.process_time() - began
+    n_words, rank = points.vectors.shape
+    print(f"  {len(ends):,} stories, {n_words:,} words, {rank} axes: {seconds:.2f} s")
+
+
 def annotating(data: Path) -> tuple[float, float]:
     """Seconds on the processor that `simplemma` takes for a content word of real stories: when it
     begins, and when it has met their words before."""
-    path = data / "reuters21578" / "docs.jsonl.gz"
-    if not path.exists():
+    documents = stories(data, 3000)
+    if not documents:
         return 0.0, 0.0
-    documents = []
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        for number, line in zip(range(3000), lines, strict=False):
-            story = json.loads(line)
-            documents.append(Document(str(number), body=story["text"], lang="en"))
     annotator = SimplemmaWords(lang="en")
     paces = []
     for _ in range(2):
@@ -144,7 +172,11 @@ def main() -> None:
     parser.add_argument("--words", type=int, default=39_000_000)
     parser.add_argument("--vocabulary", type=int, default=31_000)
     parser.add_argument("--min-cohesion", type=float, default=0.02)
+    parser.add_argument("--stories", type=int, help="time the word space of so many stories")
     args = parser.parse_args()
+    if args.stories:
+        spacing(args.data, args.stories)
+        return
     settings = NetworkSettings(min_cohesion=args.min_cohesion, most_links=0)
     merged([count_pairs(np.arange(9, dtype=np.int32))] * 2)  # compiles
     measure(100_000, args.vocabulary, settings)

@@ -255,13 +255,14 @@ def _swept(
                 gathered[row, 0] += gain * rest
                 if row >= len(starts) - 1:
                     continue
+                edge = least - max(step, 0.0)
                 for k in range(starts[row], starts[row + 1]):
                     other = np.uint64(neighbours[k])
                     old, was = state[other, 0], state[other, 1]
                     now = was + step
                     new = old + change * weights[k]
                     state[other, 0], state[other, 1] = new, now
-                    if max(was, now) >= least:
+                    if was >= edge:  # it counts, now or before
                         value = (new if now >= least else 0.0) - (old if was >= least else 0.0)
                         bar = least
                         if was >= _HELD:

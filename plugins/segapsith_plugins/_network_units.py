@@ -42,7 +42,7 @@ def body_words(annotation: Annotation) -> BodyWords | None:
     places = places[np.searchsorted(places, sentences.first[0]) :]
     if not len(places):
         return None
-    lemmas = [annotation.lemmas[i] for i in places.tolist()]
+    lemmas = list(map(annotation.lemmas.__getitem__, places.tolist()))
     at = np.searchsorted(places, sentences.first)
     last = np.append(at[1:] > at[:-1], at[-1] < len(places))  # an empty sentence opens nothing
     return BodyWords(places, lemmas, at[last], sentences.first[last], sentences.start[last])
