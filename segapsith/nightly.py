@@ -267,7 +267,9 @@ def _narrow(night: Night) -> Outcome:
 
 def _narrowed(night: Night) -> int:
     """The run up to which an earlier night has looked for broad domains; 0 if none has."""
-    steps = [step for one in nights.listed(night.wire.writer, 30) for step in one.result["steps"]]
+    steps = [
+        step for one in nights.listed(night.wire.writer, 30) for step in one.result.get("steps", [])
+    ]
     looked = (s["result"].get("up_to", 0) for s in steps if s["step"] == "narrow")
     return next((run for run in looked if run), 0)
 

@@ -288,6 +288,15 @@ def test_the_cut_into_batches_does_not_matter(open_wire: OpenWire) -> None:
     assert len(digests) == 1
 
 
+def test_a_domain_is_looked_at_again_when_it_has_grown_by_a_quarter(wire: Wire) -> None:
+    (run,) = {entry["id"] for entry in wire.runs()}
+    assert wire.narrow(after=run, dry_run=True)["split"] == 0
+    wire.learn(_articles(1, 40))
+    assert wire.narrow(after=run, dry_run=True)["split"] == 0
+    wire.learn(_articles(9, 41))
+    assert wire.narrow(after=run, dry_run=True)["split"] == 1
+
+
 def test_locked_and_named_domains_stay(wire: Wire) -> None:
     (only,) = wire.domains()
     wire.lock([only["id"]])
