@@ -268,8 +268,6 @@ class Soak:
     def last_night_again(self) -> bool:
         """Whether the backup before the last night, and that night once more, give its digest."""
         last = self.rows[-1]
-        if last["night"] == 0:
-            return True
         path = self.folder / "restored.db"
         self.restore(last["night"] - 1, path)
         shutil.rmtree(self.folder / "restored.backups", ignore_errors=True)
@@ -428,9 +426,12 @@ def main() -> int:
     parser.add_argument("--replay", type=int, default=0, help="nights to find again")
     parser.add_argument("--picture", type=Path, help="where the picture goes as well")
     options = parser.parse_args()
+    until = min(options.nights, options.until or options.nights)
+    if until < 2:
+        parser.error("a soak has two nights at least")
     options.output.mkdir(parents=True, exist_ok=True)
     soak = Soak(options.output, Streams(options.nights, options.stories))
-    soak.go_on(options.nights if options.until is None else min(options.until, options.nights))
+    soak.go_on(until)
     soak.replay(options.replay)
     for path in (options.output / "soak.svg", options.picture):
         if path is not None:
