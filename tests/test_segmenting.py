@@ -217,3 +217,30 @@ def test_a_store_knows_where_the_articles_of_its_stream_turn(
             n_whole, whole = n_whole + 1, whole + (not cuts)
     assert 2 * right / (wanted + found) >= 0.8
     assert whole / n_whole >= 0.95
+
+
+def test_the_units_that_an_ingest_of_the_sample_stores_end_where_the_subject_turns(
+    tmp_path: Path,
+) -> None:
+    with Wire(tmp_path / "s.db", resolve({}, environment={})) as wire:
+        for lang in sample.LANGS:
+            wire.ingest(sample.lines(lang))
+        rows = wire.read(lambda store: list(browse.assignments(store)))
+    begins: dict[str, set[int]] = {}
+    for row in rows:
+        begins.setdefault(row["document"], set()).add(row["start"])
+    for lang in sample.LANGS:
+        paragraphs: dict[str, list[tuple[int, str]]] = {}
+        for uid, start, _, subject in sample.gold_of_paragraphs(lang):
+            paragraphs.setdefault(uid, []).append((start, subject))
+        right = wanted = found = 0
+        whole = []
+        for uid, marks in paragraphs.items():
+            turns = {b[0] for a, b in pairwise(marks) if a[1] != b[1]}
+            cuts = begins[uid] - {min(begins[uid])} if uid in begins else set()
+            if turns:
+                right, wanted, found = right + len(turns & cuts), wanted + 1, found + len(cuts)
+            elif uid in begins:
+                whole.append(not cuts)
+        assert 2 * right / (wanted + found) >= 0.8
+        assert np.mean(whole) >= 0.94
