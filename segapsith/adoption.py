@@ -54,8 +54,8 @@ def adopt(
     for _ in range(chosen.passes):
         known = _stable(index, chosen)
         moves = []
-        for unit, domain in home.items():
-            placed = known.place(bags[unit])
+        places = known.seek_all([bags[unit] for unit in home])
+        for (unit, domain), placed in zip(home.items(), places, strict=True):
             if placed.domain in (None, domain) or placed.score == placed.runner_up_score:
                 continue
             young = domain in growing and domain not in known

@@ -325,14 +325,37 @@ class DomainIndex:
             float(second_score),
         )
 
-    def place_all(self, bags: Sequence[Bag]) -> list[tuple[int, Placement]]:
-        """Places units by eq. 7 one after the other and puts each where it belongs: its domain,
-        a new one if none was near enough, and how it was placed."""
+    def seek_all(self, bags: Sequence[Bag]) -> list[Placement]:
+        """Where each unit would be placed by eq. 7; the domains stay as they are."""
+        if not bags:
+            return []
+        if self.settings.prefilter != "none":
+            return [self.place(bag) for bag in bags]
+        places, scores = np.zeros((len(bags), 2), np.int64), np.zeros((len(bags), 2))
+        postings.seek_units(self._index, *self._in_line(bags), self._rule, places, scores)
+        least = self.settings.threshold
+        return [
+            Placement(best if best and score >= least else None, score, best or None,
+                      second or None, second_score)
+            for (best, second), (score, second_score) in zip(
+                places.tolist(), scores.tolist(), strict=True
+            )
+        ]  # fmt: skip
+
+    def _in_line(
+        self, bags: Sequence[Bag]
+    ) -> tuple[Ints, NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+        """Units one behind the other: where each ends, their words, occurrences and weights."""
         words = np.concatenate([bag.words for bag in bags])
         counts = np.concatenate([bag.counts for bag in bags])
         weights = np.concatenate([bag.weights for bag in bags])
-        occurrences = self._unit_occurrences(Bag(words, counts, weights))
         ends = np.cumsum([len(bag.words) for bag in bags])
+        return ends, words, self._unit_occurrences(Bag(words, counts, weights)), weights
+
+    def place_all(self, bags: Sequence[Bag]) -> list[tuple[int, Placement]]:
+        """Places units by eq. 7 one after the other and puts each where it belongs: its domain,
+        a new one if none was near enough, and how it was placed."""
+        ends, words, occurrences, weights = self._in_line(bags)
         places, scores = np.zeros((len(bags), 3), np.int64), np.zeros((len(bags), 2))
         self._index = postings.with_words(self._index, int(words.max(initial=-1)) + 1)
         done = 0

@@ -572,6 +572,34 @@ def best_two(
 
 
 @kernel
+def seek_units(
+    index: Index,
+    ends: Array,
+    words: Array,
+    occurrences: Array,
+    weights: Array,
+    rule: Rule,
+    places: Array,
+    scores: Array,
+) -> None:
+    """The two best domains of each unit, places[u], with their scores; the index stays as it is."""
+    for u in range(len(ends)):
+        a, b = ends[u - 1] if u else 0, ends[u]
+        own, occ, wei = words[a:b], occurrences[a:b], weights[a:b]
+        unit_weight, unit_occurrences = 0, 0
+        for i in range(len(own)):
+            unit_weight += wei[i]
+            unit_occurrences += occ[i]
+        n_touched = walk(index, own, occ, wei, rule)
+        best, score, second, second_score = best_two(
+            index, n_touched, float(unit_weight), float(unit_occurrences)
+        )
+        clear(index, n_touched)
+        places[u, 0], places[u, 1] = best, second
+        scores[u, 0], scores[u, 1] = score, second_score
+
+
+@kernel
 def place_units(
     index: Index,
     first: int,

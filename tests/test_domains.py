@@ -122,6 +122,19 @@ def test_domains_that_are_passed_over_change_neither_the_two_best_nor_ties(
         index.absorb(found.domain or index.create(), bag)
 
 
+@given(st.lists(bags, max_size=25), st.lists(bags, max_size=10), choices)
+@settings(deadline=None, max_examples=60)
+def test_units_sought_together_are_sought_as_one_by_one(
+    units: list[Bag], others: list[Bag], chosen: PlacementSettings
+) -> None:
+    index = DomainIndex(chosen)
+    for bag in units:
+        index.absorb(index.place(bag).domain or index.create(), bag)
+    wanted = [index.place(bag) for bag in [*units, *others]]
+    assert index.seek_all([*units, *others]) == wanted
+    assert [index.place(bag) for bag in [*units, *others]] == wanted
+
+
 @given(st.lists(bags, min_size=1, max_size=25), choices, st.integers(1, 25))
 @settings(deadline=None, max_examples=60)
 def test_units_placed_together_are_placed_as_one_after_the_other(
