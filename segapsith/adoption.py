@@ -7,7 +7,7 @@ that is nearer, without the unit in it: subjects should not be swallowed while t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from segapsith.domains import Bag, DomainIndex, Placement
@@ -51,8 +51,9 @@ def adopt(
     chosen = chosen or Adopting()
     home = {u: d for u, d in sorted(at.items()) if d in index and d not in staying}
     found: dict[int, Placement] = {}
+    known = index.emptied(chosen.similarity)
+    _bring_up(known, index, index, chosen)
     for _ in range(chosen.passes):
-        known = _stable(index, chosen)
         moves = []
         places = known.seek_all([bags[unit] for unit in home])
         for (unit, domain), placed in zip(home.items(), places, strict=True):
@@ -61,23 +62,28 @@ def adopt(
             young = domain in growing and domain not in known
             if not young or _without(index, bags[unit], domain) < placed.score:
                 moves.append((unit, placed))
+        touched = set()
         for unit, placed in moves:
             assert placed.domain is not None
+            touched |= {placed.domain, home[unit]}
             index.absorb(placed.domain, bags[unit])
             index.absorb(home[unit], bags[unit], -1)
             home[unit], found[unit] = placed.domain, placed
         if not moves:
             break
+        _bring_up(known, index, touched, chosen)
     return {unit: placed for unit, placed in found.items() if placed.domain != at[unit]}
 
 
-def _stable(index: DomainIndex, chosen: Adopting) -> DomainIndex:
-    """The stable domains alone."""
-    known = index.emptied(chosen.similarity)
-    for domain in index:
+def _bring_up(
+    known: DomainIndex, index: DomainIndex, domains: Iterable[int], chosen: Adopting
+) -> None:
+    """Makes the stable ones of some domains known as they are now, and the others unknown."""
+    for domain in sorted(domains):
+        if domain in known:
+            known.drop(domain)
         if index.n_units[domain] >= chosen.stable:
             known.restore(domain, index.words(domain))
-    return known
 
 
 def _without(index: DomainIndex, bag: Bag, domain: int) -> float:

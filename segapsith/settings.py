@@ -90,7 +90,7 @@ SETTINGS: dict[str, Setting] = {
             "narrow", 0.25, "similarity that the parts of a domain need, each night; 0: no split"
         ),
         Setting("adopt", 0.2, "similarity from which stable domains take units of others; 0: none"),
-        Setting("adopt_last", 8_000, "stories whose units may find another domain each night"),
+        Setting("adopt_last", 5_000, "stories whose units may find another domain each night"),
         Setting(
             "word_cut", 0.03, "words that weigh no more in any stable domain are not validated"
         ),
