@@ -257,7 +257,7 @@ def _consolidate(night: Night) -> Outcome:
 def _narrow(night: Night) -> Outcome:
     """Splits domains that turned out to be several subjects; other measures have other scales."""
     settings = night.wire.settings
-    if not float(settings["narrow"]) or settings["placement"] != "eq7":
+    if not (settings["narrowing"] and float(settings["narrow"]) and settings["placement"] == "eq7"):
         return Outcome()
     found = night.wire.narrow(after=_narrowed(night))
     kept = {name: found[name] for name in ("run", "domains", "split")}
@@ -277,7 +277,7 @@ def _narrowed(night: Night) -> int:
 def _adopt(night: Night) -> Outcome:
     """Lets units find the stable domain that they belong to."""
     settings = night.wire.settings
-    if not float(settings["adopt"]) or settings["placement"] != "eq7":
+    if not (settings["narrowing"] and float(settings["adopt"]) and settings["placement"] == "eq7"):
         return Outcome()
     found = night.wire.adopt()
     return Outcome(f"{found['moved']} units adopted" if found["moved"] else "", found)

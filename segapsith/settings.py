@@ -86,11 +86,10 @@ SETTINGS: dict[str, Setting] = {
         ),
         Setting("consolidate_stable", 0.5, "similarity from which other domains are merged"),
         Setting("consolidate_after", 1500, "stories after which a small domain counts as quiet"),
-        Setting(
-            "narrow", 0.25, "similarity that the parts of a domain need, each night; 0: no split"
-        ),
+        Setting("narrowing", False, "each night broad domains are split and units adopted"),
+        Setting("narrow", 0.25, "similarity that the parts of a split domain need; 0: no split"),
         Setting("adopt", 0.2, "similarity from which stable domains take units of others; 0: none"),
-        Setting("adopt_last", 5_000, "stories whose units may find another domain each night"),
+        Setting("adopt_last", 5_000, "newest stories whose units may be adopted"),
         Setting(
             "word_cut", 0.03, "words that weigh no more in any stable domain are not validated"
         ),

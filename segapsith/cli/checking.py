@@ -411,7 +411,7 @@ def curve(
     lang: Lang = None,
     seed: Seed = 0,
     nightly: Annotated[
-        bool, typer.Option("--nightly", help="Then split broad domains and adopt, as a night does.")
+        bool, typer.Option("--nightly", help="Then split broad domains and adopt.")
     ] = False,
     svg: Annotated[
         Path | None, typer.Option("--svg", metavar="FILE", help="Draw the curve there.")

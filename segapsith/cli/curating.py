@@ -149,7 +149,7 @@ def narrow(
     as_json: CommandJson = False,
     quiet: CommandQuiet = False,
 ) -> None:
-    """Split domains that are several subjects, as every night does; `runs undo` joins them again.
+    """Split domains that are several subjects; `runs undo` joins them again.
 
     Example: segapsith domains narrow --dry-run --store wire.db
     """
@@ -183,7 +183,7 @@ def adopt(
     as_json: CommandJson = False,
     quiet: CommandQuiet = False,
 ) -> None:
-    """Let units find the stable domain they belong to, as every night does; `runs undo` takes it back.
+    """Let units find the stable domain they belong to; `runs undo` takes it back.
 
     Example: segapsith domains adopt --store wire.db
     """
