@@ -14,8 +14,8 @@ from segapsith import sample
 from segapsith.api import Wire
 from segapsith.errors import ForeignStoreError
 from segapsith_store import Store
-from segapsith_store.schema import SCHEMA
 from segapsith_store.digest import FORM
+from segapsith_store.schema import SCHEMA
 from segapsith_store.seal import FACT
 
 FOLDER = Path(__file__).parent / "schemas"
