@@ -207,14 +207,15 @@ class Workshop:
         others = {n: v for n, v in settings.items() if n not in known}
         for_measure, for_clusterer = self.sorted_settings(similarity, clusterer, others)
         usual = (similarity, clusterer) == (grouping.SIMILARITY, grouping.CLUSTERER)
-        if usual and for_clusterer.keys() <= {"distance"}:  # no settings but a cut
-            for_clusterer = {**grouping.CLUSTERING, **for_clusterer}
+        cut = {n: v for n, v in for_clusterer.items() if n in grouping.CUT}
+        if usual and for_clusterer.keys() <= cut.keys():  # no settings but a cut
+            for_clusterer = {**grouping.CLUSTERING, **(cut or grouping.CUT)}
         if k is not None:
-            for_clusterer.pop("distance", None)
+            for_clusterer = {n: v for n, v in for_clusterer.items() if n not in grouping.CUT}
         elif self.needs_number(clusterer, for_clusterer):
             raise UsageError(f"the clusterer {clusterer!r} must be told how many topics: -k N")
-        distance = for_clusterer.get("distance")
-        own["near"] = -1.0 if distance is None else 1.0 - float(distance)
+        heights = [float(v) for n, v in for_clusterer.items() if n in grouping.CUT]
+        own["near"] = 1.0 - sum(heights) / len(heights) if heights else -1.0
         try:
             chosen = grouping.TopicSettings(**own)
         except (TypeError, ValueError) as error:
