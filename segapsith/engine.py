@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith import clock, copies, embargo, identity, lineage, notices, signatures
+from segapsith import clock, copies, embargo, identity, lineage, notices
 from segapsith.arrays import Compare, Matrix, Rows, State
 from segapsith.contracts import Annotator
 from segapsith.contributions import Contributions
@@ -261,8 +261,7 @@ class Engine:
         self._window = copies.Window(learning.window) if learning.window and not lang else None
         if self._window is not None:
             oldest = knowledge.counters.ordinal - learning.window
-            for document, ordinal, blob in store.signatures(oldest):
-                self._window.add(document, ordinal, signatures.Signature.of(blob))
+            self._window.fill(store.signatures(oldest))
         return knowledge
 
     @property

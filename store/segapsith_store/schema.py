@@ -12,7 +12,18 @@ from dataclasses import dataclass
 from sqlite_utils import Database
 from sqlite_utils.migrations import Migrations
 
-__all__ = ["APPLICATION_ID", "FTS", "SCHEMA", "TABLES", "VIEWS", "Table", "View", "migrate"]
+__all__ = [
+    "APPLICATION_ID",
+    "BLOCK",
+    "BLOCKED",
+    "FTS",
+    "SCHEMA",
+    "TABLES",
+    "VIEWS",
+    "Table",
+    "View",
+    "migrate",
+]
 
 APPLICATION_ID = 0x53454741
 """`SEGA`: says that a SQLite file is a store of this program."""
@@ -46,7 +57,7 @@ class View:
     sql: str
 
 
-TABLES = (
+_FIRST = (
     Table(
         "facts",
         "Single values: counters that never go back, and settings the store was made with.",
@@ -415,6 +426,27 @@ TABLES = (
     ),
 )
 
+_BLOCKS = Table(
+    "blocks",
+    "Hashes of rows, by blocks of their ids; a row that changes takes the hash of its block away.",
+    (
+        ("part", "TEXT NOT NULL", "table"),
+        ("number", "INTEGER NOT NULL", "id divided by 1024"),
+        ("form", "TEXT NOT NULL", "what was hashed; see digest.py"),
+        ("hash", "TEXT NOT NULL", "SHA-256"),
+    ),
+    closing=("PRIMARY KEY (part, number)",),
+    without_rowid=True,
+)
+
+TABLES = (*_FIRST, _BLOCKS)
+
+BLOCK = 1024
+"""Ids of a block."""
+
+BLOCKED = {"documents": "id", "versions": "id", "units": "id", "assignments": "unit"}
+"""Tables whose rows are hashed in blocks, with their keys."""
+
 
 def _full_text(table: str, first: str, second: str) -> tuple[str, ...]:
     """An index of two columns and the triggers that keep it in step with its table."""
@@ -498,7 +530,7 @@ migrations = Migrations("segapsith")
 @migrations()
 def first_house(db: Database) -> None:
     """Every table and view of the first release."""
-    for table in TABLES:
+    for table in _FIRST:
         db.execute(table.sql)
         for columns in table.indexes:
             db.execute(f'CREATE INDEX "{table.name}_{columns}" ON "{table.name}" ("{columns}")')
@@ -508,7 +540,20 @@ def first_house(db: Database) -> None:
         db.execute(f'CREATE VIEW "{view.name}" AS {view.sql}')
 
 
-SCHEMA = 1
+@migrations()
+def blocks_of_the_digest(db: Database) -> None:
+    """Hashes of rows are kept, so that the digest costs what has changed."""
+    db.execute(_BLOCKS.sql)
+    for table, key in BLOCKED.items():
+        for event, row in (("INSERT", "new"), ("UPDATE", "new"), ("DELETE", "old")):
+            db.execute(
+                f'CREATE TRIGGER "{table}_block_{event.lower()}" AFTER {event} ON "{table}" BEGIN'
+                f" DELETE FROM blocks WHERE part = '{table}' AND number = {row}.{key} / {BLOCK};"
+                " END"
+            )
+
+
+SCHEMA = 2
 """How many migrations this program knows."""
 
 

@@ -31,6 +31,8 @@ from segapsith.catalogue import load_plugins
 from segapsith.errors import MissingInputError, UsageError
 from segapsith.settings import resolve
 from segapsith_store import browse, schema, sqlite
+from segapsith_store.digest import digest
+from segapsith_store.seal import seal
 
 TEXTS = [f"{item['title']}\n\n{item['text']}" for item in sample.lines("en")[:24]]
 IDS = st.sampled_from("abcdefghij")
@@ -99,6 +101,7 @@ class Machine(RuleBasedStateMachine):
     @property
     def digest(self) -> str:
         found: str = self.wire.status()["digest"]
+        assert digest(self.wire.writer) == digest(self.wire.writer, anew=True) == found
         return found
 
     def picture(self) -> Picture:
@@ -242,6 +245,13 @@ class Machine(RuleBasedStateMachine):
         before = self.now()
         self.wire.close()
         self.wire = self.opened()
+        assert self.now() == before
+
+    @rule()
+    def seal(self) -> None:
+        """Hashes are kept; what changes from here on has to take its own away."""
+        before = self.now()
+        seal(self.wire.writer)
         assert self.now() == before
 
     @precondition(lambda self: self.state and schema.SCHEMA < self.schemas[0][1] + 2)
