@@ -52,8 +52,21 @@ _PARTS = (
 """What counts, in the order of ids: neither runs and batches, nor clocks, nor paths."""
 
 
+_IF_ANY = (
+    ("targets", "SELECT aim, share, threshold, slope, ordinal FROM targets ORDER BY run"),
+    (
+        "thresholds",
+        (
+            "SELECT ordinal, threshold, base, sum(placed), sum(founded) FROM thresholds"
+            " GROUP BY ordinal, threshold, base ORDER BY ordinal, threshold, base"
+        ),
+    ),
+)
+"""What counts where it is: a store that never had any of it is equal to one of an older release."""
+
+
 def digest(store: Store) -> str:
-    """SHA-256 over documents, texts, units, words, domains, assignments, topics and network."""
+    """SHA-256 over documents, texts, units, words, domains, assignments, topics, network, targets."""
     total = hashlib.sha256()
     for name, question in _PARTS:
         total.update(name.encode())
@@ -61,4 +74,8 @@ def digest(store: Store) -> str:
             total.update(repr(row).encode("utf-8", "surrogatepass"))
     total.update(b"network")
     total.update(store.pair_mark())
+    for name, question in _IF_ANY:
+        rows = repr(list(store.rows(question)))
+        if rows != "[]":
+            total.update(f"{name}{rows}".encode())
     return total.hexdigest()

@@ -28,6 +28,8 @@ class Table:
     closing: tuple[str, ...] = ()
     indexes: tuple[str, ...] = ()
     without_rowid: bool = False
+    since: int = 1
+    """The schema that brought it."""
 
     @property
     def sql(self) -> str:
@@ -413,6 +415,35 @@ TABLES = (
         closing=("PRIMARY KEY (run, lang)",),
         without_rowid=True,
     ),
+    Table(
+        "targets",
+        "What the threshold was told to follow (`tune --keep`); the last one holds.",
+        (
+            ("run", "INTEGER PRIMARY KEY REFERENCES runs(id)", "that kept it, or ended one"),
+            ("aim", "TEXT NOT NULL", "new_rate or singletons; empty: none from here on"),
+            ("share", "INTEGER NOT NULL", "wanted, in millionths"),
+            ("threshold", "INTEGER NOT NULL", "to begin with, times 65536"),
+            ("slope", "INTEGER NOT NULL", "of the share's logarithm by threshold, in millionths"),
+            ("ordinal", "INTEGER NOT NULL", "documents accepted then"),
+        ),
+        since=2,
+    ),
+    Table(
+        "thresholds",
+        "The thresholds that followed a target, and what a run placed with each.",
+        (
+            ("run", "INTEGER NOT NULL REFERENCES runs(id)", "that placed with it"),
+            ("ordinal", "INTEGER NOT NULL", "documents accepted when it was set"),
+            ("unit", "INTEGER NOT NULL", "the first that the run placed with it"),
+            ("threshold", "INTEGER NOT NULL", "times 65536"),
+            ("base", "INTEGER NOT NULL", "what it departs from, times 65536; see following.py"),
+            ("placed", "INTEGER NOT NULL", "units"),
+            ("founded", "INTEGER NOT NULL", "those of them that founded a domain"),
+        ),
+        closing=("PRIMARY KEY (run, ordinal)",),
+        without_rowid=True,
+        since=2,
+    ),
 )
 
 
@@ -498,17 +529,28 @@ migrations = Migrations("segapsith")
 @migrations()
 def first_house(db: Database) -> None:
     """Every table and view of the first release."""
-    for table in TABLES:
-        db.execute(table.sql)
-        for columns in table.indexes:
-            db.execute(f'CREATE INDEX "{table.name}_{columns}" ON "{table.name}" ("{columns}")')
+    _create(db, 1)
     for statement in FTS:
         db.execute(statement)
     for view in VIEWS:
         db.execute(f'CREATE VIEW "{view.name}" AS {view.sql}')
 
 
-SCHEMA = 1
+@migrations()
+def targets(db: Database) -> None:
+    """Targets, and the thresholds that follow them."""
+    _create(db, 2)
+
+
+def _create(db: Database, since: int) -> None:
+    for table in TABLES:
+        if table.since == since:
+            db.execute(table.sql)
+            for columns in table.indexes:
+                db.execute(f'CREATE INDEX "{table.name}_{columns}" ON "{table.name}" ("{columns}")')
+
+
+SCHEMA = 2
 """How many migrations this program knows."""
 
 
