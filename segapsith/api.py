@@ -337,7 +337,7 @@ class Wire:
             "threshold": best.threshold,
             "foreseen": round(float(getattr(best, aim)), 6),
             "present": self.read(self.placing).threshold,
-            "run": self._keep(kept) if keep else None,
+            "run": self.follow(kept) if keep else None,
             "overruled": self.workshop.overruled,
             "afresh": afresh,
             "lang": lang,
@@ -354,9 +354,10 @@ class Wire:
         told: dict[str, Any] | None = targets.standing(self.writer)
         if told is None:
             raise UsageError("no target is kept; `segapsith tune --keep` keeps one")
-        return {"run": self._keep(Target("", 0, 0, 0, 0)), "ended": told}
+        return {"run": self.follow(Target("", 0, 0, 0, 0)), "ended": told}
 
-    def _keep(self, target: Target) -> int:
+    def follow(self, target: Target) -> int:
+        """Keeps a target, whatever `tune` knows of it; the run that did."""
         store = self.writer
         noted = {"aim": target.aim, "share": target.share / MILLION}
         run = store.begin_run("tune", settings=noted, versions=self.workshop.versions())

@@ -33,9 +33,13 @@ PATIENCE = 2
 MEMORY = 4
 """Horizons in which the base comes to where the threshold is."""
 
-GAIN = 8
+GAIN = 4
 """How much stronger than itself a deviation of the singletons is answered: their share is that of
 all domains, and turns slowly. For the same reason the base stays, or both would swing."""
+
+REACH = round(0.1 * SCALE)
+"""How far the threshold departs from its base: domains of another kind are worse than a target that
+is reached later."""
 
 LOWEST, HIGHEST = round(0.03 * SCALE), round(0.8 * SCALE)
 """Thresholds that are never passed."""
@@ -105,8 +109,8 @@ class Following:
             missing = share * self.placed - MILLION * self.founded
             part = _over(missing * MILLION, share * horizon)
         part = min(max(part, -MILLION // 2), MILLION)  # from half the share to twice as much
-        wanted = self.base + _over(part * SCALE, self.target.slope)
-        self.threshold = min(max(wanted, LOWEST), HIGHEST)
+        departs = min(max(_over(part * SCALE, self.target.slope), -REACH), REACH)
+        self.threshold = min(max(self.base + departs, LOWEST), HIGHEST)
         self.ordinal, self.since = ordinal, 0
 
 

@@ -116,6 +116,8 @@ def _show(found: dict[str, Any]) -> None:
     if found["run"] is None:
         write(f"{told}; in segapsith.toml:")
         write(found["line"])
+        if not found["afresh"] and found["lang"] is None:
+            write("news come in waves; with --keep the threshold follows the target through them")
     else:
         write(f"run {found['run']}: {told}; it begins with that and follows the target from now on")
 
