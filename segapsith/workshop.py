@@ -104,7 +104,24 @@ class Workshop:
             window=_at_least_0("window", values["window"]),
             retire_after=_at_least_0("retire_after", values["retire_after"]),
             retire_below=_at_least_0("retire_below", values["retire_below"]),
+            follows=self.overruled is None,
         )
+
+    @property
+    def overruled(self) -> str | None:
+        """What keeps the threshold from following a target of the store: one that was given, or
+        another placement than eq7; None if nothing does."""
+        if self.settings["placement"] != "eq7":
+            return f"placement={self.settings['placement']}"
+        given = [
+            name for name in ("threshold", "engine.threshold") if name in self.settings.plugins
+        ]
+        name = f"set.{given[-1]}" if given else "threshold"
+        origin = self.settings.origins[name]
+        if origin == "default" or origin.startswith("preset "):
+            return None
+        value = self.settings.plugins[given[-1]] if given else self.settings["threshold"]
+        return f"threshold={value} ({origin})"
 
     def placing(self, own: Mapping[str, Any] | None = None) -> PlacementSettings:
         """How a unit finds its domain; `own` are settings that were given by `--set`."""
