@@ -21,7 +21,7 @@ from segapsith.trends import Stream, bursts, trend
 from segapsith.validation import LearnedUnits
 from segapsith.views import Origin
 from segapsith.weighting import SCALE
-from segapsith_store import arrays, history, seal
+from segapsith_store import arrays, history, seal, targets
 from segapsith_store import topics as grouping
 from segapsith_store.digest import digest
 from segapsith_store.schema import SCHEMA
@@ -84,6 +84,7 @@ def status(store: Store) -> dict[str, Any]:
             ),
             "words": store.number("SELECT count(*) FROM words WHERE occurrences > 0"),
             "languages": {lang: n for lang, (n, _) in sorted(store.languages().items()) if n},
+            "target": targets.standing(store),
             "rejects": store.number("SELECT count(*) FROM rejects"),
             "runs": store.number("SELECT count(*) FROM runs"),
             "last_run": dict(zip(names, last, strict=True)) if last else None,

@@ -65,6 +65,12 @@ _SMALL = (
     _Part("groupings", "1", ("domains", "topics"), "ORDER BY run DESC LIMIT 1"),
     _Part("languages", "lang, units, cohesion", rest="WHERE units > 0 ORDER BY lang"),
     _Part("reference_corpora", "lang, documents, words", ("arrays",), "ORDER BY run, lang"),
+    _Part("targets", "aim, share, threshold, slope, ordinal", rest="ORDER BY run"),
+    _Part(
+        "thresholds",
+        "ordinal, threshold, base, sum(placed), sum(founded)",
+        rest="GROUP BY ordinal, threshold, base ORDER BY ordinal, threshold, base",
+    ),
 )
 """What changes all over in a night: hashed whole."""
 
@@ -73,8 +79,8 @@ FORM = hashlib.sha256(repr((BLOCK, _LARGE, _SMALL)).encode()).hexdigest()[:16]
 
 
 def digest(store: Store, *, anew: bool = False) -> str:
-    """SHA-256 over documents, texts, units, words, domains, assignments, topics and network, in
-    the order of ids: neither runs and batches, nor clocks, nor paths.
+    """SHA-256 over documents, texts, units, words, domains, assignments, topics, targets and
+    network, in the order of ids: neither runs and batches, nor clocks, nor paths.
 
     With `anew` no kept hash of a block is believed.
     """

@@ -39,6 +39,8 @@ class Table:
     closing: tuple[str, ...] = ()
     indexes: tuple[str, ...] = ()
     without_rowid: bool = False
+    since: int = 1
+    """The schema that brought it."""
 
     @property
     def sql(self) -> str:
@@ -57,7 +59,7 @@ class View:
     sql: str
 
 
-_FIRST = (
+TABLES = (
     Table(
         "facts",
         "Single values: counters that never go back, and settings the store was made with.",
@@ -424,22 +426,49 @@ _FIRST = (
         closing=("PRIMARY KEY (run, lang)",),
         without_rowid=True,
     ),
-)
-
-_BLOCKS = Table(
-    "blocks",
-    "Hashes of rows, by blocks of their ids; a row that changes takes the hash of its block away.",
-    (
-        ("part", "TEXT NOT NULL", "table"),
-        ("number", "INTEGER NOT NULL", "id divided by 1024"),
-        ("form", "TEXT NOT NULL", "what was hashed; see digest.py"),
-        ("hash", "TEXT NOT NULL", "SHA-256"),
+    Table(
+        "targets",
+        "What the threshold was told to follow (`tune --keep`); the last one holds.",
+        (
+            ("run", "INTEGER PRIMARY KEY REFERENCES runs(id)", "that kept it, or ended one"),
+            ("aim", "TEXT NOT NULL", "new_rate or singletons; empty: none from here on"),
+            ("share", "INTEGER NOT NULL", "wanted, in millionths"),
+            ("threshold", "INTEGER NOT NULL", "to begin with, times 65536"),
+            ("slope", "INTEGER NOT NULL", "of the share's logarithm by threshold, in millionths"),
+            ("ordinal", "INTEGER NOT NULL", "documents accepted then"),
+        ),
+        since=2,
     ),
-    closing=("PRIMARY KEY (part, number)",),
-    without_rowid=True,
+    Table(
+        "thresholds",
+        "The thresholds that followed a target, and what a run placed with each.",
+        (
+            ("run", "INTEGER NOT NULL REFERENCES runs(id)", "that placed with it"),
+            ("ordinal", "INTEGER NOT NULL", "documents accepted when it was set"),
+            ("unit", "INTEGER NOT NULL", "the first that the run placed with it"),
+            ("threshold", "INTEGER NOT NULL", "times 65536"),
+            ("base", "INTEGER NOT NULL", "what it departs from, times 65536; see following.py"),
+            ("placed", "INTEGER NOT NULL", "units"),
+            ("founded", "INTEGER NOT NULL", "those of them that founded a domain"),
+        ),
+        closing=("PRIMARY KEY (run, ordinal)",),
+        without_rowid=True,
+        since=2,
+    ),
+    Table(
+        "blocks",
+        "Hashes of rows, by blocks of their ids; a row that changes takes the hash of its block away.",
+        (
+            ("part", "TEXT NOT NULL", "table"),
+            ("number", "INTEGER NOT NULL", "id divided by 1024"),
+            ("form", "TEXT NOT NULL", "what was hashed; see digest.py"),
+            ("hash", "TEXT NOT NULL", "SHA-256"),
+        ),
+        closing=("PRIMARY KEY (part, number)",),
+        without_rowid=True,
+        since=2,
+    ),
 )
-
-TABLES = (*_FIRST, _BLOCKS)
 
 BLOCK = 1024
 """Ids of a block."""
@@ -530,10 +559,7 @@ migrations = Migrations("segapsith")
 @migrations()
 def first_house(db: Database) -> None:
     """Every table and view of the first release."""
-    for table in _FIRST:
-        db.execute(table.sql)
-        for columns in table.indexes:
-            db.execute(f'CREATE INDEX "{table.name}_{columns}" ON "{table.name}" ("{columns}")')
+    _create(db, 1)
     for statement in FTS:
         db.execute(statement)
     for view in VIEWS:
@@ -541,9 +567,9 @@ def first_house(db: Database) -> None:
 
 
 @migrations()
-def blocks_of_the_digest(db: Database) -> None:
-    """Hashes of rows are kept, so that the digest costs what has changed."""
-    db.execute(_BLOCKS.sql)
+def blocks_and_targets(db: Database) -> None:
+    """Hashes of rows are kept, so that the digest costs what has changed; thresholds follow targets."""
+    _create(db, 2)
     for table, key in BLOCKED.items():
         for event, row in (("INSERT", "new"), ("UPDATE", "new"), ("DELETE", "old")):
             db.execute(
@@ -551,6 +577,14 @@ def blocks_of_the_digest(db: Database) -> None:
                 f" DELETE FROM blocks WHERE part = '{table}' AND number = {row}.{key} / {BLOCK};"
                 " END"
             )
+
+
+def _create(db: Database, since: int) -> None:
+    for table in TABLES:
+        if table.since == since:
+            db.execute(table.sql)
+            for columns in table.indexes:
+                db.execute(f'CREATE INDEX "{table.name}_{columns}" ON "{table.name}" ("{columns}")')
 
 
 SCHEMA = 2

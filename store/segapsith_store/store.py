@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sqlite_utils import Database
 
 from segapsith.errors import SegapsithError, StorageError, StoreCreationError
+from segapsith.following import Following, Target
 from segapsith.pairs import Pairs
 from segapsith.records import (
     Assignment,
@@ -270,6 +271,24 @@ class Store:
             found.setdefault(lang, []).append(tuple(words.split(" ")))
         return found
 
+    def following(self) -> Following | None:
+        """The target that holds and where its threshold stands, if one is kept."""
+        found = self.row("SELECT * FROM targets ORDER BY run DESC LIMIT 1")
+        if found is None or not found[1]:
+            return None
+        run, target = found[0], Target(*found[1:])
+        counts = "SELECT coalesce(sum(placed), 0), coalesce(sum(founded), 0) FROM thresholds"
+        placed, founded = self.row(f"{counts} WHERE run > ?", [run]) or (0, 0)
+        threshold, base, ordinal = self.row(
+            "SELECT threshold, base, ordinal FROM thresholds WHERE run > ?"
+            " ORDER BY run DESC, ordinal DESC LIMIT 1",
+            [run],
+        ) or (target.threshold, target.threshold, target.ordinal)
+        since = self.number(
+            "SELECT sum(placed) FROM thresholds WHERE run > ? AND ordinal = ?", [run, ordinal]
+        )
+        return Following(target, threshold, base, ordinal, since, placed, founded)
+
     def term_counts(self) -> dict[str, TermCounts]:
         """The counts of term candidates of each language."""
         runs: dict[str, list[dict[str, Any]]] = {}
@@ -506,7 +525,7 @@ class Store:
     def _remove(self, c: sqlite3.Connection, batch: Batch) -> None:
         c.execute("PRAGMA defer_foreign_keys = ON")
         if batch.undone_run is not None:
-            for table in ("sightings", "rejects", "document_changes"):
+            for table in ("sightings", "rejects", "document_changes", "targets", "thresholds"):
                 c.execute(f"DELETE FROM {table} WHERE run = ?", [batch.undone_run])
             for table in ("clusterings", "comparisons", "groupings", "reference_corpora", "topics"):
                 c.execute(f"DELETE FROM {table} WHERE run = ?", [batch.undone_run])
@@ -629,6 +648,15 @@ class Store:
                 [epoch.name, epoch.epoch, epoch.ordinal, arrays.named_arrays(epoch.arrays)],
             )
         self._write_terms(c, batch)
+        c.executemany(
+            "INSERT INTO thresholds (run, ordinal, unit, threshold, base, placed, founded)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run, ordinal) DO UPDATE SET"
+            " placed = placed + excluded.placed, founded = founded + excluded.founded",
+            [
+                (run, t.ordinal, t.unit, t.threshold, t.base, t.placed, t.founded)
+                for t in batch.thresholds
+            ],
+        )
         if batch.pairs is not None and len(batch.pairs.keys):
             pair_runs.add(c, [batch.pairs])
             if batch.gone_documents and batch.undone_run is None:

@@ -29,7 +29,9 @@ from segapsith import sample
 from segapsith.api import Wire
 from segapsith.catalogue import load_plugins
 from segapsith.errors import MissingInputError, UsageError
+from segapsith.following import AIMS, Following, Target
 from segapsith.settings import resolve
+from segapsith.weighting import SCALE
 from segapsith_store import browse, schema, sqlite
 from segapsith_store.digest import digest
 from segapsith_store.seal import seal
@@ -238,6 +240,16 @@ class Machine(RuleBasedStateMachine):
         run = self.wire.writer.number("SELECT max(id) FROM runs")
         self.done(before, run if run > last else None)
         assert self.picture() == before.picture
+
+    @rule(aim=st.sampled_from(AIMS), share=st.integers(100_000, 900_000))
+    def follow(self, aim: str, share: int) -> None:
+        """A target from now on: the threshold goes up and down with what comes."""
+        before, clock = self.now(), int(self.wire.writer.facts().get("counter_ordinal", 0))
+        target = Target(aim, share, SCALE // 5, 5_000_000, clock)
+        self.done(before, self.wire.follow(target))
+        assert self.picture() == before.picture
+        kept = self.wire.writer.following()
+        assert kept is not None and kept == Following.begun(target)
 
     @precondition(lambda self: self.state)
     @rule()
