@@ -7,8 +7,8 @@ a stream is cut into batches does not matter.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Protocol
+from dataclasses import replace
+from typing import NamedTuple, Protocol
 
 from segapsith import copies, embargo, identity, limits, notices, signatures
 from segapsith.knowledge import Counters
@@ -34,8 +34,7 @@ class Archive(Protocol):
     def duplicates_of(self, document: int) -> list[DocumentRecord]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
+class Arrival(NamedTuple):
     """A document and what it turned out to be.
 
     `before` is what it was before a correction; `accepted` says that the clock counted it now;
@@ -130,7 +129,7 @@ class Reception:
 
     def _correction(self, document: Document, digest: str, present: DocumentRecord) -> Arrival:
         ordinal = present.ordinal if present.ordinal is not None else self._accept()
-        record = replace(present, version=present.version + 1, duplicate_of=None, ordinal=ordinal)
+        record = present._replace(version=present.version + 1, duplicate_of=None, ordinal=ordinal)
         signature = self._signature(document)
         self._enter(record, digest, signature)
         return Arrival(
@@ -172,7 +171,7 @@ class Reception:
         known |= {n: r for n, r in self._by_id.items() if r.duplicate_of == story}
         followers = [r for _, r in sorted(known.items()) if r.duplicate_of == story]
         before = (found, *followers)
-        after = tuple(replace(record, duplicate_of=by.id) for record in before)
+        after = tuple(record._replace(duplicate_of=by.id) for record in before)
         for record in after:
             self._by_uid[record.uid] = self._by_id[record.id] = record
         if story in self._story_text:

@@ -508,7 +508,25 @@ def first_house(db: Database) -> None:
         db.execute(f'CREATE VIEW "{view.name}" AS {view.sql}')
 
 
-SCHEMA = 1
+@migrations()
+def texts_alone_are_searched(db: Database) -> None:
+    """Ready units have no text to find. The store enters texts itself: a trigger on every row, even
+    one that does nothing, makes SQLite keep a way back from each single statement."""
+    db.execute('DROP TRIGGER "versions_enter"')
+    db.execute('DROP TRIGGER "versions_leave"')
+    db.execute(
+        'INSERT INTO "versions_fts" ("versions_fts", rowid, title, body)'
+        " SELECT 'delete', id, title, body FROM versions WHERE title = '' AND body = ''"
+    )
+    db.execute(
+        'CREATE TRIGGER "versions_leave" AFTER DELETE ON "versions"'
+        " WHEN old.title <> '' OR old.body <> '' BEGIN"
+        ' INSERT INTO "versions_fts" ("versions_fts", rowid, title, body)'
+        " VALUES ('delete', old.id, old.title, old.body); END"
+    )
+
+
+SCHEMA = 2
 """How many migrations this program knows."""
 
 

@@ -566,54 +566,43 @@ class Store:
             "INSERT INTO documents (id, uid, ordinal, version, duplicate_of, run)"
             " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET ordinal = excluded.ordinal,"
             " version = excluded.version, duplicate_of = excluded.duplicate_of",
-            [
-                (d.id, d.uid, d.ordinal, d.version, d.duplicate_of, d.run)
-                for d in batch.documents.values()
-            ],
+            batch.documents.values(),
         )
         c.executemany(
             f"INSERT INTO versions ({_VERSION}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-            [
-                (
-                    v.id, v.document, v.number, v.hash, v.title, v.body, v.date, v.date_original,
-                    v.lang, v.source, v.metadata, v.signature, words_bytes(v.words),
-                    v.links.tobytes(), v.run,
-                )
-                for v in batch.versions
-            ],
-        )  # fmt: skip
+            [(*v[:12], words_bytes(v.words), v.links.tobytes(), v.run) for v in batch.versions],
+        )
+        c.executemany(
+            "INSERT INTO versions_fts (rowid, title, body) VALUES (?, ?, ?)",
+            [(v.id, v.title, v.body) for v in batch.versions if v.has_text],
+        )
         c.executemany(
             "INSERT OR IGNORE INTO sightings (document, source, run) VALUES (?, ?, ?)",
             [(document, source, run) for document, source in batch.sightings],
         )
+        newest = c.execute("SELECT max(id) FROM units").fetchone()[0] or 0
         c.executemany(
-            'INSERT OR IGNORE INTO units (id, document, version, position, start, "end",'
+            'INSERT INTO units (id, document, version, position, start, "end",'
             " first_word, n_words, cohesion, kept, epoch, words)"
             " VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
-            [
-                (
-                    u.id, u.document, u.version, u.position, u.start, u.end, u.first_word,
-                    u.n_words, u.cohesion, int(u.kept), u.epoch, bag_bytes(u.bag),
-                )
-                for u in batch.units.values()
-            ],
-        )  # fmt: skip
+            [(*u[:11], bag_bytes(u.bag)) for u in batch.units.values() if u.id > newest],
+        )
         self._write_domains(c, batch)
         c.executemany(
             "DELETE FROM assignments WHERE unit = ?",
-            [(u.id,) for u in batch.units.values() if u.assignment is None],
+            [(u.id,) for u in batch.units.values() if u.id <= newest],
         )
         self._write_assignments(
             c,
             "assignments",
             "",
-            [(u.id, u.assignment, ()) for u in batch.units.values() if u.assignment],
+            [(u.id, *u.assignment) for u in batch.units.values() if u.assignment],
         )
         self._write_assignments(
             c,
             "past_assignments",
             ", ended_by",
-            [(unit, assignment, (run,)) for unit, assignment in batch.ended.items()],
+            [(unit, *assignment, run) for unit, assignment in batch.ended.items()],
         )
         c.executemany(
             "INSERT INTO rejects (run, name, reason) VALUES (?, ?, ?)",
@@ -671,17 +660,14 @@ class Store:
         c: sqlite3.Connection,
         table: str,
         extra: str,
-        entries: Sequence[tuple[int, Assignment, tuple[int, ...]]],
+        rows: Sequence[tuple[Any, ...]],
     ) -> None:
         marks = ", ?" * (6 + extra.count(","))
-        kept = "IGNORE" if extra else "REPLACE"  # what was before a run is what it ended first
+        kept = "OR IGNORE " if extra else ""  # what was before a run is what it ended first
         c.executemany(
-            f"INSERT OR {kept} INTO {table} (unit, domain, score, runner_up, runner_up_score,"
+            f"INSERT {kept}INTO {table} (unit, domain, score, runner_up, runner_up_score,"
             f" run{extra}) VALUES ({marks[2:]})",
-            [
-                (unit, a.domain, a.score, a.runner_up, a.runner_up_score, a.run, *more)
-                for unit, a, more in entries
-            ],
+            rows,
         )
 
     @staticmethod
