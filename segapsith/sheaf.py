@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import ItemsView, Iterator, Mapping, Sequence, ValuesView
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from typing import cast
@@ -47,6 +47,12 @@ class Row(Mapping[str, int]):
     def __len__(self) -> int:
         return len(self.columns)
 
+    def items(self) -> ItemsView[str, int]:
+        return dict(zip(self, self.counts.tolist(), strict=True)).items()
+
+    def values(self) -> ValuesView[int]:
+        return dict(zip(self, self.counts.tolist(), strict=True)).values()
+
 
 @dataclass(frozen=True, slots=True)
 class Sheaf:
@@ -78,7 +84,7 @@ class Sheaf:
         place = dict(zip(words, range(len(words)), strict=True))
         named = map(place.__getitem__, chain.from_iterable(bags))
         columns = np.fromiter(named, np.int32, total)
-        counts = np.fromiter(chain.from_iterable(map(_counts, bags)), np.int64, total)
+        counts = np.fromiter(chain.from_iterable(bag.values() for bag in bags), np.int64, total)
         keys = (np.repeat(np.arange(len(bags)), np.diff(ends, prepend=0)) << 32) + columns
         if (keys[1:] < keys[:-1]).any():
             order = np.argsort(keys)
@@ -130,10 +136,6 @@ class Sheaf:
         ends = np.cumsum(sizes)
         flat = np.repeat(firsts - ends + sizes, sizes) + np.arange(ends[-1] if len(ends) else 0)
         return self.columns[flat], self.counts[flat], ends
-
-
-def _counts(bag: Mapping[str, int]) -> Iterable[int]:
-    return bag.counts.tolist() if isinstance(bag, Row) else bag.values()
 
 
 @kernel

@@ -511,7 +511,9 @@ def first_house(db: Database) -> None:
 @migrations()
 def texts_alone_are_searched(db: Database) -> None:
     """Ready units have no text to find. The store enters texts itself: a trigger on every row, even
-    one that does nothing, makes SQLite keep a way back from each single statement."""
+    one that does nothing, makes SQLite keep a way back from each single statement.
+
+    Two indexes that no question uses go."""
     db.execute('DROP TRIGGER "versions_enter"')
     db.execute('DROP TRIGGER "versions_leave"')
     db.execute(
@@ -524,6 +526,8 @@ def texts_alone_are_searched(db: Database) -> None:
         ' INSERT INTO "versions_fts" ("versions_fts", rowid, title, body)'
         " VALUES ('delete', old.id, old.title, old.body); END"
     )
+    for index in ("versions_run", "assignments_run"):
+        db.execute(f'DROP INDEX "{index}"')
 
 
 SCHEMA = 2

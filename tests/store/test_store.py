@@ -65,11 +65,11 @@ def test_an_older_store_is_copied_and_then_migrated(
     def later_room(db: Database) -> None:
         db.execute("CREATE TABLE later (x)")
 
-    known = len(schema.migrations._migrations)
+    known, version = len(schema.migrations._migrations), schema.SCHEMA
     schema.migrations()(later_room)
     try:
         for module in (schema, sqlite):
-            monkeypatch.setattr(module, "SCHEMA", 2)
+            monkeypatch.setattr(module, "SCHEMA", version + 1)
         with pytest.raises(ForeignStoreError, match="any command that writes"):
             Store.reading(path)
         with Store.writing(path) as store:
@@ -79,9 +79,9 @@ def test_an_older_store_is_copied_and_then_migrated(
             assert wire.verify().sound
     finally:
         del schema.migrations._migrations[known:]
-    copy = tmp_path / "s.db.schema-1.backup"
+    copy = tmp_path / f"s.db.schema-{version}.backup"
     with sqlite3.connect(copy) as old:
-        assert old.execute("PRAGMA user_version").fetchone()[0] == 1
+        assert old.execute("PRAGMA user_version").fetchone()[0] == version
         assert old.execute("SELECT count(*) FROM documents").fetchone()[0] == n_documents
     old.close()
 
