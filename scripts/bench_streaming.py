@@ -8,7 +8,8 @@ so far, 0.1 as its threshold, all in memory. Its centroids lie in a dense array 
 words of the row alone: a sparse matrix would have to be built again after every row and be slower.
 It begins with a matrix of counts in memory, and we with the rows of the same matrix as documents,
 and once more with their words as Python's dicts. Nobody is charged for compiling.
-Growth is measured on synthetic units whose subjects follow Zipf's law. Times are of the processor,
+Then units are placed among domains with their words, alone and beside 100,000 others that share no
+word with them. Growth is measured on synthetic units whose subjects follow Zipf's law. Times are of the processor,
 so that a busy machine says the same.
 """
 
@@ -29,7 +30,9 @@ from scipy.sparse import csr_array
 
 from segapsith.api import Wire
 from segapsith.bags import count_matrix, read_matrix
+from segapsith.domains import Bag, DomainIndex
 from segapsith.model import Document
+from segapsith.weighting import SCALE
 
 DATA = Path(os.environ.get("SEGAPSITH_DATA", Path(__file__).parents[2] / "shared" / "data"))
 THRESHOLD = 0.1
@@ -98,6 +101,30 @@ def zipf_units(n: int, seed: int = 0) -> Iterator[dict[str, Any]]:
         }
 
 
+def random_units(rng: np.random.Generator, n_units: int, first: int, last: int) -> list[Bag]:
+    """Units of at most 20 words between two numbers, of random weights."""
+    units = []
+    for _ in range(n_units):
+        words = np.unique(rng.integers(first, last, 20)).astype(np.int32)
+        weights = rng.integers(1, SCALE, len(words)).astype(np.int32)
+        units.append(Bag(words, np.ones_like(words), weights))
+    return units
+
+
+def seconds_per_unit(n_others: int) -> tuple[int, float]:
+    """The domains, and what it takes to find the place of a unit among those with its words, beside
+    some thousands that share none with it."""
+    rng = np.random.default_rng(0)
+    index = DomainIndex()
+    index.place_all(random_units(rng, 2_000, 0, 1_000))
+    index.place_all(random_units(rng, n_others, 1_000, 1_000 + 20 * n_others))
+    asked = random_units(rng, 20_000, 0, 1_000)
+    index.seek_all(asked[:10])  # compiles
+    began = time.process_time()
+    index.seek_all(asked)
+    return index.next_domain - 1, (time.process_time() - began) / len(asked)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=DATA)
@@ -126,6 +153,9 @@ def main() -> None:
             print(f"      {n / beside:,.0f} units/s plain single pass, {n_clusters} clusters")
             print(f"      {beside / best:.2f} of it, from dicts {beside / dict_best:.2f},", end="")
             print(f" the best of {options.rounds} each")
+        for n_others in (0, 100_000):
+            n_domains, seconds = seconds_per_unit(n_others)
+            print(f"place: {1e6 * seconds:.1f} µs a unit among {n_domains:,} domains")
         first = 0.0
         with Wire(Path(folder, "growth.db")) as wire:
             stream = zipf_units(options.growth)

@@ -690,9 +690,10 @@ class Engine:
 
 def _told(metadata: Mapping[str, Any]) -> str:
     """Metadata as JSON; what is text alone comes again and again, and is remembered."""
-    if all(type(value) is str for value in metadata.values()):
-        return _told_before(tuple(metadata.items()))
-    return _encode(dict(metadata))
+    for value in metadata.values():
+        if type(value) is not str:
+            return _encode(dict(metadata))
+    return _told_before(tuple(metadata.items()))
 
 
 @lru_cache(maxsize=1024)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from segapsith import identity, limits
 from segapsith.domains import Bag, DomainIndex
@@ -147,10 +148,12 @@ class Knowledge:
         """
         columns, counts, ends = sheaf.picked(places)
         numbers = self._sheaf_numbers(lang, sheaf, columns)
-        # by unit, then by word
-        units = np.repeat(np.arange(len(ends)) << 32, np.diff(ends, prepend=0))
-        order = np.argsort(units + numbers)
-        words, times = numbers[order], counts[order].astype(np.int32)
+        rows = csr_array(
+            (counts.astype(np.int32), numbers, np.concatenate([[0], ends])),
+            shape=(len(ends), len(self.vocabulary)),
+        )
+        rows.sort_indices()  # a bag has its words by number
+        words, times = rows.indices, rows.data
         weighed = np.ones_like(times) if self._importance == "significance" else times
         weights = all_unit_weights(weighed, self.importance(lang, words), ends)
         cuts = [0, *ends.tolist()]

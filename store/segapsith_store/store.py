@@ -562,11 +562,19 @@ class Store:
             "INSERT OR IGNORE INTO document_changes VALUES (?, ?, ?, ?, ?)",
             [(d.id, run, d.ordinal, d.version, d.duplicate_of) for d in batch.changes],
         )
+        newest = c.execute("SELECT max(id) FROM documents").fetchone()[0] or 0
         c.executemany(
             "INSERT INTO documents (id, uid, ordinal, version, duplicate_of, run)"
-            " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET ordinal = excluded.ordinal,"
-            " version = excluded.version, duplicate_of = excluded.duplicate_of",
-            batch.documents.values(),
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            [d for d in batch.documents.values() if d.id > newest],
+        )
+        c.executemany(
+            "UPDATE documents SET ordinal = ?, version = ?, duplicate_of = ? WHERE id = ?",
+            [
+                (d.ordinal, d.version, d.duplicate_of, d.id)
+                for d in batch.documents.values()
+                if d.id <= newest
+            ],
         )
         c.executemany(
             f"INSERT INTO versions ({_VERSION}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
