@@ -213,7 +213,7 @@ class StreamNetwork:
             for document, ordinal, lang, words in self._store.sequences(after)
         }
         if batch is not None:
-            texts = {(v.document, v.number): v for v in batch.versions}
+            texts = {(v.document, v.number): v for v in batch.versions if v.has_text}
             for record in batch.documents.values():
                 text = texts.get((record.id, record.version))
                 if not record.counts:
