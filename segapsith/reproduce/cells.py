@@ -19,13 +19,15 @@ from scipy.sparse import csr_array, load_npz
 from segapsith import metrics
 from segapsith.arrays import Labels, Matrix, Rows
 from segapsith.catalogue import Catalogue, load_plugins
-from segapsith.errors import InputError, MissingInputError
+from segapsith.errors import InputError, MissingInputError, UsageError, did_you_mean
+from segapsith.reproduce import Options
 from segapsith.significance import significance_table
 
 __all__ = [
     "Printed",
     "Results",
     "compared",
+    "cosines",
     "grouped",
     "labelled_matrix",
     "measured",
@@ -33,6 +35,7 @@ __all__ = [
     "plugins",
     "present",
     "spread_of",
+    "wanted",
 ]
 
 Scores = dict[str, float]
@@ -111,6 +114,14 @@ def grouped(similar: Matrix, k: int, linkage: str) -> Labels:
     return labels
 
 
+def cosines(factors: Matrix) -> Matrix:
+    """The cosines of all dense rows with all; a row of nothing is like nothing."""
+    lengths = np.linalg.norm(factors, axis=1, keepdims=True)
+    units = np.divide(factors, lengths, out=np.zeros_like(factors), where=lengths > 0)
+    found: Matrix = np.clip(units @ units.T, -1.0, 1.0)
+    return found
+
+
 def spread_of(values: Iterable[float]) -> tuple[float, float]:
     """The mean and the standard deviation (n - 1) of some values; 0 where there is one."""
     listed = list(values)
@@ -147,10 +158,21 @@ class Printed:
 
     def reached(self, ours: float, *, larger_is_better: bool = True) -> bool:
         """Whether ours is no worse than the better end less a deviation, or less three points."""
-        slack = 0.03 if self.deviation is None else self.deviation
+        slack = 1e-9 + (0.03 if self.deviation is None else self.deviation)
         if larger_is_better:
             return ours >= self.high - slack
         return ours <= self.low + slack
+
+
+def wanted(known: Sequence[str], usual: Sequence[str], options: Options) -> list[str]:
+    """The sets that were asked for, or the usual ones if none was."""
+    for name in options.sets:
+        if name not in known:
+            raise UsageError(
+                f"no set of this table is called {name!r} (known: {', '.join(known)})"
+                f"{did_you_mean(name, known)}"
+            )
+    return [name for name in known if name in options.sets] or list(usual)
 
 
 def present(data: Path, names: Iterable[str], file: str = "labels.txt") -> list[str]:
