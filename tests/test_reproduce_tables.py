@@ -13,13 +13,13 @@ from scipy.sparse import csr_array, save_npz
 
 from segapsith.cli.app import run
 from segapsith.errors import InputError, MissingInputError, UsageError
-from segapsith.reproduce import TABLES, Options, chi_sim, reproduce
+from segapsith.reproduce import TABLES, Options, reproduce
 from segapsith.reproduce.cells import (
     Printed,
     Results,
-    cosines,
     grouped,
     measured,
+    of_fewer_directions,
     plugins,
     spread_of,
 )
@@ -211,13 +211,15 @@ def test_fewer_directions_are_the_first_of_all(similarity: str, odd: Path) -> No
     np.testing.assert_allclose(found, wanted, atol=1e-9)
 
 
-def test_fewer_directions_of_a_sample_are_the_first_of_all(folder: Path) -> None:
-    sample = (folder, "M5", 0, "bodies", "information", 0)
-    rows, _ = chi_sim.matrix(*sample)
-    measure = plugins().make("similarity", "lsa", {"rank": 3})
-    measure.learn(rows)
-    found = cosines(chi_sim._latent(*sample)[:, :3])
-    np.testing.assert_allclose(found, measure.compare(rows, rows), atol=1e-9)
+def test_what_is_only_rounding_in_few_directions_is_nothing() -> None:
+    alone = np.kron(np.eye(6), np.ones((2, 3))) * np.arange(6, 0, -1).repeat(2)[:, None]
+    rows = csr_array(alone)  # six directions, two rows on each
+    whole, wanted = (plugins().make("similarity", "lsa", {"rank": rank}) for rank in (6, 2))
+    whole.learn(rows)
+    wanted.learn(rows)
+    found = of_fewer_directions("lsa", whole.state(), 2).compare(rows, rows)
+    np.testing.assert_allclose(found, wanted.compare(rows, rows), atol=1e-9)
+    assert not found[4:].any()
 
 
 def test_when_a_printed_figure_is_reached() -> None:

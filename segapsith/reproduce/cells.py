@@ -17,7 +17,7 @@ import numpy as np
 from scipy.sparse import csr_array, load_npz
 
 from segapsith import metrics
-from segapsith.arrays import Labels, Matrix, Rows
+from segapsith.arrays import Labels, Matrix, Rows, State
 from segapsith.catalogue import Catalogue, load_plugins
 from segapsith.errors import InputError, MissingInputError, UsageError, did_you_mean
 from segapsith.reproduce import Options
@@ -27,11 +27,11 @@ __all__ = [
     "Printed",
     "Results",
     "compared",
-    "cosines",
     "grouped",
     "labelled_matrix",
     "measured",
     "missing_note",
+    "of_fewer_directions",
     "plugins",
     "present",
     "spread_of",
@@ -114,12 +114,15 @@ def grouped(similar: Matrix, k: int, linkage: str) -> Labels:
     return labels
 
 
-def cosines(factors: Matrix) -> Matrix:
-    """The cosines of all dense rows with all; a row of nothing is like nothing."""
-    lengths = np.linalg.norm(factors, axis=1, keepdims=True)
-    units = np.divide(factors, lengths, out=np.zeros_like(factors), where=lengths > 0)
-    found: Matrix = np.clip(units @ units.T, -1.0, 1.0)
-    return found
+def of_fewer_directions(similarity: str, whole: State, rank: int) -> Any:
+    """A latent measure that has the first directions of one that learned more.
+
+    Restored rather than cut from the factors, since what a row has in few directions may be no
+    more than rounding, which only the measure can tell.
+    """
+    measure = plugins().make("similarity", similarity, {"rank": rank})
+    measure.restore({**whole, "vectors": np.asarray(whole["vectors"])[:, :rank]})
+    return measure
 
 
 def spread_of(values: Iterable[float]) -> tuple[float, float]:

@@ -22,7 +22,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse import csr_array
 
-from segapsith.arrays import Matrix, Rows
+from segapsith.arrays import Matrix, Rows, State
 from segapsith.errors import MissingInputError
 from segapsith.model import Document, Lexicon
 from segapsith.pictures.scores import Score, against_printed, by_set, curves, sheet
@@ -33,6 +33,7 @@ from segapsith.reproduce.cells import (
     compared,
     grouped,
     measured,
+    of_fewer_directions,
     plugins,
     spread_of,
     wanted,
@@ -296,12 +297,11 @@ def _one(
     def compute() -> dict[str, float]:
         rows, classes = matrix(data, subset, number, protocol, words, options.seed)
         if similarity == "lsa":
-            sample = (data, subset, number, protocol, words, options.seed)
-            rows, name, given = csr_array(_latent(*sample)[:, : settings["rank"]]), "cosine", {}
+            whole = _directions(data, subset, number, protocol, words, options.seed)
+            measure = of_fewer_directions(similarity, whole, settings["rank"])
         else:
-            name, given = similarity, settings
-        measure = plugins().make("similarity", name, given)
-        measure.learn(rows)
+            measure = plugins().make("similarity", similarity, settings)
+            measure.learn(rows)
         similar: Matrix = measure.compare(rows, rows)
         labels = grouped(similar, len(set(classes)), "ward")
         return measured(labels, classes)
@@ -310,13 +310,14 @@ def _one(
 
 
 @lru_cache(maxsize=1)
-def _latent(data: Path, subset: str, number: int, protocol: str, words: str, seed: int) -> Matrix:
-    """The documents of a sample on all latent directions; those of a lower rank are the first."""
-    rows, _ = matrix(data, subset, number, protocol, words, seed)
+def _directions(
+    data: Path, subset: str, number: int, protocol: str, words: str, seed: int
+) -> State:
+    """All latent directions of a sample that the table may ask for."""
     measure = plugins().make("similarity", "lsa", {"rank": max(RANKS)})
-    measure.learn(rows)
-    factors: Matrix = measure.factors(rows)
-    return factors
+    measure.learn(matrix(data, subset, number, protocol, words, seed)[0])
+    state: State = measure.state()
+    return state
 
 
 def _itcc(

@@ -16,17 +16,17 @@ from typing import Any
 
 from scipy.sparse import csr_array
 
-from segapsith.arrays import Labels, Matrix, Rows
+from segapsith.arrays import Labels, Matrix, Rows, State
 from segapsith.pictures.scores import Score, by_set, sheet
 from segapsith.reproduce import Options, Table
 from segapsith.reproduce.cells import (
     Results,
     compared,
-    cosines,
     grouped,
     labelled_matrix,
     measured,
     missing_note,
+    of_fewer_directions,
     plugins,
     present,
     spread_of,
@@ -75,13 +75,12 @@ def _data(folder: Path) -> tuple[Rows, list[str]]:
 
 
 @lru_cache(maxsize=1)
-def _latent(folder: Path, similarity: str) -> Matrix:
-    """The documents on all latent directions that a table may ask for."""
-    rows = _data(folder)[0]
+def _directions(folder: Path, similarity: str) -> State:
+    """All latent directions of a set that a table may ask for."""
     measure = plugins().make("similarity", similarity, {"rank": RANK})
-    measure.learn(rows)
-    factors: Matrix = measure.factors(rows)
-    return factors
+    measure.learn(_data(folder)[0])
+    state: State = measure.state()
+    return state
 
 
 @lru_cache(maxsize=1)
@@ -89,9 +88,11 @@ def _similar(folder: Path, similarity: str, told: str) -> Matrix:
     """The similarities of all documents, for every linkage."""
     rows, settings = _data(folder)[0], json.loads(told)
     if "rank" in settings:
-        return cosines(_latent(folder, similarity)[:, : settings["rank"]])
-    measure = plugins().make("similarity", similarity, settings)
-    measure.learn(rows)
+        whole = _directions(folder, similarity)
+        measure = of_fewer_directions(similarity, whole, settings["rank"])
+    else:
+        measure = plugins().make("similarity", similarity, settings)
+        measure.learn(rows)
     similar: Matrix = measure.compare(rows, rows)
     return similar
 
@@ -106,8 +107,9 @@ def _by_spherical_kmeans(folder: Path, similarity: str, told: str, seed: int) ->
     if similarity == "cosine":
         labels = made.cluster(rows, None)
     elif "rank" in settings:
-        space = _latent(folder, similarity)[:, : settings["rank"]]
-        labels = made.cluster(csr_array(space), None)
+        whole = _directions(folder, similarity)
+        measure = of_fewer_directions(similarity, whole, settings["rank"])
+        labels = made.cluster(csr_array(measure.factors(rows)), None)
     else:
         labels = made.cluster_by_cosines(_similar(folder, similarity, told))
     return labels
