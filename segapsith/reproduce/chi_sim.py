@@ -5,7 +5,7 @@ after words of one document are dropped. Ward on √(2(1 - s)) makes as many clu
 groups, and the figure is micro-averaged precision, mean and deviation over the samples. Two things
 the paper leaves open. What a document is (it ignored subject lines): `bodies`, or `headers`, which
 keeps every header but Subject. And what mutual information is: that of a word's presence with the
-class, or the pointwise one, the largest over the classes.
+class, that with one class or the pointwise one, each the largest over the classes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -38,7 +38,12 @@ from segapsith.reproduce.cells import (
     spread_of,
     wanted,
 )
-from segapsith.word_selection import by_medoids, by_mutual_information, document_frequency
+from segapsith.word_selection import (
+    Information,
+    by_medoids,
+    by_mutual_information,
+    document_frequency,
+)
 
 __all__ = [
     "PRINTED", "RECALLED", "SUBSETS", "figure", "matrix", "samples", "table", "taken",
@@ -86,13 +91,20 @@ RECALLED: Mapping[str, Mapping[str, Printed]] = {
 """Table 2 as it is remembered and was not read again: confidence medium. It agrees with the two
 ranges that are quoted, if these are over the rows with k = 0.8. Method, then set."""
 
-PROTOCOLS: Mapping[str, tuple[tuple[str, str], ...]] = {
-    "information": (
-        ("bodies", "pointwise"), ("bodies", "information"), ("headers", "information"),
-    ),
-    "medoids": (("bodies", "medoids"), ("headers", "medoids")),
+PROTOCOLS: Mapping[str, Mapping[str, tuple[str, str]]] = {
+    "information": {
+        "bodies, pointwise": ("bodies", "pointwise"),
+        "bodies": ("bodies", "information"),
+        "headers": ("headers", "information"),
+        "bodies, one class": ("bodies", "class"),
+        "headers, one class": ("headers", "class"),
+    },
+    "medoids": {"bodies": ("bodies", "medoids"), "headers": ("headers", "medoids")},
+}
+"""For both tables: the name of a protocol, what a document is, and how its words are selected."""
+OF: Mapping[str, Information] = {
+    "information": "presence", "class": "class", "pointwise": "pointwise",
 }  # fmt: skip
-"""What a document is, and how its words are selected, for both tables."""
 
 METHODS: Mapping[str, tuple[str, list[dict[str, Any]], dict[str, Any]]] = {
     "cosine": ("cosine", [{}], {}),
@@ -125,8 +137,7 @@ def table(data: Path, options: Options, *, words: str) -> Table:
     reached: dict[str, list[bool]] = {}
     tests: list[str] = []
     drawn: dict[str, list[Score]] = {}
-    for protocol, selected in PROTOCOLS[words]:
-        name = protocol if selected != "pointwise" else f"{protocol}, pointwise"
+    for name, (protocol, selected) in PROTOCOLS[words].items():
         paired: dict[str, list[float]] = {method: [] for method in methods}
         for subset in subsets:
             numbers = taken(data, subset, options)
@@ -445,11 +456,8 @@ def matrix(
     key = (data, subset, number, protocol, words, seed, n_words)
     if key not in _selected:
         counts, classes = _counts(data, subset, number, protocol)
-        if words in ("information", "pointwise"):
-            of: Literal["presence", "pointwise"] = (
-                "presence" if words == "information" else "pointwise"
-            )
-            columns = by_mutual_information(counts, classes, n_words, of=of, least=2)
+        if words in OF:
+            columns = by_mutual_information(counts, classes, n_words, of=OF[words], least=2)
         else:
             n = min(n_words, int((document_frequency(counts) >= 2).sum()))
             settings = {"k": n, "n_init": 1, "max_passes": 2, "seed": seed}
