@@ -39,6 +39,10 @@ def reproduce(
             help="Keep figures there as they come, and go on from what is there.",
         ),
     ] = None,
+    store: Annotated[
+        Path | None,
+        typer.Option("--store", metavar="FILE", help="Segment with what this store has learned."),
+    ] = None,
     svg: Annotated[
         Path | None, typer.Option("--svg", metavar="FILE", help="Draw the figures there.")
     ] = None,
@@ -64,7 +68,7 @@ def reproduce(
         raise UsageError("name the folder of the data sets with --data or SEGAPSITH_DATA")
     progress = Progress(not quiet and not as_json)
     try:
-        found = computed(name, folder, Options(quick, seed, progress.update, results))
+        found = computed(name, folder, Options(quick, seed, progress.update, results, store))
     finally:
         progress.end()
     if svg is not None:

@@ -34,6 +34,8 @@ class Options:
     """Hears what is being done."""
     results: Path | None = None
     """JSON lines in which figures are kept as they come, so that a table can be gone on with."""
+    store: Path | None = None
+    """A store whose terms and network texts are segmented with, instead of reference corpora."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +73,12 @@ class Reproduction:
     """Folders of data sets without which it cannot begin."""
     settings: dict[str, Any] = field(default_factory=dict)
     """Further arguments of the function, so that one can fill several tables."""
+    takes_store: bool = False
+    """Whether it can be filled with what a store has learned."""
 
     def fill(self, data: Path, options: Options) -> Table:
+        if options.store is not None and not self.takes_store:
+            raise UsageError("only tables of segmentation can be filled with a store")
         absent = [name for name in self.needs if not (data / name).is_dir()]
         if absent:
             raise MissingInputError(
@@ -100,7 +106,7 @@ _SEGMENTED = {
 TABLES: dict[str, Reproduction] = {
     name: Reproduction(
         f"boundaries in {what}, found by our segmenters and others", "segmentation:table", (name,),
-        {"name": name},
+        {"name": name}, takes_store=True,
     )
     for name, what in _SEGMENTED.items()
 }  # fmt: skip
@@ -112,6 +118,7 @@ TABLES |= {
         "segmentation:tables",
         tuple(_SEGMENTED),
         {"names": tuple(_SEGMENTED)},
+        takes_store=True,
     ),
     "streaming": Reproduction(
         "domains and topics of six streams, beside a single pass",
