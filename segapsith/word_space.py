@@ -99,6 +99,8 @@ def learn_company(
         held = (counts >= least) & often[one] & often[other]
         found.append(Pairs(keys[held], counts[held]))
     keys, counts = joined(found)
+    if not len(keys):
+        return WordPoints(np.zeros(0, np.int32), np.zeros((0, 1), np.float32))
     one, other = words_of(keys)
     chance = occurrences[one] * (occurrences[other] / n_words) * (met / n_words)
     information = np.log(counts / chance)
