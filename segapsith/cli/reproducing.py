@@ -52,6 +52,10 @@ def reproduce(
             help="Keep figures there as they come, and go on from what is there.",
         ),
     ] = None,
+    store: Annotated[
+        Path | None,
+        typer.Option("--store", metavar="FILE", help="Segment with what this store has learned."),
+    ] = None,
     svg: Annotated[
         Path | None, typer.Option("--svg", metavar="FILE", help="Draw the figures there.")
     ] = None,
@@ -78,7 +82,7 @@ def reproduce(
     progress = Progress(not quiet and not as_json)
     try:
         chosen = tuple(part.strip() for part in (sets or "").split(",") if part.strip())
-        options = Options(quick, seed, progress.update, results, chosen, repetitions)
+        options = Options(quick, seed, progress.update, results, chosen, repetitions, store)
         found = computed(name, folder, options)
     finally:
         progress.end()

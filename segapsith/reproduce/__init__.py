@@ -38,6 +38,8 @@ class Options:
     """Only these of the sets that a table has; none is all."""
     repetitions: int | None = None
     """So many samples or repetitions in place of the usual number."""
+    store: Path | None = None
+    """A store whose terms and network texts are segmented with, instead of reference corpora."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +79,15 @@ class Reproduction:
     """Further arguments of the function, so that one can fill several tables."""
     narrowed: frozenset[str] = frozenset()
     """Which of `sets` and `repetitions` it can be narrowed by."""
+    takes_store: bool = False
+    """Whether it can be filled with what a store has learned."""
 
     def fill(self, data: Path, options: Options) -> Table:
         for name, given in (("sets", options.sets), ("repetitions", options.repetitions)):
             if given and name not in self.narrowed:
                 raise UsageError(f"this table cannot be narrowed by --{name}")
+        if options.store is not None and not self.takes_store:
+            raise UsageError("only tables of segmentation can be filled with a store")
         absent = [name for name in self.needs if not (data / name).is_dir()]
         if absent:
             raise MissingInputError(
@@ -109,7 +115,7 @@ _SEGMENTED = {
 TABLES: dict[str, Reproduction] = {
     name: Reproduction(
         f"boundaries in {what}, found by our segmenters and others", "segmentation:table", (name,),
-        {"name": name},
+        {"name": name}, takes_store=True,
     )
     for name, what in _SEGMENTED.items()
 }  # fmt: skip
@@ -121,6 +127,7 @@ TABLES |= {
         "segmentation:tables",
         tuple(_SEGMENTED),
         {"names": tuple(_SEGMENTED)},
+        takes_store=True,
     ),
     "streaming": Reproduction(
         "domains and topics of six streams, beside a single pass",

@@ -55,8 +55,8 @@ TERM_RUNS = 32
 """Changes of the counts of term candidates that are kept apart before they become one."""
 
 
-_MELT = "DELETE FROM epochs WHERE name = 'network'"
-"""After a change of the reference corpora the network is frozen anew when it is next needed."""
+_MELT = "DELETE FROM epochs WHERE name IN ('network', 'word space')"
+"""After a change of the reference corpora both are frozen anew when they are next needed."""
 
 
 def _now() -> str:
