@@ -47,6 +47,9 @@ def filled(path: Path) -> dict[str, int]:
         line = [step for step in LINE if step.name in indoors]
         run_night(Night(wire, now=lambda: "2026-03-02T02:30:00+00:00"), line)
         wire.ingest([Reject("y", "it is not there")])
+        wire.ingest(sample.lines("en")[40:72])
+        wire.tune(target_new_rate=0.4, keep=True)
+        wire.ingest(sample.lines("en")[100:116])
         seal(wire.writer)
         counts = {t.name: wire.writer.number(f"SELECT count(*) FROM {t.name}") for t in TABLES}
         wire.writer.scrub()

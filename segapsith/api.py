@@ -15,8 +15,10 @@ from segapsith import curation, groupings, lineage, reference_corpus, tuning
 from segapsith import topics as grouping
 from segapsith.arrays import Rows
 from segapsith.catalogue import Catalogue, load_plugins
+from segapsith.domains import PlacementSettings
 from segapsith.engine import Engine, Plan, RunSummary
 from segapsith.errors import UsageError
+from segapsith.following import MILLION, Target
 from segapsith.items import document_of, unit_of
 from segapsith.language import language_of
 from segapsith.model import Document, Network, Reject, Snapshot
@@ -25,8 +27,9 @@ from segapsith.proving import Prover
 from segapsith.records import FeedState
 from segapsith.report import page
 from segapsith.settings import Settings, resolve
+from segapsith.weighting import SCALE
 from segapsith.workshop import Workshop
-from segapsith_store import Store, browse, networks, reporting
+from segapsith_store import Store, browse, networks, reporting, targets
 from segapsith_store import topics as kept_topics
 from segapsith_store.explain import explain
 from segapsith_store.verify import Verdict, verify
@@ -263,9 +266,16 @@ class Wire:
 
     def explain(self, unit: int) -> dict[str, Any]:
         """Why a unit is in its domain: shared words, the ratios of eq. 7, the runner-up."""
-        placing = self.workshop.placing()
-        found: dict[str, Any] = self.read(lambda store: explain(store, unit, placing))
+        found: dict[str, Any] = self.read(lambda store: explain(store, unit, self.placing(store)))
         return found
+
+    def placing(self, store: Store) -> PlacementSettings:
+        """How a unit finds its domain now: by the settings, with the threshold of a kept target."""
+        placing = self.workshop.placing()
+        followed = None if self.workshop.overruled else store.following()
+        return (
+            placing if followed is None else replace(placing, threshold=followed.threshold / SCALE)
+        )
 
     def classify(
         self, text: str, *, title: str = "", top: int = 3, lang: str | None = None
@@ -290,12 +300,14 @@ class Wire:
         afresh: bool = False,
         lang: str | None = None,
         sample: int | None = 10_000,
+        keep: bool = False,
         watch: Callable[[tuning.Trial], None] | None = None,
     ) -> dict[str, Any]:
         """The threshold that is foreseen to reach a target on the next stretch of the stream.
 
         The last `sample` units are replayed in memory, in their order, for several thresholds:
-        `curve`. The store is thought to go on as it is, or `afresh` to be learned anew.
+        `curve`. The store is thought to go on as it is, or `afresh` to be learned anew. With
+        `keep` the store keeps the target, in a run: from then on its threshold follows it.
         """
         if (target_new_rate is None) == (target_singletons is None):
             raise UsageError("tune for one target: a rate of new domains, or a share of singletons")
@@ -307,18 +319,53 @@ class Wire:
             else ("next_singletons", target_singletons)
         )
         assert target is not None
+        if keep and (afresh or lang is not None):
+            raise UsageError(
+                "a target is kept for all that comes from now on: without --afresh and --lang"
+            )
         world = self.read(lambda store: self._world(store, afresh, lang, sample))
         best, trials = tuning.search(world, target, aim, watch)
+        kept = Target(
+            aim.removeprefix("next_"),
+            round(target * MILLION),
+            round(best.threshold * SCALE),
+            round(tuning.slope(trials, best.threshold, aim) * MILLION),
+            0,
+        )
         return {
             "target": {aim.removeprefix("next_"): target},
             "threshold": best.threshold,
             "foreseen": round(float(getattr(best, aim)), 6),
-            "present": self.workshop.placing().threshold,
+            "present": self.read(self.placing).threshold,
+            "run": self.follow(kept) if keep else None,
+            "overruled": self.workshop.overruled,
             "afresh": afresh,
             "lang": lang,
             "curve": [trial.as_json() for trial in trials],
             "line": f"threshold = {best.threshold}",
         }
+
+    def resting(self) -> str | None:
+        """What beats the target that the store keeps, if it keeps one and something does."""
+        return self.workshop.overruled if self.read(targets.standing) is not None else None
+
+    def follow_none(self) -> dict[str, Any]:
+        """Ends the target that the store keeps, in a run; from then on the setting holds."""
+        told: dict[str, Any] | None = targets.standing(self.writer)
+        if told is None:
+            raise UsageError("no target is kept; `segapsith tune --keep` keeps one")
+        return {"run": self.follow(Target("", 0, 0, 0, 0)), "ended": told}
+
+    def follow(self, target: Target) -> int:
+        """Keeps a target, whatever `tune` knows of it; the run that did."""
+        store = self.writer
+        noted = {"aim": target.aim, "share": target.share / MILLION}
+        run = store.begin_run("tune", settings=noted, versions=self.workshop.versions())
+        ordinal = int(store.facts().get("counter_ordinal", 0))
+        targets.keep(store, run, replace(target, ordinal=ordinal))
+        store.finish_run(run, "done", noted)
+        self._engine = None  # it places with what held before
+        return run
 
     def _world(
         self, store: Store, afresh: bool, lang: str | None, sample: int | None
@@ -334,6 +381,8 @@ class Wire:
     def status(self) -> dict[str, Any]:
         """Counts, digest and last run."""
         found: dict[str, Any] = self.read(browse.status)
+        if found["target"] is not None:
+            found["target"]["overruled"] = self.workshop.overruled
         return found
 
     def verify(self) -> Verdict:

@@ -109,7 +109,7 @@ def narrow(
     _only_by_eq7(wire, "narrowing")
     try:
         chosen = splitting.Splitting(
-            wanted, float(wire.settings["adopt"]) or wire.workshop.placing().threshold, stable
+            wanted, float(wire.settings["adopt"]) or wire.read(wire.placing).threshold, stable
         )
     except ValueError as error:
         raise SettingError(f"narrow: {error}") from error
@@ -206,7 +206,7 @@ def refine(wire: Wired, passes: int) -> dict[str, Any]:
     store = wire.writer
     staying = {row.id for row in store.domains("locked OR named")}
     places = refinement.refine(
-        open_domains(store, wire.workshop.placing()),
+        open_domains(store, wire.placing(store)),
         lambda: store.units_where("a.unit IS NOT NULL"),
         passes,
         staying,

@@ -152,6 +152,12 @@ class DomainIndex:
         found = (self._index.n_units[known] > 0) & self._index.is_open[known]
         return iter(np.flatnonzero(found).tolist())
 
+    def census(self) -> tuple[int, int]:
+        """How many domains take units, and how many of them have one."""
+        known = slice(self.next_domain)
+        sizes = self._index.n_units[known][self._index.is_open[known]]
+        return int((sizes > 0).sum()), int((sizes == 1).sum())
+
     def words(self, domain: int) -> DomainWords:
         """The sums of a domain."""
         index = self._index

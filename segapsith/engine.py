@@ -20,13 +20,14 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith import clock, copies, embargo, identity, lineage, notices, signatures
+from segapsith import clock, copies, embargo, following, identity, lineage, notices
 from segapsith.arrays import Compare, Matrix, Rows, State
 from segapsith.contracts import Annotator
 from segapsith.contributions import Contributions
 from segapsith.domains import Bag, DomainIndex, PlacementSettings
 from segapsith.errors import MissingInputError, SettingError, UsageError
 from segapsith.explanation import nearness
+from segapsith.following import Following
 from segapsith.knowledge import Frozen, Knowledge, content_places
 from segapsith.language import KNOWN
 from segapsith.model import Annotation, Document, Network, Reject, Unit
@@ -40,12 +41,14 @@ from segapsith.records import (
     EpochRecord,
     Event,
     FeedState,
+    ThresholdRecord,
     UnitRecord,
     VersionRecord,
 )
 from segapsith.sheaf import Sheaf
 from segapsith.stream_network import StreamNetwork, Sums, used_by
 from segapsith.terms import CONNECTORS, TermCounts, links
+from segapsith.weighting import SCALE
 from segapsith.withdrawal import Archive, Withdrawal, undo_target
 
 __all__ = ["Engine", "Keeper", "Learning", "Plan", "RunSummary"]
@@ -95,6 +98,7 @@ class Keeper(Sums, Archive, Protocol):
     def stories_with(self, digest: str) -> list[DocumentRecord]: ...
     def signatures(self, after: int) -> Iterator[tuple[int, int, bytes]]: ...
     def terms(self) -> dict[str, list[tuple[str, ...]]]: ...
+    def following(self) -> Following | None: ...
     def term_counts(self) -> dict[str, TermCounts]: ...
     def documents_of(self, run: int) -> list[DocumentRecord]: ...
     def seen(self, document: int, source: str) -> bool: ...
@@ -163,6 +167,8 @@ class Learning:
     """Stories that a small domain may stay quiet for before it is retired; 0: for ever."""
     retire_below: int = 15
     """Units below which a domain is small."""
+    follows: bool = True
+    """Whether a target that the store keeps steers the threshold of the placement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +217,7 @@ class Engine:
         self._rows: dict[int, DomainRecord] = {}
         self._window: copies.Window | None = None
         self._network: StreamNetwork
+        self._following: Following | None = None
         self._reads = ""
 
     # -- knowledge -------------------------------------------------------------------------
@@ -225,6 +232,7 @@ class Engine:
     def _load(self, lang: str | None = None) -> Knowledge:
         """The knowledge; for one language alone it is enough to read with, not to learn."""
         store, learning = self._store, self._learning
+        self._following = store.following() if learning.follows else None
         knowledge = Knowledge(
             DomainIndex(learning.placement),
             learning.importance,
@@ -232,6 +240,7 @@ class Engine:
             given_terms=learning.given_terms,
             pair_window=learning.network.window,
         )
+        self._follow(knowledge)
         facts = store.facts()
         knowledge.restore_counts(store.words(), store.languages(), store.cohesion(), facts)
         for name in ("count", "inferred_occurrence"):
@@ -270,8 +279,7 @@ class Engine:
         self._window = copies.Window(learning.window) if learning.window and not lang else None
         if self._window is not None:
             oldest = knowledge.counters.ordinal - learning.window
-            for document, ordinal, blob in store.signatures(oldest):
-                self._window.add(document, ordinal, signatures.Signature.of(blob))
+            self._window.fill(store.signatures(oldest))
         return knowledge
 
     @property
@@ -378,7 +386,7 @@ class Engine:
                     ],
                 }
             )
-        return {"lang": lang, "threshold": self._learning.placement.threshold, "units": units}
+        return {"lang": lang, "threshold": knowledge.domains.settings.threshold, "units": units}
 
     def _near(self, bag: Bag, domain: int, score: float) -> dict[str, Any]:
         """A domain that a unit is near to, and the words that speak for it."""
@@ -389,7 +397,7 @@ class Engine:
             "label": self._rows[domain].label,
             **found,
             "score": round(score, 6),
-            "joins": score >= self._learning.placement.threshold,
+            "joins": score >= knowledge.domains.settings.threshold,
         }
 
     def _open_run(self, plan: Plan) -> tuple[RunSummary, int]:
@@ -446,9 +454,14 @@ class Engine:
             else:
                 summary.new += 1
         contributions = self._contributions(batch)
+        steps = None
+        if self._following is not None:
+            steps = _Steps(self._following, contributions, batch, counters.unit)
         for group in _epochs(waiting):
-            self._learn_group(group, sheaf, batch, contributions, summary)
+            self._learn_group(group, sheaf, batch, contributions, summary, steps)
         contributions.close()
+        if steps is not None:
+            steps.note()
         summary.domains_joined += contributions.joined
         summary.domains_new += contributions.created
 
@@ -459,6 +472,7 @@ class Engine:
         batch: Batch,
         contributions: Contributions,
         summary: RunSummary,
+        steps: _Steps | None,
     ) -> None:
         """Learns documents that see the same epoch; the clock may tick after the last."""
         withdrawal = Withdrawal(self._store, batch, contributions)
@@ -485,6 +499,19 @@ class Engine:
                 batch.units.update((unit.id, unit) for unit in units)
             if arrival.accepted and clock.ticks(arrival.record.ordinal or 0):
                 self._tick(arrival.record.ordinal or 0, batch, contributions)
+            if steps and arrival.accepted and following.steps(arrival.record.ordinal or 0):
+                contributions.flush()
+                knowledge = self.knowledge
+                steps.step(
+                    arrival.record.ordinal or 0, knowledge.counters.unit, knowledge.domains.census()
+                )
+                self._follow(knowledge)
+
+    def _follow(self, knowledge: Knowledge) -> None:
+        """Places with the threshold of the target, if one is followed."""
+        if self._following is not None:
+            now = self._following.threshold / SCALE
+            knowledge.domains.settings = replace(knowledge.domains.settings, threshold=now)
 
     def _tick(self, ordinal: int, batch: Batch, contributions: Contributions) -> None:
         contributions.tick(ordinal)
@@ -686,6 +713,41 @@ class Engine:
             raise
         self._store.finish_run(run, "done")
         return [{"run": run, **result} for result in done]
+
+
+class _Steps:
+    """The thresholds that follow a target while a batch is learned, with what each placed."""
+
+    def __init__(
+        self, target: Following, contributions: Contributions, batch: Batch, unit: int
+    ) -> None:
+        self._target = target
+        self._contributions = contributions
+        self._batch = batch
+        self._unit = unit
+        self._counted = (0, 0)
+        self._opened = False
+        """Whether the present threshold was set in this batch: it is kept in any case."""
+
+    def step(self, ordinal: int, unit: int, census: tuple[int, int]) -> None:
+        """Every unit so far is placed; `unit` is the number of the next."""
+        self.note()
+        self._target.step(ordinal, *census)
+        self._unit, self._opened = unit, True
+
+    def note(self) -> None:
+        """Counts what was placed with the present threshold."""
+        done, target = self._contributions, self._target
+        placed = done.joined + done.created - self._counted[0]
+        founded = done.created - self._counted[1]
+        self._counted = (done.joined + done.created, done.created)
+        target.count(placed, founded)
+        if placed or self._opened:
+            self._batch.thresholds.append(
+                ThresholdRecord(
+                    target.ordinal, self._unit, target.threshold, target.base, placed, founded
+                )
+            )
 
 
 def _told(metadata: Mapping[str, Any]) -> str:

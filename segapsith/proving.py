@@ -310,7 +310,7 @@ class Prover:
         narrow, least, stable = (
             float(self._wire.settings[name]) for name in ("narrow", "adopt", "stable")
         )
-        near = least or self._wire.workshop.placing().threshold
+        near = least or self._wire.read(self._wire.placing).threshold
         try:
             return (
                 Splitting(narrow, near, int(stable)) if narrow else None,

@@ -24,6 +24,7 @@ __all__ = [
     "Event",
     "FeedState",
     "ReferenceRecord",
+    "ThresholdRecord",
     "UnitRecord",
     "VersionRecord",
 ]
@@ -142,6 +143,20 @@ class ReferenceRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class ThresholdRecord:
+    """A threshold that followed a target, and what one batch placed with it."""
+
+    ordinal: int
+    """Stories accepted when it was set."""
+    unit: int
+    """The first unit that the run placed with it."""
+    threshold: int
+    base: int
+    placed: int
+    founded: int
+
+
+@dataclass(frozen=True, slots=True)
 class Event:
     """Something that happened to a domain."""
 
@@ -205,6 +220,8 @@ class Batch:
     events: list[Event] = field(default_factory=list)
     epochs: dict[str, EpochRecord] = field(default_factory=dict)
     """By name, the last tick of the batch."""
+    thresholds: list[ThresholdRecord] = field(default_factory=list)
+    """Those that followed a target within the batch."""
     facts: dict[str, Any] = field(default_factory=dict)
     position: int = 0
     counts: dict[str, Any] = field(default_factory=dict)

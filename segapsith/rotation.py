@@ -121,7 +121,7 @@ def back_up(store: Store, shelf: Dated, night: str, wanted: str | None = None) -
         store.backup(fresh)
         with Store.reading(fresh) as copy:
             wrong = [line for (line,) in copy.rows("PRAGMA quick_check") if line != "ok"]
-            found = digest(copy)
+            found = digest(copy, anew=True)
         if wrong:
             raise StorageError(f"{target}: the copy is damaged ({wrong[0]}); it is not kept")
         if wanted is not None and found != wanted:

@@ -44,20 +44,20 @@ __all__ = [
 
 Ints = NDArray[np.int64]
 
-CUT = 0.38
-"""Distance at which the default clusterer stops joining."""
-
 SIMILARITY, CLUSTERER = "gvsm-cov", "ahc"
 """What groups domains unless others are named."""
 
-CLUSTERING = {"distance": CUT, "mass": "length"}
-"""Settings of that clusterer, unless some are given: large domains outweigh small ones."""
+CUT = {"distance": 0.32, "farthest": 0.42}
+"""Where that clusterer stops joining: the domains choose between these, by how groups hold."""
+
+CLUSTERING = {"mass": "length"}
+"""Its other settings, unless some are given: large domains outweigh small ones."""
 
 POWER = 0.72
 """Of a domain's size, by which its row is weighted."""
 
-MOST = 4000
-"""Domains that are grouped at once, all pairs compared."""
+MOST = 3000
+"""Domains that are grouped at once, all pairs compared: the time grows with their third power."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class TopicSettings:
 
     power: float = POWER
     min_weight: float = 0.02
-    near: float = 1.0 - CUT
+    near: float = 1.0 - sum(CUT.values()) / len(CUT)
     """Similarity from which a domain beyond the first `most` joins a topic; -1: it always does."""
     most: int = MOST
 

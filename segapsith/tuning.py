@@ -23,7 +23,7 @@ from segapsith.domains import Bag, DomainIndex, PlacementSettings
 from segapsith.errors import UsageError
 from segapsith.replay import Replay, go_on, replay
 
-__all__ = ["Afresh", "Onward", "Trial", "search"]
+__all__ = ["Afresh", "Onward", "Trial", "search", "slope"]
 
 LEAST_UNITS = 50
 """Units below which a rate is chance."""
@@ -49,6 +49,9 @@ stretch says less than several, and the latest says most."""
 
 ANCHORS = (0.1, 0.25, 0.5)
 """Thresholds at which the growth of the whole stream is learned; between them it is interpolated."""
+
+SLOPES = (1.0, 40.0)
+"""What the slope of a curve is held between: less is chance, more is a jump."""
 
 SETTLED = 0.4
 """Of the units, the first ones that say nothing on growth yet."""
@@ -263,3 +266,14 @@ def search(
         else:
             high = middle
     return done(min((low, high), key=lambda t: (abs(value(t) - target), t)))
+
+
+def slope(trials: Sequence[Trial], threshold: float, aim: str = "next_new_rate") -> float:
+    """How steeply the logarithm of a share rises with the threshold, between the points of the grid
+    around one."""
+    points = [trial for trial in trials if trial.threshold in GRID]
+    at = min(max(sum(p.threshold < threshold for p in points), 1), len(points) - 1)
+    low, high = points[at - 1], points[at]
+    values = [max(float(getattr(point, aim)), 1e-6) for point in (low, high)]
+    found = float(np.log(values[1] / values[0])) / (high.threshold - low.threshold)
+    return min(max(found, SLOPES[0]), SLOPES[1])

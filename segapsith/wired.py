@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from segapsith import lineage
+from segapsith.domains import PlacementSettings
 from segapsith.engine import Engine
 from segapsith.settings import Settings
 from segapsith.workshop import Workshop
@@ -28,6 +29,7 @@ class Wired(Protocol):
     @property
     def engine(self) -> Engine: ...
     def read(self, question: Callable[[Store], Any]) -> Any: ...
+    def placing(self, store: Store) -> PlacementSettings: ...
     def change(
         self, command: str, *changes: lineage.Change, **noted: Any
     ) -> list[dict[str, Any]]: ...

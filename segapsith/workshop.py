@@ -104,7 +104,24 @@ class Workshop:
             window=_at_least_0("window", values["window"]),
             retire_after=_at_least_0("retire_after", values["retire_after"]),
             retire_below=_at_least_0("retire_below", values["retire_below"]),
+            follows=self.overruled is None,
         )
+
+    @property
+    def overruled(self) -> str | None:
+        """What keeps the threshold from following a target of the store: one that was given, or
+        another placement than eq7; None if nothing does."""
+        if self.settings["placement"] != "eq7":
+            return f"placement={self.settings['placement']}"
+        given = [
+            name for name in ("threshold", "engine.threshold") if name in self.settings.plugins
+        ]
+        name = f"set.{given[-1]}" if given else "threshold"
+        origin = self.settings.origins[name]
+        if origin == "default" or origin.startswith("preset "):
+            return None
+        value = self.settings.plugins[given[-1]] if given else self.settings["threshold"]
+        return f"threshold={value} ({origin})"
 
     def placing(self, own: Mapping[str, Any] | None = None) -> PlacementSettings:
         """How a unit finds its domain; `own` are settings that were given by `--set`."""
@@ -207,14 +224,15 @@ class Workshop:
         others = {n: v for n, v in settings.items() if n not in known}
         for_measure, for_clusterer = self.sorted_settings(similarity, clusterer, others)
         usual = (similarity, clusterer) == (grouping.SIMILARITY, grouping.CLUSTERER)
-        if usual and for_clusterer.keys() <= {"distance"}:  # no settings but a cut
-            for_clusterer = {**grouping.CLUSTERING, **for_clusterer}
+        cut = {n: v for n, v in for_clusterer.items() if n in grouping.CUT}
+        if usual and for_clusterer.keys() <= cut.keys():  # no settings but a cut
+            for_clusterer = {**grouping.CLUSTERING, **(cut or grouping.CUT)}
         if k is not None:
-            for_clusterer.pop("distance", None)
+            for_clusterer = {n: v for n, v in for_clusterer.items() if n not in grouping.CUT}
         elif self.needs_number(clusterer, for_clusterer):
             raise UsageError(f"the clusterer {clusterer!r} must be told how many topics: -k N")
-        distance = for_clusterer.get("distance")
-        own["near"] = -1.0 if distance is None else 1.0 - float(distance)
+        heights = [float(v) for n, v in for_clusterer.items() if n in grouping.CUT]
+        own["near"] = 1.0 - sum(heights) / len(heights) if heights else -1.0
         try:
             chosen = grouping.TopicSettings(**own)
         except (TypeError, ValueError) as error:

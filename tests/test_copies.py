@@ -26,6 +26,7 @@ from hypothesis import strategies as st
 
 from segapsith import copies
 from segapsith.copies import Window
+from segapsith.errors import StorageError
 from segapsith.notices import Notice, notice
 from segapsith.signatures import COPY, CORRECTION, Rules, Signature, decide, keys, signature
 
@@ -599,6 +600,29 @@ def test_a_window_is_the_same_however_it_was_filled() -> None:
     for n in range(500):
         two.remove(1000 + n)
     assert [one.find(mark) for mark in POOL] == [two.find(mark) for mark in POOL]
+
+
+@pytest.mark.parametrize("size", [len(POOL) // 2, 5000])
+def test_a_window_that_is_filled_at_once_is_one_that_was_filled_story_by_story(size: int) -> None:
+    one, two = Window(size), Window(size)
+    marks = [POOL[n % len(POOL)] for n in range(4500)]
+    for n, mark in enumerate(marks):
+        one.add(n, n + 1, mark)
+    two.add(0, 1, marks[0])
+    two.fill((n, n + 1, bytes(mark)) for n, mark in enumerate(marks) if n)
+    for n in range(3):  # and both go on
+        for window in (one, two):
+            window.remove(4000 + n)
+            window.add(6000 + n, 4501 + n, POOL[n])
+    assert [(o, d, bytes(m)) for o, d, m in one] == [(o, d, bytes(m)) for o, d, m in two]
+    assert [one.find(mark) for mark in POOL] == [two.find(mark) for mark in POOL]
+
+
+def test_a_damaged_signature_does_not_get_into_a_window() -> None:
+    whole = bytes(POOL[0])
+    for broken in (whole[:8], whole[:-1], whole[:12] + b"\xff" * 4 + whole[16:]):
+        with pytest.raises(StorageError, match="damaged"):
+            Window().fill([(1, 1, broken)])
 
 
 def test_a_phrase_of_the_house_leads_to_no_story() -> None:

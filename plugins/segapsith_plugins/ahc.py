@@ -26,7 +26,7 @@ from segapsith_plugins._row_algebra import (
 )
 from segapsith_plugins._sparse_rows import row_norms
 
-__all__ = ["AHC", "chosen_merges", "condensed_distances", "merge_tree"]
+__all__ = ["AHC", "chosen_merges", "condensed_distances", "merge_tree", "merges_between"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -77,46 +77,73 @@ def merge_tree(distances: Floats, linkage: str = "average", masses: Floats | Non
 
 
 def chosen_merges(tree: Matrix) -> int:
-    """How many merges the data ask for: where items lie deepest inside their groups.
+    """How many merges the data ask for: where items lie deepest inside their groups (`_holds`).
 
-    A group that was closed at height a and is swallowed at height b holds its items with
-    (b - a) / b, a lone item counts 0: the silhouette, read off the tree. The cut with the
-    highest mean is taken if that is at least 0.5, clear structure in the silhouette's usual
-    reading. Else the tree tells little (texts in many dimensions; near-duplicates would win),
-    and the best cut into at most sqrt(n) groups is taken. Of equal cuts the one with fewer
-    groups; merges of one height are never torn apart. Where no cut holds anything (all
-    distances equal, one or two items) everything is one group.
+    The cut with the highest mean is taken if that is at least 0.5, clear structure in the
+    silhouette's usual reading. Else the tree tells little (texts in many dimensions;
+    near-duplicates would win), and the best cut into at most sqrt(n) groups is taken. Of equal cuts
+    the one with fewer groups. Where no cut holds anything (all distances equal, one or two items)
+    everything is one group.
     """
     n = len(tree) + 1
     if n < 3:
         return n - 1
+    means = _holds(tree)
+    if means.max(initial=0.0) < CLEAR:
+        means[: max(0, n - 1 - math.isqrt(n))] = -1.0
+    return _best(means) if means.max(initial=0.0) > 1e-9 else n - 1
+
+
+def merges_between(tree: Matrix, low: float, high: float, masses: Floats | None = None) -> int:
+    """How many merges the data ask for if the cut shall lie between two heights.
+
+    Of the cuts in between, the one at which the groups hold best, each item counting with its mass.
+    """
+    first, last = (int(np.searchsorted(tree[:, 2], h, side="right")) for h in (low, high))
+    if first == last:
+        return first
+    means = np.append(0.0, _holds(tree, masses))  # after no merge nothing is held
+    return first + _best(means[first : last + 1]) - 1
+
+
+def _holds(tree: Matrix, masses: Floats | None = None) -> Floats:
+    """How deep items lie inside their groups after each merge, on average; -1 inside a tie.
+
+    A group that was closed at height a and is swallowed at height b holds its items with
+    (b - a) / b, a lone item counts 0: the silhouette, read off the tree. Merges of one height are
+    never torn apart.
+    """
+    n = len(tree) + 1
     rounding = 1e-7 * tree[-1, 2]  # equal rows come out at 0, or at what a square root makes of it
     heights = np.where(tree[:, 2] > rounding, tree[:, 2], 0.0)
     closing, swallowed = np.zeros(2 * n - 1), np.full(2 * n - 1, np.inf)
-    sizes = np.ones(2 * n - 1)
-    closing[n:], sizes[n:] = heights, tree[:, 3]
+    closing[n:] = heights
     children = tree[:, :2].astype(np.int64)
     swallowed[children.ravel()] = np.repeat(heights, 2)
     safe = np.where(swallowed > 0, swallowed, 1.0)
-    held = sizes * (1.0 - np.minimum(closing / safe, 1.0))
+    weights = np.append(np.ones(n) if masses is None else masses, np.zeros(n - 1))
+    for m, (left, right) in enumerate(children.tolist()):
+        weights[n + m] = weights[left] + weights[right]
+    held = weights * (1.0 - np.minimum(closing / safe, 1.0))
     held[:n] = 0.0
     held[swallowed <= 0] = 0.0
     held[-1] = 0.0  # all in one group: nothing to be told apart from
     gains = held[n:] - held[children[:, 0]] - held[children[:, 1]]
-    means = np.cumsum(gains) / n
+    means: Floats = np.cumsum(gains) / weights[:n].sum()
     means[-1] = 0.0
-    torn = np.append(np.diff(heights) <= rounding, False)
-    means[torn] = -1.0
-    if means.max(initial=0.0) < CLEAR:
-        means[: max(0, n - 1 - math.isqrt(n))] = -1.0
-    best = float(means.max(initial=0.0))
-    if best <= 1e-9:
-        return n - 1
-    return int(np.flatnonzero(means >= best - 1e-12)[-1]) + 1
+    means[np.append(np.diff(heights) <= rounding, False)] = -1.0
+    return means
+
+
+def _best(means: Floats) -> int:
+    """The number of merges with the highest mean; of equal ones the most merges."""
+    return int(np.flatnonzero(means >= means.max() - 1e-12)[-1]) + 1
 
 
 class AHC:
     """Groups from a merge tree, cut at `k` groups, at a `distance`, or where the data say.
+
+    With `farthest` the data choose the cut between `distance` and that (`merges_between`).
 
     `linkage` is average, single, complete or ward. `mass` is what a row counts for in the
     averages of average linkage: `equal`, or its Euclidean `length`, so that rows which are sums
@@ -133,6 +160,7 @@ class AHC:
         *,
         k: int | None = None,
         distance: float | None = None,
+        farthest: float | None = None,
         linkage: str = "average",
         mass: str = "equal",
         distance_from: str | None = None,
@@ -143,6 +171,8 @@ class AHC:
             raise ValueError(f"distance={distance} should be >= 0")
         if k is not None and distance is not None:
             raise ValueError(f"k={k} and distance={distance}: one cut should be given")
+        if farthest is not None and (distance is None or not farthest >= distance):
+            raise ValueError(f"farthest={farthest} should be at least the distance, {distance}")
         check_choice("linkage", linkage, LINKAGES)
         check_choice("mass", mass, MASSES)
         if mass != "equal" and linkage != "average":
@@ -152,6 +182,7 @@ class AHC:
         check_choice("distance_from", distance_from, tuple(DISTANCES))
         self.k = k
         self.distance = distance
+        self.farthest = farthest
         self.linkage = linkage
         self.mass = mass
         self.distance_from = distance_from
@@ -167,14 +198,15 @@ class AHC:
         distances = condensed_distances(rows, where, compare, self.distance_from)
         masses = row_norms(rows)[where] if self.mass == "length" else None
         self.tree_ = merge_tree(distances, self.linkage, masses)
-        labels = _cut(self.tree_, self._n_merges(self.tree_))
+        labels = _cut(self.tree_, self._n_merges(self.tree_, masses))
         return spread(labels, where, rows.shape[0])
 
-    def _n_merges(self, tree: Matrix) -> int:
+    def _n_merges(self, tree: Matrix, masses: Floats | None) -> int:
         if self.k is not None:
             return max(0, len(tree) + 1 - self.k)
         if self.distance is not None:
-            return int(np.searchsorted(tree[:, 2], self.distance, side="right"))
+            high = self.distance if self.farthest is None else self.farthest
+            return merges_between(tree, self.distance, high, masses)
         return chosen_merges(tree)
 
 

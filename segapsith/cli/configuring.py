@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import typer
 
 from segapsith.cli import plugin_kit, wiring
@@ -16,6 +19,8 @@ from segapsith.cli.options import (
     Wait,
 )
 from segapsith.cli.output import show_json, table, write
+from segapsith.errors import SegapsithError
+from segapsith.settings import Settings
 
 __all__ = ["add_to"]
 
@@ -42,11 +47,13 @@ def show_config(
 ) -> None:
     """Every setting with its value and where it came from.
 
-    Flag beats environment beats file beats preset beats default.
+    Flag beats environment beats file beats preset beats default. A target that the store keeps
+    (`tune --keep`) beats preset and default, and the threshold that follows it is shown.
 
     Example: segapsith config --json
     """
-    shown = wiring.settings(store=store, config=config, wait=wait, sets=sets).as_json()
+    chosen = wiring.settings(store=store, config=config, wait=wait, sets=sets)
+    shown = {**chosen.as_json(), **_followed(chosen)}
     if as_json:
         show_json(shown)
     elif not quiet:
@@ -54,6 +61,24 @@ def show_config(
             ((name, entry["value"], entry["origin"]) for name, entry in shown.items()),
             ("setting", "value", "origin"),
         )
+
+
+def _followed(chosen: Settings) -> dict[str, Any]:
+    """The threshold as it follows a target, if there is a store with one."""
+    from segapsith.api import Wire
+    from segapsith_store.targets import standing
+
+    wire = Wire(str(chosen["store"]), chosen)
+    if wire.workshop.overruled or not Path(wire.path).is_file():
+        return {}
+    try:
+        target = wire.read(standing)
+    except SegapsithError:  # settings are shown whatever state the store is in
+        return {}
+    if target is None:
+        return {}
+    origin = f"store: follows {target['aim']} {target['share']}"
+    return {"threshold": {"value": target["threshold"], "origin": origin}}
 
 
 def list_plugins(

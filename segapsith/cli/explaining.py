@@ -77,6 +77,8 @@ def explain(
         )
         _ratios(other["ratios"])
     how = "founded it" if joined["founded"] else f"joined with {joined['score']:.3f}"
+    if joined["threshold"] is not None:
+        how += f" (threshold {joined['threshold']:.3f})"
     write(
         f"in run {joined['run']} it {how}, runner-up {joined['runner_up_score']:.3f}"
         + ("; the domain has changed since" if found["changed"] else "")

@@ -139,6 +139,9 @@ def ingest(
         refined = wire.refine(passes) if passes else None
         if not dry_run:
             seal_after(wire.writer, summary.read)
+            resting = wire.resting()
+            if resting and not quiet:
+                say(f"segapsith: the target that the store keeps was not followed: {resting}")
     if as_json:
         show_json(summary.as_json() | ({"refined": refined} if refined else {}))
     elif not quiet:

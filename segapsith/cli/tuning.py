@@ -1,14 +1,16 @@
-"""`tune`: the threshold for a target, and the curve that was searched."""
+"""`tune`: the threshold for a target, the curve that was searched, and targets that are kept."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from segapsith.cli import wiring
-from segapsith.cli.options import CommandJson, CommandQuiet, Config, StorePath
-from segapsith.cli.output import Progress, show_json, table, write
+from segapsith.cli.keeping import must_exist
+from segapsith.cli.options import CommandJson, CommandQuiet, Config, StorePath, Wait
+from segapsith.cli.output import Progress, say, show_json, table, write
+from segapsith.errors import UsageError
 
 __all__ = ["add_to"]
 
@@ -37,39 +39,70 @@ def tune(
     sample: Annotated[
         int, typer.Option("--sample", min=50, metavar="N", help="The last units to replay.")
     ] = 10_000,
+    keep: Annotated[
+        bool,
+        typer.Option(
+            "--keep", help="Keep the target: from now on the threshold follows it by itself."
+        ),
+    ] = False,
+    stop: Annotated[
+        bool, typer.Option("--stop", help="End the target that is kept; the setting holds again.")
+    ] = False,
     store: StorePath = None,
     config: Config = None,
+    wait: Wait = None,
     as_json: CommandJson = False,
     quiet: CommandQuiet = False,
 ) -> None:
-    """Search the placement threshold for a target; the store does not change.
+    """Search the placement threshold for a target; without --keep the store does not change.
 
-    The last stretch of the stream is placed again with several thresholds, and what the next
-    stretch will bring is foreseen from it.
+    The last stretches of the stream are placed again with several thresholds, and what the next
+    stretch will bring is foreseen from them. News come in waves, so one threshold may miss; a target
+    that is kept is followed, and the threshold goes up and down with what comes. A threshold that
+    is given (--set, environment, file) beats it. `runs undo` takes --keep and --stop back.
 
-    Example: segapsith tune --target-new-rate 0.2 --store wire.db
+    Example: segapsith tune --target-new-rate 0.2 --keep --store wire.db
     """
     from segapsith.api import Wire
 
-    chosen = wiring.settings(store=store, config=config)
-    progress = Progress(not (quiet or as_json))
-    progress.update("replaying …")
-    try:
-        found = Wire(str(chosen["store"]), chosen).tune(
-            target_new_rate=target_new_rate,
-            target_singletons=target_singletons,
-            afresh=afresh,
-            lang=lang,
-            sample=sample,
-            watch=lambda trial: progress.update(f"threshold {trial.threshold} tried …"),
-        )
-    finally:
-        progress.end()
+    chosen = wiring.settings(store=store, config=config, wait=wait)
+    must_exist(str(chosen["store"]))
+    with Wire(str(chosen["store"]), chosen) as wire:
+        if stop:
+            if keep or target_new_rate is not None or target_singletons is not None:
+                raise UsageError("--stop ends a target; keep another one without it")
+            ended = wire.follow_none()
+            if as_json:
+                show_json(ended)
+            elif not quiet:
+                write(
+                    f"run {ended['run']}: no target is followed any more;"
+                    f" threshold {chosen['threshold']} holds"
+                )
+            return
+        progress = Progress(not (quiet or as_json))
+        progress.update("replaying …")
+        try:
+            found = wire.tune(
+                target_new_rate=target_new_rate,
+                target_singletons=target_singletons,
+                afresh=afresh,
+                lang=lang,
+                sample=sample,
+                keep=keep,
+                watch=lambda trial: progress.update(f"threshold {trial.threshold} tried …"),
+            )
+        finally:
+            progress.end()
+    if keep and found["overruled"]:
+        say(f"segapsith: warning: {found['overruled']} beats the target that is kept")
     if as_json:
         show_json(found)
-        return
-    if quiet:
-        return
+    elif not quiet:
+        _show(found)
+
+
+def _show(found: dict[str, Any]) -> None:
     names = ("threshold", "new_rate", "next_new_rate", "singletons", "next_singletons", "domains")
     (aim,) = found["target"]
     table(
@@ -79,8 +112,14 @@ def tune(
         ),
         (*names, "next"),
     )
-    write(f"threshold {found['threshold']} should give {found['foreseen']:.3f}; in segapsith.toml:")
-    write(found["line"])
+    told = f"threshold {found['threshold']} should give {found['foreseen']:.3f}"
+    if found["run"] is None:
+        write(f"{told}; in segapsith.toml:")
+        write(found["line"])
+        if not found["afresh"] and found["lang"] is None:
+            write("news come in waves; with --keep the threshold follows the target through them")
+    else:
+        write(f"run {found['run']}: {told}; it begins with that and follows the target from now on")
 
 
 def _bar(share: float) -> str:

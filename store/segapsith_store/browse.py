@@ -21,7 +21,7 @@ from segapsith.trends import Stream, bursts, trend
 from segapsith.validation import LearnedUnits
 from segapsith.views import Origin
 from segapsith.weighting import SCALE
-from segapsith_store import arrays, history, seal
+from segapsith_store import arrays, history, seal, targets
 from segapsith_store import topics as grouping
 from segapsith_store.digest import digest
 from segapsith_store.schema import SCHEMA
@@ -84,6 +84,7 @@ def status(store: Store) -> dict[str, Any]:
             ),
             "words": store.number("SELECT count(*) FROM words WHERE occurrences > 0"),
             "languages": {lang: n for lang, (n, _) in sorted(store.languages().items()) if n},
+            "target": targets.standing(store),
             "rejects": store.number("SELECT count(*) FROM rejects"),
             "runs": store.number("SELECT count(*) FROM runs"),
             "last_run": dict(zip(names, last, strict=True)) if last else None,
@@ -103,16 +104,21 @@ class _Life:
 
 
 def _lives(
-    store: Store, places: str = "assignments", parameters: Sequence[Any] = ()
+    store: Store,
+    places: str = "assignments",
+    parameters: Sequence[Any] = (),
+    only: Sequence[int] | None = None,
 ) -> tuple[dict[int, _Life], Stream]:
-    """Of each domain its documents, dates and days, in one question; and the stream by day."""
+    """Of each domain, or of some, its documents, dates and days; and the stream by day."""
     lives: dict[int, _Life] = {}
     stream: dict[str, int] = {}
+    chosen = "" if only is None else " WHERE a.domain IN (SELECT value FROM json_each(?))"
     for number, day, n_units, n_documents, first, last in store.rows(
         "SELECT a.domain, substr(v.date, 1, 10) AS day, count(*), count(DISTINCT u.document),"
         f" min(v.date), max(v.date) FROM {places} a JOIN units u ON u.id = a.unit"
-        " JOIN versions v ON v.id = u.version GROUP BY a.domain, day ORDER BY a.domain, day",
-        parameters,
+        f" JOIN versions v ON v.id = u.version{chosen} GROUP BY a.domain, day"
+        " ORDER BY a.domain, day",
+        [*parameters, *([] if only is None else [json.dumps(list(only))])],
     ):
         life = lives.setdefault(number, _Life())
         life.units += n_units
@@ -122,7 +128,20 @@ def _lives(
             life.last = last
             life.days[day] = n_units
             stream[day] = stream.get(day, 0) + n_units
-    return lives, Stream(stream)
+    return lives, Stream(stream) if only is None else _stream(store)
+
+
+def _stream(store: Store) -> Stream:
+    """The units that are in a domain, by day."""
+    return Stream(
+        dict(
+            store.rows(
+                "SELECT substr(v.date, 1, 10) AS day, count(*) FROM assignments a"
+                " JOIN units u ON u.id = a.unit JOIN versions v ON v.id = u.version"
+                " WHERE v.date IS NOT NULL GROUP BY day"
+            )
+        )
+    )
 
 
 def domains(
@@ -142,7 +161,12 @@ def domains(
     with store.frozen():
         names, topic_of = Words(store), grouping.members(store)
         then = None if as_of is None else history.moment(store, as_of)
-        lives, whole = _lives(store) if then is None else _lives(store, *then.places)
+        if then is not None:
+            lives, whole = _lives(store, *then.places)
+        elif since is None:
+            lives, whole = _lives(store, only=_largest(store, least, limit, lang))
+        else:
+            lives, whole = _lives(store)
         changed = {} if then is None else history.states(store, then)
         rows = [
             (lives[number], number, label, named, language, state, locked)
@@ -184,14 +208,29 @@ def domains(
         return found
 
 
-def weighed(store: Store, numbers: Sequence[int]) -> dict[int, list[dict[str, Any]]]:
-    """All words of some domains with their weights, heaviest first."""
+def _largest(store: Store, least: int, limit: int | None, lang: str | None) -> list[int]:
+    """The domains of a size, largest first, ties by id."""
+    return [
+        number
+        for (number,) in store.rows(
+            "SELECT id FROM domains WHERE units >= ? AND lang = coalesce(?, lang)"
+            " ORDER BY units DESC, id LIMIT ?",
+            [least, lang, -1 if limit is None else limit],
+        )
+    ]
+
+
+def weighed(
+    store: Store, numbers: Sequence[int], top: int | None = None, above: float | None = None
+) -> dict[int, list[dict[str, Any]]]:
+    """Words of some domains with their weights, heaviest first: all, or the `top` ones and what
+    weighs more than `above`."""
     names = Words(store)
     found = {}
     for number in numbers:
         row = store.row("SELECT words, units FROM domains WHERE id = ?", [number])
         assert row is not None
-        found[number] = names.best(arrays.domain_from(row[0], row[1]), None)
+        found[number] = names.best(arrays.domain_from(row[0], row[1]), top, above)
     return found
 
 
@@ -268,7 +307,7 @@ def domain(store: Store, number: int, *, top: int | None = 40, near: int = 8) ->
             )
         label, lang, n_units, blob, state, locked = found
         sums = arrays.domain_from(blob, n_units)
-        _, whole = _lives(store)
+        whole = _stream(store)
         members = list(
             store.rows(
                 "SELECT u.id, d.uid, v.date, u.words FROM assignments a JOIN units u ON u.id = a.unit"

@@ -9,7 +9,7 @@ from segapsith.domains import DomainIndex, PlacementSettings
 from segapsith.errors import MissingInputError
 from segapsith.explanation import nearness
 from segapsith.records import DomainRecord, UnitRecord
-from segapsith_store import topics
+from segapsith_store import targets, topics
 from segapsith_store.store import Store
 from segapsith_store.words import Words
 
@@ -20,7 +20,7 @@ def explain(store: Store, unit: int, settings: PlacementSettings) -> dict[str, A
     """The words a unit shares with its domain, eq. 7 taken apart, and the same for the runner-up.
 
     Scores are those of the domains as they are now, this unit included; `without` leaves it out.
-    What was found when the unit joined is under `joined`. The runner-up is the second best of that
+    What was found when the unit joined is under `joined`, with the threshold of that time. The runner-up is the second best of that
     time; if it was merged since, the domain that took it.
     """
     with store.frozen():
@@ -88,6 +88,7 @@ def explain(store: Store, unit: int, settings: PlacementSettings) -> dict[str, A
                 "runner_up": place.runner_up,
                 "runner_up_score": round(place.runner_up_score, 6),
                 "margin": round(place.score - place.runner_up_score, 6),
+                "threshold": targets.in_force(store, unit),
             },
             "changed": round(explained["score"], 6) != round(place.score, 6),
         }

@@ -19,6 +19,8 @@ __all__ = ["gathered"]
 
 EXAMPLES = 2
 TITLES = 3
+FEWEST = 10
+"""Words by which a domain is compared if none carries it."""
 HISTORY = 400
 """Validations that are drawn."""
 
@@ -45,10 +47,9 @@ def gathered(
         for number, unit, title, date in store.rows(
             "SELECT a.domain, u.id, v.title, substr(v.date, 1, 10) FROM assignments a"
             " JOIN units u ON u.id = a.unit JOIN versions v ON v.id = u.version"
-            " ORDER BY a.score DESC, u.id"
+            " WHERE a.domain IN (SELECT value FROM json_each(?)) ORDER BY a.score DESC, u.id",
+            [json.dumps(sorted(shown))],
         ):
-            if number not in shown:
-                continue
             if date:
                 days[number][date] = days[number].get(date, 0) + 1
             if title and len(titles[number]) < TITLES and title not in titles[number]:
@@ -110,12 +111,12 @@ def _last_validations(store: Store) -> list[Mapping[str, Any]]:
 
 def _similar(store: Store, numbers: list[int], compare: Compare | None, word_cut: float) -> Matrix:
     """How similar domains are, by the words that carry them."""
-    weighed = browse.weighed(store, numbers)
+    weighed = browse.weighed(store, numbers, FEWEST, word_cut / 2)
     columns: dict[str, int] = {}
     indices, weights, occurrences, pointers = [], [], [], [0]
     for number in numbers:
         kept = [w for w in weighed[number] if w["weight"] > word_cut]
-        for word in kept or weighed[number][:10]:
+        for word in kept or weighed[number][:FEWEST]:
             indices.append(columns.setdefault(word["word"], len(columns)))
             weights.append(float(word["weight"]))
             occurrences.append(float(word["occurrences"]))

@@ -12,7 +12,18 @@ from dataclasses import dataclass
 from sqlite_utils import Database
 from sqlite_utils.migrations import Migrations
 
-__all__ = ["APPLICATION_ID", "FTS", "SCHEMA", "TABLES", "VIEWS", "Table", "View", "migrate"]
+__all__ = [
+    "APPLICATION_ID",
+    "BLOCK",
+    "BLOCKED",
+    "FTS",
+    "SCHEMA",
+    "TABLES",
+    "VIEWS",
+    "Table",
+    "View",
+    "migrate",
+]
 
 APPLICATION_ID = 0x53454741
 """`SEGA`: says that a SQLite file is a store of this program."""
@@ -28,6 +39,8 @@ class Table:
     closing: tuple[str, ...] = ()
     indexes: tuple[str, ...] = ()
     without_rowid: bool = False
+    since: int = 1
+    """The schema that brought it."""
 
     @property
     def sql(self) -> str:
@@ -413,7 +426,55 @@ TABLES = (
         closing=("PRIMARY KEY (run, lang)",),
         without_rowid=True,
     ),
+    Table(
+        "targets",
+        "What the threshold was told to follow (`tune --keep`); the last one holds.",
+        (
+            ("run", "INTEGER PRIMARY KEY REFERENCES runs(id)", "that kept it, or ended one"),
+            ("aim", "TEXT NOT NULL", "new_rate or singletons; empty: none from here on"),
+            ("share", "INTEGER NOT NULL", "wanted, in millionths"),
+            ("threshold", "INTEGER NOT NULL", "to begin with, times 65536"),
+            ("slope", "INTEGER NOT NULL", "of the share's logarithm by threshold, in millionths"),
+            ("ordinal", "INTEGER NOT NULL", "documents accepted then"),
+        ),
+        since=2,
+    ),
+    Table(
+        "thresholds",
+        "The thresholds that followed a target, and what a run placed with each.",
+        (
+            ("run", "INTEGER NOT NULL REFERENCES runs(id)", "that placed with it"),
+            ("ordinal", "INTEGER NOT NULL", "documents accepted when it was set"),
+            ("unit", "INTEGER NOT NULL", "the first that the run placed with it"),
+            ("threshold", "INTEGER NOT NULL", "times 65536"),
+            ("base", "INTEGER NOT NULL", "what it departs from, times 65536; see following.py"),
+            ("placed", "INTEGER NOT NULL", "units"),
+            ("founded", "INTEGER NOT NULL", "those of them that founded a domain"),
+        ),
+        closing=("PRIMARY KEY (run, ordinal)",),
+        without_rowid=True,
+        since=2,
+    ),
+    Table(
+        "blocks",
+        "Hashes of rows, by blocks of their ids; a row that changes takes the hash of its block away.",
+        (
+            ("part", "TEXT NOT NULL", "table"),
+            ("number", "INTEGER NOT NULL", "id divided by 1024"),
+            ("form", "TEXT NOT NULL", "what was hashed; see digest.py"),
+            ("hash", "TEXT NOT NULL", "SHA-256"),
+        ),
+        closing=("PRIMARY KEY (part, number)",),
+        without_rowid=True,
+        since=2,
+    ),
 )
+
+BLOCK = 1024
+"""Ids of a block."""
+
+BLOCKED = {"documents": "id", "versions": "id", "units": "id", "assignments": "unit"}
+"""Tables whose rows are hashed in blocks, with their keys."""
 
 
 def _full_text(table: str, first: str, second: str) -> tuple[str, ...]:
@@ -498,10 +559,7 @@ migrations = Migrations("segapsith")
 @migrations()
 def first_house(db: Database) -> None:
     """Every table and view of the first release."""
-    for table in TABLES:
-        db.execute(table.sql)
-        for columns in table.indexes:
-            db.execute(f'CREATE INDEX "{table.name}_{columns}" ON "{table.name}" ("{columns}")')
+    _create(db, 1)
     for statement in FTS:
         db.execute(statement)
     for view in VIEWS:
@@ -509,11 +567,21 @@ def first_house(db: Database) -> None:
 
 
 @migrations()
-def texts_alone_are_searched(db: Database) -> None:
-    """Ready units have no text to find. The store enters texts itself: a trigger on every row, even
-    one that does nothing, makes SQLite keep a way back from each single statement.
+def second_house(db: Database) -> None:
+    """Hashes of rows are kept, so that the digest costs what has changed; thresholds follow targets;
+    ready units have no text to find; two indexes that no question uses go.
 
-    Two indexes that no question uses go."""
+    Where rows are entered the store does the rest itself: a trigger on every new row, even one that
+    does nothing, makes SQLite keep a way back from each single statement.
+    """
+    _create(db, 2)
+    for table, key in BLOCKED.items():
+        for event in ("UPDATE", "DELETE"):
+            db.execute(
+                f'CREATE TRIGGER "{table}_block_{event.lower()}" AFTER {event} ON "{table}" BEGIN'
+                f" DELETE FROM blocks WHERE part = '{table}' AND number = old.{key} / {BLOCK};"
+                " END"
+            )
     db.execute('DROP TRIGGER "versions_enter"')
     db.execute('DROP TRIGGER "versions_leave"')
     db.execute(
@@ -528,6 +596,14 @@ def texts_alone_are_searched(db: Database) -> None:
     )
     for index in ("versions_run", "assignments_run"):
         db.execute(f'DROP INDEX "{index}"')
+
+
+def _create(db: Database, since: int) -> None:
+    for table in TABLES:
+        if table.since == since:
+            db.execute(table.sql)
+            for columns in table.indexes:
+                db.execute(f'CREATE INDEX "{table.name}_{columns}" ON "{table.name}" ("{columns}")')
 
 
 SCHEMA = 2

@@ -7,11 +7,10 @@ it: then it says nothing. While it holds, `status` need not compute the digest; 
 
 from __future__ import annotations
 
-import hashlib
 import json
 from typing import Any
 
-from segapsith_store.digest import _PARTS, digest
+from segapsith_store.digest import FORM, digest, keep_blocks
 from segapsith_store.store import Store
 
 __all__ = ["broken", "kept", "seal", "seal_after"]
@@ -20,14 +19,12 @@ FACT = "seal"
 MUCH = 4
 """A run seals if it read at least this part of all documents: then the digest costs little beside."""
 
-_FORM = hashlib.sha256(repr(_PARTS).encode()).hexdigest()[:16]
-"""Of what is hashed: a release that hashes something else does not judge by old seals."""
-
 
 def seal(store: Store) -> str:
     """Keeps the digest of the store as it is after its last run; gives it."""
+    keep_blocks(store)
     found = digest(store)
-    value = {**_last_run(store), "digest": found, "form": _FORM}
+    value = {**_last_run(store), "digest": found, "form": FORM}
     store.change(
         lambda c: (
             c.execute(
@@ -48,7 +45,7 @@ def seal_after(store: Store, read: int) -> None:
 def kept(store: Store) -> str | None:
     """The digest that was kept after the last run, if any."""
     sealed: dict[str, Any] = store.facts().get(FACT) or {}
-    wanted = {**_last_run(store), "form": _FORM}
+    wanted = {**_last_run(store), "form": FORM}
     return str(sealed["digest"]) if wanted.items() <= sealed.items() else None
 
 

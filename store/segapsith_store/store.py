@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sqlite_utils import Database
 
 from segapsith.errors import SegapsithError, StorageError, StoreCreationError
+from segapsith.following import Following, Target
 from segapsith.pairs import Pairs
 from segapsith.records import (
     Assignment,
@@ -33,7 +34,7 @@ from segapsith.records import (
 )
 from segapsith.terms import TermCounts
 from segapsith_store import arrays, pair_runs, subscriptions
-from segapsith_store.schema import migrate
+from segapsith_store.schema import BLOCK, migrate
 from segapsith_store.sqlite import MEMORY, lock, open_reader, open_writer, plain_errors
 
 __all__ = ["Store"]
@@ -54,8 +55,8 @@ TERM_RUNS = 32
 """Changes of the counts of term candidates that are kept apart before they become one."""
 
 
-_MELT = "DELETE FROM epochs WHERE name = 'network'"
-"""After a change of the reference corpora the network is frozen anew when it is next needed."""
+_MELT = "DELETE FROM epochs WHERE name IN ('network', 'word space')"
+"""After a change of the reference corpora both are frozen anew when they are next needed."""
 
 
 def _now() -> str:
@@ -269,6 +270,24 @@ class Store:
         for lang, words in self.rows("SELECT lang, words FROM terms ORDER BY place"):
             found.setdefault(lang, []).append(tuple(words.split(" ")))
         return found
+
+    def following(self) -> Following | None:
+        """The target that holds and where its threshold stands, if one is kept."""
+        found = self.row("SELECT * FROM targets ORDER BY run DESC LIMIT 1")
+        if found is None or not found[1]:
+            return None
+        run, target = found[0], Target(*found[1:])
+        counts = "SELECT coalesce(sum(placed), 0), coalesce(sum(founded), 0) FROM thresholds"
+        placed, founded = self.row(f"{counts} WHERE run > ?", [run]) or (0, 0)
+        threshold, base, ordinal = self.row(
+            "SELECT threshold, base, ordinal FROM thresholds WHERE run > ?"
+            " ORDER BY run DESC, ordinal DESC LIMIT 1",
+            [run],
+        ) or (target.threshold, target.threshold, target.ordinal)
+        since = self.number(
+            "SELECT sum(placed) FROM thresholds WHERE run > ? AND ordinal = ?", [run, ordinal]
+        )
+        return Following(target, threshold, base, ordinal, since, placed, founded)
 
     def term_counts(self) -> dict[str, TermCounts]:
         """The counts of term candidates of each language."""
@@ -506,7 +525,7 @@ class Store:
     def _remove(self, c: sqlite3.Connection, batch: Batch) -> None:
         c.execute("PRAGMA defer_foreign_keys = ON")
         if batch.undone_run is not None:
-            for table in ("sightings", "rejects", "document_changes"):
+            for table in ("sightings", "rejects", "document_changes", "targets", "thresholds"):
                 c.execute(f"DELETE FROM {table} WHERE run = ?", [batch.undone_run])
             for table in ("clusterings", "comparisons", "groupings", "reference_corpora", "topics"):
                 c.execute(f"DELETE FROM {table} WHERE run = ?", [batch.undone_run])
@@ -537,6 +556,7 @@ class Store:
             c.execute("DELETE FROM documents WHERE id = ?", [document])
 
     def _write(self, c: sqlite3.Connection, batch: Batch) -> None:
+        self._melt_blocks(c, batch)
         run = batch.run
         words_bytes, bag_bytes = arrays.words_bytes, arrays.bag_bytes
         first_new = batch.new_words[0][0] if batch.new_words else sys.maxsize
@@ -626,6 +646,15 @@ class Store:
                 [epoch.name, epoch.epoch, epoch.ordinal, arrays.named_arrays(epoch.arrays)],
             )
         self._write_terms(c, batch)
+        c.executemany(
+            "INSERT INTO thresholds (run, ordinal, unit, threshold, base, placed, founded)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run, ordinal) DO UPDATE SET"
+            " placed = placed + excluded.placed, founded = founded + excluded.founded",
+            [
+                (run, t.ordinal, t.unit, t.threshold, t.base, t.placed, t.founded)
+                for t in batch.thresholds
+            ],
+        )
         if batch.pairs is not None and len(batch.pairs.keys):
             pair_runs.add(c, [batch.pairs])
             if batch.gone_documents and batch.undone_run is None:
@@ -640,6 +669,21 @@ class Store:
         )
         if batch.feed is not None:
             subscriptions.keep(c, batch.feed, run)
+
+    @staticmethod
+    def _melt_blocks(c: sqlite3.Connection, batch: Batch) -> None:
+        """Takes away the kept hashes of the blocks that get rows of a batch (digest.py)."""
+        units = {number // BLOCK for number in batch.units}
+        touched = {
+            "documents": {d.id // BLOCK for d in batch.documents.values()},
+            "versions": {v.id // BLOCK for v in batch.versions},
+            "units": units,
+            "assignments": units,
+        }
+        c.executemany(
+            "DELETE FROM blocks WHERE part = ? AND number = ?",
+            [(table, number) for table, numbers in touched.items() for number in sorted(numbers)],
+        )
 
     @staticmethod
     def _write_terms(c: sqlite3.Connection, batch: Batch) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.errors import SegapsithError, StorageError
+from segapsith.following import AIMS, MILLION
 from segapsith.identity import text_hash
 from segapsith.model import Document
 from segapsith.pairs import WINDOW, count_pairs, words_of
@@ -19,7 +20,7 @@ from segapsith.signatures import signature
 from segapsith.terms import Candidates, TermCounts
 from segapsith.weighting import SCALE, fixed_cohesion
 from segapsith_store import arrays, pair_runs, seal
-from segapsith_store.digest import digest
+from segapsith_store.digest import changed_blocks, digest
 from segapsith_store.store import Store
 
 __all__ = ["Verdict", "verify"]
@@ -48,12 +49,14 @@ def verify(store: Store) -> Verdict:
     faults: list[str] = []
     n_faults = 0
     with store.frozen():
-        for check in (_file, _counters, _texts, _words, _pairs, _units, _domains):
+        for check in (
+            _file, _counters, _texts, _words, _pairs, _units, _domains, _thresholds, _blocks
+        ):  # fmt: skip
             for fault in _to_the_end(check, store, checked):
                 n_faults += 1
                 if len(faults) < SHOWN:
                     faults.append(fault)
-        found = digest(store)
+        found = digest(store, anew=True)
         if seal.broken(store, found):
             n_faults += 1
             faults.append("seal: something was changed since the last run, and by no run")
@@ -296,3 +299,27 @@ def _domains(store: Store, checked: dict[str, int]) -> Iterator[str]:
     for domain in bags:
         yield f"domain {domain}: it has units but no row"
     checked["domains"] = n_domains
+
+
+def _blocks(store: Store, checked: dict[str, int]) -> Iterator[str]:
+    """Rows against the hashes that were kept of them, which a change by a run takes away."""
+    for table, first, last in changed_blocks(store):
+        yield f"{table} {first} to {last}: something was changed by no run"
+
+
+def _thresholds(store: Store, checked: dict[str, int]) -> Iterator[str]:
+    """Targets and what followed them: possible values, set in the order of the clock."""
+    for run, aim, share, slope in store.rows("SELECT run, aim, share, slope FROM targets"):
+        if aim and not (aim in AIMS and 0 < share < MILLION and slope > 0):
+            yield f"target of run {run}: {aim} {share} cannot be followed"
+    clock = int(store.facts().get("counter_ordinal", 0))
+    number = 0
+    for run, ordinal, threshold, placed, founded in store.rows(
+        "SELECT run, ordinal, threshold, placed, founded FROM thresholds ORDER BY run, ordinal"
+    ):
+        number += 1
+        if not 0 < threshold <= SCALE or not 0 <= founded <= placed:
+            yield f"threshold of run {run}, ordinal {ordinal}: {threshold}, {founded} of {placed}"
+        if ordinal > clock:
+            yield f"threshold of run {run}: ordinal {ordinal} is above the clock"
+    checked["thresholds"] = number

@@ -53,13 +53,19 @@ class Words:
         values[known] = self.significance[numbers[known]]
         return values
 
-    def best(self, sums: DomainWords, top: int | None) -> list[dict[str, Any]]:
+    def best(
+        self, sums: DomainWords, top: int | None, above: float | None = None
+    ) -> list[dict[str, Any]]:
+        """Words with their weights, heaviest first: `top` of them, and with `above` also all others
+        that weigh more."""
         n_units = max(sums.n_units, 1)
         signif = self.telling(sums.words)
         if signif is None:
             weights = sums.weights / (float(SCALE) * n_units)
         else:
             weights = np.minimum(sums.occurrences, n_units) * signif / n_units
+        if above is not None and top is not None:
+            top = max(top, int((weights > above).sum()))
         order = np.lexsort((sums.words, -sums.occurrences, -weights))[:top]
         return [
             {

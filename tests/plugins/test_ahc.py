@@ -18,6 +18,7 @@ from segapsith_plugins.ahc import (
     chosen_merges,
     condensed_distances,
     merge_tree,
+    merges_between,
     register_clusterers,
 )
 
@@ -259,6 +260,47 @@ def test_where_nothing_falls_apart_all_is_one():
     assert chosen_merges(np.empty((0, 4))) == 0
 
 
+def held(tree, n_merges, masses):
+    """How deep items lie in the groups after some merges, by the definition: group by group."""
+    n = len(tree) + 1
+    members = [[i] for i in range(n)]
+    for left, right, *_ in tree:
+        members.append(members[int(left)] + members[int(right)])
+    parent = {int(child): m for m, pair in enumerate(tree[:, :2]) for child in pair}
+    total = 0.0
+    for group in range(n + n_merges):
+        swallowed = parent.get(group)
+        if group >= n and swallowed is not None and swallowed >= n_merges:
+            depth = 1 - tree[group - n, 2] / tree[swallowed, 2]
+            total += depth * sum(masses[i] for i in members[group])
+    return total / sum(masses)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_between_two_heights_the_cut_is_where_groups_hold_best(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(3, 30))
+    masses = rng.random(n) + 0.1
+    tree = merge_tree(rng.random(n * (n - 1) // 2) + 0.01, "average", masses)
+    low, high = np.sort(rng.random(2))
+    cuts = [
+        m
+        for m in range(n)
+        if (m == 0 or tree[m - 1, 2] <= high) and (m == n - 1 or tree[m, 2] > low)
+    ]
+    scores = [held(tree, m, masses) for m in cuts]
+    assert scores[cuts.index(merges_between(tree, low, high, masses))] == pytest.approx(max(scores))
+    assert merges_between(tree, low, low, masses) == cuts[0]
+
+
+def test_the_data_choose_only_between_the_heights_that_are_given():
+    rows, planted = blobs(5)
+    apart = AHC(distance=0.0, farthest=1.0, linkage="average").cluster(rows, None)
+    assert np.array_equal(apart, in_order(planted))
+    narrow = AHC(distance=0.2, farthest=0.2).cluster(rows, None)
+    assert np.array_equal(narrow, AHC(distance=0.2).cluster(rows, None))
+
+
 def test_a_weak_tree_is_cut_into_few():
     rows = csr_array(np.random.default_rng(0).random((100, 200)) ** 4)
     assert AHC().cluster(rows).max() < 10
@@ -290,6 +332,8 @@ def test_a_measure_that_breaks_its_promise_is_named():
         ({"k": 0}, "k=0 should be >= 1"),
         ({"distance": -1.0}, "distance=-1.0 should be >= 0"),
         ({"k": 2, "distance": 0.5}, "k=2 and distance=0.5: one cut should be given"),
+        ({"farthest": 0.5}, "farthest=0.5 should be at least the distance, None"),
+        ({"distance": 0.5, "farthest": 0.4}, "farthest=0.4 should be at least the distance, 0.5"),
         ({"linkage": "median"}, "linkage='median' should be one of single, complete"),
         ({"mass": "heavy"}, "mass='heavy' should be one of equal, length"),
         ({"mass": "length", "linkage": "ward"}, "mass='length' is for linkage='average'"),

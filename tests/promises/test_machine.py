@@ -29,8 +29,12 @@ from segapsith import sample
 from segapsith.api import Wire
 from segapsith.catalogue import load_plugins
 from segapsith.errors import MissingInputError, UsageError
+from segapsith.following import AIMS, Following, Target
 from segapsith.settings import resolve
+from segapsith.weighting import SCALE
 from segapsith_store import browse, schema, sqlite
+from segapsith_store.digest import digest
+from segapsith_store.seal import seal
 
 TEXTS = [f"{item['title']}\n\n{item['text']}" for item in sample.lines("en")[:24]]
 IDS = st.sampled_from("abcdefghij")
@@ -99,6 +103,7 @@ class Machine(RuleBasedStateMachine):
     @property
     def digest(self) -> str:
         found: str = self.wire.status()["digest"]
+        assert digest(self.wire.writer) == digest(self.wire.writer, anew=True) == found
         return found
 
     def picture(self) -> Picture:
@@ -236,12 +241,29 @@ class Machine(RuleBasedStateMachine):
         self.done(before, run if run > last else None)
         assert self.picture() == before.picture
 
+    @rule(aim=st.sampled_from(AIMS), share=st.integers(100_000, 900_000))
+    def follow(self, aim: str, share: int) -> None:
+        """A target from now on: the threshold goes up and down with what comes."""
+        before, clock = self.now(), int(self.wire.writer.facts().get("counter_ordinal", 0))
+        target = Target(aim, share, SCALE // 5, 5_000_000, clock)
+        self.done(before, self.wire.follow(target))
+        assert self.picture() == before.picture
+        kept = self.wire.writer.following()
+        assert kept is not None and kept == Following.begun(target)
+
     @precondition(lambda self: self.state)
     @rule()
     def open_again(self) -> None:
         before = self.now()
         self.wire.close()
         self.wire = self.opened()
+        assert self.now() == before
+
+    @rule()
+    def seal(self) -> None:
+        """Hashes are kept; what changes from here on has to take its own away."""
+        before = self.now()
+        seal(self.wire.writer)
         assert self.now() == before
 
     @precondition(lambda self: self.state and schema.SCHEMA < self.schemas[0][1] + 2)

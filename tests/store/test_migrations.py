@@ -14,11 +14,13 @@ from segapsith import sample
 from segapsith.api import Wire
 from segapsith.errors import ForeignStoreError
 from segapsith_store import Store
+from segapsith_store.digest import FORM
 from segapsith_store.schema import SCHEMA
 from segapsith_store.seal import FACT
 
 FOLDER = Path(__file__).parent / "schemas"
 EVERY = range(1, SCHEMA + 1)
+TEXTS = ("documents", "versions", "units", "words", "domains", "assignments", "pair_runs")
 
 
 def unpacked(version: int, folder: Path) -> Path:
@@ -42,6 +44,7 @@ def test_an_old_store_has_all_its_data_and_goes_on(version: int, tmp_path: Path)
     with closing(sqlite3.connect(path)) as old:
         assert old.execute("PRAGMA user_version").fetchone()[0] == version
         (sealed,) = old.execute("SELECT value FROM facts WHERE name = ?", [FACT]).fetchone()
+        rows = {table: set(old.execute(f"SELECT * FROM {table}")) for table in TEXTS}
     if version < SCHEMA:
         with pytest.raises(ForeignStoreError, match="any command that writes"):
             Store.reading(path)
@@ -49,9 +52,10 @@ def test_an_old_store_has_all_its_data_and_goes_on(version: int, tmp_path: Path)
     with Wire(path) as wire:
         found = {table: wire.writer.number(f"SELECT count(*) FROM {table}") for table in counts}
         assert found == counts
+        assert rows == {table: set(wire.writer.rows(f"SELECT * FROM {table}")) for table in rows}
         verdict = wire.verify()  # the seal among all else: the digest is that of then
         assert verdict.sound, verdict.faults
-        if wire.writer.facts()[FACT]["form"] == json.loads(sealed)["form"]:
+        if json.loads(sealed)["form"] == FORM:
             assert verdict.digest == json.loads(sealed)["digest"]
         wire.ingest(sample.lines("en")[20:40])
         wire.undo()

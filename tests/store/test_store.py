@@ -65,7 +65,7 @@ def test_an_older_store_is_copied_and_then_migrated(
     def later_room(db: Database) -> None:
         db.execute("CREATE TABLE later (x)")
 
-    known, version = len(schema.migrations._migrations), schema.SCHEMA
+    version, known = schema.SCHEMA, len(schema.migrations._migrations)
     schema.migrations()(later_room)
     try:
         for module in (schema, sqlite):
