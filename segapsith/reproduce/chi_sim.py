@@ -93,11 +93,11 @@ ranges that are quoted, if these are over the rows with k = 0.8. Method, then se
 
 PROTOCOLS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "information": {
+        "bodies, one class": ("bodies", "class"),
+        "headers, one class": ("headers", "class"),
         "bodies, pointwise": ("bodies", "pointwise"),
         "bodies": ("bodies", "information"),
         "headers": ("headers", "information"),
-        "bodies, one class": ("bodies", "class"),
-        "headers, one class": ("headers", "class"),
     },
     "medoids": {"bodies": ("bodies", "medoids"), "headers": ("headers", "medoids")},
 }
