@@ -22,7 +22,7 @@ class Adopting:
     similarity: float = 0.2
     stable: int = 15
     """Units from which a domain is stable."""
-    passes: int = 10
+    passes: int = 3
     """At most; it ends when no unit moves."""
 
     def __post_init__(self) -> None:

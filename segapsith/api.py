@@ -191,10 +191,13 @@ class Wire:
         *,
         similarity: float | None = None,
         after: int | None = None,
+        since: int = 0,
         dry_run: bool = False,
     ) -> dict[str, Any]:
         """Merges domains that are nearly the same (`curation.consolidate`)."""
-        return curation.consolidate(self, similarity=similarity, after=after, dry_run=dry_run)
+        return curation.consolidate(
+            self, similarity=similarity, after=after, since=since, dry_run=dry_run
+        )
 
     def narrow(
         self, *, threshold: float | None = None, after: int = 0, dry_run: bool = False

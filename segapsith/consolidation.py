@@ -4,7 +4,8 @@ Two domains are compared as a unit and a domain are, by eq. 7 over the words of 
 enough (algorithms §2.2). How near they must be depends on what they are: a domain with few units
 joins another as a unit would, while two that are stable have had time to show that they differ,
 and must be nearly the same. Of all pairs the nearest, by its similarity over the one that is
-needed, is merged into the older of the two, and so on until no pair is near enough.
+needed, is merged into the older of the two, and so on until no pair is near enough. Two that are
+stable are merged only if they would not be split again: what is near by general words stays apart.
 
 Finding the nearest of a domain costs the postings of its words. After a merge only those are
 compared again whose nearest was one of the two, and the new domain with all that share a word.
@@ -13,7 +14,7 @@ compared again whose nearest was one of the two, and the new domain with all tha
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +29,7 @@ __all__ = ["Consolidating", "Joined", "consolidate"]
 class Consolidating:
     """From which similarity on two domains are one."""
 
-    similarity: float = 0.2
+    similarity: float = 0.25
     """If one of them is small."""
     stable_similarity: float = 0.5
     """If both are stable; never below the other."""
@@ -62,14 +63,16 @@ def consolidate(
     apart: Collection[int] = (),
     named: Collection[int] = (),
     growing: Collection[int] = (),
+    whole: Callable[[Sequence[int]], bool] | None = None,
 ) -> list[Joined]:
     """Merges the domains of an index as long as two are near enough; says which became one.
 
     `apart` are left as they are. Two that people `named` are never merged with each other. Those
-    that are `growing` count as stable. The index is changed: it is the one that the result would
-    have.
+    that are `growing` count as stable. `whole` says of domains whether they would be one subject,
+    and is asked before two with enough units are merged. The index is changed: it is the one that
+    the result would have.
     """
-    return _Consolidation(index, chosen or Consolidating(), apart, named, growing).done()
+    return _Consolidation(index, chosen or Consolidating(), apart, named, growing, whole).done()
 
 
 class _Consolidation:
@@ -80,8 +83,9 @@ class _Consolidation:
         apart: Collection[int],
         named: Collection[int],
         growing: Collection[int],
+        whole: Callable[[Sequence[int]], bool] | None,
     ) -> None:
-        self._index, self._chosen = index, chosen
+        self._index, self._chosen, self._whole = index, chosen, whole
         self._needed = max(chosen.similarity, chosen.stable_similarity)
         self._apart, self._named = frozenset(apart), set(named)
         self._firm = index.n_units >= chosen.stable
@@ -93,6 +97,8 @@ class _Consolidation:
         """Of each domain, those whose nearest it is."""
         self._pairs: list[tuple[float, int, int]] = []
         """The pairs to merge, nearest first; some are out of date."""
+        self._refused: set[tuple[int, int]] = set()
+        """Pairs that would be split again."""
         self._taken: dict[int, list[int]] = {}
         self._least: dict[int, float] = {}
 
@@ -104,7 +110,12 @@ class _Consolidation:
             if self._nearest.get(older) == (-negative, younger) or (
                 self._nearest.get(younger) == (-negative, older)
             ):
-                self._merge(older, younger, -negative)
+                if self._broad(older, younger):
+                    self._refused.add((older, younger))
+                    for domain in (older, younger):
+                        self._point(domain, self._near(domain))
+                else:
+                    self._merge(older, younger, -negative)
         return [
             Joined(into, tuple(sorted(taken)), self._least[into])
             for into, taken in sorted(self._taken.items())
@@ -120,8 +131,17 @@ class _Consolidation:
         return {
             other: how_near
             for other, how_near in zip(others.tolist(), near.tolist(), strict=True)
-            if how_near >= 1 and other not in barred
+            if how_near >= 1
+            and other not in barred
+            and (min(domain, other), max(domain, other)) not in self._refused
         }
+
+    def _broad(self, older: int, younger: int) -> bool:
+        """Whether two with enough units would be several subjects again."""
+        if self._whole is None or min(self._index.n_units[[older, younger]]) < self._chosen.stable:
+            return False
+        of = [d for one in (older, younger) for d in (one, *self._taken.get(one, []))]
+        return not self._whole(of)
 
     def _need(self, domain: int, others: Any) -> Any:
         """The similarity that a domain needs with others."""

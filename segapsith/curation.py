@@ -5,7 +5,7 @@ What may be done to domains is in `lineage`; here is decided what is done, in on
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -27,13 +27,16 @@ def consolidate(
     *,
     similarity: float | None = None,
     after: int | None = None,
+    since: int = 0,
     dry_run: bool = False,
 ) -> dict[str, Any]:
     """Merges domains that are nearly the same, in one run; without any there is no run.
 
     Small domains that took nothing from the last `after` stories join others from
     `similarity` on; those that still grow or are stable, from `consolidate_stable` on. Locked
-    and retired ones stay, and two that people named. `dry_run` only says what would be merged.
+    and retired ones stay, two that people named, and, with `narrowing`, two stable ones that would
+    be split again. With `since`, a run, these are asked about again only where they came to another
+    size after it (`splitting.step`). `dry_run` only says what would be merged.
     """
     least = float(wire.settings["consolidate"]) if similarity is None else similarity
     quiet = int(wire.settings["consolidate_after"]) if after is None else after
@@ -45,7 +48,10 @@ def consolidate(
         raise SettingError(f"consolidate: {error}") from error
     if not dry_run:
         wire.engine.knowledge  # noqa: B018  the lock, and settings that do not fit the store
-    found = wire.read(lambda store: _near_identical(wire.workshop.placing(), store, chosen, quiet))
+    narrow = _splitting(wire) if _narrows(wire) else None
+    found = wire.read(
+        lambda store: _near_identical(wire.workshop.placing(), store, chosen, quiet, narrow, since)
+    )
     joined: list[consolidation.Joined] = found["joined"]
     done: list[dict[str, Any]] = []
     if joined and not dry_run:
@@ -68,10 +74,26 @@ def consolidate(
 
 
 def _near_identical(
-    placing: PlacementSettings, store: Store, chosen: consolidation.Consolidating, quiet: int
+    placing: PlacementSettings,
+    store: Store,
+    chosen: consolidation.Consolidating,
+    quiet: int,
+    narrow: splitting.Splitting | None,
+    since: int,
 ) -> dict[str, Any]:
     """The open domains of a store that would be one, and the labels of all."""
     index = open_domains(store, placing)
+    sizes, taken = index.n_units.copy(), _taken(store, since)
+
+    def whole(domains: Sequence[int]) -> bool:
+        if narrow is None:
+            return True
+        if not _resized(int(sizes[list(domains)].sum()), sum(taken.get(d, 0) for d in domains)):
+            return False  # as it was decided before
+        places = ", ".join("?" * len(domains))
+        units = store.units_where(f"a.domain IN ({places})", list(domains))
+        return not splitting.parts(index, [unit.bag for unit in units], narrow)
+
     rows = [
         (int(number), str(label), int(named), int(locked), int(grown))
         for number, label, named, locked, grown in store.rows(
@@ -89,8 +111,43 @@ def _near_identical(
             named=[row[0] for row in rows if row[2]],
             apart=[row[0] for row in rows if row[3]],
             growing=[row[0] for row in rows if row[4] > still],
+            whole=whole,
         ),
     }
+
+
+def _taken(store: Store, since: int) -> dict[int, int]:
+    """How many units domains took after a run."""
+    return dict(
+        store.rows(
+            "SELECT domain, count(*) FROM assignments WHERE run > ? GROUP BY domain", [since]
+        )
+    )
+
+
+def _resized(size: int, taken: int) -> bool:
+    """Whether a domain is looked at again: it came to another step with what it took."""
+    return splitting.step(size) != splitting.step(size - taken)
+
+
+def _narrows(wire: Wired) -> bool:
+    """Whether nights split domains; other measures have other scales."""
+    settings = wire.settings
+    return bool(
+        settings["narrowing"] and float(settings["narrow"]) and settings["placement"] == "eq7"
+    )
+
+
+def _splitting(wire: Wired, threshold: float | None = None) -> splitting.Splitting:
+    """How domains are split; units near enough to be placed, or nearly, stay with a core."""
+    try:
+        return splitting.Splitting(
+            float(wire.settings["narrow"]) if threshold is None else threshold,
+            splitting.NEARLY * wire.read(wire.placing).threshold,
+            int(wire.settings["stable"]),
+        )
+    except ValueError as error:
+        raise SettingError(f"narrow: {error}") from error
 
 
 def narrow(
@@ -98,44 +155,33 @@ def narrow(
 ) -> dict[str, Any]:
     """Splits the domains that are several subjects, in one run; without any there is no run.
 
-    A domain is split if its units, learned again among themselves from `threshold` on, give
-    two stable domains or more. Locked, named and retired ones stay, and those that took
-    nothing from the last `consolidate_after` stories. With `after`, a run, only domains that have
-    come to another size since are looked at (`splitting.step`): a domain is read each time that it
-    has grown by a quarter, and not each night.
+    A large domain is split if its units, learned again among themselves from `threshold` on, give
+    two cores or more; its largest part keeps its number. Locked, named and retired ones stay, and
+    those that took nothing from the last `consolidate_after` stories. With `after`, a run, only
+    domains that have come to another size since are looked at (`splitting.step`): a domain is read
+    each time that it has grown by a quarter, and not each night.
     """
-    wanted = float(wire.settings["narrow"]) if threshold is None else threshold
-    stable, quiet = int(wire.settings["stable"]), int(wire.settings["consolidate_after"])
+    quiet = int(wire.settings["consolidate_after"])
     _only_by_eq7(wire, "narrowing")
-    try:
-        chosen = splitting.Splitting(
-            wanted, float(wire.settings["adopt"]) or wire.read(wire.placing).threshold, stable
-        )
-    except ValueError as error:
-        raise SettingError(f"narrow: {error}") from error
+    chosen = _splitting(wire, threshold)
     if not dry_run:
         wire.engine.knowledge  # noqa: B018  the lock, and settings that do not fit the store
 
     def broad(store: Store) -> tuple[int, list[tuple[str, lineage.Split]]]:
         index, found = open_domains(store, wire.workshop.placing()), []
         still = int(store.facts().get("counter_ordinal", 0)) - quiet
-        taken = dict(
-            store.rows(
-                "SELECT domain, count(*) FROM assignments WHERE run > ? GROUP BY domain", [after]
-            )
-        )
+        taken = _taken(store, after)
         for row in store.domains(
             "status = 'open' AND units >= ? AND grown > ? AND NOT (locked OR named)",
-            [2 * stable, still],
+            [chosen.large, still],
         ):
-            size = row.sums.n_units
-            if splitting.step(size) == splitting.step(size - taken.get(row.id, 0)):
+            if not _resized(row.sums.n_units, taken.get(row.id, 0)):
                 continue
             units = list(store.units_where("a.domain = ?", [row.id]))
             groups = splitting.parts(index, [unit.bag for unit in units], chosen)
             if groups:
                 apart = tuple(tuple(units[place].id for place in group) for group in groups)
-                found.append((row.label, lineage.Split(row.id, apart)))
+                found.append((row.label, lineage.Split(row.id, apart, stays=True)))
         return len(list(index)), found
 
     n_domains, found = wire.read(broad)

@@ -6,6 +6,7 @@ batch. Each leaves its trace in the lineage with what it changed, so that it can
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -112,9 +113,12 @@ class Move:
 
     def apply(self, ledger: Ledger, batch: Batch, contributions: Contributions) -> dict[str, Any]:
         moved = []
-        for unit in ledger.units_where("a.unit IS NOT NULL"):
-            place = self.places.get(unit.id)
-            if place is None or place.domain is None:
+        for unit in ledger.units_where(
+            "a.unit IS NOT NULL AND u.id IN (SELECT value FROM json_each(?))",
+            [json.dumps(sorted(self.places))],
+        ):
+            place = self.places[unit.id]
+            if place.domain is None:
                 continue
             moved.append(unit)
             contributions.move(unit, place.domain)
@@ -131,11 +135,15 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A domain becomes several new ones; a name that a person gave goes with the largest."""
+    """A domain becomes several new ones; a name that a person gave goes with the largest.
+
+    If it `stays`, the largest keeps the number as well, and only the others are new.
+    """
 
     domain: int
     parts: tuple[tuple[int, ...], ...]
     """The units of each part; together all that the domain has."""
+    stays: bool = False
 
     def check(self, ledger: Ledger) -> None:
         _unlocked(ledger, {self.domain}, "split")
@@ -156,17 +164,21 @@ class Split:
         members = {unit.id: unit for unit in _members(ledger, self.domain, batch, contributions)}
         ranked = sorted(self.parts, key=lambda part: (-len(part), min(part)))
         parts: list[dict[str, Any]] = []
+        if self.stays:
+            parts.append({"id": whole.id, "units": len(ranked.pop(0))})
         for place, part in enumerate(ranked):
             number = contributions.found(whole.lang, source=[whole.id])
             for unit in sorted(part):
                 contributions.leave(members[unit])
                 contributions.move(members[unit], number)
                 contributions.enter(batch.units[unit], _placed(batch.units[unit]))
-            inherited = {"label": whole.label, "named": True} if whole.named and not place else {}
+            goes = whole.named and not place and not self.stays
+            inherited = {"label": whole.label, "named": True} if goes else {}
             contributions.describe(number, grown=whole.grown, **inherited)
             parts.append({"id": number, "units": len(part)})
         numbers = [part["id"] for part in parts]
-        _change(batch, contributions, "split", whole, {"status": "split"}, into=numbers)
+        changed = {} if self.stays else {"status": "split"}
+        _change(batch, contributions, "split", whole, changed, into=numbers)
         return {"domain": whole.id, "parts": parts}
 
 

@@ -249,7 +249,7 @@ def _consolidate(night: Night) -> Outcome:
     """Merges domains that turned out to be nearly the same."""
     if not float(night.wire.settings["consolidate"]):
         return Outcome()
-    found = night.wire.consolidate()
+    found = night.wire.consolidate(since=_narrowed(night))
     told = {name: found[name] for name in ("run", "domains", "merged")}
     return Outcome(f"{found['merged']} domains merged" if found["merged"] else "", told)
 

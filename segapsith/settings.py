@@ -82,11 +82,11 @@ SETTINGS: dict[str, Setting] = {
         Setting("stable", 15, "units from which a domain is called stable"),
         Setting("refine", 0, "passes that place every unit again after an ingest and each night"),
         Setting(
-            "consolidate", 0.2, "similarity from which a quiet small domain is merged; 0: none"
+            "consolidate", 0.25, "similarity from which a quiet small domain is merged; 0: none"
         ),
         Setting("consolidate_stable", 0.5, "similarity from which other domains are merged"),
         Setting("consolidate_after", 1500, "stories after which a small domain counts as quiet"),
-        Setting("narrowing", False, "each night broad domains are split and units adopted"),
+        Setting("narrowing", True, "each night broad domains are split and units adopted"),
         Setting("narrow", 0.25, "similarity that the parts of a split domain need; 0: no split"),
         Setting("adopt", 0.2, "similarity from which stable domains take units of others; 0: none"),
         Setting("adopt_last", 5_000, "newest stories whose units may be adopted"),

@@ -1,11 +1,10 @@
 """Broad domains found again: those that would have been several, had learning been stricter.
 
-A domain that has grown takes whatever shares its general words. Its units are learned once more
-among themselves, in the order in which they came, from a higher similarity on. Those that are stable
-then are its cores. If there are several, and many of its units lie in none of them, it is general
-words that hold it together: it is split. The other units join the nearest core, if it is near
-enough, and otherwise stay in the small domain that they founded. Where the cores hold nearly all of
-the units they are sides of one subject, and the domain stays whole.
+A large domain takes whatever shares its general words. Its units are learned once more among
+themselves, in the order in which they came, from a higher similarity on. Where that gives several
+cores, domains of half the size of a stable one, it is split: every other unit goes with the
+nearest core. Only those that are far from all stay in the small domain that they founded: they are
+few, so that splitting leaves hardly anything over that would be merged again.
 """
 
 from __future__ import annotations
@@ -19,7 +18,10 @@ from numpy.typing import NDArray
 
 from segapsith.domains import Bag, DomainIndex
 
-__all__ = ["Splitting", "parts", "split_broad", "step"]
+__all__ = ["NEARLY", "Splitting", "parts", "split_broad", "step"]
+
+NEARLY = 0.9
+"""Of the threshold for placing: units that are so near to a core of a split domain go with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,21 +30,28 @@ class Splitting:
 
     threshold: float = 0.25
     """From which similarity on units are together when they are learned again."""
-    similarity: float = 0.2
+    similarity: float = 0.15
     """From which the other units join a core."""
     stable: int = 15
-    """Units from which a part is a core."""
-    held: float = 0.8
-    """Share of the units in cores from which the cores are sides of one subject."""
+    """Units from which a domain is stable: half of them make a core, four times as many a domain
+    that may be broad."""
 
     def __post_init__(self) -> None:
         for name in ("threshold", "similarity"):
             if not 0 < getattr(self, name) <= 1:
                 raise ValueError(f"{name}={getattr(self, name)} should be above 0 and at most 1")
-        if not 0 <= self.held <= 1:
-            raise ValueError(f"held={self.held} should be in 0..1")
         if self.stable < 1:
             raise ValueError(f"stable={self.stable} should be >= 1")
+
+    @property
+    def core(self) -> int:
+        """Units from which a part is a core."""
+        return (self.stable + 1) // 2
+
+    @property
+    def large(self) -> int:
+        """Units from which a domain may be broad."""
+        return 4 * self.stable
 
 
 def step(units: int) -> int:
@@ -64,12 +73,12 @@ def parts(
     `index` says by which rules. Empty if it is one subject.
     """
     chosen = chosen or Splitting()
-    if len(bags) < 2 * chosen.stable:
+    if len(bags) < chosen.large:
         return []
     strict = index.emptied(chosen.threshold)
     labels = [domain for domain, _ in strict.place_all(bags)]
-    cores = [d for d in strict if strict.n_units[d] >= chosen.stable]
-    if len(cores) < 2 or strict.n_units[cores].sum() >= chosen.held * len(bags):
+    cores = [d for d in strict if strict.n_units[d] >= chosen.core]
+    if len(cores) < 2:
         return []
     known = index.emptied(chosen.similarity)
     for core in cores:
@@ -84,10 +93,12 @@ def parts(
 def split_broad(
     index: DomainIndex, bags: Sequence[Bag], labels: NDArray[np.int64], chosen: Splitting
 ) -> None:
-    """Splits every broad domain of an index; `labels`, the domains of the units, change with it."""
+    """Splits every broad domain of an index; `labels`, the domains of the units, change with it.
+    The largest part keeps the number of its domain."""
     for domain in list(index):
         members = np.flatnonzero(labels == domain)
-        for part in parts(index, [bags[row] for row in members.tolist()], chosen):
+        found = parts(index, [bags[row] for row in members.tolist()], chosen)
+        for part in sorted(found, key=lambda part: (-len(part), part[0]))[1:]:
             labels[members[part]] = index.create()
             for row in members[part].tolist():
                 index.absorb(domain, bags[row], -1)

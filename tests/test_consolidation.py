@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -64,16 +64,24 @@ def test_neighbours_are_those_of_eq7(domain_weight: str) -> None:
 
 
 def _slow(
-    index: DomainIndex, chosen: Consolidating, apart: set[int], named: set[int], growing: set[int]
+    index: DomainIndex,
+    chosen: Consolidating,
+    apart: set[int],
+    named: set[int],
+    growing: set[int],
+    whole: Callable[[Sequence[int]], bool] | None,
 ) -> dict[int, set[int]]:
     """All pairs, again and again."""
     groups = {d: {d} for d in index}
+    refused: set[tuple[int, int]] = set()
 
     def firm(domain: int) -> bool:
         return bool(groups[domain] & growing) or int(index.n_units[domain]) >= chosen.stable
 
     def near(one: int, two: int) -> float:
-        if {one, two} & apart or (groups[one] & named and groups[two] & named):
+        if (one, two) in refused or {one, two} & apart:
+            return 0.0
+        if groups[one] & named and groups[two] & named:
             return 0.0
         scores = dict(zip(*(a.tolist() for a in index.neighbours(one)), strict=True))
         need = chosen.stable_similarity if firm(one) and firm(two) else chosen.similarity
@@ -84,6 +92,10 @@ def _slow(
         if not pairs or -min(pairs)[0] < 1:
             return {d: group for d, group in groups.items() if len(group) > 1}
         _, older, younger = min(pairs)
+        stable = min(index.n_units[older], index.n_units[younger]) >= chosen.stable
+        if whole is not None and stable and not whole([*groups[older], *groups[younger]]):
+            refused.add((older, younger))
+            continue
         index.pour(younger, older)
         groups[older] |= groups.pop(younger)
 
@@ -95,16 +107,27 @@ def _slow(
     st.sets(st.integers(1, 10), max_size=2),
     st.sets(st.integers(1, 10), max_size=3),
     st.sets(st.integers(1, 10), max_size=4),
+    st.sampled_from([None, 2, 3, 7]),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_the_same_as_comparing_all_pairs_again_and_again(
-    seed: int, n: int, similarity: float, apart: set[int], named: set[int], growing: set[int]
+    seed: int,
+    n: int,
+    similarity: float,
+    apart: set[int],
+    named: set[int],
+    growing: set[int],
+    parting: int | None,
 ) -> None:
-    chosen = Consolidating(similarity, 0.8, stable=6)
+    """With `parting`, stable domains are one subject if their numbers add up to no multiple."""
+    chosen = Consolidating(similarity, 0.8, stable=3)
+    whole = parting and (lambda domains: sum(domains) % parting != 0)
     apart, named, growing = ({d for d in given if d <= n} for given in (apart, named, growing))
     fast, slow = _index(seed, n), _index(seed, n)
-    found = consolidate(fast, chosen, apart=apart, named=named, growing=growing)
-    assert {j.into: set(j.domains) for j in found} == _slow(slow, chosen, apart, named, growing)
+    found = consolidate(fast, chosen, apart=apart, named=named, growing=growing, whole=whole)
+    assert {j.into: set(j.domains) for j in found} == _slow(
+        slow, chosen, apart, named, growing, whole
+    )
     assert all(j.into == min(j.domains) and j.similarity >= similarity - 1e-9 for j in found)
     assert list(fast) == list(slow)
 

@@ -1,4 +1,4 @@
-"""Kernels: what compiling takes is known, and nobody's time limit."""
+"""Kernels: what compiling takes is known, and nobody's time limit; nor is a busy machine."""
 
 from __future__ import annotations
 
@@ -40,3 +40,24 @@ def test_compiling_does_not_count_against_a_plugin(monkeypatch: pytest.MonkeyPat
         seam.time_limit(who, "segment", 0.2),
     ):
         time.sleep(5)
+
+
+def test_waiting_for_a_processor_does_not_count_against_a_plugin(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begin = time.monotonic()
+    who = seam.Who("segmenter", "patient")
+    # A machine on which others have the processor for the first 0.3 seconds.
+    monkeypatch.setattr(seam, "_queued_seconds", lambda: min(time.monotonic() - begin, 0.3))
+    with seam.time_limit(who, "segment", 0.2):
+        time.sleep(0.3)
+    with (
+        pytest.raises(PluginError, match=r"took more than 0.2 seconds"),
+        seam.time_limit(who, "segment", 0.2),
+    ):
+        time.sleep(5)
+
+
+def test_the_time_that_a_thread_was_kept_waiting_is_told_where_the_system_tells_it() -> None:
+    before = seam._queued_seconds()
+    assert 0 <= before <= seam._queued_seconds()
