@@ -6,8 +6,11 @@
 The single pass makes TF-IDF rows from the same units with SciPy and compares each with the centroids
 so far, 0.1 as its threshold, all in memory. Its centroids lie in a dense array that is read at the
 words of the row alone: a sparse matrix would have to be built again after every row and be slower.
-Both begin with the same units in memory, and neither is charged for compiling.
-Growth is measured on synthetic units whose subjects follow Zipf's law. Times are of the processor,
+Both begin with the counts of the same matrix in memory, and then once more with the words of each
+unit as a Python dict, of which the single pass has to make a matrix. Nobody is charged for
+compiling.
+Then units are placed among domains with their words, alone and beside 100,000 others that share no
+word with them. Growth is measured on synthetic units whose subjects follow Zipf's law. Times are of the processor,
 so that a busy machine says the same.
 """
 
@@ -19,6 +22,7 @@ import resource
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,15 +30,17 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from segapsith.api import Wire
-from segapsith.bags import count_matrix
+from segapsith.bags import count_matrix, read_matrix
+from segapsith.domains import Bag, DomainIndex
 from segapsith.model import Document
+from segapsith.weighting import SCALE
 
 DATA = Path(os.environ.get("SEGAPSITH_DATA", Path(__file__).parents[2] / "shared" / "data"))
 THRESHOLD = 0.1
 
 
 def count_rows(units: list[Document]) -> csr_array:
-    """The units as rows of counts."""
+    """Units as rows of counts."""
     numbers: dict[str, int] = {}
     indices, values, ends = [], [], [0]
     for unit in units:
@@ -45,14 +51,33 @@ def count_rows(units: list[Document]) -> csr_array:
     return csr_array((values, indices, ends), shape=(len(units), len(numbers)))
 
 
-def single_pass(units: list[Document]) -> tuple[int, float]:
-    """Clusters and seconds of the plain system."""
-    began = time.process_time()
-    counts = count_rows(units)
+def tf_idf(counts: csr_array) -> csr_array:
+    """Rows of length 1."""
     frequency = np.bincount(counts.indices, minlength=counts.shape[1])
     rows = csr_array(counts, dtype=np.float64)
     rows.data = (1 + np.log(rows.data)) * np.log(rows.shape[0] / frequency[rows.indices])
     rows.data /= np.repeat(np.sqrt(rows.multiply(rows).sum(axis=1)), np.diff(rows.indptr))
+    return rows
+
+
+def by_date(matrix: Path) -> csr_array:
+    """The rows of a matrix in the order in which they arrive."""
+    dates = matrix.with_name("dates.txt").read_text(encoding="utf-8").splitlines()
+    return csr_array(read_matrix(matrix)[sorted(range(len(dates)), key=dates.__getitem__)])
+
+
+def learned(units: list[Document], store: Path) -> tuple[float, int]:
+    """Seconds that it takes to learn from units into a new store, and its domains."""
+    began = time.process_time()
+    with Wire(store) as wire:
+        summary = wire.ingest(units)
+    return time.process_time() - began, summary.domains_new
+
+
+def single_pass(counts: csr_array) -> tuple[int, float]:
+    """Clusters and seconds of the plain system."""
+    began = time.process_time()
+    rows = tf_idf(counts)
     centroids = np.zeros((64, rows.shape[1]))
     squares = np.zeros(64)
     n_clusters = 0
@@ -89,6 +114,30 @@ def zipf_units(n: int, seed: int = 0) -> Iterator[dict[str, Any]]:
         }
 
 
+def random_units(rng: np.random.Generator, n_units: int, first: int, last: int) -> list[Bag]:
+    """Units of at most 20 words between two numbers, of random weights."""
+    units = []
+    for _ in range(n_units):
+        words = np.unique(rng.integers(first, last, 20)).astype(np.int32)
+        weights = rng.integers(1, SCALE, len(words)).astype(np.int32)
+        units.append(Bag(words, np.ones_like(words), weights))
+    return units
+
+
+def seconds_per_unit(n_others: int) -> tuple[int, float]:
+    """The domains, and what it takes to find the place of a unit among those with its words, beside
+    some thousands that share none with it."""
+    rng = np.random.default_rng(0)
+    index = DomainIndex()
+    index.place_all(random_units(rng, 2_000, 0, 1_000))
+    index.place_all(random_units(rng, n_others, 1_000, 1_000 + 20 * n_others))
+    asked = random_units(rng, 20_000, 0, 1_000)
+    index.seek_all(asked[:10])  # compiles
+    began = time.process_time()
+    index.seek_all(asked)
+    return index.next_domain - 1, (time.process_time() - began) / len(asked)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=DATA)
@@ -99,20 +148,30 @@ def main() -> None:
         matrix = options.data / "tdt2" / "matrix.npz"
         if matrix.is_file():
             units = [unit for unit in count_matrix(matrix) if isinstance(unit, Document)]
+            dicts = [replace(unit, bag=dict(unit.bag or {})) for unit in units]
+            counts = by_date(matrix)
             with Wire(Path(folder, "warm.db")) as wire:
                 wire.ingest(units[:50])  # compiles
-            ours, theirs = [], []
+            ours, theirs, ours_dicts, theirs_dicts = [], [], [], []
             for turn in range(options.rounds):
-                began = time.process_time()
-                with Wire(Path(folder, f"tdt2-{turn}.db")) as wire:
-                    summary = wire.ingest(units)
-                ours.append(time.process_time() - began)
-                n_clusters, seconds = single_pass(units)
+                seconds, n_domains = learned(units, Path(folder, f"rows-{turn}.db"))
+                ours.append(seconds)
+                ours_dicts.append(learned(dicts, Path(folder, f"dicts-{turn}.db"))[0])
+                n_clusters, seconds = single_pass(counts)
                 theirs.append(seconds)
-            print(f"tdt2: {len(units) / min(ours):,.0f} units/s", end="")
-            print(f" into {summary.domains_new} domains on disk")
-            print(f"      {len(units) / min(theirs):,.0f} units/s plain single pass, {n_clusters}")
-            print(f"      {min(theirs) / min(ours):.2f} of it, the best of {options.rounds} each")
+                began = time.process_time()
+                count_rows(dicts)
+                theirs_dicts.append(seconds + time.process_time() - began)
+            for what, we, they in (
+                ("from a matrix", min(ours), min(theirs)),
+                ("from dicts", min(ours_dicts), min(theirs_dicts)),
+            ):
+                print(f"tdt2 {what}: {len(units) / we:,.0f} units/s into {n_domains} domains")
+                print(f"      {len(units) / they:,.0f} units/s plain single pass, {n_clusters}")
+                print(f"      {they / we:.2f} of it, the best of {options.rounds} each")
+        for n_others in (1_000, 100_000):
+            n_domains, seconds = seconds_per_unit(n_others)
+            print(f"place: {1e6 * seconds:.1f} µs a unit among {n_domains:,} domains")
         first = 0.0
         with Wire(Path(folder, "growth.db")) as wire:
             stream = zipf_units(options.growth)

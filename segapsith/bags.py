@@ -10,6 +10,7 @@ from scipy.sparse import csr_array, load_npz
 
 from segapsith.errors import InputError
 from segapsith.model import Document, Json, Reject
+from segapsith.sheaf import Row
 
 __all__ = ["count_matrix", "read_matrix"]
 
@@ -40,30 +41,28 @@ def count_matrix(path: Path) -> Iterator[Document | Reject]:
     words = _beside(path, "words.txt", n_words) or [f"w{i}" for i in range(n_words)]
     whole = (rows.data == np.rint(rows.data)) & (rows.data >= 0)
     wrong = set(np.repeat(np.arange(n_rows), np.diff(rows.indptr))[~whole].tolist())
-    order = sorted(range(n_rows), key=lambda i: dates[i]) if dates else range(n_rows)
+    order = sorted(range(n_rows), key=dates.__getitem__) if dates else range(n_rows)
     folder = path.absolute().parent.name
-    by_name = sorted(range(n_words), key=words.__getitem__)  # so that units need no sorting
-    rows = csr_array(rows[:, by_name])
-    words = [words[column] for column in by_name]
+    names = sorted(set(words))
+    place = dict(zip(names, range(len(names)), strict=True))
+    columns = np.fromiter(map(place.__getitem__, words), np.int32, n_words)
+    named = csr_array((rows.data, columns[rows.indices], rows.indptr), (n_rows, len(names)))
+    named.sum_duplicates()  # sorts, and columns of one name are one word
+    indices, counts = named.indices, named.data.astype(np.int64)
+    ends = named.indptr.tolist()
     for row in order:
         uid = f"{folder}:{row}"
-        first, last = rows.indptr[row], rows.indptr[row + 1]
         if row in wrong:
             yield Reject(uid, "its counts are not whole numbers")
             continue
         metadata: dict[str, Json] = {"label": labels[row]} if labels else {}
+        first, last = ends[row], ends[row + 1]
         yield Document(
             uid=uid,
             date=dates[row] if dates else None,
             lang="en",
             metadata=metadata,
-            bag=dict(
-                zip(
-                    map(words.__getitem__, rows.indices[first:last].tolist()),
-                    rows.data[first:last].astype(np.int64).tolist(),
-                    strict=True,
-                )
-            ),
+            bag=Row(names, indices[first:last], counts[first:last]),
         )
 
 

@@ -13,7 +13,6 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, diags_array, hstack
-from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
 __all__ = ["Contingency", "Counts", "LabelSequence", "contingency", "largest_overlap"]
 
@@ -165,6 +164,8 @@ def _matched(
     SciPy wants every row matched and drops zeros. So each row gets a column of its own, in which
     it stays alone, and all benefits are raised by one, a constant as every row is matched once.
     """
+    from scipy.sparse.csgraph import min_weight_full_bipartite_matching  # heavy, and rarely needed
+
     shared = csr_array((counts + 1.0, (rows, columns)), shape=shape)
     alone = diags_array(np.ones(shape[0]))
     matched_rows, matched_columns = min_weight_full_bipartite_matching(

@@ -176,7 +176,7 @@ class Contributions:
         """Notes that a unit is in another domain now; its sums are poured by the caller."""
         assert unit.assignment is not None
         self._batch.ended.setdefault(unit.id, unit.assignment)
-        moved = replace(unit.assignment, domain=domain, run=self._batch.run)
+        moved = unit.assignment._replace(domain=domain, run=self._batch.run)
         self._batch.units[unit.id] = unit.assigned(moved)
         self._arrived.setdefault(domain, set()).add(unit.id)
 

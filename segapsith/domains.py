@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,8 +67,7 @@ class PlacementSettings:
             raise ValueError(f"activation_most={self.activation_most} should be >= 1")
 
 
-@dataclass(frozen=True, slots=True)
-class Bag:
+class Bag(NamedTuple):
     """The words of a unit: distinct numbers in ascending order, counts, fixed-point weights.
 
     A word with the count 0 is not in the text: it was inferred from the network.
@@ -92,8 +91,7 @@ class Bag:
         return np.where(self.counts > 0, counted, np.int32(inferred))
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
+class Placement(NamedTuple):
     """Where a unit belongs: the best domain if it is near enough, and the runner-up."""
 
     domain: int | None

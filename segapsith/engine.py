@@ -10,10 +10,11 @@ import contextlib
 import gc
 import json
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -31,7 +32,7 @@ from segapsith.knowledge import Frozen, Knowledge, content_places
 from segapsith.language import KNOWN
 from segapsith.model import Annotation, Document, Network, Reject, Unit
 from segapsith.network import NetworkSettings
-from segapsith.reception import Arrival, Reception, sound
+from segapsith.reception import Arrival, Reception, sound, sound_all
 from segapsith.records import (
     Assignment,
     Batch,
@@ -44,6 +45,7 @@ from segapsith.records import (
     UnitRecord,
     VersionRecord,
 )
+from segapsith.sheaf import Sheaf
 from segapsith.stream_network import StreamNetwork, Sums, used_by
 from segapsith.terms import CONNECTORS, TermCounts, links
 from segapsith.weighting import SCALE
@@ -69,6 +71,13 @@ class _Ready(NamedTuple):
     bag: Bag
     words: NDArray[np.int32]
     joins: NDArray[np.uint8]
+
+
+class _Waiting(NamedTuple):
+    """An arrival that is to be read, and the place of its bag in the sheaf if it is ready."""
+
+    arrival: Arrival
+    place: int
 
 
 class Keeper(Sums, Archive, Protocol):
@@ -414,9 +423,10 @@ class Engine:
         counters = self.knowledge.counters  # loads the window and the network too
         self._network.open(batch)
         reception = Reception(self._store, counters, batch.run, self._window)
-        waiting: list[Arrival] = []
-        sounded = [sound(item) for item in chunk]
-        arrivals = reception.receive_all(d for d in sounded if isinstance(d, Document))
+        waiting: list[_Waiting] = []
+        sounded, sheaf = sound_all(chunk)
+        arrivals = reception.receive_all((d for d in sounded if isinstance(d, Document)), sheaf)
+        n_ready = 0
         for position, document in enumerate(sounded):
             again = position < already
             if isinstance(document, Reject):
@@ -430,7 +440,8 @@ class Engine:
             if source and not (arrival.known and self._store.seen(number, source)):
                 batch.sightings.append((number, source))
             if not arrival.known:
-                waiting.append(arrival)
+                waiting.append(_Waiting(arrival, n_ready))
+            n_ready += document.bag is not None
             if arrival.known and again:
                 continue
             summary.read += 1
@@ -447,7 +458,7 @@ class Engine:
         if self._following is not None:
             steps = _Steps(self._following, contributions, batch, counters.unit)
         for group in _epochs(waiting):
-            self._learn_group(group, batch, contributions, summary, steps)
+            self._learn_group(group, sheaf, batch, contributions, summary, steps)
         contributions.close()
         if steps is not None:
             steps.note()
@@ -456,7 +467,8 @@ class Engine:
 
     def _learn_group(
         self,
-        group: list[Arrival],
+        group: list[_Waiting],
+        sheaf: Sheaf,
         batch: Batch,
         contributions: Contributions,
         summary: RunSummary,
@@ -464,7 +476,7 @@ class Engine:
     ) -> None:
         """Learns documents that see the same epoch; the clock may tick after the last."""
         withdrawal = Withdrawal(self._store, batch, contributions)
-        for arrival, lang, read in self._read(group):
+        for arrival, lang, read in self._read(group, sheaf):
             version, units = self._version(arrival, lang, read, batch.run)
             summary.other_languages += lang not in KNOWN
             summary.embargoed += embargo.KEY in arrival.document.metadata
@@ -516,29 +528,28 @@ class Engine:
                 knowledge.counters.epoch, ordinal, name, measure.state()
             )
 
-    def _read(self, group: list[Arrival]) -> Iterator[tuple[Arrival, str, Annotation | _Ready]]:
+    def _read(
+        self, group: list[_Waiting], sheaf: Sheaf
+    ) -> Iterator[tuple[Arrival, str, Annotation | _Ready]]:
         """Each arrival with its language and its annotation, or its words if it is ready; in
         order, because words are numbered in the order in which they come."""
-        langs = [self._learning.language(arrival.document) for arrival in group]
+        kinds = [
+            (self._learning.language(arrival.document), arrival.document.bag is not None)
+            for arrival, _ in group
+        ]
         texts = [
             replace(arrival.document, lang=lang)
-            for arrival, lang in zip(group, langs, strict=True)
-            if arrival.document.bag is None
+            for (arrival, _), (lang, is_ready) in zip(group, kinds, strict=True)
+            if not is_ready
         ]
         annotations = iter(self._learning.annotator.annotate(texts, self.knowledge.lexicon))
-        bags: deque[_Ready] = deque()
-        for place, (arrival, lang) in enumerate(zip(group, langs, strict=True)):
-            if arrival.document.bag is None:
-                yield arrival, lang, next(annotations)
-                continue
-            if not bags:  # this and the ready units right behind it
-                named = []
-                for other, other_lang in zip(group[place:], langs[place:], strict=True):
-                    if other.document.bag is None or other_lang != lang:
-                        break
-                    named.append(other.document.bag)
-                bags.extend(_ready(self.knowledge.bags(lang, named)))
-            yield arrival, lang, bags.popleft()
+        for (lang, is_ready), alike in groupby(zip(kinds, group, strict=True), itemgetter(0)):
+            some = [waiting for _, waiting in alike]
+            read: Iterator[Annotation | _Ready] = annotations
+            if is_ready:
+                read = _ready(self.knowledge.bags(lang, sheaf, [place for _, place in some]))
+            for arrival, _ in some:
+                yield arrival, lang, next(read)
 
     def _version(
         self, arrival: Arrival, lang: str, read: Annotation | _Ready, run: int
@@ -741,9 +752,10 @@ class _Steps:
 
 def _told(metadata: Mapping[str, Any]) -> str:
     """Metadata as JSON; what is text alone comes again and again, and is remembered."""
-    if all(type(value) is str for value in metadata.values()):
-        return _told_before(tuple(metadata.items()))
-    return _encode(dict(metadata))
+    for value in metadata.values():
+        if type(value) is not str:
+            return _encode(dict(metadata))
+    return _told_before(tuple(metadata.items()))
 
 
 @lru_cache(maxsize=1024)
@@ -799,11 +811,12 @@ def _chunks(
         yield chunk, None
 
 
-def _epochs(arrivals: list[Arrival]) -> Iterator[list[Arrival]]:
+def _epochs(arrivals: list[_Waiting]) -> Iterator[list[_Waiting]]:
     """Stretches of arrivals that see the same epoch: the clock ticks only after the last."""
-    group: list[Arrival] = []
-    for arrival in arrivals:
-        group.append(arrival)
+    group: list[_Waiting] = []
+    for waiting in arrivals:
+        group.append(waiting)
+        arrival = waiting.arrival
         if arrival.accepted and clock.ticks(arrival.record.ordinal or 0):
             yield group
             group = []

@@ -15,11 +15,10 @@ from typing import cast
 
 from segapsith.model import Document, Json
 
-__all__ = ["clean", "cleaned", "is_clean", "text_hash", "utc"]
+__all__ = ["clean", "clean_bag", "cleaned", "is_clean", "text_hash", "utc"]
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _SPACES = re.compile(r"\s+")
-_numeral = lru_cache(maxsize=1024)(str)  # nearly all counts are small
 
 
 def clean(text: str) -> str:
@@ -39,14 +38,9 @@ def is_clean(text: str) -> bool:
 
 
 def cleaned(document: Document) -> Document:
-    """The document with clean texts; lengths stay, so offsets stay."""
+    """The document with clean texts; lengths stay, so offsets stay. `clean_bag` cleans its bag."""
     if _all_clean(document):
         return document  # the usual case, found in one look
-    bag: Mapping[str, int] | None
-    if document.bag is not None and is_clean("".join(document.bag)):
-        bag = document.bag
-    else:
-        bag = _clean_bag(document.bag)
     return replace(
         document,
         uid=clean(document.uid).strip(),
@@ -56,36 +50,36 @@ def cleaned(document: Document) -> Document:
         lang=None if document.lang is None else clean(document.lang),
         source=clean(document.source),
         metadata={clean(k): _clean_json(v) for k, v in document.metadata.items()},
-        bag=bag,
     )
 
 
 def _all_clean(document: Document) -> bool:
     """Whether there is nothing to clean; metadata with more than texts in it are not looked at."""
     metadata = document.metadata
-    return (
-        document.uid == document.uid.strip()
-        and all(type(value) is str for value in metadata.values())
-        and is_clean(
-            "".join(
-                [
-                    document.uid,
-                    document.title,
-                    document.body,
-                    document.date or "",
-                    document.lang or "",
-                    document.source,
-                    *metadata,
-                    *cast("Iterable[str]", metadata.values()),
-                    *(document.bag or ()),
-                ]
-            )
+    for value in metadata.values():
+        if type(value) is not str:
+            return False
+    return document.uid == document.uid.strip() and is_clean(
+        "".join(
+            [
+                document.uid,
+                document.title,
+                document.body,
+                document.date or "",
+                document.lang or "",
+                document.source,
+                *metadata,
+                *cast("Iterable[str]", metadata.values()),
+            ]
         )
     )
 
 
-def _clean_bag(bag: Mapping[str, int] | None) -> Mapping[str, int] | None:
-    return None if bag is None else {clean(word): count for word, count in bag.items()}
+def clean_bag(bag: Mapping[str, int]) -> Mapping[str, int]:
+    """The bag with clean words."""
+    if is_clean("".join(bag)):
+        return bag
+    return {clean(word): count for word, count in bag.items()}
 
 
 def _clean_json(value: Json) -> Json:
@@ -101,20 +95,14 @@ def _clean_json(value: Json) -> Json:
 
 
 def text_hash(document: Document) -> str:
-    """SHA-256 of the text in its normal form: composed characters, single spaces.
+    """SHA-256 of the text in its normal form: composed characters, single spaces. Bags have hashes
+    of their own (`Sheaf.hashes`).
 
     >>> text_hash(Document(body="Two  words\\n")) == text_hash(Document(body="Two words"))
     True
     """
-    if document.bag is not None:
-        given = list(document.bag)
-        words = sorted(given)
-        counts = document.bag.values() if words == given else map(document.bag.__getitem__, words)
-        words.append(f"[{', '.join(map(_numeral, counts))}]")
-        content = "\0".join(words)  # clean words have no NUL in them
-    else:
-        normal = unicodedata.normalize("NFKC", document.text)
-        content = _SPACES.sub(" ", normal).strip()
+    normal = unicodedata.normalize("NFKC", document.text)
+    content = _SPACES.sub(" ", normal).strip()
     return hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()
 
 

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from segapsith import identity, limits
 from segapsith.domains import Bag, DomainIndex
 from segapsith.model import Annotation, Lexicon
 from segapsith.pairs import WINDOW
+from segapsith.sheaf import Sheaf
 from segapsith.terms import TermCounts, accept, lexicon_terms
 from segapsith.vocabulary import Vocabulary
 from segapsith.weighting import (
@@ -139,21 +141,36 @@ class Knowledge:
             words = [identity.clean(word) for word in words]
         return np.array(self.vocabulary.numbers(lang, words), dtype=np.int32)
 
-    def bags(self, lang: str, named: Sequence[Mapping[str, int]]) -> list[Bag]:
-        """Ready units weighted, as `numbered` and `bag` would do it one after the other."""
-        sizes = [len(bag) for bag in named]
-        ends = np.cumsum(sizes)
-        total = int(ends[-1])
-        numbers = np.fromiter(self.vocabulary.bag_numbers(lang, named), np.int64, total)
-        counts = np.fromiter(chain.from_iterable(bag.values() for bag in named), np.int32, total)
-        # by unit, then by word
-        order = np.argsort((np.repeat(np.arange(len(sizes)), sizes) << 32) + numbers)
-        words32 = numbers[order].astype(np.int32)
-        times = counts[order]
+    def bags(self, lang: str, sheaf: Sheaf, places: Sequence[int]) -> list[Bag]:
+        """Ready units weighted, as `numbered` and `bag` would do it one after the other.
+
+        New words are numbered bag by bag and by name.
+        """
+        columns, counts, ends = sheaf.picked(places)
+        numbers = self._sheaf_numbers(lang, sheaf, columns)
+        rows = csr_array(
+            (counts.astype(np.int32), numbers, np.concatenate([[0], ends])),
+            shape=(len(ends), len(self.vocabulary)),
+        )
+        rows.sort_indices()  # a bag has its words by number
+        words, times = rows.indices, rows.data
         weighed = np.ones_like(times) if self._importance == "significance" else times
-        weights = all_unit_weights(weighed, self.importance(lang, words32), ends)
+        weights = all_unit_weights(weighed, self.importance(lang, words), ends)
         cuts = [0, *ends.tolist()]
-        return [Bag(words32[a:b], times[a:b], weights[a:b]) for a, b in pairwise(cuts)]
+        return [Bag(words[a:b], times[a:b], weights[a:b]) for a, b in pairwise(cuts)]
+
+    def _sheaf_numbers(
+        self, lang: str, sheaf: Sheaf, columns: NDArray[np.int32]
+    ) -> NDArray[np.int32]:
+        known = sheaf.numbers.setdefault(lang, np.full(len(sheaf.words), -1, np.int32))
+        numbers = known[columns]
+        unknown = columns[numbers < 0]
+        if len(unknown):
+            asked, first = np.unique(unknown, return_index=True)
+            asked = asked[np.argsort(first)]
+            known[asked] = self.vocabulary.numbers(lang, [sheaf.words[c] for c in asked.tolist()])
+            numbers = known[columns]
+        return numbers
 
     def importance(self, lang: str, words: NDArray[np.int32]) -> NDArray[np.float64]:
         """How telling each word is, by the frozen counts."""

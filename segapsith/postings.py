@@ -40,7 +40,7 @@ START, LENGTH, LIVE, ROOM = range(4)
 """Columns of `Index.stretches`."""
 
 DOMAIN, PLACE = range(2)
-"""Columns of `Index.postings`."""
+"""Rows of `Index.postings`."""
 
 POOL, POSTINGS, DOMAINS, WANTING = range(4)
 """Places in `Index.used`: the ends of the pool, of the postings and of the domains, and the domain
@@ -72,7 +72,7 @@ class Index(NamedTuple):
     postings: Array
     """Domain, place within it."""
     copies: Array
-    """Occurrences and weight, those of the pool once more, while the posting is compared."""
+    """Weight and occurrences, those of the pool once more, while the posting is compared."""
     significance: Array
     # scratch: what a unit shares with each domain, and the domains that it shares anything with
     sums: Array
@@ -103,7 +103,7 @@ def empty_index() -> Index:
         pool=integers(1024, 2),
         back=np.zeros(1024, dtype=np.int32),
         stretches=integers(1024, 4),
-        postings=np.zeros((1024, 2), dtype=np.int32),
+        postings=np.zeros((2, 1024), dtype=np.uint32),
         copies=integers(1024, 2),
         significance=integers(0),
         sums=integers(16, 4),
@@ -139,7 +139,7 @@ def with_room(index: Index, domain: int, words: NDArray[np.int32]) -> Index:
         words=np.zeros(size, dtype=np.int32),
         pool=np.zeros((size, 2), dtype=np.int64),
         back=np.zeros(size, dtype=np.int32),
-        postings=np.zeros((post_size, 2), dtype=np.int32),
+        postings=np.zeros((2, post_size), dtype=np.uint32),
         copies=np.zeros((post_size, 2), dtype=np.int64),
     )
     _move_together(index, moved)
@@ -183,7 +183,7 @@ def _move_together(index: Index, moved: Index) -> None:
         old = index.stretches[w, START]
         for i in range(index.stretches[w, LENGTH]):
             for c in range(2):
-                moved.postings[used + i, c] = index.postings[old + i, c]
+                moved.postings[c, used + i] = index.postings[c, old + i]
                 moved.copies[used + i, c] = index.copies[old + i, c]
         moved.stretches[w, START] = used
         used += index.stretches[w, ROOM]
@@ -201,7 +201,7 @@ def make_room(index: Index, domain: int, words: Array) -> bool:
     for i in range(len(words)):
         if index.stretches[words[i], LENGTH] >= index.stretches[words[i], ROOM]:
             post_more += max(4, 2 * index.stretches[words[i], ROOM])
-    if index.used[1] + post_more > len(index.postings):
+    if index.used[1] + post_more > index.postings.shape[1]:
         return False
     if more:
         old, new = index.start[domain], index.used[0]
@@ -220,7 +220,7 @@ def make_room(index: Index, domain: int, words: Array) -> bool:
             old, new = index.stretches[word, START], index.used[1]
             for j in range(index.stretches[word, LENGTH]):
                 for c in range(2):
-                    index.postings[new + j, c] = index.postings[old + j, c]
+                    index.postings[c, new + j] = index.postings[c, old + j]
                     index.copies[new + j, c] = index.copies[old + j, c]
             index.stretches[word, START] = new
             index.stretches[word, ROOM] = max(4, 2 * index.stretches[word, ROOM])
@@ -250,10 +250,10 @@ def _swap_postings(
 ) -> None:
     """Two postings of a word, whose stretch begins at `first`, change places."""
     for c in range(2):
-        postings[p, c], postings[q, c] = postings[q, c], postings[p, c]
+        postings[c, p], postings[c, q] = postings[c, q], postings[c, p]
         copies[p, c], copies[q, c] = copies[q, c], copies[p, c]
-    back[start[postings[p, DOMAIN]] + postings[p, PLACE]] = p - first
-    back[start[postings[q, DOMAIN]] + postings[q, PLACE]] = q - first
+    back[start[postings[DOMAIN, p]] + postings[PLACE, p]] = p - first
+    back[start[postings[DOMAIN, q]] + postings[PLACE, q]] = q - first
 
 
 @kernel
@@ -272,8 +272,8 @@ def _swap_places(
     back[at], back[other] = back[other], back[at]
     for c in range(2):
         pool[at, c], pool[other, c] = pool[other, c], pool[at, c]
-    postings[stretches[words[at], START] + back[at], PLACE] = at - start
-    postings[stretches[words[other], START] + back[other], PLACE] = other - start
+    postings[PLACE, stretches[words[at], START] + back[at]] = at - start
+    postings[PLACE, stretches[words[other], START] + back[other]] = other - start
 
 
 @kernel
@@ -321,7 +321,7 @@ def _rise(
     p, end = first + back[at], first + stretches[word, LIVE]
     if p != end:
         _swap_postings(first, p, end, start, back, postings, copies)
-    copies[end, 0], copies[end, 1] = pool[at, 0], pool[at, 1]
+    copies[end, 0], copies[end, 1] = pool[at, 1], pool[at, 0]
     stretches[word, LIVE] += 1
     light = start[domain] + heavy[domain]
     if light != at:
@@ -344,12 +344,13 @@ def take(
     index.n_units[domain] += sign * n_units
     start, units = index.start[domain], index.n_units[domain]
     postings, pool, places = index.postings, index.pool, index.words
+    owners = postings[DOMAIN]
     for i in range(len(words)):
         word = words[i]
         first = index.stretches[word, START]
         end = first + index.stretches[word, LENGTH]
         p = first
-        while p < end and postings[p, DOMAIN] != domain:
+        while p < end and owners[p] != domain:
             p += 1
         if p == end:
             place = index.length[domain]
@@ -357,15 +358,15 @@ def take(
             index.back[start + place] = p - first
             pool[start + place, 0] = 0
             pool[start + place, 1] = 0
-            postings[p, DOMAIN], postings[p, PLACE] = domain, place
+            postings[DOMAIN, p], postings[PLACE, p] = domain, place
             index.length[domain] += 1
             index.stretches[word, LENGTH] += 1
-        place = postings[p, PLACE]
+        place = postings[PLACE, p]
         at = start + place
         pool[at, 0] += sign * occurrences[i]
         pool[at, 1] += sign * weights[i]
         if p < first + index.stretches[word, LIVE]:
-            index.copies[p, 0], index.copies[p, 1] = pool[at, 0], pool[at, 1]
+            index.copies[p, 0], index.copies[p, 1] = pool[at, 1], pool[at, 0]
         elif index.is_open[domain] and pool[at, 0] > 0:
             weight = pool[at, 1]
             if not rule.by_unit_weight:
@@ -447,7 +448,7 @@ def enter(index: Index, domain: int, words: Array, occurrences: Array, weights: 
         index.words[at] = word
         index.pool[at, 0], index.pool[at, 1] = occurrences[i], weights[i]
         p = index.stretches[word, START] + index.stretches[word, LENGTH]
-        index.postings[p, DOMAIN], index.postings[p, PLACE] = domain, i
+        index.postings[DOMAIN, p], index.postings[PLACE, p] = domain, i
         index.back[at] = index.stretches[word, LENGTH]
         index.stretches[word, LENGTH] += 1
     index.length[domain], index.heavy[domain] = len(words), 0
@@ -489,7 +490,12 @@ def walk(index: Index, words: Array, occurrences: Array, weights: Array, rule: R
     sums[d] = domain weight, domain occurrences, unit weight, unit occurrences. Gives the number of
     domains touched.
     """
-    sums, postings, stretches, copies = index.sums, index.postings, index.stretches, index.copies
+    sums, owners, stretches, copies = (
+        index.sums,
+        index.postings[DOMAIN],
+        index.stretches,
+        index.copies,
+    )
     touched, significance = index.touched, index.significance
     n_touched = 0
     for i in range(len(words)):
@@ -499,8 +505,8 @@ def walk(index: Index, words: Array, occurrences: Array, weights: Array, rule: R
         signif = significance[word] if word < len(significance) else 65536
         first = stretches[word, START]
         for p in range(first, first + stretches[word, LIVE]):
-            d = postings[p, DOMAIN]
-            occurrence, weight = copies[p, 0], copies[p, 1]
+            d = owners[p]
+            weight, occurrence = copies[p, 0], copies[p, 1]
             if not rule.by_unit_weight:
                 weight = min(occurrence, index.n_units[d]) * signif
             if sums[d, 1] == 0:
@@ -524,9 +530,9 @@ def activation(index: Index, words: Array, weights: Array, rule: Rule) -> Array:
         signif = index.significance[word] if word < len(index.significance) else 65536
         first = index.stretches[word, START]
         for p in range(first, first + index.stretches[word, LIVE]):
-            d, weight = index.postings[p, DOMAIN], index.copies[p, 1]
+            d, weight = index.postings[DOMAIN, p], index.copies[p, 0]
             if not rule.by_unit_weight:
-                weight = min(index.copies[p, 0], index.n_units[d]) * signif
+                weight = min(index.copies[p, 1], index.n_units[d]) * signif
             result[d] += weight * weights[i]
     return result
 

@@ -6,16 +6,17 @@ a stream is cut into batches does not matter.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Protocol
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple, Protocol
 
 from segapsith import copies, embargo, identity, limits, notices, signatures
 from segapsith.knowledge import Counters
 from segapsith.model import Document, Reject
 from segapsith.records import DocumentRecord
+from segapsith.sheaf import Sheaf
 
-__all__ = ["Archive", "Arrival", "Reception", "sound"]
+__all__ = ["Archive", "Arrival", "Reception", "sound", "sound_all"]
 
 
 _REPLACING = (notices.Notice.CORRECTION, notices.Notice.WITHDRAWAL)
@@ -33,8 +34,7 @@ class Archive(Protocol):
     def duplicates_of(self, document: int) -> list[DocumentRecord]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
+class Arrival(NamedTuple):
     """A document and what it turned out to be.
 
     `before` is what it was before a correction; `accepted` says that the clock counted it now;
@@ -80,9 +80,14 @@ class Reception:
         self._stories: dict[str, set[int]] = {}
         self._story_text: dict[int, str] = {}
 
-    def receive_all(self, documents: Iterable[Document]) -> Iterator[Arrival]:
-        """Who these are, in order. New documents get their numbers here."""
-        called = [_called(embargo.marked(document)) for document in documents]
+    def receive_all(self, documents: Iterable[Document], sheaf: Sheaf) -> Iterator[Arrival]:
+        """Who these are, in order; `sheaf` has the bags of the ready units among them. New
+        documents get their numbers here."""
+        hashes = sheaf.hashes()
+        called = [
+            _called(document, next(hashes)) if document.bag is not None else _read(document)
+            for document in documents
+        ]
         self._uids = self._archive.known_uids([document.uid for document, _ in called])
         self._digests = self._archive.known_texts([digest for _, digest in called])
         for document, digest in called:
@@ -124,7 +129,7 @@ class Reception:
 
     def _correction(self, document: Document, digest: str, present: DocumentRecord) -> Arrival:
         ordinal = present.ordinal if present.ordinal is not None else self._accept()
-        record = replace(present, version=present.version + 1, duplicate_of=None, ordinal=ordinal)
+        record = present._replace(version=present.version + 1, duplicate_of=None, ordinal=ordinal)
         signature = self._signature(document)
         self._enter(record, digest, signature)
         return Arrival(
@@ -166,7 +171,7 @@ class Reception:
         known |= {n: r for n, r in self._by_id.items() if r.duplicate_of == story}
         followers = [r for _, r in sorted(known.items()) if r.duplicate_of == story]
         before = (found, *followers)
-        after = tuple(replace(record, duplicate_of=by.id) for record in before)
+        after = tuple(record._replace(duplicate_of=by.id) for record in before)
         for record in after:
             self._by_uid[record.uid] = self._by_id[record.id] = record
         if story in self._story_text:
@@ -205,42 +210,71 @@ class Reception:
                 self._window.add(record.id, record.ordinal or 0, signature)
 
 
-def _called(document: Document) -> tuple[Document, str]:
-    """The document with its identity, and the hash of its text."""
-    digest = identity.text_hash(document)
+def _read(document: Document) -> tuple[Document, str]:
+    """A text with what its sender says about its use and its identity, and its hash."""
+    marked = embargo.marked(document)
+    return _called(marked, identity.text_hash(marked))
+
+
+def _called(document: Document, digest: str) -> tuple[Document, str]:
+    """The document with its identity, and its hash."""
     if not document.uid:
         document = replace(document, uid=f"sha256:{digest[:32]}")
     return document, digest
 
 
+def sound_all(items: Sequence[Document | Reject]) -> tuple[list[Document | Reject], Sheaf]:
+    """`sound` of each item, and the bags of those that are ready units.
+
+    Words and counts are looked at once for all of them; if something is wrong, each is looked at
+    by itself.
+    """
+    sheaf = Sheaf.if_sound(_bags(items))
+    if sheaf is None:
+        checked = [sound(item) for item in items]
+        return checked, Sheaf.of(_bags(checked))
+    checked = [_sound_apart(item) for item in items]
+    bags = _bags(checked)
+    return checked, sheaf if len(bags) == len(sheaf) else Sheaf.of(bags)
+
+
+def _bags(items: Iterable[Document | Reject]) -> list[Mapping[str, int]]:
+    return [item.bag for item in items if isinstance(item, Document) and item.bag is not None]
+
+
 def sound(item: Document | Reject) -> Document | Reject:
     """The item cleaned, or the reason why it cannot be taken."""
+    checked = _sound_apart(item)
+    if isinstance(checked, Reject) or checked.bag is None:
+        return checked
+    bag = identity.clean_bag(checked.bag)
+    return _sound_bag(checked if bag is checked.bag else replace(checked, bag=bag), bag)
+
+
+def _sound_apart(item: Document | Reject) -> Document | Reject:
+    """`sound`, apart from the words of a ready unit."""
     if isinstance(item, Reject):
         return Reject(identity.clean(item.name), identity.clean(item.reason))
     document = identity.cleaned(item)
-    name = document.uid or document.title[:60] or "(no id)"
     if len(document.uid) > limits.MAX_UID_CHARS:
-        return Reject(name[:100], f"its id has more than {limits.MAX_UID_CHARS} characters")
+        reason = f"its id has more than {limits.MAX_UID_CHARS} characters"
+        return Reject(_name(document)[:100], reason)
     if document.bag is not None:
-        return _sound_bag(document, name)
+        return document
     if not document.text.strip():
-        return Reject(name, "it has neither a title nor a text")
+        return Reject(_name(document), "it has neither a title nor a text")
     if len(document.text) > limits.MAX_TEXT_CHARS:
-        return Reject(name, f"its text has more than {limits.MAX_TEXT_CHARS:,} characters")
+        reason = f"its text has more than {limits.MAX_TEXT_CHARS:,} characters"
+        return Reject(_name(document), reason)
     return document
 
 
-def _sound_bag(document: Document, name: str) -> Document | Reject:
-    bag = document.bag or {}
-    if (
-        bag
-        and set(map(type, bag.values())) == {int}
-        and min(bag.values()) >= 1
-        and "" not in bag
-        and max(map(len, bag)) <= limits.MAX_WORD_CHARS
-        and sum(bag.values()) <= limits.MAX_BAG_WORDS
-    ):
-        return document
+def _name(document: Document) -> str:
+    return document.uid or document.title[:60] or "(no id)"
+
+
+def _sound_bag(document: Document, bag: Mapping[str, int]) -> Document | Reject:
+    name = _name(document)
     for word, count in bag.items():
         if not isinstance(count, int) or isinstance(count, bool) or count < 1:
             return Reject(name, f"the count of {word!r} is {count!r}, not a whole number from 1 on")

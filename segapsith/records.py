@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +30,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentRecord:
+class DocumentRecord(NamedTuple):
     """A story under one identity."""
 
     id: int
@@ -47,8 +46,7 @@ class DocumentRecord:
         return self.duplicate_of is None
 
 
-@dataclass(frozen=True, slots=True)
-class VersionRecord:
+class VersionRecord(NamedTuple):
     """One text of a document; `words` are its content words in text order."""
 
     id: int
@@ -74,8 +72,7 @@ class VersionRecord:
         return bool(self.title or self.body)
 
 
-@dataclass(frozen=True, slots=True)
-class Assignment:
+class Assignment(NamedTuple):
     """Which domain a unit is in, and how clear that was."""
 
     domain: int
@@ -85,8 +82,7 @@ class Assignment:
     run: int
 
 
-@dataclass(frozen=True, slots=True)
-class UnitRecord:
+class UnitRecord(NamedTuple):
     """A thematic unit with its words, and its domain if it has one."""
 
     id: int
@@ -104,21 +100,7 @@ class UnitRecord:
     assignment: Assignment | None = None
 
     def assigned(self, assignment: Assignment | None) -> UnitRecord:
-        return UnitRecord(
-            self.id,
-            self.document,
-            self.version,
-            self.position,
-            self.start,
-            self.end,
-            self.first_word,
-            self.n_words,
-            self.cohesion,
-            self.kept,
-            self.epoch,
-            self.bag,
-            assignment,
-        )
+        return UnitRecord(*self[:-1], assignment)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from segapsith.catalogue import Catalogue, load_plugins
+from segapsith.contracts import NETWORK_PARTS
 from segapsith.errors import ConfigurationError
 from segapsith.language import language_of
 from segapsith.model import Annotation, Document, Lexicon, Network
@@ -15,7 +16,7 @@ from segapsith.stream_network import used_by
 from segapsith.workshop import by_taker
 from segapsith_store import Store, networks
 
-__all__ = ["Segment", "Segmentation", "segment", "segmentation"]
+__all__ = ["Segment", "Segmentation", "learned", "segment", "segmentation"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,14 @@ class Segmentation:
         }
 
 
+def learned(store: str, lang: str, uses: frozenset[str] = NETWORK_PARTS) -> tuple[Lexicon, Network]:
+    """What a store reads a text of a language with: its terms, and so much of its network."""
+    if not os.path.exists(store):
+        raise ConfigurationError(f"there is no store at {store}")
+    with Store.reading(store) as kept:
+        return networks.lexicon(kept), networks.network(kept, lang, uses=uses)
+
+
 def segment(
     text: str,
     lang: str = "auto",
@@ -75,8 +84,6 @@ def segmentation(
     catalogue: Catalogue | None = None,
 ) -> Segmentation:
     """The thematic units of a text with the curve between whose valleys they lie."""
-    if store is not None and not os.path.exists(store):
-        raise ConfigurationError(f"there is no store at {store}")
     catalogue = catalogue or load_plugins()
     document = Document(body=text)
     document = Document(body=text, lang=language_of(lang)(document))
@@ -86,9 +93,7 @@ def segmentation(
     made = catalogue.make("segmenter", segmenter, own["segmenter"])
     lexicon, network = Lexicon(), Network()
     if store is not None:
-        with Store.reading(store) as kept:
-            lexicon = networks.lexicon(kept)
-            network = networks.network(kept, document.lang or "", uses=used_by(made))
+        lexicon, network = learned(store, document.lang or "", used_by(made))
     reader = catalogue.make("annotator", annotator, own["annotator"])
     (annotation,) = reader.annotate([document], lexicon)
     units = [

@@ -21,18 +21,22 @@ from segapsith.errors import SettingError
 from segapsith.knowledge import Knowledge
 from segapsith.model import Network
 from segapsith.network import Links, NetworkSettings, both_ways, half_of, links
-from segapsith.pairs import Pairs, merged_streams
+from segapsith.pairs import Pairs, merged_streams, words_of
 from segapsith.records import Batch, EpochRecord, ReferenceRecord
 from segapsith.weighting import significance
-from segapsith.word_space import GRAIN, learn_points
+from segapsith.word_space import GRAIN, WordPoints, both_spaces, learn_company, learn_points
 
-__all__ = ["NETWORK", "RANK", "SPACE", "StreamNetwork", "Sums", "used_by"]
+__all__ = ["ENOUGH_WORDS", "NETWORK", "RANK", "SPACE", "StreamNetwork", "Sums", "used_by"]
 
 NETWORK, SPACE = "network", "word space"
 """The names under which the store keeps what was frozen."""
 
 RANK = 150
-"""Axes of the word space."""
+"""Axes of the word space that come from stories."""
+
+ENOUGH_WORDS = 500_000
+"""Content words of a language from which the company that words keep gives axes as well; what fewer
+have met is mostly chance."""
 
 FEW_STORIES = 1024
 """Of fewer stories of a language a word has a point if two have it, of more if three have."""
@@ -134,7 +138,7 @@ class StreamNetwork:
             if kept is not None and kept.ordinal >= clock.last_space_renewal(ordinal):
                 self._take(kept.arrays)
             else:
-                self._learn_space(ordinal, batch)
+                self._learn_space(ordinal, Pairs.none, batch)
         self._cover()
 
     def tick(self, ordinal: int, pending: Callable[[], Pairs], batch: Batch) -> None:
@@ -142,7 +146,7 @@ class StreamNetwork:
         if "network" in self._uses and clock.last_renewal(ordinal) == ordinal:
             self._freeze(ordinal, pending(), batch)
         if "vectors" in self._uses and clock.last_space_renewal(ordinal) == ordinal:
-            self._learn_space(ordinal, batch)
+            self._learn_space(ordinal, pending, batch)
         self._cover()
 
     def _cover(self) -> None:
@@ -150,28 +154,34 @@ class StreamNetwork:
         if "network" not in self._uses and self._vectors is not None:
             self._significance = np.ones(len(self._vectors), np.float32)
 
-    def _freeze(self, ordinal: int, pending: Pairs, batch: Batch | None) -> None:
+    def _counts(self) -> tuple[NDArray[np.int64], dict[str, int], NDArray[np.int32]]:
+        """Occurrences of each word and content words of each language, reference corpora and
+        all; the place of each word's language among them."""
         vocabulary, counted = self._knowledge.vocabulary, self._knowledge.frequencies
         n_words = len(vocabulary)
         counted.grow(n_words)
         occurrences = counted.occurrences[:n_words].copy()
         langs = sorted({*vocabulary.langs, *counted.totals})
-        place = {lang: i for i, lang in enumerate(langs)}
-        tokens = np.array([counted.totals.get(lang, (0, 0))[1] for lang in langs], np.int64)
+        tokens = {lang: int(counted.totals.get(lang, (0, 0))[1]) for lang in langs}
         for reference in self._store.references():
             occurrences[reference.words] += reference.occurrences
-            tokens[place[reference.lang]] += reference.tokens
+            tokens[reference.lang] += reference.tokens
+        place = {lang: i for i, lang in enumerate(langs)}
         of_word = np.fromiter((place[lang] for lang in vocabulary.langs), np.int32, n_words)
+        return occurrences, tokens, of_word
+
+    def _freeze(self, ordinal: int, pending: Pairs, batch: Batch | None) -> None:
+        occurrences, tokens, of_word = self._counts()
         self._graph = links(
             merged_streams([self._store.pairs(), iter([pending])]),
             occurrences,
-            tokens.tolist(),
+            list(tokens.values()),
             self._settings,
             of_word,
         )
-        telling = np.ones(n_words, np.float32)
-        for lang, size in zip(langs, tokens.tolist(), strict=True):
-            own = of_word == place[lang]
+        telling = np.ones(len(of_word), np.float32)
+        for place, size in enumerate(tokens.values()):
+            own = of_word == place
             telling[own] = significance(size, occurrences[own])
         self._significance = telling
         self._changed(self._knowledge.counters.epoch)
@@ -188,11 +198,14 @@ class StreamNetwork:
         self._significance = arrays["significance"]
         self._changed(kept.epoch)
 
-    def _learn_space(self, ordinal: int, batch: Batch | None) -> None:
+    def _learn_space(self, ordinal: int, pending: Callable[[], Pairs], batch: Batch | None) -> None:
         by_lang: dict[str, list[NDArray[np.int32]]] = {}
         for lang, words in self._stories(ordinal - STORIES, batch):
             by_lang.setdefault(lang, []).append(words)
-        found = [_points(texts) for _, texts in sorted(by_lang.items())]
+        spaces = {lang: [_by_stories(texts)] for lang, texts in by_lang.items()}
+        for lang, points in self._companies(pending):
+            spaces.setdefault(lang, []).append(points)
+        found = [_kept(both_spaces(known)) for _, known in sorted(spaces.items())]
         width = max((points.shape[1] for _, points in found), default=1)
         wide = [np.pad(points, ((0, 0), (0, width - points.shape[1]))) for _, points in found]
         arrays = {
@@ -204,7 +217,16 @@ class StreamNetwork:
             batch.epochs[SPACE] = EpochRecord(
                 self._knowledge.counters.epoch, ordinal, SPACE, arrays
             )
-            batch.facts[SPACE] = {"rank": RANK, "stories": STORIES}
+            batch.facts[SPACE] = {"rank": RANK, "stories": STORIES, "words": ENOUGH_WORDS}
+
+    def _companies(self, pending: Callable[[], Pairs]) -> Iterator[tuple[str, WordPoints]]:
+        """The words of each language that has enough of them as points, by the company they keep."""
+        occurrences, tokens, of_word = self._counts()
+        for place, (lang, size) in enumerate(tokens.items()):
+            if size >= ENOUGH_WORDS:
+                own = of_word == place
+                pairs = merged_streams([self._store.pairs(), iter([pending()])])
+                yield lang, learn_company(_within(pairs, own), np.where(own, occurrences, 0))
 
     def _stories(self, after: int, batch: Batch | None) -> Iterator[tuple[str, NDArray[np.int32]]]:
         """Language and words of the stories after an ordinal that count now, by ordinal."""
@@ -213,7 +235,7 @@ class StreamNetwork:
             for document, ordinal, lang, words in self._store.sequences(after)
         }
         if batch is not None:
-            texts = {(v.document, v.number): v for v in batch.versions}
+            texts = {(v.document, v.number): v for v in batch.versions if v.has_text}
             for record in batch.documents.values():
                 text = texts.get((record.id, record.version))
                 if not record.counts:
@@ -235,9 +257,20 @@ class StreamNetwork:
         self._networks = {}
 
 
-def _points(texts: Sequence[NDArray[np.int32]]) -> tuple[NDArray[np.int32], NDArray[np.int16]]:
-    """Words of one language and their points, as they are kept."""
+def _within(pairs: Iterator[Pairs], own: NDArray[np.bool_]) -> Iterator[Pairs]:
+    """The pairs of some words alone; no pair has words of two languages."""
+    for keys, counts in pairs:
+        held = own[words_of(keys)[0]]
+        yield Pairs(keys[held], counts[held])
+
+
+def _by_stories(texts: Sequence[NDArray[np.int32]]) -> WordPoints:
+    """Words of one language as points, by the stories that they occur in."""
     ends = np.cumsum([len(words) for words in texts])
     least = 2 if len(texts) < FEW_STORIES else 3
-    found = learn_points(np.concatenate(texts), ends, rank=RANK, min_documents=least)
+    return learn_points(np.concatenate(texts), ends, rank=RANK, min_documents=least)
+
+
+def _kept(found: WordPoints) -> tuple[NDArray[np.int32], NDArray[np.int16]]:
+    """Words and their points, as they are kept."""
     return found.words, np.rint(found.vectors * GRAIN).astype(np.int16)

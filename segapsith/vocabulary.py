@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 import numpy as np
@@ -51,25 +51,6 @@ class Vocabulary:
         if None in found:
             self._number(lang, (word for word in asked if word not in known))
         return [known[word] for word in asked] if None in found else cast("list[int]", found)
-
-    def bag_numbers(self, lang: str, bags: Iterable[Collection[str]]) -> list[int]:
-        """The numbers of the words of bags, one bag behind the other; unknown words get the next
-        ones, bag by bag and by name.
-
-        >>> Vocabulary().bag_numbers("en", [["storm", "rain"], ["hail", "rain"]])
-        [1, 0, 2, 0]
-        """
-        known = self._numbers.setdefault(lang, {})
-        result: list[int] = []
-        for words in bags:
-            first = len(result)
-            try:
-                result += map(known.__getitem__, words)
-            except KeyError:
-                del result[first:]
-                self._number(lang, sorted([word for word in words if word not in known]))
-                result += map(known.__getitem__, words)
-        return result
 
     def _number(self, lang: str, words: Iterable[str]) -> None:
         """Gives the next numbers to words that have none."""

@@ -6,7 +6,7 @@ A text's units leave their domains, and every sum that it had grown shrinks by t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -60,10 +60,10 @@ class Withdrawal:
         copies = self.store.duplicates_of(gone.id)
         if not copies:
             return None
-        heir = replace(copies[0], duplicate_of=None, ordinal=gone.ordinal)
+        heir = copies[0]._replace(duplicate_of=None, ordinal=gone.ordinal)
         self.batch.documents[heir.id] = heir
         for copy in copies[1:]:
-            self.batch.documents[copy.id] = replace(copy, duplicate_of=heir.id)
+            self.batch.documents[copy.id] = copy._replace(duplicate_of=heir.id)
         version, units = self._present(heir)
         self.contributions.count(version, units, 1)
         before = {u.position: u for u in gone_units}
@@ -71,7 +71,7 @@ class Withdrawal:
             twin = before.get(unit.position)
             place = None if twin is None else self.batch.ended.get(twin.id)
             if twin is not None and place is not None and unit.kept and _alike(unit, twin):
-                self.contributions.enter(unit, replace(place, run=self.batch.run))
+                self.contributions.enter(unit, place._replace(run=self.batch.run))
             else:
                 self.contributions.place(version.lang, unit)
         return heir
@@ -94,7 +94,7 @@ class Withdrawal:
                 self.batch.units.pop(unit.id, None)
         original = before.duplicate_of
         if original is not None and self.store.document_by_id(original) is None:
-            before = replace(before, duplicate_of=None, ordinal=present.ordinal)
+            before = before._replace(duplicate_of=None, ordinal=present.ordinal)
         self.batch.documents[before.id] = before
         if not before.counts:
             return

@@ -16,9 +16,17 @@ from scipy.sparse import csr_array
 
 from segapsith.arrays import Compare, Labels, Matrix, Rows
 
-__all__ = ["by_document_frequency", "by_medoids", "by_mutual_information", "document_frequency"]
+__all__ = [
+    "Information",
+    "by_document_frequency",
+    "by_medoids",
+    "by_mutual_information",
+    "document_frequency",
+]
 
 Columns = NDArray[np.int64]
+Information = Literal["presence", "class", "counts", "pointwise"]
+"""What mutual information is taken of."""
 
 
 class Medoids(Protocol):
@@ -56,12 +64,13 @@ def by_mutual_information(
     classes: Sequence[object] | ArrayLike,
     n: int,
     *,
-    of: Literal["presence", "counts", "pointwise"] = "presence",
+    of: Information = "presence",
     least: int = 1,
 ) -> Columns:
     """The n columns that tell most about the classes, of those in at least `least` rows.
 
-    `presence`: I(W; C) of whether a row has the word and its class. `counts`: what the word adds
+    `presence`: I(W; C) of whether a row has the word and its class. `class`: the same with whether
+    the row is of one class, the largest over the classes. `counts`: what the word adds
     to the information between words and classes, p(w) Σ_c p(c|w) ln( p(c|w) / p(c) ), from sums of
     the rows. `pointwise`: the largest ln( p(w, c) / (p(w) p(c)) ) of any class, which prefers words
     of one class however rare; of equal ones the word of more rows. Ties to the lower column.
@@ -77,6 +86,8 @@ def by_mutual_information(
         total = float(rows.shape[0])
         worth = _information(inside, inside.sum(axis=0), sizes, total)
         worth += _information(sizes - inside, total - inside.sum(axis=0), sizes, total)
+    elif of == "class":
+        worth = _with_one_class((ones @ _there(rows)).toarray(), np.bincount(numbers))
     elif of == "counts":
         inside = (ones @ csr_array(rows, dtype=np.float64)).toarray()
         worth = _information(
@@ -90,8 +101,21 @@ def by_mutual_information(
         ranks = np.unique(pairs, axis=0, return_inverse=True)[1].ravel()
         worth = ranks.astype(np.float64) + 1.0
     else:
-        raise ValueError(f"of={of!r} should be presence, counts or pointwise")
+        raise ValueError(f"of={of!r} should be presence, class, counts or pointwise")
     return _best(np.where(frequency >= least, np.maximum(worth, 1e-300), 0.0), n)
+
+
+def _with_one_class(inside: Matrix, sizes: NDArray[np.integer]) -> Matrix:
+    """The largest I(W; C = c) of each word; `inside` is classes × words, in how many rows."""
+    total, frequency = float(sizes.sum()), inside.sum(axis=0)
+    best = np.zeros(inside.shape[1])
+    for size, here in zip(sizes.astype(np.float64), inside, strict=True):
+        two = np.array([[size], [total - size]])  # rows of the class, and others
+        joint = np.stack([here, frequency - here])
+        worth = _information(joint, frequency, two, total)
+        worth += _information(two - joint, total - frequency, two, total)
+        best = np.maximum(best, worth)
+    return best
 
 
 def _there(rows: Rows) -> Rows:

@@ -1,12 +1,14 @@
-"""Words as points: latent semantic analysis of sequences of content words.
+"""Words as points: words that occur in the same stories, or meet the same words, lie close together.
 
-Words that occur in the same stories lie close together. The axes are found by a block Krylov method
+By stories it is latent semantic analysis of sequences of content words, by company a decomposition of
+the mutual information of pairs. The axes are found by a block Krylov method
 whose every sum has a fixed order (sparse products and compiled loops, no library that deals work
 out to threads), and coordinates are rounded: the same stories give the same points on any machine.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,8 +18,9 @@ from scipy.sparse import csr_array
 from segapsith.arrays import Rows
 from segapsith.eigen import eigen
 from segapsith.jit import kernel
+from segapsith.pairs import Pairs, joined, words_of
 
-__all__ = ["GRAIN", "WordPoints", "learn_points"]
+__all__ = ["GRAIN", "WordPoints", "both_spaces", "learn_company", "learn_points"]
 
 GRAIN = 1024
 """Coordinates are multiples of one part in so many."""
@@ -37,7 +40,8 @@ Matrix = NDArray[np.float64]
 
 
 class WordPoints(NamedTuple):
-    """Numbers of words, ascending, and a row of length 1 (nearly, it is rounded) for each."""
+    """Numbers of words, ascending, and a row of length 1 (nearly, it is rounded) for each; in two
+    spaces at once, what only one of them knows is shorter."""
 
     words: NDArray[np.int32]
     vectors: NDArray[np.float32]
@@ -63,13 +67,86 @@ def learn_points(
     rank = min(rank, len(ends) // 4, len(known) - 1)
     if rank < 1 or not rows.data.any():  # too little to learn from
         return WordPoints(np.zeros(0, np.int32), np.zeros((0, 1), np.float32))
+    return WordPoints(known, _points(rows, rank))
+
+
+_RARE = 20
+"""Words that occur less often have met too few others to show their company."""
+
+_FEWEST = 3
+_PART = 1_000_000
+"""Pairs that met less often, or less than once in so many words, say nothing; so their number is
+bounded however long the stream."""
+
+
+def learn_company(
+    pairs: Iterable[Pairs], occurrences: NDArray[np.int64], *, rank: int = 100
+) -> WordPoints:
+    """Positive mutual information of the pairs of one language, decomposed (Levy & Goldberg 2014).
+
+    X_xy = max(0, ln(f(x, y) N² / (T f(x) f(y)))), with f(x, y) how often a pair met, f(x) the
+    occurrences of a word, N and T their sums; X = U S V'; a word is its row of V S^(1/2), scaled
+    to length 1. Words that occur fewer than twenty times are left out, and pairs that met fewer
+    than three times, or N/1,000,000 times.
+    """
+    n_words = int(occurrences.sum())
+    least = max(_FEWEST, n_words // _PART)
+    often = occurrences >= _RARE
+    met, found = 0, [Pairs.none()]
+    for keys, counts in pairs:
+        met += int(counts.sum())
+        one, other = words_of(keys)
+        held = (counts >= least) & often[one] & often[other]
+        found.append(Pairs(keys[held], counts[held]))
+    keys, counts = joined(found)
+    if not len(keys):
+        return WordPoints(np.zeros(0, np.int32), np.zeros((0, 1), np.float32))
+    one, other = words_of(keys)
+    chance = occurrences[one] * (occurrences[other] / n_words) * (met / n_words)
+    information = np.log(counts / chance)
+    held = information > 0
+    one, other, information = one[held], other[held], information[held]
+    known = np.union1d(one, other)
+    place = np.zeros(len(occurrences), np.int64)
+    place[known] = np.arange(len(known))
+    ways = np.append(place[one], place[other]), np.append(place[other], place[one])
+    rows = csr_array((np.append(information, information), ways), shape=(len(known),) * 2)
+    rows.sort_indices()
+    rank = min(rank, len(known) // 4)
+    if rank < 1:
+        return WordPoints(np.zeros(0, np.int32), np.zeros((0, 1), np.float32))
+    return WordPoints(known.astype(np.int32), _points(rows, rank))
+
+
+def both_spaces(spaces: Sequence[WordPoints]) -> WordPoints:
+    """Words as points in several spaces at once, which count equally.
+
+    The axes stand beside each other, each space divided by the root of their number: a word that
+    all know has length 1, and one that some do not is shorter.
+    """
+    if len(spaces) == 1:
+        return spaces[0]
+    known = np.unique(np.concatenate([space.words for space in spaces]))
+    vectors = np.zeros((len(known), sum(space.vectors.shape[1] for space in spaces)), np.float32)
+    first = 0
+    for words, points in spaces:
+        last = first + points.shape[1]
+        shorter = np.rint(points * (GRAIN / np.sqrt(len(spaces)))) / GRAIN
+        vectors[np.searchsorted(known, words), first:last] = shorter
+        first = last
+    return WordPoints(known, vectors)
+
+
+def _points(rows: Rows, rank: int) -> NDArray[np.float32]:
+    """The columns of a matrix as points of length 1 on its largest axes."""
     sizes, axes = _axes(rows, rank)
     largest = np.abs(axes).argmax(axis=1)
     signs = np.sign(axes[np.arange(len(axes)), largest])
     points = np.ascontiguousarray((axes * (signs * np.sqrt(sizes))[:, None]).T)
     lengths = np.sqrt(np.maximum((points * points).cumsum(axis=1)[:, -1], 1e-24))
     rounded = np.rint(points / lengths[:, None] * GRAIN) / GRAIN
-    return WordPoints(known, rounded.astype(np.float32))
+    vectors: NDArray[np.float32] = rounded.astype(np.float32)
+    return vectors
 
 
 def _rows(

@@ -224,6 +224,22 @@ def test_what_is_forgotten_was_counted(kept: Wire) -> None:
     assert kept.verify().sound
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE thresholds SET founded = placed + 1",
+        "UPDATE thresholds SET threshold = 0",
+        "UPDATE thresholds SET ordinal = ordinal + 100000",
+        "UPDATE targets SET aim = 'more'",
+    ],
+)
+def test_damage_to_it_is_found(kept: Wire, damage: str) -> None:
+    learned(kept, SEARCHED, 1000)
+    assert kept.verify().sound
+    kept.writer.change(lambda connection: connection.execute(damage).rowcount)
+    assert not kept.verify().sound
+
+
 def test_a_dry_run_leaves_the_target_where_it_stands(kept: Wire) -> None:
     before = kept.verify().digest
     kept.ingest(map(unit_of, UNITS[SEARCHED:1000]), dry_run=True)

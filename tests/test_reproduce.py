@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from segapsith.api import Wire
 from segapsith.errors import MissingInputError, UsageError
 from segapsith.reproduce import TABLES, Options, Reproduction, Table, reproduce
 from segapsith.reproduce.inferred import SETS, Units, auc, pairs
+from segapsith.settings import resolve
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -87,6 +89,24 @@ def test_the_printed_figures_stand_beside_ours(tmp_path: Path) -> None:
     printed = {(r["part"], r["segmenter"]): r["Pk"] for r in rows if r["found"] is None}
     assert printed[("3-5", "C99 (Choi 2000)")] == 18
     assert {r["part"] for r in rows} == {"3-5", "9-11", "all"}
+
+
+def test_a_store_can_teach_the_contenders(command: Run, tmp_path: Path) -> None:
+    joined = {"id": "1", "sentences": [RIVER] * 6 + [MARKET] * 6, "segments": [6, 6]}
+    write_set(tmp_path, "clinical", [joined])
+    with Wire(tmp_path / "s.db", resolve({"lang": "en"}, environment={})) as wire:
+        wire.build_network({"id": str(i), "text": t * 3} for i, t in enumerate([RIVER, MARKET] * 9))
+    code, out, _ = command(
+        "reproduce", "clinical", "--data", str(tmp_path), "--store", "s.db", "--json"
+    )
+    found = json.loads(out)
+    assert code == 0
+    assert "segcohlex" in {row["segmenter"] for row in found["rows"]}
+    assert any("of the store s.db" in note for note in found["notes"])
+    assert command("reproduce", "clinical", "--data", str(tmp_path), "--store", "no.db")[0] == 78
+    write_set(tmp_path, "tdt2", [])
+    code, _, err = command("reproduce", "order", "--data", str(tmp_path), "--store", "s.db")
+    assert code == 2 and "segmentation" in err
 
 
 # -- inferred words ------------------------------------------------------------------------

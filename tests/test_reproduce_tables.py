@@ -12,9 +12,17 @@ import pytest
 from scipy.sparse import csr_array, save_npz
 
 from segapsith.cli.app import run
-from segapsith.errors import InputError, MissingInputError
+from segapsith.errors import InputError, MissingInputError, UsageError
 from segapsith.reproduce import TABLES, Options, reproduce
-from segapsith.reproduce.cells import Printed, Results, grouped, measured, plugins, spread_of
+from segapsith.reproduce.cells import (
+    Printed,
+    Results,
+    grouped,
+    measured,
+    of_fewer_directions,
+    plugins,
+    spread_of,
+)
 
 TOPICS = {
     "rec.boats": "harbour sailing anchor keel rudder mast tide voyage",
@@ -150,6 +158,41 @@ def test_a_set_that_is_put_there_is_taken(odd: Path) -> None:
     assert set(means) == {"mean of the paper's sets (2)", "mean of all sets (3)"}
 
 
+def test_a_table_can_be_narrowed(odd: Path, folder: Path, kept: Path) -> None:
+    heard: list[str] = []
+    one = Options(sets=("wisconsin",), quick=True, tell=heard.append)
+    assert {row[0] for row in reproduce("mvsim-2", odd, one).rows} == {"wisconsin"}
+    heard.clear()
+    few = Options(sets=("k1b",), repetitions=3, tell=heard.append)
+    table = reproduce("gvsm-3", odd, few)
+    assert {row[0] for row in table.rows} == {"k1b", "mean of the paper's sets (1)"}
+    assert len(heard) == 5 * 3
+    news = Options(quick=True, sets=("M5",), repetitions=1, results=kept)
+    assert {(row[1], row[-1]) for row in reproduce("chi-sim-2", folder, news).rows} == {("M5", 1)}
+
+
+def test_what_cannot_be_narrowed_says_so(odd: Path, folder: Path) -> None:
+    with pytest.raises(UsageError, match=r"no set of this table is called 'trr31'.*did you mean"):
+        reproduce("gvsm-2", odd, Options(sets=("trr31",)))
+    with pytest.raises(UsageError, match="cannot be narrowed by --repetitions"):
+        reproduce("gvsm-2", odd, Options(repetitions=2))
+    with pytest.raises(UsageError, match="cannot be narrowed by --sets"):
+        reproduce("order", odd, Options(sets=("tdt2",)))
+    assert run(["reproduce", "gvsm-2", "--data", str(odd), "--sets", "tr31, k1b", "-q"]) == 0
+
+
+def test_what_is_recalled_stands_apart_from_what_was_found(folder: Path, kept: Path) -> None:
+    table = reproduce("chi-sim-2", folder, Options(quick=True, results=kept))
+    rows = table.as_json()["rows"]
+    assert {row["printed"] for row in rows if row["set"] == "NG1"} == {None}
+    recalled = {row["recalled"] for row in rows if row["set"] == "M10"}
+    assert recalled == {".49", ".59", ".69 ± .05", ".80 ± .04"}
+    assert any("not read again, confidence medium" in note for note in table.notes)
+    assert "recalled" in table.picture and "as remembered (not read again)" in table.picture
+    medoids = reproduce("chi-sim-3", folder, Options(quick=True, results=kept))
+    assert "recalled" not in medoids.head and "recalled" not in medoids.picture
+
+
 def test_labels_that_do_not_fit_are_named(odd: Path) -> None:
     (odd / "tr31" / "labels.txt").write_text("a\nb\n")
     with pytest.raises(InputError, match="19 rows, but there are 2 labels"):
@@ -166,6 +209,17 @@ def test_fewer_directions_are_the_first_of_all(similarity: str, odd: Path) -> No
     wanted = measure.compare(rows, rows)
     found = gvsm._similar(odd / "k1b", similarity, json.dumps({"rank": 4}))
     np.testing.assert_allclose(found, wanted, atol=1e-9)
+
+
+def test_what_is_only_rounding_in_few_directions_is_nothing() -> None:
+    alone = np.kron(np.eye(6), np.ones((2, 3))) * np.arange(6, 0, -1).repeat(2)[:, None]
+    rows = csr_array(alone)  # six directions, two rows on each
+    whole, wanted = (plugins().make("similarity", "lsa", {"rank": rank}) for rank in (6, 2))
+    whole.learn(rows)
+    wanted.learn(rows)
+    found = of_fewer_directions("lsa", whole.state(), 2).compare(rows, rows)
+    np.testing.assert_allclose(found, wanted.compare(rows, rows), atol=1e-9)
+    assert not found[4:].any()
 
 
 def test_when_a_printed_figure_is_reached() -> None:

@@ -69,6 +69,7 @@ def test_what_cannot_be_read_is_named(command: Run, tmp_path: Path) -> None:
     assert command("segment", str(tmp_path))[0] == 65
     (tmp_path / "t.txt").write_text("")
     assert json.loads(command("segment", "t.txt", "--json")[1])["units"] == []
+    assert command("segment", "t.txt")[:2] == (0, "no units: the text has no words\n")
     assert command("segment", "t.txt", "--store", "nowhere.db")[0] == 78
     assert command("segment", "t.txt", "--segmenter", "cohesion", "--set", "keepp=1")[0] == 78
 
@@ -243,4 +244,4 @@ def test_the_units_that_an_ingest_of_the_sample_stores_end_where_the_subject_tur
             elif uid in begins:
                 whole.append(not cuts)
         assert 2 * right / (wanted + found) >= 0.8
-        assert np.mean(whole) >= 0.94
+        assert np.mean(whole) >= 0.98

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import segapsith
-from segapsith import clock, sample
+from segapsith import clock, sample, stream_network, word_space
 from segapsith.api import Wire
 from segapsith.catalogue import Catalogue, load_plugins
 from segapsith.contracts import NETWORK_PARTS
@@ -279,6 +279,47 @@ def test_the_text_of_segment_is_read_with_the_network_of_a_store(tmp_path: Path)
     taught = segapsith.segment(text, lang="en", segmenter="cohesion", store=path)
     assert taught
     assert taught[-1].end == alone[-1].end == len(text)
+
+
+# --- axes from the company that words keep ------------------------------------------------
+
+
+@pytest.fixture
+def few_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that the sample is a stream long enough for axes from company."""
+    monkeypatch.setattr(stream_network, "ENOUGH_WORDS", 300)
+    monkeypatch.setattr(word_space, "_RARE", 3)
+    monkeypatch.setattr(word_space, "_FEWEST", 1)
+
+
+@pytest.mark.usefixtures("few_are_enough")
+def test_axes_from_company_do_not_depend_on_how_the_stream_is_cut(catalogue: Catalogue) -> None:
+    digests, points = set(), []
+    for size in (200, 7):
+        with wire_on(catalogue, batch_size=size) as wire:
+            wire.ingest(stories())
+            digests.add(wire.status()["digest"])
+            points.append(wire.network("en").vectors)
+            by_stories = min(stream_network.RANK, len(stories()) // 2 // 4)
+            assert points[-1].shape[1] > by_stories
+    assert len(digests) == 1
+    assert np.array_equal(*points)
+
+
+@pytest.mark.usefixtures("few_are_enough")
+def test_a_reference_corpus_alone_gives_words_points(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    with Wire(path, resolve({"lang": "en"}, environment={})) as wire:
+        run = wire.build_network([dict(story) for story in sample.lines("en")])["run"]
+        taught = wire.network("en")
+        rows = taught.numbers(["court", "judge"])
+        assert taught.vectors[rows].any(axis=1).all()
+        wire.ingest([dict(story) for story in sample.lines("en")[:3]])
+        assert wire.writer.row("SELECT 1 FROM epochs WHERE name = 'word space'") is not None
+        wire.undo()
+        wire.undo(run)
+        assert wire.writer.row("SELECT 1 FROM epochs WHERE name = 'word space'") is None
+        assert not wire.network("en").vectors.any()
 
 
 # --- reference corpora -------------------------------------------------------------------

@@ -32,6 +32,10 @@ def naive(m, classes, of):
             there = m[:, w] > 0
             shares = [np.mean(there[[k == c for k in classes]]) for c in sorted(set(classes))]
             value = max(shares) / there.mean() if there.any() else 0.0
+        elif of == "class":
+            for c in set(classes):
+                alone = naive(m[:, [w]], [k == c for k in classes], "presence")
+                value = max(value, float(alone[0]))
         elif of == "presence":
             for there in (True, False):
                 for c in set(classes):
@@ -61,7 +65,7 @@ def test_of_words_of_one_class_the_more_frequent_come_first():
     assert found == [[0], [0, 2], [0, 1, 2]]
 
 
-@pytest.mark.parametrize("of", ["presence", "counts", "pointwise"])
+@pytest.mark.parametrize("of", ["presence", "class", "counts", "pointwise"])
 def test_mutual_information_is_the_formula(of):
     rows = example_rows(20, 30)
     classes = [("a", "b", "c")[i % 3] for i in range(20)]
@@ -72,7 +76,7 @@ def test_mutual_information_is_the_formula(of):
         assert len(found) == n
     with pytest.raises(ValueError, match="one each"):
         by_mutual_information(rows, classes[:3], 2)
-    with pytest.raises(ValueError, match="presence, counts or pointwise"):
+    with pytest.raises(ValueError, match="presence, class, counts or pointwise"):
         by_mutual_information(rows, classes, 2, of="x")
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from segapsith.word_space import GRAIN, WordPoints, learn_points
+from segapsith.pairs import Pairs, count_pairs, words_of
+from segapsith.word_space import GRAIN, WordPoints, both_spaces, learn_company, learn_points
 
 
 def texts(n_documents: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -63,3 +64,59 @@ def test_nothing_is_learned_from_nothing():
     found = learn_points(np.zeros(0, np.int32), np.zeros(0, np.int64))
     assert found.words.tolist() == []
     assert learn_points(*texts(3)).vectors.shape == (0, 1)
+
+
+# -- by company ----------------------------------------------------------------------------
+
+
+def naive_company(pairs: Pairs, occurrences: np.ndarray, rank: int) -> WordPoints:
+    """The formula, literally, with a dense decomposition."""
+    n, t = occurrences.sum(), pairs.counts.sum()
+    x = np.zeros((len(occurrences),) * 2)
+    for one, other, met in zip(*words_of(pairs.keys), pairs.counts, strict=True):
+        if met >= 3 and min(occurrences[one], occurrences[other]) >= 20:
+            x[one, other] = x[other, one] = max(
+                0.0, np.log(met * n**2 / (t * occurrences[one] * occurrences[other]))
+            )
+    known = np.flatnonzero(x.any(axis=0))
+    _, sizes, axes = np.linalg.svd(x[np.ix_(known, known)])
+    points = axes[:rank].T * np.sqrt(sizes[:rank])
+    return WordPoints(known, points / np.linalg.norm(points, axis=1)[:, None])
+
+
+def test_points_by_company_are_those_of_the_formula():
+    words, ends = texts(400)
+    pairs, occurrences = count_pairs(words, 20, ends), np.bincount(words)
+    found = learn_company([pairs], occurrences, rank=7)
+    wanted = naive_company(pairs, occurrences, 7)
+    assert found.words.tolist() == wanted.words.tolist()
+    close = found.vectors @ found.vectors.T - wanted.vectors @ wanted.vectors.T
+    assert np.abs(close).max() < 0.02
+
+
+def test_pairs_may_come_in_pieces():
+    words, ends = texts(400)
+    keys, counts = count_pairs(words, 20, ends)
+    pieces = [Pairs(keys[i : i + 500], counts[i : i + 500]) for i in range(0, len(keys), 500)]
+    one, other = (
+        learn_company(given, np.bincount(words), rank=7)
+        for given in (pieces, [Pairs(keys, counts)])
+    )
+    assert np.array_equal(one.words, other.words) and np.array_equal(one.vectors, other.vectors)
+
+
+def test_no_company_is_made_up():
+    assert learn_company([], np.zeros(0, np.int64)).words.tolist() == []
+    words, ends = texts(3)  # no word occurs often enough
+    found = learn_company([count_pairs(words, 20, ends)], np.bincount(words))
+    assert found.vectors.shape == (0, 1)
+
+
+def test_two_spaces_count_equally():
+    one = WordPoints(np.array([1, 4], np.int32), np.array([[1, 0], [0, 1]], np.float32))
+    other = WordPoints(np.array([4, 9], np.int32), np.array([[1], [-1]], np.float32))
+    found = both_spaces([one, other])
+    half = round(GRAIN / 2**0.5) / GRAIN
+    assert found.words.tolist() == [1, 4, 9]
+    assert np.allclose(found.vectors, [[half, 0, 0], [0, half, half], [0, 0, -half]])
+    assert both_spaces([one]) is one

@@ -207,9 +207,20 @@ class MvSim:
         self._similar = self._rounds(relations)
 
     def compare(self, left: Rows | Views, right: Rows | Views) -> Matrix:
-        """The similarity of each pair of learned rows; others are refused."""
+        """The similarity of each pair of learned rows; others are refused.
+
+        Views of other objects may be among those of a mapping, and are passed over.
+        """
         main = self._similar.get(self.rows, np.zeros((0, 0)))
-        return self._learned.picked(main, left, right)
+        first = self._of_rows(left)
+        return self._learned.picked(main, first, first if right is left else self._of_rows(right))
+
+    def _of_rows(self, asked: Rows | Views) -> Rows | Views:
+        """What was asked for without the views between other types."""
+        if not isinstance(asked, Mapping):
+            return asked
+        others = {name for name, types in self.relations.items() if types[0] != self.rows}
+        return {name: rows for name, rows in asked.items() if name not in others}
 
     @overload
     def columns(self) -> Matrix | dict[str, Matrix]: ...

@@ -202,12 +202,12 @@ class _Rejects:
         from segapsith.reception import sound
         from segapsith.records import FeedState
 
+        if self._out is None:
+            yield from self._inputs.items()
+            return
         for item in self._inputs.items():
-            if isinstance(item, FeedState):
-                yield item
-                continue
-            checked = sound(item)
-            if isinstance(checked, Reject) and self._out is not None:
+            checked = item if isinstance(item, FeedState) else sound(item)
+            if isinstance(checked, Reject):
                 line = {"name": checked.name, "reason": checked.reason}
                 self._out.write(json.dumps(line, ensure_ascii=False) + "\n")
             yield checked

@@ -30,6 +30,19 @@ def reproduce(
     quick: Annotated[
         bool, typer.Option("--quick", help="A part of the data, for a first look.")
     ] = False,
+    sets: Annotated[
+        str | None,
+        typer.Option("--sets", metavar="NAMES", help="Only these sets, with commas between."),
+    ] = None,
+    repetitions: Annotated[
+        int | None,
+        typer.Option(
+            "--repetitions",
+            min=1,
+            metavar="N",
+            help="So many samples or repetitions, not as many as the paper has.",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Of what is random.")] = 0,
     results: Annotated[
         Path | None,
@@ -38,6 +51,10 @@ def reproduce(
             metavar="FILE",
             help="Keep figures there as they come, and go on from what is there.",
         ),
+    ] = None,
+    store: Annotated[
+        Path | None,
+        typer.Option("--store", metavar="FILE", help="Segment with what this store has learned."),
     ] = None,
     svg: Annotated[
         Path | None, typer.Option("--svg", metavar="FILE", help="Draw the figures there.")
@@ -64,7 +81,9 @@ def reproduce(
         raise UsageError("name the folder of the data sets with --data or SEGAPSITH_DATA")
     progress = Progress(not quiet and not as_json)
     try:
-        found = computed(name, folder, Options(quick, seed, progress.update, results))
+        chosen = tuple(part.strip() for part in (sets or "").split(",") if part.strip())
+        options = Options(quick, seed, progress.update, results, chosen, repetitions, store)
+        found = computed(name, folder, options)
     finally:
         progress.end()
     if svg is not None:

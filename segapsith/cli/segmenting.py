@@ -112,6 +112,8 @@ def _text(source: str) -> str:
 
 
 def _print(found: Segmentation, text: str) -> None:
+    if not found.units:
+        write("no units: the text has no words")
     if found.curve:
         write(sparks(found.places, found.curve, len(text)))
         write(_ruler([unit.start for unit in found.units[1:]], len(text)))

@@ -35,6 +35,8 @@ class Score:
     low: float
     high: float
     printed: tuple[float, float] | None = None
+    source: str = "printed"
+    """How the figures of the paper are known."""
 
     @property
     def told(self) -> str:
@@ -43,7 +45,8 @@ class Score:
         if self.low < self.high:
             text += f" ({self.low:.3f} to {self.high:.3f})"
         if self.printed is not None:
-            text += f", printed {self.printed[0]:.2f} to {self.printed[1]:.2f}"
+            low, high = (f"{value:.2f}" for value in self.printed)
+            text += f", {self.source} {low if low == high else f'{low} to {high}'}"
         return text
 
 
@@ -110,6 +113,7 @@ def against_printed(heading: str, scores: Sequence[Score]) -> Section:
     methods = list(dict.fromkeys(score.method for score in known))
     values = [v for s in known for v in (s.value, *(s.printed or ()))]
     low, high = _span(values)
+    sources = dict.fromkeys(score.source for score in known)
     size = 380.0
     parts, legend = _legend(methods)
     top = legend + 8
@@ -147,7 +151,7 @@ def against_printed(heading: str, scores: Sequence[Score]) -> Section:
             tag("circle", tag("title", score.told), cx=x((left + right) / 2), cy=across, r=4,
                 class_=f"m{at}")
         )  # fmt: skip
-    parts.append(text(LEFT + size / 2, top + size + 34, "printed", "tick", "middle"))
+    parts.append(text(LEFT + size / 2, top + size + 34, " or ".join(sources), "tick", "middle"))
     parts.append(text(LEFT - 8, top - 6, "ours", "tick", "end"))
     return Section(heading, parts, top + size + 40)
 

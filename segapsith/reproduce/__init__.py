@@ -34,6 +34,12 @@ class Options:
     """Hears what is being done."""
     results: Path | None = None
     """JSON lines in which figures are kept as they come, so that a table can be gone on with."""
+    sets: tuple[str, ...] = ()
+    """Only these of the sets that a table has; none is all."""
+    repetitions: int | None = None
+    """So many samples or repetitions in place of the usual number."""
+    store: Path | None = None
+    """A store whose terms and network texts are segmented with, instead of reference corpora."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +77,17 @@ class Reproduction:
     """Folders of data sets without which it cannot begin."""
     settings: dict[str, Any] = field(default_factory=dict)
     """Further arguments of the function, so that one can fill several tables."""
+    narrowed: frozenset[str] = frozenset()
+    """Which of `sets` and `repetitions` it can be narrowed by."""
+    takes_store: bool = False
+    """Whether it can be filled with what a store has learned."""
 
     def fill(self, data: Path, options: Options) -> Table:
+        for name, given in (("sets", options.sets), ("repetitions", options.repetitions)):
+            if given and name not in self.narrowed:
+                raise UsageError(f"this table cannot be narrowed by --{name}")
+        if options.store is not None and not self.takes_store:
+            raise UsageError("only tables of segmentation can be filled with a store")
         absent = [name for name in self.needs if not (data / name).is_dir()]
         if absent:
             raise MissingInputError(
@@ -100,7 +115,7 @@ _SEGMENTED = {
 TABLES: dict[str, Reproduction] = {
     name: Reproduction(
         f"boundaries in {what}, found by our segmenters and others", "segmentation:table", (name,),
-        {"name": name},
+        {"name": name}, takes_store=True,
     )
     for name, what in _SEGMENTED.items()
 }  # fmt: skip
@@ -112,6 +127,7 @@ TABLES |= {
         "segmentation:tables",
         tuple(_SEGMENTED),
         {"names": tuple(_SEGMENTED)},
+        takes_store=True,
     ),
     "streaming": Reproduction(
         "domains and topics of six streams, beside a single pass",
@@ -133,49 +149,53 @@ TABLES["inferred"] = Reproduction(
 )
 
 
+_SETS, _BOTH = frozenset({"sets"}), frozenset({"sets", "repetitions"})
+
 TABLES |= {
     "chi-sim-2": Reproduction(
         "χ-Sim, precision with words by mutual information", "chi_sim:table", ("20ng",),
-        {"words": "information"},
+        {"words": "information"}, _BOTH,
     ),
     "chi-sim-3": Reproduction(
         "χ-Sim, precision with words by k-medoids", "chi_sim:table", ("20ng",),
-        {"words": "medoids"},
+        {"words": "medoids"}, _BOTH,
     ),
     "chi-sim-figure-2": Reproduction(
-        "χ-Sim, precision against p and k", "chi_sim:figure", ("20ng",)
+        "χ-Sim, precision against p and k", "chi_sim:figure", ("20ng",), {}, _BOTH,
     ),
     "gvsm-2": Reproduction(
         "GVSM models, complete and average linkage", "gvsm:models", (),
-        {"algorithms": ("complete", "average"), "number": 2},
+        {"algorithms": ("complete", "average"), "number": 2}, _SETS,
     ),
     "gvsm-3": Reproduction(
         "GVSM models, spherical k-means", "gvsm:models", (),
-        {"algorithms": ("spherical",), "number": 3},
+        {"algorithms": ("spherical",), "number": 3}, _BOTH,
     ),
-    "gvsm-4": Reproduction("GVSM models, paired t-tests", "gvsm:tests"),
+    "gvsm-4": Reproduction("GVSM models, paired t-tests", "gvsm:tests", (), {}, _BOTH),
     "gvsm-5": Reproduction(
         "hybrid models, spherical k-means", "gvsm:hybrids", (),
-        {"algorithm": "spherical", "number": 5},
+        {"algorithm": "spherical", "number": 5}, _BOTH,
     ),
     "gvsm-6": Reproduction(
         "hybrid models, complete linkage", "gvsm:hybrids", (),
-        {"algorithm": "complete", "number": 6},
+        {"algorithm": "complete", "number": 6}, _SETS,
     ),
     "gvsm-7": Reproduction(
         "hybrid models, average linkage", "gvsm:hybrids", (),
-        {"algorithm": "average", "number": 7},
+        {"algorithm": "average", "number": 7}, _SETS,
     ),
-    "gvsm-8": Reproduction("GVSM COV from sampled rows", "gvsm:sampling"),
+    "gvsm-8": Reproduction("GVSM COV from sampled rows", "gvsm:sampling", (), {}, _BOTH),
     "mvsim-2": Reproduction(
         "MVSim and others on two views, precision", "mvsim:views", (),
-        {"score": "micro_precision", "number": 2},
+        {"score": "micro_precision", "number": 2}, _SETS,
     ),
     "mvsim-3": Reproduction(
         "MVSim and others on two views, entropy", "mvsim:views", (),
-        {"score": "entropy_nats", "number": 3},
+        {"score": "entropy_nats", "number": 3}, _SETS,
     ),
-    "mvsim-4": Reproduction("MVSim on split matrices", "mvsim:splitting", ("20ng",)),
+    "mvsim-4": Reproduction(
+        "MVSim on split matrices", "mvsim:splitting", ("20ng",), {}, _BOTH,
+    ),
 }  # fmt: skip
 
 

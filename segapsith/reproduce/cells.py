@@ -17,9 +17,10 @@ import numpy as np
 from scipy.sparse import csr_array, load_npz
 
 from segapsith import metrics
-from segapsith.arrays import Labels, Matrix, Rows
+from segapsith.arrays import Labels, Matrix, Rows, State
 from segapsith.catalogue import Catalogue, load_plugins
-from segapsith.errors import InputError, MissingInputError
+from segapsith.errors import InputError, MissingInputError, UsageError, did_you_mean
+from segapsith.reproduce import Options
 from segapsith.significance import significance_table
 
 __all__ = [
@@ -30,9 +31,11 @@ __all__ = [
     "labelled_matrix",
     "measured",
     "missing_note",
+    "of_fewer_directions",
     "plugins",
     "present",
     "spread_of",
+    "wanted",
 ]
 
 Scores = dict[str, float]
@@ -111,6 +114,17 @@ def grouped(similar: Matrix, k: int, linkage: str) -> Labels:
     return labels
 
 
+def of_fewer_directions(similarity: str, whole: State, rank: int) -> Any:
+    """A latent measure that has the first directions of one that learned more.
+
+    Restored rather than cut from the factors, since what a row has in few directions may be no
+    more than rounding, which only the measure can tell.
+    """
+    measure = plugins().make("similarity", similarity, {"rank": rank})
+    measure.restore({**whole, "vectors": np.asarray(whole["vectors"])[:, :rank]})
+    return measure
+
+
 def spread_of(values: Iterable[float]) -> tuple[float, float]:
     """The mean and the standard deviation (n - 1) of some values; 0 where there is one."""
     listed = list(values)
@@ -147,10 +161,21 @@ class Printed:
 
     def reached(self, ours: float, *, larger_is_better: bool = True) -> bool:
         """Whether ours is no worse than the better end less a deviation, or less three points."""
-        slack = 0.03 if self.deviation is None else self.deviation
+        slack = 1e-9 + (0.03 if self.deviation is None else self.deviation)
         if larger_is_better:
             return ours >= self.high - slack
         return ours <= self.low + slack
+
+
+def wanted(known: Sequence[str], usual: Sequence[str], options: Options) -> list[str]:
+    """The sets that were asked for, or the usual ones if none was."""
+    for name in options.sets:
+        if name not in known:
+            raise UsageError(
+                f"no set of this table is called {name!r} (known: {', '.join(known)})"
+                f"{did_you_mean(name, known)}"
+            )
+    return [name for name in known if name in options.sets] or list(usual)
 
 
 def present(data: Path, names: Iterable[str], file: str = "labels.txt") -> list[str]:

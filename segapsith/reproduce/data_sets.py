@@ -14,9 +14,10 @@ import numpy as np
 from segapsith.catalogue import load_plugins
 from segapsith.model import Annotation, Document, Lexicon, Network
 from segapsith.network import NetworkSettings, network_of
+from segapsith.pairs import counted
 from segapsith.reproduce import Options
-from segapsith.stream_network import RANK
-from segapsith.word_space import learn_points
+from segapsith.stream_network import ENOUGH_WORDS, RANK
+from segapsith.word_space import both_spaces, learn_company, learn_points
 
 __all__ = ["annotated", "content", "evenly", "lang_of", "lines", "reference_network"]
 
@@ -43,12 +44,13 @@ def evenly(found: Sequence[Any], most: int) -> list[Any]:
     return [found[i] for i in np.linspace(0, len(found) - 1, most).astype(int)]
 
 
-def annotated(texts: Iterable[str], lang: str) -> Iterator[Annotation]:
-    """Texts without titles, annotated by the default annotator."""
+def annotated(
+    texts: Iterable[str], lang: str, lexicon: Lexicon | None = None
+) -> Iterator[Annotation]:
+    """Texts without titles, annotated by the default annotator, with these terms or none."""
     documents = [Document(str(i), "", text, lang=lang) for i, text in enumerate(texts)]
-    found: Iterator[Annotation] = (
-        load_plugins(only_own=True).make("annotator", "simplemma").annotate(documents, Lexicon())
-    )
+    annotator = load_plugins(only_own=True).make("annotator", "simplemma")
+    found: Iterator[Annotation] = annotator.annotate(documents, lexicon or Lexicon())
     return found
 
 
@@ -77,7 +79,12 @@ def reference_network(
     network = network_of(read, settings)
     options.tell("learning the word space")
     rows = np.array([network.rows[word] for text in read for word in text], np.int32)
-    points = learn_points(rows, np.cumsum([len(text) for text in read]), rank=RANK)
+    ends = np.cumsum([len(text) for text in read])
+    spaces = [learn_points(rows, ends, rank=RANK)]
+    if len(rows) >= ENOUGH_WORDS:
+        occurrences = np.bincount(rows, minlength=len(network.words))
+        spaces.append(learn_company(counted(rows, ends=ends), occurrences))
+    points = both_spaces(spaces)
     vectors = np.zeros((len(network.words), points.vectors.shape[1]), np.float32)
     vectors[points.words] = points.vectors
     return replace(network, vectors=vectors)

@@ -16,7 +16,7 @@ from typing import Any
 
 from scipy.sparse import csr_array
 
-from segapsith.arrays import Matrix, Rows
+from segapsith.arrays import Labels, Matrix, Rows, State
 from segapsith.pictures.scores import Score, by_set, sheet
 from segapsith.reproduce import Options, Table
 from segapsith.reproduce.cells import (
@@ -26,9 +26,11 @@ from segapsith.reproduce.cells import (
     labelled_matrix,
     measured,
     missing_note,
+    of_fewer_directions,
     plugins,
     present,
     spread_of,
+    wanted,
 )
 from segapsith.significance import significance_table
 from segapsith.weighting import tf_idf
@@ -73,26 +75,12 @@ def _data(folder: Path) -> tuple[Rows, list[str]]:
 
 
 @lru_cache(maxsize=1)
-def _latent(folder: Path, similarity: str) -> Matrix:
-    """The documents on all latent directions that a table may ask for."""
-    rows = _data(folder)[0]
+def _directions(folder: Path, similarity: str) -> State:
+    """All latent directions of a set that a table may ask for."""
     measure = plugins().make("similarity", similarity, {"rank": RANK})
-    measure.learn(rows)
-    factors: Matrix = measure.factors(rows)
-    return factors
-
-
-@lru_cache(maxsize=1)
-def _space(folder: Path, similarity: str, told: str) -> Rows:
-    """What k-means is given: the documents in the space of a model."""
-    rows, settings = _data(folder)[0], json.loads(told)
-    if similarity == "cosine":
-        return rows
-    if "rank" in settings:
-        return csr_array(_latent(folder, similarity)[:, : settings["rank"]])
-    measure = plugins().make("similarity", similarity, settings)
-    measure.learn(rows)
-    return csr_array(measure.factors(rows))
+    measure.learn(_data(folder)[0])
+    state: State = measure.state()
+    return state
 
 
 @lru_cache(maxsize=1)
@@ -100,35 +88,51 @@ def _similar(folder: Path, similarity: str, told: str) -> Matrix:
     """The similarities of all documents, for every linkage."""
     rows, settings = _data(folder)[0], json.loads(told)
     if "rank" in settings:
-        similarity, rows, settings = "cosine", _space(folder, similarity, told), {}
-    measure = plugins().make("similarity", similarity, settings)
-    measure.learn(rows)
+        whole = _directions(folder, similarity)
+        measure = of_fewer_directions(similarity, whole, settings["rank"])
+    else:
+        measure = plugins().make("similarity", similarity, settings)
+        measure.learn(rows)
     similar: Matrix = measure.compare(rows, rows)
     return similar
 
 
+def _by_spherical_kmeans(folder: Path, similarity: str, told: str, seed: int) -> Labels:
+    """Spherical k-means in the space of a model: by rows where these are short or sparse, and by
+    the cosines where a row has a value for each document."""
+    rows, classes = _data(folder)
+    settings = json.loads(told)
+    made = plugins().make("clusterer", "spherical-kmeans", {"k": len(set(classes)), "seed": seed})
+    labels: Labels
+    if similarity == "cosine":
+        labels = made.cluster(rows, None)
+    elif "rank" in settings:
+        whole = _directions(folder, similarity)
+        measure = of_fewer_directions(similarity, whole, settings["rank"])
+        labels = made.cluster(csr_array(measure.factors(rows)), None)
+    else:
+        labels = made.cluster_by_cosines(_similar(folder, similarity, told))
+    return labels
+
+
 def _sets(data: Path, options: Options) -> list[str]:
-    return present(data, QUICK if options.quick else (*SETS, *EXTRAS), "matrix.npz")
+    usual = QUICK if options.quick else (*SETS, *EXTRAS)
+    return present(data, wanted((*SETS, *EXTRAS), usual, options), "matrix.npz")
 
 
 def _hierarchical(
-    data: Path, name: str, similarity: str, settings: dict[str, Any], results: Results, seed: int
-) -> dict[str, dict[str, float]]:
-    """Scores with complete and with average linkage."""
+    data: Path, name: str, similarity: str, settings: dict[str, Any], linkage: str,
+    results: Results, seed: int,
+) -> dict[str, float]:  # fmt: skip
+    """Scores with a linkage."""
     told = json.dumps(settings, sort_keys=True)
 
-    def scores(linkage: str) -> Callable[[], dict[str, float]]:
-        def compute() -> dict[str, float]:
-            classes = _data(data / name)[1]
-            similar = _similar(data / name, similarity, told)
-            return measured(grouped(similar, len(set(classes)), linkage), classes)
+    def compute() -> dict[str, float]:
+        classes = _data(data / name)[1]
+        similar = _similar(data / name, similarity, told)
+        return measured(grouped(similar, len(set(classes)), linkage), classes)
 
-        return compute
-
-    return {
-        linkage: results.get(("gvsm", name, similarity, told, linkage, seed), scores(linkage))
-        for linkage in ("complete", "average")
-    }
+    return results.get(("gvsm", name, similarity, told, linkage, seed), compute)
 
 
 def _spherical(
@@ -138,20 +142,21 @@ def _spherical(
     """Scores of spherical k-means in the space of a model, one a repetition."""
     told = json.dumps(settings, sort_keys=True)
 
-    def scores(repetition: int) -> Callable[[], dict[str, float]]:
+    def scores(seed: int) -> Callable[[], dict[str, float]]:
         def compute() -> dict[str, float]:
-            classes = _data(data / name)[1]
-            chosen = {"k": len(set(classes)), "seed": options.seed + repetition}
-            made = plugins().make("clusterer", "spherical-kmeans", chosen)
-            return measured(made.cluster(_space(data / name, similarity, told), None), classes)
+            labels = _by_spherical_kmeans(data / name, similarity, told, seed)
+            return measured(labels, _data(data / name)[1])
 
         return compute
 
-    seed = options.seed
     return [
-        results.get(("gvsm", name, similarity, told, "spherical", seed + r), scores(r))
-        for r in range(2 if options.quick else 50)
+        results.get(("gvsm", name, similarity, told, "spherical", seed), scores(seed))
+        for seed in range(options.seed, options.seed + _repetitions(options, 2, 50))
     ]
+
+
+def _repetitions(options: Options, quick: int, whole: int) -> int:
+    return options.repetitions or (quick if options.quick else whole)
 
 
 def _by_algorithm(
@@ -160,7 +165,10 @@ def _by_algorithm(
 ) -> list[dict[str, float]]:  # fmt: skip
     if algorithm == "spherical":
         return _spherical(data, name, similarity, settings, options, results)
-    found = _hierarchical(data, name, similarity, settings, results, options.seed)
+    found = {
+        linkage: _hierarchical(data, name, similarity, settings, linkage, results, options.seed)
+        for linkage in ("complete", "average")  # the second costs little while the matrix is there
+    }
     return [found[algorithm]]
 
 
@@ -347,16 +355,17 @@ def sampling(data: Path, options: Options) -> Table:
     rows: list[list[str | int | float | None]] = []
     for name in _sets(data, options):
         for share in (None, 0.1, 0.2):
-            repetitions = 1 if share is None else (3 if options.quick else 20)
+            repetitions = 1 if share is None else _repetitions(options, 3, 20)
             found = [
                 _hierarchical(
                     data,
                     name,
                     "gvsm-cov",
                     {} if share is None else {"sample": share, "seed": options.seed + r},
+                    "average",
                     results,
                     options.seed,
-                )["average"]
+                )
                 for r in range(repetitions)
             ]
             sd = spread_of(s["f"] for s in found)[1]

@@ -29,8 +29,9 @@ from segapsith.reproduce.cells import (
     plugins,
     present,
     spread_of,
+    wanted,
 )
-from segapsith.reproduce.chi_sim import SUBSETS, matrix, samples, with_samples
+from segapsith.reproduce.chi_sim import SUBSETS, matrix, taken, with_samples
 
 __all__ = ["splitting", "views"]
 
@@ -130,7 +131,7 @@ def _of_both(first: str, seconds: Sequence[str], options: Options) -> list[tuple
 def views(data: Path, options: Options, *, score: str, number: int) -> Table:
     """Each method on each set with its views."""
     results = Results(options.results, options.tell)
-    names = present(data, QUICK if options.quick else SETS)
+    names = present(data, wanted(list(SETS), QUICK if options.quick else list(SETS), options))
     better = min if score.startswith("entropy") else max
     rows: list[list[str | int | float | None]] = []
     over: dict[str, list[float]] = {}
@@ -209,11 +210,11 @@ def views(data: Path, options: Options, *, score: str, number: int) -> Table:
 def splitting(data: Path, options: Options) -> Table:
     """One matrix whole and in blocks of columns, random and of related words."""
     results = Results(options.results, options.tell)
-    subsets = with_samples(data, ("M5",) if options.quick else SUBSETS)
+    subsets = with_samples(data, wanted(SUBSETS, ("M5",) if options.quick else SUBSETS, options))
     cuts = [(1, 500), (1, 1000), (1, 2000), (2, 500), (2, 1000), (4, 500)]
     rows: list[list[str | int | float | None]] = []
     for subset in subsets:
-        n_samples = min(len(samples(data, subset)), 2 if options.quick else 10)
+        n_samples = len(taken(data, subset, options))
         for blocks in ("random", "clusters"):
             for n_blocks, width in cuts:
                 if n_blocks == 1 and blocks == "clusters":

@@ -10,7 +10,7 @@ over documents, the last one of totals.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -19,7 +19,7 @@ import numpy as np
 
 from segapsith.catalogue import load_plugins
 from segapsith.metrics import boundary_f1, pk, window_diff
-from segapsith.model import Annotation, Network, Unit
+from segapsith.model import Annotation, Lexicon, Network, Unit
 from segapsith.reproduce import Options, Table
 from segapsith.reproduce.data_sets import annotated, evenly, lang_of, lines, reference_network
 from segapsith.reproduce.segmentation_baselines import (
@@ -31,8 +31,22 @@ from segapsith.reproduce.segmentation_baselines import (
     nowhere,
     texttiling,
 )
+from segapsith.segmentation import learned
 
-__all__ = ["REFERENCES", "Score", "by_plugin", "contenders", "items", "scored", "table", "tables"]
+__all__ = [
+    "REFERENCES",
+    "Score",
+    "Taught",
+    "by_plugin",
+    "contenders",
+    "items",
+    "scored",
+    "table",
+    "tables",
+    "taught",
+]
+
+Row = tuple[str | int | float | None, ...]
 
 REFERENCES = {"en": ("reuters21578", "20ng"), "fr": ("orangesum-fr",)}
 """The corpora, by language, whose bodies teach the network and the word space."""
@@ -57,7 +71,9 @@ class Segmenting(Protocol):
     def segment(self, annotation: Annotation, network: Network) -> Iterable[Unit]: ...
 
 
-def items(data: Path, name: str, most: int | None = None) -> Iterator[Item]:
+def items(
+    data: Path, name: str, most: int | None = None, lexicon: Lexicon | None = None
+) -> Iterator[Item]:
     """The documents of a set, annotated; what choi has beyond the benchmark is a part `extra`."""
     found = lines(data, name)
     parts = ["extra" if d.get("set") == 4 else str(d.get("subset", "")) for d in found]
@@ -67,7 +83,7 @@ def items(data: Path, name: str, most: int | None = None) -> Iterator[Item]:
     for part, documents in sorted(of_part.items()):
         chosen = evenly(documents, most or len(documents))
         texts = [" ".join(given["sentences"]) for given in chosen]
-        for given, annotation in zip(chosen, annotated(texts, lang_of(name)), strict=True):
+        for given, annotation in zip(chosen, annotated(texts, lang_of(name), lexicon), strict=True):
             lengths = [len(sentence) + 1 for sentence in given["sentences"]]
             yield Item(part, annotation, np.cumsum([0, *lengths[:-1]]), given["segments"])
 
@@ -83,24 +99,59 @@ def by_plugin(segmenter: Segmenting, network: Network) -> Cutter:
     return cut
 
 
-def contenders(documents: list[Item], network: Network | None) -> dict[str, Cutter]:
-    """Everybody who takes part; without a network, those who need none."""
+class Taught(NamedTuple):
+    """What a language is read with: terms and network, and where they come from."""
+
+    lexicon: Lexicon
+    network: Network
+    origin: str
+
+    def note(self) -> str:
+        found = self.network
+        return (
+            f"network: {len(found.rows)} words, {len(found.neighbours) // 2} links,"
+            f" {found.vectors.shape[1]} axes, {self.origin}"
+        )
+
+
+def taught(data: Path, lang: str, options: Options) -> Taught | None:
+    """What the store of the options has learned, or reference corpora teach; None without any."""
+    if options.store is not None:
+        found = learned(str(options.store), lang)
+        return Taught(*found, f"of the store {options.store.name}")
+    names = REFERENCES[lang]
+    if not all((data / name).is_dir() for name in names):
+        return None
+    network = reference_network(data, names, options)
+    return Taught(Lexicon(), network, f"from the bodies of {' and '.join(names)}")
+
+
+def contenders(
+    documents: list[Item], read: list[Item], network: Network | None
+) -> Iterator[tuple[str, Cutter, list[Item]]]:
+    """Everybody who takes part, and what they are given: the documents, or with a network the
+    documents as read with its terms. Without one, those who need none."""
     make = load_plugins(only_own=True).make
     length = sum(len(d.starts) for d in documents) / sum(len(d.segments) for d in documents)
-    found: dict[str, Cutter] = {"cohesion": by_plugin(make("segmenter", "cohesion"), Network())}
+    yield "cohesion", by_plugin(make("segmenter", "cohesion"), Network()), documents
     if network is not None:
-        found["cohesion + network"] = by_plugin(make("segmenter", "cohesion"), network)
-        found["segcohlex"] = by_plugin(make("segmenter", "segcohlex"), network)
         printed = make("segmenter", "segcohlex", {"cut_at": "cohesion"})
-        found["segcohlex, as published"] = by_plugin(printed, network)
-        found["lcp"] = by_plugin(make("segmenter", "lcp"), network)
-    return found | {
+        for name, segmenter in {
+            "cohesion + network": make("segmenter", "cohesion"),
+            "segcohlex": make("segmenter", "segcohlex"),
+            "segcohlex, as published": printed,
+            "lcp": make("segmenter", "lcp"),
+        }.items():
+            yield name, by_plugin(segmenter, network), read
+    others: dict[str, Cutter] = {
         "TextTiling": texttiling,
         "C99": c99,
         "no boundary": nowhere,
         "every k": every(length),
         "random": at_random(length),
     }
+    for name, cut in others.items():
+        yield name, cut, documents
 
 
 class Score(NamedTuple):
@@ -111,12 +162,12 @@ class Score(NamedTuple):
     n_given: int
     seconds: float
 
-    def cells(self) -> tuple[float, float, float, float, float]:
-        """Pk and WindowDiff in percent, F, segments found for one given, seconds."""
+    def cells(self) -> tuple[float, float, float, float, float, int]:
+        """Pk and WindowDiff in percent, F, segments found for one given, seconds, documents."""
         pk_, diff, f1 = np.mean(self.values, axis=0).tolist()
         ratio = self.n_found / self.n_given
         return (*(round(100 * v, 1) for v in (pk_, diff)), round(f1, 2), round(ratio, 2),
-                round(self.seconds, 1))  # fmt: skip
+                round(self.seconds, 1), len(self.values))  # fmt: skip
 
     def joined(self, other: Score) -> Score:
         return Score(
@@ -140,74 +191,68 @@ def scored(cut: Cutter, documents: list[Item]) -> Score:
     return Score(values, sum(map(len, found)), n_given, seconds)
 
 
-def table(
-    data: Path,
-    options: Options,
-    *,
-    name: str,
-    network: Network | None = None,
-    only: Iterable[str] = (),
+def table(data: Path, options: Options, *, name: str, only: Iterable[str] = ()) -> Table:
+    """The contenders, or only some of them, on one set, part by part."""
+    return tables(data, options, names=[name], only=only)
+
+
+def tables(
+    data: Path, options: Options, *, names: Sequence[str], only: Iterable[str] = ()
 ) -> Table:
-    """The contenders on one set, part by part; the network is learned here if none is given."""
-    wanted, notes = set(only), []
-    references = REFERENCES[lang_of(name)]
-    if network is None and all((data / r).is_dir() for r in references):
-        network = reference_network(data, references, options)
-    elif network is None:
-        notes.append(f"{' and '.join(references)} not found: nobody who needs a network took part")
-    options.tell(f"reading {name}")
-    documents = list(items(data, name, QUICK if options.quick else None))
-    rows: list[tuple[str | float | None, ...]] = []
-    totals: dict[str, Score] = {}
-    for part, group in groupby(documents, key=lambda item: item.part):
-        of_part = list(group)
-        for who, cut in contenders(of_part, network).items():
-            if wanted and who not in wanted:
-                continue
-            options.tell(f"{name} {part}: {who}")
-            score = scored(cut, of_part)
-            rows.append((name, part, who, *score.cells()))
-            totals[who] = totals[who].joined(score) if who in totals else score
-        rows += _published(name, part)
-    if len({item.part for item in documents}) > 1:
-        rows += [(name, "all", who, *score.cells()) for who, score in totals.items()]
-    if network is not None:
-        notes.append(
-            f"network: {len(network.words)} words, {len(network.neighbours) // 2} links,"
-            f" {network.vectors.shape[1]} axes, from the bodies of {' and '.join(references)}"
-        )
-    if name in PUBLISHED:
+    """The tables of several sets under each other; sets of one language share a network."""
+    wanted = frozenset(only)
+    languages: dict[str, Taught | None] = {}
+    rows: list[Row] = []
+    notes: list[str] = []
+    for name in names:
+        lang = lang_of(name)
+        if lang not in languages:
+            languages[lang] = taught(data, lang, options)
+            if (found := languages[lang]) is not None:
+                notes.append(found.note())
+            else:
+                absent = " and ".join(REFERENCES[lang])
+                notes.append(f"{absent} not found: nobody who needs a network took part")
+        rows += _rows(data, options, name, languages[lang], wanted)
+    if set(names) & set(PUBLISHED):
         notes.append(
             "printed figures: recalled from the papers, on the whole benchmark; ours are on its"
             " even-numbered half"
         )
-    return Table(
-        f"Segmentation of {name}: {len(documents)} documents",
-        ["set", "part", "segmenter", "Pk", "WindowDiff", "F1", "found", "seconds"],
-        rows,
-        notes,
-    )
+    what = names[0] if len(names) == 1 else f"{len(names)} sets"
+    head = ["set", "part", "segmenter", "Pk", "WindowDiff", "F1", "found", "seconds", "documents"]
+    return Table(f"Segmentation of {what}", head, rows, notes)
 
 
-def tables(data: Path, options: Options, *, names: Iterable[str]) -> Table:
-    """The tables of several sets under each other; sets of one language share a network."""
-    networks: dict[str, Network | None] = {}
-    found = []
-    for name in names:
-        lang = lang_of(name)
-        if lang not in networks:
-            references = REFERENCES[lang]
-            there = all((data / reference).is_dir() for reference in references)
-            networks[lang] = reference_network(data, references, options) if there else None
-        found.append(table(data, options, name=name, network=networks[lang]))
-    notes = dict.fromkeys(note for one in found for note in one.notes)
-    rows = [row for one in found for row in one.rows]
-    return Table(f"Segmentation of {len(found)} sets", found[0].head, rows, list(notes))
+def _rows(
+    data: Path, options: Options, name: str, known: Taught | None, wanted: frozenset[str]
+) -> Iterator[Row]:
+    """The contenders on one set, part by part."""
+    options.tell(f"reading {name}")
+    most = QUICK if options.quick else None
+    documents = list(items(data, name, most))
+    terms = known is not None and len(known.lexicon.terms) > 0
+    read = list(items(data, name, most, known.lexicon)) if known and terms else documents
+    totals: dict[str, Score] = {}
+    for part, group in groupby(zip(documents, read, strict=True), key=lambda pair: pair[0].part):
+        of_part, as_read = map(list, zip(*group, strict=True))
+        network = known.network if known is not None else None
+        for who, cut, given in contenders(of_part, as_read, network):
+            if wanted and who not in wanted:
+                continue
+            options.tell(f"{name} {part}: {who}")
+            score = scored(cut, given)
+            yield (name, part, who, *score.cells())
+            totals[who] = totals[who].joined(score) if who in totals else score
+        yield from _published(name, part)
+    if len({item.part for item in documents}) > 1:
+        for who, score in totals.items():
+            yield (name, "all", who, *score.cells())
 
 
-def _published(name: str, part: str) -> Iterator[tuple[str | float | None, ...]]:
+def _published(name: str, part: str) -> Iterator[Row]:
     """What was printed for a part."""
     found: Mapping[str, tuple[float, ...]] = PUBLISHED.get(name, {})
     for who, values in found.items():
         if part in _CHOI:
-            yield (name, part, who, values[_CHOI.index(part)], None, None, None, None)
+            yield (name, part, who, values[_CHOI.index(part)], *[None] * 5)

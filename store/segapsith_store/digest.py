@@ -152,5 +152,6 @@ def _hash(store: Store, part: _Part, question: str, *parameters: int) -> str:
         empty = False
         heads = [row[:-n_long] for row in some] if n_long else some
         total.update(repr(heads).encode("utf-8", "surrogatepass"))
-        total.update(b"".join(value or b"" for row in some for value in row[len(row) - n_long :]))
+        if n_long:
+            total.update(b"".join(value or b"" for row in some for value in row[-n_long:]))
     return "" if empty else total.hexdigest()

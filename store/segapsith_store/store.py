@@ -34,7 +34,7 @@ from segapsith.records import (
 )
 from segapsith.terms import TermCounts
 from segapsith_store import arrays, pair_runs, subscriptions
-from segapsith_store.schema import migrate
+from segapsith_store.schema import BLOCK, migrate
 from segapsith_store.sqlite import MEMORY, lock, open_reader, open_writer, plain_errors
 
 __all__ = ["Store"]
@@ -55,8 +55,8 @@ TERM_RUNS = 32
 """Changes of the counts of term candidates that are kept apart before they become one."""
 
 
-_MELT = "DELETE FROM epochs WHERE name = 'network'"
-"""After a change of the reference corpora the network is frozen anew when it is next needed."""
+_MELT = "DELETE FROM epochs WHERE name IN ('network', 'word space')"
+"""After a change of the reference corpora both are frozen anew when they are next needed."""
 
 
 def _now() -> str:
@@ -556,6 +556,7 @@ class Store:
             c.execute("DELETE FROM documents WHERE id = ?", [document])
 
     def _write(self, c: sqlite3.Connection, batch: Batch) -> None:
+        self._melt_blocks(c, batch)
         run = batch.run
         words_bytes, bag_bytes = arrays.words_bytes, arrays.bag_bytes
         first_new = batch.new_words[0][0] if batch.new_words else sys.maxsize
@@ -581,58 +582,55 @@ class Store:
             "INSERT OR IGNORE INTO document_changes VALUES (?, ?, ?, ?, ?)",
             [(d.id, run, d.ordinal, d.version, d.duplicate_of) for d in batch.changes],
         )
+        newest = c.execute("SELECT max(id) FROM documents").fetchone()[0] or 0
         c.executemany(
             "INSERT INTO documents (id, uid, ordinal, version, duplicate_of, run)"
-            " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET ordinal = excluded.ordinal,"
-            " version = excluded.version, duplicate_of = excluded.duplicate_of",
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            [d for d in batch.documents.values() if d.id > newest],
+        )
+        c.executemany(
+            "UPDATE documents SET ordinal = ?, version = ?, duplicate_of = ? WHERE id = ?",
             [
-                (d.id, d.uid, d.ordinal, d.version, d.duplicate_of, d.run)
+                (d.ordinal, d.version, d.duplicate_of, d.id)
                 for d in batch.documents.values()
+                if d.id <= newest
             ],
         )
         c.executemany(
             f"INSERT INTO versions ({_VERSION}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-            [
-                (
-                    v.id, v.document, v.number, v.hash, v.title, v.body, v.date, v.date_original,
-                    v.lang, v.source, v.metadata, v.signature, words_bytes(v.words),
-                    v.links.tobytes(), v.run,
-                )
-                for v in batch.versions
-            ],
-        )  # fmt: skip
+            [(*v[:12], words_bytes(v.words), v.links.tobytes(), v.run) for v in batch.versions],
+        )
+        c.executemany(
+            "INSERT INTO versions_fts (rowid, title, body) VALUES (?, ?, ?)",
+            [(v.id, v.title, v.body) for v in batch.versions if v.has_text],
+        )
         c.executemany(
             "INSERT OR IGNORE INTO sightings (document, source, run) VALUES (?, ?, ?)",
             [(document, source, run) for document, source in batch.sightings],
         )
+        newest = c.execute("SELECT max(id) FROM units").fetchone()[0] or 0
         c.executemany(
-            'INSERT OR IGNORE INTO units (id, document, version, position, start, "end",'
+            'INSERT INTO units (id, document, version, position, start, "end",'
             " first_word, n_words, cohesion, kept, epoch, words)"
             " VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
-            [
-                (
-                    u.id, u.document, u.version, u.position, u.start, u.end, u.first_word,
-                    u.n_words, u.cohesion, int(u.kept), u.epoch, bag_bytes(u.bag),
-                )
-                for u in batch.units.values()
-            ],
-        )  # fmt: skip
+            [(*u[:11], bag_bytes(u.bag)) for u in batch.units.values() if u.id > newest],
+        )
         self._write_domains(c, batch)
         c.executemany(
             "DELETE FROM assignments WHERE unit = ?",
-            [(u.id,) for u in batch.units.values() if u.assignment is None],
+            [(u.id,) for u in batch.units.values() if u.id <= newest],
         )
         self._write_assignments(
             c,
             "assignments",
             "",
-            [(u.id, u.assignment, ()) for u in batch.units.values() if u.assignment],
+            [(u.id, *u.assignment) for u in batch.units.values() if u.assignment],
         )
         self._write_assignments(
             c,
             "past_assignments",
             ", ended_by",
-            [(unit, assignment, (run,)) for unit, assignment in batch.ended.items()],
+            [(unit, *assignment, run) for unit, assignment in batch.ended.items()],
         )
         c.executemany(
             "INSERT INTO rejects (run, name, reason) VALUES (?, ?, ?)",
@@ -673,6 +671,21 @@ class Store:
             subscriptions.keep(c, batch.feed, run)
 
     @staticmethod
+    def _melt_blocks(c: sqlite3.Connection, batch: Batch) -> None:
+        """Takes away the kept hashes of the blocks that get rows of a batch (digest.py)."""
+        units = {number // BLOCK for number in batch.units}
+        touched = {
+            "documents": {d.id // BLOCK for d in batch.documents.values()},
+            "versions": {v.id // BLOCK for v in batch.versions},
+            "units": units,
+            "assignments": units,
+        }
+        c.executemany(
+            "DELETE FROM blocks WHERE part = ? AND number = ?",
+            [(table, number) for table, numbers in touched.items() for number in sorted(numbers)],
+        )
+
+    @staticmethod
     def _write_terms(c: sqlite3.Connection, batch: Batch) -> None:
         """New terms, and the change of their candidates' counts; many changes become one."""
         place = c.execute("SELECT count(*) FROM terms").fetchone()[0]
@@ -699,17 +712,14 @@ class Store:
         c: sqlite3.Connection,
         table: str,
         extra: str,
-        entries: Sequence[tuple[int, Assignment, tuple[int, ...]]],
+        rows: Sequence[tuple[Any, ...]],
     ) -> None:
         marks = ", ?" * (6 + extra.count(","))
-        kept = "IGNORE" if extra else "REPLACE"  # what was before a run is what it ended first
+        kept = "OR IGNORE " if extra else ""  # what was before a run is what it ended first
         c.executemany(
-            f"INSERT OR {kept} INTO {table} (unit, domain, score, runner_up, runner_up_score,"
+            f"INSERT {kept}INTO {table} (unit, domain, score, runner_up, runner_up_score,"
             f" run{extra}) VALUES ({marks[2:]})",
-            [
-                (unit, a.domain, a.score, a.runner_up, a.runner_up_score, a.run, *more)
-                for unit, a, more in entries
-            ],
+            rows,
         )
 
     @staticmethod

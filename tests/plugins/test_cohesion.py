@@ -420,6 +420,15 @@ def test_the_boundaries_of_choi_are_found(data: Path, subset: str, bar: float):
     assert 100 * np.mean(scores) <= bar
 
 
+def test_wires_on_one_subject_are_whole_as_long_as_nothing_is_known():
+    gold: dict[str, set[str]] = {}
+    for uid, _, _, subject in sample.gold_of_paragraphs("en"):
+        gold.setdefault(uid, set()).add(subject)
+    for item in sample.lines("en"):
+        if len(gold[item["id"]]) == 1:
+            assert len(units(annotated(item["text"], item["title"], "en"))) == 1
+
+
 def test_long_texts_are_cut_in_the_same_way_twice():
     annotation = example_annotation(f"{story(RIVER, 30)} {story(MARKET, 30)} " * 20)
     assert units(annotation) == units(annotation)

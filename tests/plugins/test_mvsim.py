@@ -192,6 +192,22 @@ def test_rows_are_found_again_in_every_form():
         sim.compare({"words": views["words"]}, views)
 
 
+def test_what_was_learned_can_be_asked_for_with_its_views_of_other_objects():
+    rng = np.random.default_rng(2)
+    views = {
+        "words": csr_array(dense(rng, 7, 9)),
+        "titles": csr_array(dense(rng, 7, 9)),
+        "roots": csr_array(dense(rng, 9, 4)),
+    }
+    relations = {"titles": ("rows", "words"), "roots": ("words", "roots")}
+    sim = similarity("mvsim", relations=relations)
+    sim.learn(views)
+    without = {name: views[name] for name in ("words", "titles")}
+    np.testing.assert_array_equal(sim.compare(views, views), sim.compare(without, without))
+    some = {**views, "words": views["words"][2:4], "titles": views["titles"][2:4]}
+    np.testing.assert_array_equal(sim.compare(some, views), sim.compare(views, views)[2:4])
+
+
 def test_equal_rows_are_told_apart_by_their_place():
     words = csr_array(np.array([[1.0, 0], [1, 0], [0, 1], [0, 1], [1, 1]]))
     names = csr_array(np.array([[1.0, 0], [0, 1], [1, 0], [0, 1], [1, 0]]))

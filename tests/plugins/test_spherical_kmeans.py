@@ -73,6 +73,45 @@ def test_the_promises_are_kept_and_no_single_move_helps(cells, k, seed):
             assert obvious_objective(cells, moved) <= objective + 1e-7
 
 
+@quick
+@given(tables(), st.integers(1, 5), st.integers(0, 100))
+def test_cosines_do_as_well_as_rows(cells, k, seed):
+    units = unit_rows(csr_array(cells)).toarray()
+    clusterer = SphericalKMeans(k=k, n_init=2, seed=seed)
+    labels = clusterer.cluster_by_cosines(units @ units.T)
+    filled = (cells != 0).any(axis=1)
+    assert ((labels == -1) == ~filled).all()
+    objective = obvious_objective(cells, labels)
+    assert clusterer.objective_ == pytest.approx(objective, abs=1e-7)
+    for row in np.flatnonzero(filled):
+        for cluster in range(min(k, int(filled.sum()))):
+            moved = labels.copy()
+            moved[row] = cluster
+            assert obvious_objective(cells, moved) <= objective + 1e-6
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rows_and_their_cosines_give_the_same_clusters(seed):
+    rows = csr_array(np.random.default_rng(seed).random((120, 60)))  # ties have no chance
+    units = unit_rows(rows).toarray()
+    by_rows, by_cosines = SphericalKMeans(k=6, seed=seed), SphericalKMeans(k=6, seed=seed)
+    labels = by_rows.cluster(rows)
+    assert np.array_equal(labels, by_cosines.cluster_by_cosines(units @ units.T))
+    assert by_rows.objectives_ == pytest.approx(by_cosines.objectives_, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("cosines", "message"),
+    [
+        (np.ones((2, 3)), r"cosines of shape \(2, 3\) should be square"),
+        (np.full((2, 2), np.nan), "cosines should hold finite numbers only"),
+    ],
+)
+def test_what_are_no_cosines_is_refused(cosines, message):
+    with pytest.raises(ValueError, match=message):
+        SphericalKMeans(k=2).cluster_by_cosines(cosines)
+
+
 def test_directions_are_found_whatever_their_length():
     rng = np.random.default_rng(0)
     planted = np.arange(60) % 4

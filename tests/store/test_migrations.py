@@ -72,3 +72,23 @@ def test_an_old_store_becomes_what_a_new_one_is(version: int, tmp_path: Path) ->
     for store in (path, tmp_path / "new.db"):
         Store.writing(store).close()
     assert made(path) == made(tmp_path / "new.db")
+
+
+def test_ready_units_of_an_old_store_leave_the_full_text_index(tmp_path: Path) -> None:
+    path = unpacked(1, tmp_path)
+    with closing(sqlite3.connect(path)) as old, old:
+        document = "INSERT INTO documents (id, uid, ordinal, version, run) VALUES (999, 'ready', 999, 1, 1)"
+        old.execute(document)
+        old.execute(
+            "INSERT INTO versions (id, document, number, hash, title, body, lang, source, metadata,"
+            " signature, words, links, run) VALUES (999, 999, 1, '', '', '', 'en', '', '{}', x'',"
+            " x'', x'', 1)"
+        )
+    Store.writing(path).close()
+    with closing(sqlite3.connect(path)) as new, new:
+        new.execute("INSERT INTO versions_fts (versions_fts) VALUES ('integrity-check')")
+        (entered,) = new.execute("SELECT count(*) FROM versions_fts_docsize").fetchone()
+        texts = "SELECT count(*) FROM versions WHERE title <> '' OR body <> ''"
+        assert (entered,) == new.execute(texts).fetchone()
+        new.execute("DELETE FROM versions WHERE id = 999")
+        new.execute("INSERT INTO versions_fts (versions_fts) VALUES ('integrity-check')")
