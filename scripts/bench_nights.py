@@ -37,7 +37,8 @@ DATA = Path(
 )
 MONTHS = ("2020-05", "2020-06")
 STEPS = ("ingest", "consolidate", "narrow", "adopt", "validate", "report")
-COLUMNS = ("night", "articles", *STEPS, "stable", "share", "kappa", "low", "high", "ari")
+COLUMNS = ("night", "articles", *STEPS, "stable", "share", "kappa", "low", "high", "ari",
+           "merged", "split", "moved")  # fmt: skip
 COLOURS = ("#1f6f8b", "#7a9e3f", "#c2702b", "#8a5ba8", "#b9434c", "#8b98a5")
 
 
@@ -67,16 +68,20 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
 def night(wire: Wire, batch: Sequence[Mapping[str, Any]], stability: int) -> dict[str, Any]:
     """One night: seconds of each step, and what the validation said."""
     row: dict[str, Any] = {"articles": len(batch)}
+    looked = wire.writer.number(
+        "SELECT coalesce(max(id), 0) FROM runs WHERE command IN ('ingest', 'consolidate', 'narrow')"
+    )
     row["ingest"], _ = timed(lambda: wire.ingest(batch))
-    row["consolidate"], _ = timed(wire.consolidate)
-    row["narrow"], _ = timed(wire.narrow)
-    row["adopt"], _ = timed(wire.adopt)
+    row["consolidate"], merges = timed(lambda: wire.consolidate(since=looked))
+    row["narrow"], splits = timed(lambda: wire.narrow(after=looked))
+    row["adopt"], moves = timed(wire.adopt)
     row["validate"], found = timed(lambda: wire.validate(stability=stability))
     row["report"], _ = timed(wire.report)
     interval = found["kappa_interval"] or {}
     return row | {
         "stable": found["domains"], "share": found["share"], "kappa": found["kappa"]["greedy"],
         "low": interval.get("low"), "high": interval.get("high"), "ari": found["ari"],
+        "merged": merges["merged"], "split": splits["split"], "moved": moves["moved"],
     }  # fmt: skip
 
 

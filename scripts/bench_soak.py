@@ -59,13 +59,18 @@ WINDOW = 0.2
 """Share of a stream that a night draws from."""
 
 BAR, FLAT, EVEN = 1.5, 1.25, 0.25
-STEPS = ("inbox", "consolidate", "topics", "validate", "report", "backup")
+STEPS = ("inbox", "consolidate", "narrow", "adopt", "topics", "validate", "report", "backup")
 """Those of the night whose seconds of processor are written down."""
+
+LOOKED = (
+    "SELECT coalesce(max(id), 0) FROM runs WHERE command IN ('ingest', 'consolidate', 'narrow')"
+)
+"""The run up to which the night before looked for broad domains."""
 
 COLUMNS = (
     "night", "process", "stories", "new", "copies", "seconds", "cpu_seconds",
     *(f"{step}_cpu" for step in STEPS), "peak_bytes", "rest_bytes", "store_bytes", "domains",
-    "kappa", "new_domains", "merged", "alarms", "code", "digest",
+    "kappa", "share", "new_domains", "merged", "split", "adopted", "alarms", "code", "digest",
 )  # fmt: skip
 REPLAY_COLUMNS = ("night", "seconds", "cpu_seconds", "same")
 
@@ -236,8 +241,11 @@ class Soak:
             "store_bytes": result["backup"]["bytes"],
             "domains": domains,
             "kappa": "" if night.kappa is None else round(night.kappa, 4),
+            "share": round(result["validate"]["share"], 4),
             "new_domains": night.figures.created,
             "merged": result["consolidate"]["merged"],
+            "split": result["narrow"]["split"],
+            "adopted": result["adopt"]["moved"],
             "alarms": " ".join(alarm.name for alarm in night.alarms),
             "code": night.code,
             "digest": result["backup"]["digest"],
@@ -251,8 +259,11 @@ class Soak:
         for row in self.rows[len(self.again) : until]:
             began, began_cpu = time.monotonic(), time.process_time()
             with Wire(path, settings) as wire:
+                looked = wire.writer.number(LOOKED)
                 wire.ingest(self.source.night(row["night"]))
-                wire.consolidate()
+                wire.consolidate(since=looked)
+                wire.narrow(after=looked)
+                wire.adopt()
                 wire.topics(top=1)
                 same = wire.read(digest) == row["digest"]
             found = {

@@ -139,11 +139,11 @@ def _narrows(wire: Wired) -> bool:
 
 
 def _splitting(wire: Wired, threshold: float | None = None) -> splitting.Splitting:
-    """How domains are split; units near enough to be placed, or nearly, stay with a core."""
+    """How domains are split; units that are near enough to be placed in a core stay with it."""
     try:
         return splitting.Splitting(
             float(wire.settings["narrow"]) if threshold is None else threshold,
-            splitting.NEARLY * wire.read(wire.placing).threshold,
+            wire.read(wire.placing).threshold,
             int(wire.settings["stable"]),
         )
     except ValueError as error:

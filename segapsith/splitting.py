@@ -18,10 +18,7 @@ from numpy.typing import NDArray
 
 from segapsith.domains import Bag, DomainIndex
 
-__all__ = ["NEARLY", "Splitting", "parts", "split_broad", "step"]
-
-NEARLY = 0.9
-"""Of the threshold for placing: units that are so near to a core of a split domain go with it."""
+__all__ = ["Splitting", "parts", "split_broad", "step"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +27,7 @@ class Splitting:
 
     threshold: float = 0.25
     """From which similarity on units are together when they are learned again."""
-    similarity: float = 0.15
+    similarity: float = 0.17
     """From which the other units join a core."""
     stable: int = 15
     """Units from which a domain is stable: half of them make a core, four times as many a domain

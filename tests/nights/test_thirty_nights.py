@@ -171,7 +171,7 @@ def replayed(house: Any, path: Path) -> str:
             )
         ):
             if command == "consolidate":
-                assert wire.consolidate()["merged"]
+                assert wire.consolidate(since=narrowed)["merged"]
             elif command == "narrow":
                 assert wire.narrow(after=narrowed)["split"]
             elif command == "adopt":
