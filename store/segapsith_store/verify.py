@@ -322,4 +322,5 @@ def _thresholds(store: Store, checked: dict[str, int]) -> Iterator[str]:
             yield f"threshold of run {run}, ordinal {ordinal}: {threshold}, {founded} of {placed}"
         if ordinal > clock:
             yield f"threshold of run {run}: ordinal {ordinal} is above the clock"
-    checked["thresholds"] = number
+    if number:  # most stores never follow a target
+        checked["thresholds"] = number
