@@ -324,3 +324,21 @@ def test_what_is_refused(open_wire: OpenWire, wire: Wire) -> None:
     for step in (other.narrow, other.adopt):
         with pytest.raises(UsageError, match="places by eq7"):
             step()
+
+
+def test_what_was_split_is_not_merged_again(open_wire: OpenWire) -> None:
+    merged = {}
+    for narrowing in (True, False):
+        wire = open_wire(
+            f"{narrowing}.db", threshold=0.02, min_weight=0.0, narrow=0.6, adopt=0.55, stable=5,
+            narrowing=narrowing, consolidate=0.1, consolidate_stable=0.1,
+        )  # fmt: skip
+        wire.learn(_articles(40))
+        assert wire.narrow()["split"] == 1
+        before = wire.runs()
+        merged[narrowing] = wire.consolidate(after=0)["merged"]
+        if narrowing:
+            assert wire.runs() == before
+            last = max(run["id"] for run in before)
+            assert wire.consolidate(after=0, since=last)["merged"] == 0
+    assert merged == {True: 0, False: 1}
