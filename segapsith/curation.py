@@ -139,11 +139,11 @@ def _narrows(wire: Wired) -> bool:
 
 
 def _splitting(wire: Wired, threshold: float | None = None) -> splitting.Splitting:
-    """How domains are split; units that are near enough to be placed in a core stay with it."""
+    """How domains are split."""
     try:
         return splitting.Splitting(
             float(wire.settings["narrow"]) if threshold is None else threshold,
-            wire.read(wire.placing).threshold,
+            splitting.nearer(wire.read(wire.placing).threshold),
             int(wire.settings["stable"]),
         )
     except ValueError as error:

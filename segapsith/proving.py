@@ -21,7 +21,7 @@ from segapsith.arrays import Labels, Rows
 from segapsith.errors import MissingInputError, SettingError, UsageError, did_you_mean
 from segapsith.matching import Side, labelled_file, matched
 from segapsith.settings import PRESETS
-from segapsith.splitting import Splitting
+from segapsith.splitting import Splitting, nearer
 from segapsith.validation import (
     LearnedUnits,
     Selection,
@@ -310,7 +310,7 @@ class Prover:
         narrow, least, stable = (
             float(self._wire.settings[name]) for name in ("narrow", "adopt", "stable")
         )
-        near = self._wire.read(self._wire.placing).threshold
+        near = nearer(self._wire.read(self._wire.placing).threshold)
         try:
             return (
                 Splitting(narrow, near, int(stable)) if narrow else None,

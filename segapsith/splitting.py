@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from segapsith.domains import Bag, DomainIndex
 
-__all__ = ["Splitting", "parts", "split_broad", "step"]
+__all__ = ["Splitting", "nearer", "parts", "split_broad", "step"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Splitting:
 
     threshold: float = 0.25
     """From which similarity on units are together when they are learned again."""
-    similarity: float = 0.17
+    similarity: float = 0.19
     """From which the other units join a core."""
     stable: int = 15
     """Units from which a domain is stable: half of them make a core, four times as many a domain
@@ -49,6 +49,16 @@ class Splitting:
     def large(self) -> int:
         """Units from which a domain may be broad."""
         return 4 * self.stable
+
+
+def nearer(threshold: float) -> float:
+    """How near a unit must be to a core to go with it: nearer than it takes to be placed, since it
+    was the general words of the whole domain that took it in.
+
+    >>> nearer(0.17)
+    0.19
+    """
+    return round(min(1.12 * threshold, 1.0), 3)
 
 
 def step(units: int) -> int:
