@@ -30,7 +30,7 @@ PRINTED = {
     "words in them": 4380,
 }
 WEEK = 7
-"""Nights after which domains are consolidated."""
+"""Nights after which domains are looked at again."""
 QUICK = 600
 
 
@@ -49,6 +49,13 @@ def _stories(items: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         }  # fmt: skip
 
 
+def _look_again(wire: Wire) -> None:
+    """What a night does to domains after it has read."""
+    wire.consolidate()
+    wire.narrow()
+    wire.adopt()
+
+
 def month(data: Path, options: Options) -> Table:
     """What two months give, night by night, beside what the paper printed of one."""
     items = _articles(data, options)
@@ -58,8 +65,8 @@ def month(data: Path, options: Options) -> Table:
             options.tell(f"{day} …")
             wire.ingest(_stories(list(of_day)))
             if number % WEEK == 0:
-                wire.consolidate()
-        wire.consolidate()
+                _look_again(wire)
+        _look_again(wire)
         stable = int(wire.settings["stable"])
         everything = wire.domains(min_units=1, top=1)
         found = wire.domains(min_units=stable, top=None)
@@ -83,7 +90,7 @@ def month(data: Path, options: Options) -> Table:
         ["what", "here", "printed", "ten best words"],
         rows,
         [
-            f"default settings, near-identical domains merged each week; words above {ABOVE}",
+            f"default settings, domains merged, split and units adopted each week; words above {ABOVE}",
             "domains by size, from the largest to the smallest with 15 units",
         ],
     )
