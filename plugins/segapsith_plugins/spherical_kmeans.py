@@ -273,15 +273,22 @@ def _products(
 
 
 @kernel
+def _scales(squares: Floats) -> Floats:
+    """What makes unit vectors of the sums; 0 for those that are nothing."""
+    scales = np.zeros(squares.size)
+    for k in range(squares.size):
+        if squares[k] > 1e-20:
+            scales[k] = 1.0 / math.sqrt(squares[k])
+    return scales
+
+
+@kernel
 def _assign(
     indptr: Ints, words: Ints, values: Floats, labels: Ints, sums: Floats, squares: Floats
 ) -> int:
     """Each row to the centre nearest by cosine, ties to the old; how many changed."""
     products = np.empty(squares.size)
-    scales = np.zeros(squares.size)
-    for k in range(squares.size):
-        if squares[k] > 1e-20:
-            scales[k] = 1.0 / math.sqrt(squares[k])
+    scales = _scales(squares)
     changed = 0
     for i in range(labels.size):
         _products(i, indptr, words, values, sums, products)
@@ -344,10 +351,7 @@ def _shift(products: Floats, before: Ints, labels: Ints, shared: Floats, squares
 @kernel
 def _assign_products(labels: Ints, shared: Floats, squares: Floats) -> int:
     """As `_assign`, from the products with the sums."""
-    scales = np.zeros(squares.size)
-    for k in range(squares.size):
-        if squares[k] > 1e-20:
-            scales[k] = 1.0 / math.sqrt(squares[k])
+    scales = _scales(squares)
     changed = 0
     for i in range(labels.size):
         a = labels[i]

@@ -569,7 +569,7 @@ def first_house(db: Database) -> None:
 @migrations()
 def second_house(db: Database) -> None:
     """Hashes of rows are kept, so that the digest costs what has changed; thresholds follow targets;
-    ready units have no text to find; two indexes that no question uses go.
+    ready units have no text to find; two indexes go that cost every batch more than they saved.
 
     Where rows are entered the store does the rest itself: a trigger on every new row, even one that
     does nothing, makes SQLite keep a way back from each single statement.
