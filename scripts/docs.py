@@ -150,18 +150,20 @@ def _full_text() -> Iterator[str]:
 def _layouts() -> Iterator[str]:
     yield f"""## Byte layouts
 
-Many small numbers lie in blobs: arrays of little-endian integers one after the other, nothing
-else, never a pickle. Where a blob holds three arrays they have equal length, so a third of the
-blob is one of them. Weights are fixed point: {SCALE} is a weight of 1.
+Many small numbers lie in blobs: arrays of little-endian integers one after the other, or tables of
+them, never a pickle. Weights are fixed point: {SCALE} is a weight of 1.
 
 | blob | integers | arrays |
 |---|---|---|
 | `versions.words` | int32 | the ids of the content words in text order |
-| `units.words` | int32 | word ids (ascending), counts, weights |
-| `domains.words` | int64 | word ids (ascending), occurrences, sums of the units' weights |
+| `units.words` | table | word ids (ascending), counts, weights less 1 |
+| `domains.words` | table | word ids (ascending), occurrences, sums of the units' weights |
 | `clusterings.units`, `.labels` | int64 | unit ids; the cluster of each, -1 for none |
 | `pair_runs.pairs`, `.counts` | int64 | `smaller id << 32 \\| larger id`, ascending; counts |
 | `epochs.arrays` | – | NumPy's npz, read with `allow_pickle=False` |
+
+A table has three columns of numbers, none negative. Its first three bytes say how many bytes a value
+of each column takes (1, 2, 4 or 8); the columns follow one behind the other, little endian.
 
 With the default `domain_weight`, a word's weight in a domain is its sum of weights divided by the
 units of the domain and by {SCALE}. This opens a store with nothing but NumPy:
@@ -170,10 +172,17 @@ units of the domain and by {SCALE}. This opens a store with nothing but NumPy:
 import sqlite3
 import numpy as np
 
+def columns(table):
+    widths, at = table[:3], 3
+    length = (len(table) - 3) // sum(widths)
+    for width in widths:
+        yield np.frombuffer(table, f"<u{{width}}", length, at).astype(np.int64)
+        at += width * length
+
 db = sqlite3.connect("file:wire.db?mode=ro", uri=True)
 names = dict(db.execute("SELECT id, word FROM words"))
 units, blob = db.execute("SELECT units, words FROM domains ORDER BY units DESC").fetchone()
-ids, occurrences, sums = np.frombuffer(blob, "<i8").reshape(3, -1)
+ids, occurrences, sums = columns(blob)
 for i in np.argsort(-sums)[:10]:
     print(names[ids[i]], sums[i] / units / {SCALE}, occurrences[i])
 ```

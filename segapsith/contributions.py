@@ -228,18 +228,19 @@ class Contributions:
         Words that came as a bag have no order: they do not meet, and their unit was cut by nobody.
         """
         units = list(units)
-        if len(units) == 1 and units[0].n_words == len(version.words):
-            counted = units[0].bag.words, units[0].bag.counts  # they are counted already
+        counts = self._counts.setdefault((version.lang, sign), [])
+        if not version.has_text or (len(units) == 1 and units[0].n_words == len(version.words)):
+            counts.extend((unit.bag.words, unit.bag.counts) for unit in units)  # counted already
         else:
-            counted = _counted(version.words)
-        self._counts.setdefault((version.lang, sign), []).append(counted)
-        if version.has_text:
-            self._texts[sign].append(version.words)
-            self._knowledge.frequencies.add_cohesion(
-                version.lang, (unit.cohesion for unit in units), sign
-            )
-        found = Candidates.of(version.words, version.links) if version.has_text else None
-        if found is not None and len(found.keys):
+            counts.append(_counted(version.words))
+        if not version.has_text:
+            return
+        self._texts[sign].append(version.words)
+        self._knowledge.frequencies.add_cohesion(
+            version.lang, (unit.cohesion for unit in units), sign
+        )
+        found = Candidates.of(version.words, version.links)
+        if len(found.keys):
             for terms in (self._knowledge.term_counts, self._terms):
                 terms.setdefault(version.lang, TermCounts()).add(found, sign)
 

@@ -28,7 +28,7 @@ from segapsith.domains import Bag, DomainIndex, PlacementSettings
 from segapsith.errors import MissingInputError, SettingError, UsageError
 from segapsith.explanation import nearness
 from segapsith.following import Following
-from segapsith.knowledge import Frozen, Knowledge, content_places
+from segapsith.knowledge import Frozen, Knowledge, Ready, content_places
 from segapsith.language import KNOWN
 from segapsith.model import Annotation, Document, Network, Reject, Unit
 from segapsith.network import NetworkSettings
@@ -53,8 +53,8 @@ from segapsith.withdrawal import Archive, Withdrawal, undo_target
 
 __all__ = ["Engine", "Keeper", "Learning", "Plan", "RunSummary"]
 
-_READY = Unit(0, 0, 0, 0)
-"""A unit that was made elsewhere and has no text."""
+_NO_WORDS, _NO_JOINS = np.zeros(0, np.int32), np.zeros(0, np.uint8)
+"""Of a text that is none: a ready unit has its words itself."""
 
 _encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
 
@@ -63,14 +63,6 @@ BATCH = 200
 
 BAGS = 32
 """Ready units that make up one item: they take about as long."""
-
-
-class _Ready(NamedTuple):
-    """A unit that was made elsewhere, and its words as a text would have them."""
-
-    bag: Bag
-    words: NDArray[np.int32]
-    joins: NDArray[np.uint8]
 
 
 class _Waiting(NamedTuple):
@@ -530,7 +522,7 @@ class Engine:
 
     def _read(
         self, group: list[_Waiting], sheaf: Sheaf
-    ) -> Iterator[tuple[Arrival, str, Annotation | _Ready]]:
+    ) -> Iterator[tuple[Arrival, str, Annotation | Ready]]:
         """Each arrival with its language and its annotation, or its words if it is ready; in
         order, because words are numbered in the order in which they come."""
         kinds = [
@@ -545,21 +537,20 @@ class Engine:
         annotations = iter(self._learning.annotator.annotate(texts, self.knowledge.lexicon))
         for (lang, is_ready), alike in groupby(zip(kinds, group, strict=True), itemgetter(0)):
             some = [waiting for _, waiting in alike]
-            read: Iterator[Annotation | _Ready] = annotations
+            read: Iterator[Annotation | Ready] = annotations
             if is_ready:
-                read = _ready(self.knowledge.bags(lang, sheaf, [place for _, place in some]))
+                read = iter(self.knowledge.bags(lang, sheaf, [place for _, place in some]))
             for arrival, _ in some:
                 yield arrival, lang, next(read)
 
     def _version(
-        self, arrival: Arrival, lang: str, read: Annotation | _Ready, run: int
+        self, arrival: Arrival, lang: str, read: Annotation | Ready, run: int
     ) -> tuple[VersionRecord, list[UnitRecord]]:
         """The text of an arrival with its words, and its units, not placed yet."""
         counters, document = self.knowledge.counters, arrival.document
-        if isinstance(read, _Ready):
-            words, joins = read.words, read.joins
-            cuts = [(_READY, 0, len(words))]
-        else:
+        words, joins = _NO_WORDS, _NO_JOINS
+        cuts: list[tuple[Unit, int, int]] = []
+        if not isinstance(read, Ready):
             words, joins, cuts = self._segmented(lang, read)
         version = VersionRecord(
             counters.version,
@@ -579,14 +570,19 @@ class Engine:
             run,
         )
         counters.version += 1
-        withdrawn = arrival.notice is notices.Notice.WITHDRAWAL
+        head = (arrival.record.id, version.id)
         units = []
+        if isinstance(read, Ready):
+            units.append(
+                UnitRecord(counters.unit, *head, 0, 0, 0, 0, read.n_words, 0.0, True,
+                           counters.epoch, read.bag)
+            )  # fmt: skip
+        withdrawn = arrival.notice is notices.Notice.WITHDRAWAL
         for position, (unit, first, last) in enumerate(cuts):
             units.append(
                 UnitRecord(
-                    counters.unit,
-                    arrival.record.id,
-                    version.id,
+                    counters.unit + position,
+                    *head,
                     position,
                     unit.start,
                     unit.end,
@@ -595,12 +591,10 @@ class Engine:
                     float(unit.cohesion),
                     unit.kept and last > first and not withdrawn,
                     counters.epoch,
-                    read.bag
-                    if isinstance(read, _Ready)
-                    else self.knowledge.bag(lang, words[first:last], unit.inferred),
+                    self.knowledge.bag(lang, words[first:last], unit.inferred),
                 )
             )
-            counters.unit += 1
+        counters.unit += len(units)
         return version, units
 
     def _segmented(
@@ -761,21 +755,6 @@ def _told(metadata: Mapping[str, Any]) -> str:
 @lru_cache(maxsize=1024)
 def _told_before(items: tuple[tuple[str, str], ...]) -> str:
     return _encode(dict(items))
-
-
-def _ready(bags: Sequence[Bag]) -> Iterator[_Ready]:
-    """Bags with their words in order, each as often as it is counted."""
-    counts = np.concatenate([bag.counts for bag in bags])
-    words = np.repeat(np.concatenate([bag.words for bag in bags]), counts)
-    ends = np.cumsum(np.add.reduceat(counts, _starts([len(bag.counts) for bag in bags])))
-    joins = np.zeros(len(words), dtype=np.uint8)  # words of a bag do not join
-    for bag, first, last in zip(bags, [0, *ends[:-1].tolist()], ends.tolist(), strict=True):
-        yield _Ready(bag, words[first:last], joins[first:last])
-
-
-def _starts(sizes: list[int]) -> NDArray[np.int64]:
-    """Where stretches of these sizes begin, one behind the other."""
-    return np.cumsum([0, *sizes[:-1]])
 
 
 @contextlib.contextmanager

@@ -10,6 +10,9 @@ from segapsith.model import Document, Reject
 __all__ = ["document_of", "unit_of"]
 
 
+_STRINGS = frozenset([str])
+
+
 def document_of(item: Document | Reject | Mapping[str, Any]) -> Document | Reject:
     """The document that a dict describes, or why it does not describe one."""
     if isinstance(item, Document | Reject):
@@ -46,5 +49,7 @@ def unit_of(item: Mapping[str, Any]) -> Document | Reject:
         lang=plain.lang or "en",
         source=plain.source,
         metadata=plain.metadata,
-        bag={str(w): c for w, c in words.items()},
+        bag=words
+        if _STRINGS.issuperset(map(type, words))
+        else {str(w): c for w, c in words.items()},
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ from segapsith.weighting import (
     unit_weights,
 )
 
-__all__ = ["Counters", "Frozen", "Knowledge", "content_places"]
+__all__ = ["Counters", "Frozen", "Knowledge", "Ready", "content_places"]
 
 
 @dataclass(slots=True)
@@ -83,6 +83,13 @@ class Frozen:
             for lang, (units, total) in zip(arrays["langs"], arrays["cohesion"], strict=True)
         }
         return cls(arrays["documents"], arrays["occurrences"], totals, cohesion)
+
+
+class Ready(NamedTuple):
+    """A unit that was made elsewhere, weighted: its bag, and how many words that counts."""
+
+    bag: Bag
+    n_words: int
 
 
 class Knowledge:
@@ -141,7 +148,7 @@ class Knowledge:
             words = [identity.clean(word) for word in words]
         return np.array(self.vocabulary.numbers(lang, words), dtype=np.int32)
 
-    def bags(self, lang: str, sheaf: Sheaf, places: Sequence[int]) -> list[Bag]:
+    def bags(self, lang: str, sheaf: Sheaf, places: Sequence[int]) -> list[Ready]:
         """Ready units weighted, as `numbered` and `bag` would do it one after the other.
 
         New words are numbered bag by bag and by name.
@@ -157,17 +164,24 @@ class Knowledge:
         weighed = np.ones_like(times) if self._importance == "significance" else times
         weights = all_unit_weights(weighed, self.importance(lang, words), ends)
         cuts = [0, *ends.tolist()]
-        return [Bag(words[a:b], times[a:b], weights[a:b]) for a, b in pairwise(cuts)]
+        sums = np.add.reduceat(times, cuts[:-1], dtype=np.int64).tolist()
+        return [
+            Ready(Bag(words[a:b], times[a:b], weights[a:b]), n_words)
+            for (a, b), n_words in zip(pairwise(cuts), sums, strict=True)
+        ]
 
     def _sheaf_numbers(
         self, lang: str, sheaf: Sheaf, columns: NDArray[np.int32]
     ) -> NDArray[np.int32]:
-        known = sheaf.numbers.setdefault(lang, np.full(len(sheaf.words), -1, np.int32))
+        known = sheaf.numbers.get(lang)
+        if known is None:
+            known = sheaf.numbers[lang] = np.full(len(sheaf.words), -1, np.int32)
         numbers = known[columns]
         unknown = columns[numbers < 0]
         if len(unknown):
-            asked, first = np.unique(unknown, return_index=True)
-            asked = asked[np.argsort(first)]
+            marks = np.arange(-1, -len(unknown) - 1, -1, dtype=np.int32)
+            known[unknown[::-1]] = marks[::-1]  # each word keeps the mark of its first place
+            asked = unknown[known[unknown] == marks]
             known[asked] = self.vocabulary.numbers(lang, [sheaf.words[c] for c in asked.tolist()])
             numbers = known[columns]
         return numbers

@@ -490,32 +490,35 @@ def walk(index: Index, words: Array, occurrences: Array, weights: Array, rule: R
     sums[d] = domain weight, domain occurrences, unit weight, unit occurrences. Gives the number of
     domains touched.
     """
-    sums, owners, stretches, copies = (
+    sums, stretches, touched, significance = (
         index.sums,
-        index.postings[DOMAIN],
         index.stretches,
-        index.copies,
+        index.touched,
+        index.significance,
     )
-    touched, significance = index.touched, index.significance
     n_touched = 0
     for i in range(len(words)):
         word = words[i]
         if word >= len(stretches):
             continue
         signif = significance[word] if word < len(significance) else 65536
-        first = stretches[word, START]
-        for p in range(first, first + stretches[word, LIVE]):
+        first, n_live = stretches[word, START], stretches[word, LIVE]
+        owners = index.postings[DOMAIN, first : first + n_live]
+        copies = index.copies[first : first + n_live]
+        unit_weight, unit_occurrence = weights[i], occurrences[i]
+        for p in range(n_live):
             d = owners[p]
+            mine = sums[d]
             weight, occurrence = copies[p, 0], copies[p, 1]
             if not rule.by_unit_weight:
                 weight = min(occurrence, index.n_units[d]) * signif
-            if sums[d, 1] == 0:
+            if mine[1] == 0:
                 touched[n_touched] = d
                 n_touched += 1
-            sums[d, 0] += weight
-            sums[d, 1] += occurrence
-            sums[d, 2] += weights[i]
-            sums[d, 3] += occurrences[i]
+            mine[0] += weight
+            mine[1] += occurrence
+            mine[2] += unit_weight
+            mine[3] += unit_occurrence
     return n_touched
 
 

@@ -104,28 +104,35 @@ class Reception:
         return self._correction(document, digest, present)
 
     def _new(self, document: Document, digest: str) -> Arrival:
+        original, replaced = self._original(digest), None
+        if document.bag is not None:  # nothing to recognise it by, and no headline
+            record = self._numbered(document, original)
+            self._enter(record, digest, None)
+            return Arrival(document, digest, record, None, original is None)
         signature = self._signature(document)
         notice = notices.notice(document.title, document.body)
-        original, replaced = self._original(digest), None
         if original is None and signature is not None:
             original, replaced = self._repeated(notice, signature)
-        ordinal = None if original is not None else self._accept()
-        record = DocumentRecord(
-            self._counters.document, document.uid, ordinal, 1, original, self._run
-        )
-        self._counters.document += 1
+        record = self._numbered(document, original)
         self._enter(record, digest, signature)
         before, after = self._displace(replaced, record) if replaced is not None else ((), ())
         return Arrival(
             document,
             digest,
             record,
-            accepted=ordinal is not None,
+            accepted=original is None,
             signature=bytes(signature) if signature is not None else b"",
             replaced=before,
             displaced=after,
             notice=notice,
         )
+
+    def _numbered(self, document: Document, original: int | None) -> DocumentRecord:
+        """A document with the next number; the clock counts it unless it repeats a story."""
+        ordinal = None if original is not None else self._accept()
+        number = self._counters.document
+        self._counters.document += 1
+        return DocumentRecord(number, document.uid, ordinal, 1, original, self._run)
 
     def _correction(self, document: Document, digest: str, present: DocumentRecord) -> Arrival:
         ordinal = present.ordinal if present.ordinal is not None else self._accept()
@@ -186,6 +193,8 @@ class Reception:
 
     def _original(self, digest: str) -> int | None:
         """The earliest story that has this text now."""
+        if digest not in self._stories and digest not in self._digests:
+            return None
         stories = set(self._stories.get(digest, ()))
         kept = self._archive.stories_with(digest) if digest in self._digests else ()
         for found in kept:

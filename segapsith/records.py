@@ -47,7 +47,7 @@ class DocumentRecord(NamedTuple):
 
 
 class VersionRecord(NamedTuple):
-    """One text of a document; `words` are its content words in text order."""
+    """One text of a document; `words` are its content words in text order, none if it is a bag."""
 
     id: int
     document: int

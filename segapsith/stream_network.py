@@ -161,14 +161,12 @@ class StreamNetwork:
         n_words = len(vocabulary)
         counted.grow(n_words)
         occurrences = counted.occurrences[:n_words].copy()
-        langs = sorted({*vocabulary.langs, *counted.totals})
+        langs = sorted({*vocabulary.known_langs, *counted.totals})
         tokens = {lang: int(counted.totals.get(lang, (0, 0))[1]) for lang in langs}
         for reference in self._store.references():
             occurrences[reference.words] += reference.occurrences
             tokens[reference.lang] += reference.tokens
-        place = {lang: i for i, lang in enumerate(langs)}
-        of_word = np.fromiter((place[lang] for lang in vocabulary.langs), np.int32, n_words)
-        return occurrences, tokens, of_word
+        return occurrences, tokens, vocabulary.places(langs)
 
     def _freeze(self, ordinal: int, pending: Pairs, batch: Batch | None) -> None:
         occurrences, tokens, of_word = self._counts()

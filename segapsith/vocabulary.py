@@ -76,6 +76,19 @@ class Vocabulary:
         found: NDArray[np.bool_] = codes == self._code.get(lang, len(self._code))
         return found
 
+    def places(self, langs: Sequence[str]) -> NDArray[np.int32]:
+        """Of every word by its number, the place of its language among these.
+
+        >>> vocabulary = Vocabulary()
+        >>> _ = vocabulary.numbers("fr", ["pluie"]), vocabulary.numbers("en", ["storm", "rain"])
+        >>> vocabulary.places(["en", "fr"]).tolist()
+        [1, 0, 0]
+        """
+        place = dict(zip(langs, range(len(langs)), strict=True))
+        of_code = np.array([place[lang] for lang in self._code] or [0], dtype=np.int32)
+        found: NDArray[np.int32] = of_code[np.array(self._codes, dtype=np.uint16)]
+        return found
+
     def find(self, lang: str, word: str) -> int | None:
         """The number of a word, if it has one."""
         return self._numbers.get(lang, {}).get(word)
@@ -83,6 +96,11 @@ class Vocabulary:
     def rows(self, lang: str) -> Mapping[str, int]:
         """The words of a language with their numbers, those to come included; not to be changed."""
         return self._numbers.setdefault(lang, {})
+
+    @property
+    def known_langs(self) -> Sequence[str]:
+        """The languages that have words."""
+        return list(self._code)
 
     @property
     def langs(self) -> Sequence[str]:

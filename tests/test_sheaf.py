@@ -67,12 +67,13 @@ def test_numbers_and_weights_are_those_of_units_one_at_a_time(
     alone, together = Knowledge(DomainIndex()), Knowledge(DomainIndex())
     sheaf = Sheaf.of(given)
     found = [
-        bag
+        ready
         for places in (range(cut), range(cut, len(given)))
         if places
-        for bag in together.bags("en", sheaf, list(places))
+        for ready in together.bags("en", sheaf, list(places))
     ]
-    for bag, named in zip(found, given, strict=True):
+    for (bag, n_words), named in zip(found, given, strict=True):
+        assert n_words == sum(named.values())
         repeated = [word for word in sorted(named) for _ in range(named[word])]
         wanted = alone.bag("en", alone.numbered("en", repeated))
         for ours, theirs in zip(bag, wanted, strict=True):

@@ -74,7 +74,10 @@ _SMALL = (
 )
 """What changes all over in a night: hashed whole."""
 
-FORM = hashlib.sha256(repr((BLOCK, _LARGE, _SMALL)).encode()).hexdigest()[:16]
+_LAYOUT = "words of units and domains as tables"
+"""How long values are written, as far as that has ever changed (arrays.py)."""
+
+FORM = hashlib.sha256(repr((BLOCK, _LARGE, _SMALL, _LAYOUT)).encode()).hexdigest()[:16]
 """Of what is hashed: a release that hashes something else does not judge by old hashes."""
 
 

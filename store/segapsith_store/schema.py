@@ -9,8 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 from sqlite_utils import Database
 from sqlite_utils.migrations import Migrations
+
+from segapsith.domains import Bag, DomainWords
+from segapsith_store import arrays
 
 __all__ = [
     "APPLICATION_ID",
@@ -113,7 +117,11 @@ TABLES = (
             ("title", "TEXT NOT NULL", "headline"),
             ("metadata", "TEXT NOT NULL", "JSON: every other field; never learned from"),
             ("signature", "BLOB NOT NULL", "by what copies of it are found; see signatures.py"),
-            ("words", "BLOB NOT NULL", "the content words in text order, int32 little endian"),
+            (
+                "words",
+                "BLOB NOT NULL",
+                "the content words in text order, int32 little endian; none if there is no text",
+            ),
             (
                 "links",
                 "BLOB NOT NULL",
@@ -215,7 +223,7 @@ TABLES = (
             (
                 "words",
                 "BLOB NOT NULL",
-                "int32 little endian: ids, then counts (0: inferred), then weights",
+                "a table: ids, counts (0: inferred), weights times 65536, less 1; see arrays.py",
             ),
         ),
         indexes=("document", "version"),
@@ -234,7 +242,7 @@ TABLES = (
             ("units", "INTEGER NOT NULL", "units in it"),
             ("run", "INTEGER NOT NULL REFERENCES runs(id)", "that made it"),
             ("top_words", "TEXT NOT NULL", "for reading: words with weights"),
-            ("words", "BLOB NOT NULL", "int64 little endian: ids, occurrences, weight sums"),
+            ("words", "BLOB NOT NULL", "a table: ids, occurrences, weight sums; see arrays.py"),
         ),
         indexes=("run", "status"),
     ),
@@ -598,6 +606,28 @@ def second_house(db: Database) -> None:
         db.execute(f'DROP INDEX "{index}"')
 
 
+@migrations()
+def third_house(db: Database) -> None:
+    """Words of units and domains take as few bytes as their numbers need, and a ready unit has its
+    words once: in the unit, not in a text as well."""
+    db.conn.create_function("as_bag", 1, _old_bag)
+    db.conn.create_function("as_domain", 1, _old_domain)
+    db.execute("UPDATE units SET words = as_bag(words)")
+    db.execute("UPDATE domains SET words = as_domain(words)")
+    db.execute("UPDATE versions SET words = x'', links = x'' WHERE title = '' AND body = ''")
+
+
+def _old_bag(data: bytes) -> arrays.Buffer:
+    """The table of a unit's words, from the layout of the first two houses: all int32."""
+    return arrays.bags_bytes([Bag(*np.frombuffer(data, "<i4").reshape(3, -1))])[0]
+
+
+def _old_domain(data: bytes) -> arrays.Buffer:
+    """Likewise of a domain's words: all int64."""
+    words, occurrences, weights = np.frombuffer(data, "<i8").reshape(3, -1)
+    return arrays.domains_bytes([DomainWords(words.astype(np.int32), occurrences, weights, 0)])[0]
+
+
 def _create(db: Database, since: int) -> None:
     for table in TABLES:
         if table.since == since:
@@ -606,7 +636,7 @@ def _create(db: Database, since: int) -> None:
                 db.execute(f'CREATE INDEX "{table.name}_{columns}" ON "{table.name}" ("{columns}")')
 
 
-SCHEMA = 2
+SCHEMA = 3
 """How many migrations this program knows."""
 
 

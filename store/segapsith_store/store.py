@@ -558,7 +558,7 @@ class Store:
     def _write(self, c: sqlite3.Connection, batch: Batch) -> None:
         self._melt_blocks(c, batch)
         run = batch.run
-        words_bytes, bag_bytes = arrays.words_bytes, arrays.bag_bytes
+        words_bytes = arrays.words_bytes
         first_new = batch.new_words[0][0] if batch.new_words else sys.maxsize
         known = bisect_left(batch.frequencies, first_new, key=lambda counted: counted[2])
         counts = {word: (n, times) for n, times, word in batch.frequencies[known:]}
@@ -609,11 +609,15 @@ class Store:
             [(document, source, run) for document, source in batch.sightings],
         )
         newest = c.execute("SELECT max(id) FROM units").fetchone()[0] or 0
+        new = [u for u in batch.units.values() if u.id > newest]
         c.executemany(
             'INSERT INTO units (id, document, version, position, start, "end",'
             " first_word, n_words, cohesion, kept, epoch, words)"
             " VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
-            [(*u[:11], bag_bytes(u.bag)) for u in batch.units.values() if u.id > newest],
+            [
+                (*u[:11], words)
+                for u, words in zip(new, arrays.bags_bytes([u.bag for u in new]), strict=True)
+            ],
         )
         self._write_domains(c, batch)
         c.executemany(
@@ -733,9 +737,11 @@ class Store:
             [
                 (
                     d.id, d.lang, d.label, int(d.named), d.status, int(d.locked), d.sums.n_units,
-                    d.top_words, arrays.domain_bytes(d.sums), d.run, d.grown,
+                    d.top_words, words, d.run, d.grown,
                 )
-                for d in batch.domains
+                for d, words in zip(
+                    batch.domains, arrays.domains_bytes([d.sums for d in batch.domains]), strict=True
+                )
             ],
         )  # fmt: skip
 

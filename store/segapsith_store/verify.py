@@ -139,15 +139,22 @@ def _words(store: Store, checked: dict[str, int]) -> Iterator[str]:
     occurrences = np.zeros(size, dtype=np.int64)
     totals: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     terms: dict[str, TermCounts] = defaultdict(TermCounts)
-    for lang, blob, joins in store.rows(
-        f"SELECT v.lang, v.words, v.links FROM documents d {_PRESENT} WHERE d.duplicate_of IS NULL"
+    words: NDArray[np.integer[Any]]
+    counts: NDArray[np.integer[Any]]
+    for lang, blob, joins, bag in store.rows(
+        "SELECT v.lang, v.words, v.links, CASE WHEN v.title = '' AND v.body = ''"
+        " THEN (SELECT u.words FROM units u WHERE u.version = v.id) END"
+        f" FROM documents d {_PRESENT} WHERE d.duplicate_of IS NULL"
     ):
         links = np.frombuffer(joins, dtype=np.uint8)
         if 4 * len(links) != len(blob):
             yield "a text has not as many links as words"
             continue
-        terms[lang].add(Candidates.of(arrays.words_from(blob), links))
-        words, counts = np.unique(arrays.words_from(blob), return_counts=True)
+        if bag is None:
+            terms[lang].add(Candidates.of(arrays.words_from(blob), links))
+            words, counts = np.unique(arrays.words_from(blob), return_counts=True)
+        else:  # a ready unit has no text
+            words, counts = arrays.bag_from(bag)[:2]
         if len(words) and (words[0] < 0 or words[-1] >= size):
             yield f"a text has the word {words[-1]}, which does not exist"
             continue
@@ -237,7 +244,8 @@ def _units(store: Store, checked: dict[str, int]) -> Iterator[str]:
             found[lang][1] += fixed_cohesion(cohesion)
         if version not in sequences:
             sequences = {version: arrays.words_from(words)}
-        yield from _unit_faults(number, blob, sequences[version][first : first + n_words], n_words)
+        said = sequences[version][first : first + n_words] if title or body else None
+        yield from _unit_faults(number, blob, said, n_words)
         length = title + body + (2 if title and body else 0)
         if not 0 <= start <= end <= length:
             yield f"unit {number}: characters {start}-{end} are not inside its text"
@@ -252,15 +260,22 @@ def _units(store: Store, checked: dict[str, int]) -> Iterator[str]:
         yield f"languages: units and cohesion {kept_sums} should be {dict(found)}"
 
 
-def _unit_faults(number: int, blob: bytes, words: NDArray[np.int32], n_words: int) -> Iterator[str]:
-    if len(words) != n_words:
+def _unit_faults(
+    number: int, blob: bytes, words: NDArray[np.int32] | None, n_words: int
+) -> Iterator[str]:
+    """`words` are those of its stretch of a text; none if it was made elsewhere."""
+    bag = arrays.bag_from(blob)
+    if words is None:
+        if int(bag.counts.sum()) != n_words:
+            yield f"unit {number}: it has not as many words as it was kept with"
+    elif len(words) != n_words:
         yield f"unit {number}: its words go beyond its text"
         return
-    bag = arrays.bag_from(blob)
-    distinct, counts = np.unique(words, return_counts=True)
-    said = bag.said
-    if not np.array_equal(distinct, said.words) or not np.array_equal(counts, said.counts):
-        yield f"unit {number}: its words are not those of its text"
+    else:
+        distinct, counts = np.unique(words, return_counts=True)
+        said = bag.said
+        if not np.array_equal(distinct, said.words) or not np.array_equal(counts, said.counts):
+            yield f"unit {number}: its words are not those of its text"
     if len(bag.weights) and not 0 < bag.weights.min() <= bag.weights.max() <= SCALE:
         yield f"unit {number}: a weight is not between 0 and 1"
 

@@ -8,12 +8,13 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from segapsith import sample
 from segapsith.api import Wire
 from segapsith.errors import ForeignStoreError
-from segapsith_store import Store
+from segapsith_store import Store, arrays
 from segapsith_store.digest import FORM
 from segapsith_store.schema import SCHEMA
 from segapsith_store.seal import FACT
@@ -27,6 +28,28 @@ def unpacked(version: int, folder: Path) -> Path:
     path = folder / "old.db"
     path.write_bytes(gzip.decompress((FOLDER / f"schema-{version}.db.gz").read_bytes()))
     return path
+
+
+def plain(table: str, rows: sqlite3.Cursor) -> set[tuple[object, ...]]:
+    """Rows with their words as numbers, whichever way a schema writes them."""
+    columns = [name for name, *_ in rows.description]
+    place = columns.index("words") if table in ("units", "domains") else None
+    if place is None:
+        return set(rows)
+    (version,) = rows.connection.execute("PRAGMA user_version").fetchone()
+    width = {"units": "<i4", "domains": "<i8"}[table]
+    found = set()
+    for row in rows.fetchall():
+        blob = row[place]
+        if version < 3:
+            numbers = np.frombuffer(blob, width).reshape(3, -1).tolist()
+        elif table == "units":
+            numbers = [column.tolist() for column in arrays.bag_from(blob)]
+        else:
+            sums = arrays.domain_from(blob, 0)
+            numbers = [c.tolist() for c in (sums.words, sums.occurrences, sums.weights)]
+        found.add((*row[:place], str(numbers), *row[place + 1 :]))
+    return found
 
 
 def made(path: Path) -> set[tuple[str, str, str]]:
@@ -44,15 +67,18 @@ def test_an_old_store_has_all_its_data_and_goes_on(version: int, tmp_path: Path)
     with closing(sqlite3.connect(path)) as old:
         assert old.execute("PRAGMA user_version").fetchone()[0] == version
         (sealed,) = old.execute("SELECT value FROM facts WHERE name = ?", [FACT]).fetchone()
-        rows = {table: set(old.execute(f"SELECT * FROM {table}")) for table in TEXTS}
+        rows = {table: plain(table, old.execute(f"SELECT * FROM {table}")) for table in TEXTS}
     if version < SCHEMA:
         with pytest.raises(ForeignStoreError, match="any command that writes"):
             Store.reading(path)
     counts = json.loads((FOLDER / f"schema-{version}.json").read_text(encoding="utf-8"))
     with Wire(path) as wire:
         found = {table: wire.writer.number(f"SELECT count(*) FROM {table}") for table in counts}
-        assert found == counts
-        assert rows == {table: set(wire.writer.rows(f"SELECT * FROM {table}")) for table in rows}
+        derived = {"blocks"} if version < 3 else set()  # of rows that are written anew
+        assert all(found[table] == counts[table] for table in counts.keys() - derived)
+        for table in TEXTS:
+            now = plain(table, wire.writer._db.execute(f"SELECT * FROM {table}"))
+            assert now == rows[table], table
         verdict = wire.verify()  # the seal among all else: the digest is that of then
         assert verdict.sound, verdict.faults
         if json.loads(sealed)["form"] == FORM:
@@ -72,6 +98,26 @@ def test_an_old_store_becomes_what_a_new_one_is(version: int, tmp_path: Path) ->
     for store in (path, tmp_path / "new.db"):
         Store.writing(store).close()
     assert made(path) == made(tmp_path / "new.db")
+
+
+def test_ready_units_of_an_old_store_have_their_words_once(tmp_path: Path) -> None:
+    path = unpacked(2, tmp_path)
+    with closing(sqlite3.connect(path)) as old, old:
+        uid, text = old.execute(
+            "SELECT d.uid, v.id FROM documents d JOIN versions v ON v.document = d.id AND"
+            " v.number = d.version JOIN units u ON u.version = v.id WHERE d.duplicate_of IS NULL"
+            " GROUP BY v.id HAVING count(*) = 1 AND length(v.words) = 4 * max(u.n_words) LIMIT 1"
+        ).fetchone()
+        # what was a text of one unit becomes what the second schema made of a ready unit
+        old.execute("UPDATE versions SET title = '', body = '' WHERE id = ?", [text])
+    with Wire(path) as wire:
+        words, links = wire.writer.row("SELECT words, links FROM versions WHERE id = ?", [text])
+        assert (words, links) == (b"", b"")
+        faults = wire.verify().faults
+        assert not any(fault.startswith(("word ", "a text", "domain")) for fault in faults), faults
+        wire.forget(uid)
+        faults = wire.verify().faults
+        assert not any(fault.startswith(("word ", "a text", "domain")) for fault in faults), faults
 
 
 def test_ready_units_of_an_old_store_leave_the_full_text_index(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlite_utils import Database
 
@@ -131,16 +131,60 @@ def test_measuring_runs_can_be_undone(tmp_path: Path) -> None:
 numbers = st.lists(st.integers(0, 2**31 - 1), max_size=20)
 
 
+@settings(deadline=None)  # kernels are compiled on first use
+@given(st.lists(numbers, max_size=4), st.integers(1, 2**31))
+def test_words_of_units_and_domains_come_back(tables: list[list[int]], large: int) -> None:
+    columns = [np.array(values, dtype=np.int32) for values in tables]
+    bags = [Bag(some, some[::-1], np.maximum(some, 1)) for some in columns]
+    blobs = [bytes(blob) for blob in arrays.bags_bytes(bags)]
+    assert blobs == [plain_table(w, c, g - 1) for w, c, g in bags]
+    for bag, blob in zip(bags, blobs, strict=True):
+        for ours, theirs in zip(arrays.bag_from(blob), bag, strict=True):
+            assert ours.dtype == np.int32 and np.array_equal(ours, theirs)
+    wide = [some.astype(np.int64) for some in columns]
+    domains = [
+        DomainWords(s, w[::-1] + large, w * large, 3) for s, w in zip(columns, wide, strict=True)
+    ]
+    blobs = [bytes(blob) for blob in arrays.domains_bytes(domains)]
+    assert blobs == [plain_table(d.words, d.occurrences, d.weights) for d in domains]
+    for domain, blob in zip(domains, blobs, strict=True):
+        sums = arrays.domain_from(blob, 3)
+        assert sums.n_units == 3 and np.array_equal(sums.words, domain.words)
+        assert np.array_equal(sums.occurrences, domain.occurrences)
+        assert np.array_equal(sums.weights, domain.weights)
+
+
+def plain_table(*columns: np.ndarray) -> bytes:
+    """The layout as docs/store.md has it, in the plainest words."""
+    widths = []
+    for column in columns:
+        top = max(map(int, column), default=0)
+        widths.append(next(width for width in (1, 2, 4, 8) if top < 256**width))
+    values = [
+        int(value).to_bytes(width, "little")
+        for width, column in zip(widths, columns, strict=True)
+        for value in column
+    ]
+    return bytes(widths) + b"".join(values)
+
+
+@pytest.mark.parametrize("blob", [b"", b"\1\1", b"\1\1\3", b"\1\1\1\0\0", b"\0\0\0"])
+def test_damaged_words_are_not_read(blob: bytes) -> None:
+    with pytest.raises(ValueError, match="damaged"):
+        arrays.bag_from(blob)
+
+
+def test_a_bag_without_weight_is_not_kept() -> None:
+    one = np.ones(1, np.int32)
+    with pytest.raises(ValueError, match="weigh more"):
+        arrays.bags_bytes([Bag(one, one, one), Bag(one, one, 0 * one)])
+
+
 @given(numbers)
 def test_arrays_come_back(values: list[int]) -> None:
     small = np.array(values, dtype=np.int32)
     large = np.array(values, dtype=np.int64) * 7
     assert np.array_equal(arrays.words_from(arrays.words_bytes(small)), small)
     assert np.array_equal(arrays.integers_from(arrays.integers(large)), large)
-    bag = arrays.bag_from(arrays.bag_bytes(Bag(small, small, small)))
-    assert np.array_equal(bag.counts, small)
-    sums = arrays.domain_from(arrays.domain_bytes(DomainWords(small, large, large, 3)), 3)
-    assert np.array_equal(sums.words, small)
-    assert np.array_equal(sums.weights, large)
     named = arrays.named_arrays_from(arrays.named_arrays({"a": large, "b": small}))
     assert np.array_equal(named["a"], large)
