@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -222,15 +222,14 @@ class Contributions:
         else:
             self._knowledge.domains.close(domain)
 
-    def count(self, version: VersionRecord, units: Iterable[UnitRecord], sign: int) -> None:
+    def count(self, version: VersionRecord, units: Sequence[UnitRecord], sign: int) -> None:
         """Adds the words of a text and its units to the running counts, or takes them away.
 
         Words that came as a bag have no order: they do not meet, and their unit was cut by nobody.
         """
-        units = list(units)
         counts = self._counts.setdefault((version.lang, sign), [])
         if not version.has_text or (len(units) == 1 and units[0].n_words == len(version.words)):
-            counts.extend((unit.bag.words, unit.bag.counts) for unit in units)  # counted already
+            counts += [(unit.bag.words, unit.bag.counts) for unit in units]  # counted already
         else:
             counts.append(_counted(version.words))
         if not version.has_text:

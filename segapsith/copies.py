@@ -394,6 +394,8 @@ class Window:
         self._enter_all(np.fromiter(self._slots.values(), np.int64, len(self._slots)))
 
     def _enter_all(self, slots: NDArray[np.int64]) -> None:
+        if len(slots) == 0:  # a kernel that has nothing to do need not be loaded
+            return
         self._used += _link_all(
             slots, self._sizes, self._runs, self._table, self._heads, self._counts, self._links
         )

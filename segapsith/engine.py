@@ -41,11 +41,11 @@ from segapsith.records import (
     EpochRecord,
     Event,
     FeedState,
-    ThresholdRecord,
     UnitRecord,
     VersionRecord,
 )
 from segapsith.sheaf import Sheaf
+from segapsith.steering import Steering
 from segapsith.stream_network import StreamNetwork, Sums, used_by
 from segapsith.terms import CONNECTORS, TermCounts, links
 from segapsith.weighting import SCALE
@@ -446,14 +446,14 @@ class Engine:
             else:
                 summary.new += 1
         contributions = self._contributions(batch)
-        steps = None
+        steering = None
         if self._following is not None:
-            steps = _Steps(self._following, contributions, batch, counters.unit)
+            steering = Steering(self._following, contributions, batch, counters.unit)
         for group in _epochs(waiting):
-            self._learn_group(group, sheaf, batch, contributions, summary, steps)
+            self._learn_group(group, sheaf, batch, contributions, summary, steering)
         contributions.close()
-        if steps is not None:
-            steps.note()
+        if steering is not None:
+            steering.note()
         summary.domains_joined += contributions.joined
         summary.domains_new += contributions.created
 
@@ -464,10 +464,11 @@ class Engine:
         batch: Batch,
         contributions: Contributions,
         summary: RunSummary,
-        steps: _Steps | None,
+        steering: Steering | None,
     ) -> None:
         """Learns documents that see the same epoch; the clock may tick after the last."""
         withdrawal = Withdrawal(self._store, batch, contributions)
+        last = group[-1].arrival
         for arrival, lang, read in self._read(group, sheaf):
             version, units = self._version(arrival, lang, read, batch.run)
             summary.other_languages += lang not in KNOWN
@@ -478,25 +479,25 @@ class Engine:
                 if arrival.before.counts:
                     withdrawal.take_out(arrival.before)
             batch.documents[arrival.record.id] = arrival.record
-            batch.changes.extend(arrival.replaced)
-            for displaced in arrival.replaced:
-                if displaced.counts:
-                    withdrawal.take_out(displaced)
-            batch.documents.update((record.id, record) for record in arrival.displaced)
+            if arrival.replaced:
+                batch.changes.extend(arrival.replaced)
+                for displaced in arrival.replaced:
+                    if displaced.counts:
+                        withdrawal.take_out(displaced)
+                batch.documents.update((record.id, record) for record in arrival.displaced)
+            ordinal = arrival.record.ordinal or 0
             if arrival.record.counts:
-                contributions.learn(version, units, arrival.record.ordinal or 0)
+                contributions.learn(version, units, ordinal)
                 summary.units += len(units)
-                summary.units_kept += sum(unit.kept for unit in units)
+                summary.units_kept += sum([unit.kept for unit in units])
             else:
                 batch.units.update((unit.id, unit) for unit in units)
-            if arrival.accepted and clock.ticks(arrival.record.ordinal or 0):
-                self._tick(arrival.record.ordinal or 0, batch, contributions)
-            if steps and arrival.accepted and following.steps(arrival.record.ordinal or 0):
+            if arrival is last and _ticks(arrival):
+                self._tick(ordinal, batch, contributions)
+            if steering and arrival.accepted and following.steps(ordinal):
                 contributions.flush()
                 knowledge = self.knowledge
-                steps.step(
-                    arrival.record.ordinal or 0, knowledge.counters.unit, knowledge.domains.census()
-                )
+                steering.step(ordinal, knowledge.counters.unit, knowledge.domains.census())
                 self._follow(knowledge)
 
     def _follow(self, knowledge: Knowledge) -> None:
@@ -709,41 +710,6 @@ class Engine:
         return [{"run": run, **result} for result in done]
 
 
-class _Steps:
-    """The thresholds that follow a target while a batch is learned, with what each placed."""
-
-    def __init__(
-        self, target: Following, contributions: Contributions, batch: Batch, unit: int
-    ) -> None:
-        self._target = target
-        self._contributions = contributions
-        self._batch = batch
-        self._unit = unit
-        self._counted = (0, 0)
-        self._opened = False
-        """Whether the present threshold was set in this batch: it is kept in any case."""
-
-    def step(self, ordinal: int, unit: int, census: tuple[int, int]) -> None:
-        """Every unit so far is placed; `unit` is the number of the next."""
-        self.note()
-        self._target.step(ordinal, *census)
-        self._unit, self._opened = unit, True
-
-    def note(self) -> None:
-        """Counts what was placed with the present threshold."""
-        done, target = self._contributions, self._target
-        placed = done.joined + done.created - self._counted[0]
-        founded = done.created - self._counted[1]
-        self._counted = (done.joined + done.created, done.created)
-        target.count(placed, founded)
-        if placed or self._opened:
-            self._batch.thresholds.append(
-                ThresholdRecord(
-                    target.ordinal, self._unit, target.threshold, target.base, placed, founded
-                )
-            )
-
-
 def _told(metadata: Mapping[str, Any]) -> str:
     """Metadata as JSON; what is text alone comes again and again, and is remembered."""
     for value in metadata.values():
@@ -795,12 +761,16 @@ def _epochs(arrivals: list[_Waiting]) -> Iterator[list[_Waiting]]:
     group: list[_Waiting] = []
     for waiting in arrivals:
         group.append(waiting)
-        arrival = waiting.arrival
-        if arrival.accepted and clock.ticks(arrival.record.ordinal or 0):
+        if _ticks(waiting.arrival):
             yield group
             group = []
     if group:
         yield group
+
+
+def _ticks(arrival: Arrival) -> bool:
+    """Whether the clock ticks when this arrival has been learned."""
+    return arrival.accepted and clock.ticks(arrival.record.ordinal or 0)
 
 
 def _with_parts(lang: str, lemmas: list[str]) -> tuple[list[str], NDArray[np.int64]]:
