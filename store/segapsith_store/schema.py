@@ -21,11 +21,13 @@ __all__ = [
     "BLOCK",
     "BLOCKED",
     "FTS",
+    "HASH_BEGIN",
     "SCHEMA",
     "TABLES",
     "VIEWS",
     "Table",
     "View",
+    "hash_begin",
     "migrate",
 ]
 
@@ -481,6 +483,15 @@ TABLES = (
 BLOCK = 1024
 """Ids of a block."""
 
+HASH_BEGIN = 12
+"""Digits of a text's hash by which it is found: a short index is all in few pages."""
+
+
+def hash_begin(column: str) -> str:
+    """The expression of that index."""
+    return f"substr({column}, 1, {HASH_BEGIN})"
+
+
 BLOCKED = {"documents": "id", "versions": "id", "units": "id", "assignments": "unit"}
 """Tables whose rows are hashed in blocks, with their keys."""
 
@@ -608,13 +619,15 @@ def second_house(db: Database) -> None:
 
 @migrations()
 def third_house(db: Database) -> None:
-    """Words of units and domains take as few bytes as their numbers need, and a ready unit has its
-    words once: in the unit, not in a text as well."""
+    """Words of units and domains take as few bytes as their numbers need, a ready unit has its
+    words once, in the unit and not in a text as well, and texts are found by the beginning of their hash."""
     db.conn.create_function("as_bag", 1, _old_bag)
     db.conn.create_function("as_domain", 1, _old_domain)
     db.execute("UPDATE units SET words = as_bag(words)")
     db.execute("UPDATE domains SET words = as_domain(words)")
     db.execute("UPDATE versions SET words = x'', links = x'' WHERE title = '' AND body = ''")
+    db.execute('DROP INDEX "versions_hash"')
+    db.execute(f'CREATE INDEX "versions_hash" ON "versions" ({hash_begin("hash")})')
 
 
 def _old_bag(data: bytes) -> arrays.Buffer:

@@ -34,7 +34,7 @@ from segapsith.records import (
 )
 from segapsith.terms import TermCounts
 from segapsith_store import arrays, pair_runs, subscriptions
-from segapsith_store.schema import BLOCK, migrate
+from segapsith_store.schema import BLOCK, HASH_BEGIN, hash_begin, migrate
 from segapsith_store.sqlite import MEMORY, lock, open_reader, open_writer, plain_errors
 
 __all__ = ["Store"]
@@ -217,7 +217,9 @@ class Store:
 
     def known_texts(self, digests: Sequence[str]) -> set[str]:
         """Those of the hashes that texts have."""
-        return self._among("SELECT hash FROM versions WHERE hash", digests)
+        begun = [digest[:HASH_BEGIN] for digest in digests]
+        alike = self._among(f"SELECT hash FROM versions WHERE {hash_begin('hash')}", begun)
+        return alike.intersection(digests)
 
     def _among(self, question: str, values: Sequence[str]) -> set[str]:
         found: set[str] = set()
@@ -247,10 +249,13 @@ class Store:
         return [
             DocumentRecord(*row)
             for row in self.rows(
-                "SELECT d.id, d.uid, d.ordinal, d.version, d.duplicate_of, d.run FROM versions v"
+                "SELECT d.id, d.uid, d.ordinal, d.version, d.duplicate_of, d.run"
+                " FROM versions v INDEXED BY versions_hash"
                 " JOIN documents d ON d.id = v.document AND d.version = v.number"
-                " WHERE v.hash = ? AND d.duplicate_of IS NULL ORDER BY d.id",
-                [digest],
+                # the + keeps SQLite from putting the value into the expression of the index
+                f" WHERE {hash_begin('v.hash')} = ? AND +v.hash = ?"
+                " AND d.duplicate_of IS NULL ORDER BY d.id",
+                [digest[:HASH_BEGIN], digest],
             )
         ]
 

@@ -97,6 +97,24 @@ def test_a_newer_store_is_refused(tmp_path: Path) -> None:
             opened(path)
 
 
+def test_texts_are_found_by_the_beginning_of_their_hash(tmp_path: Path) -> None:
+    with Wire(tmp_path / "s.db") as wire:
+        wire.ingest(sample.lines("en")[:30])
+        store = wire.writer
+        asked: list[str] = []
+        store._db.conn.set_trace_callback(asked.append)
+        hashes = [row[0] for row in store.rows("SELECT hash FROM versions ORDER BY id")]
+        alike = hashes[0][: schema.HASH_BEGIN] + "0" * (64 - schema.HASH_BEGIN)
+        asked.clear()
+        assert store.known_texts([*hashes[:3], alike]) == set(hashes[:3])
+        assert [story.uid for story in store.stories_with(hashes[0])] == ["en-001"]
+        assert store.stories_with(alike) == []
+        store._db.conn.set_trace_callback(None)
+        for question in asked:
+            plan = [row[3] for row in store.rows(f"EXPLAIN QUERY PLAN {question}")]
+            assert any(step.startswith("SEARCH") and "versions_hash" in step for step in plan), plan
+
+
 def test_a_batch_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Wire(tmp_path / "s.db") as wire:
         wire.ingest(sample.lines("en")[:20])
