@@ -16,13 +16,14 @@ from segapsith import topics as grouping
 from segapsith.arrays import Rows
 from segapsith.catalogue import Catalogue, load_plugins
 from segapsith.domains import PlacementSettings
-from segapsith.engine import Engine, Plan, RunSummary
+from segapsith.engine import Engine
 from segapsith.errors import UsageError
 from segapsith.following import MILLION, Target
 from segapsith.items import document_of, unit_of
 from segapsith.language import language_of
 from segapsith.model import Document, Network, Reject, Snapshot
 from segapsith.order import StreamUnit
+from segapsith.plans import Plan, RunSummary
 from segapsith.proving import Prover
 from segapsith.records import FeedState
 from segapsith.report import page

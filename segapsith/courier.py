@@ -23,7 +23,6 @@ from typing import Any
 
 from segapsith.api import Wire
 from segapsith.contracts import Source
-from segapsith.engine import RunSummary
 from segapsith.errors import (
     ConfigurationError,
     FeedError,
@@ -35,6 +34,7 @@ from segapsith.fetching import Address, Answer, fetch, place
 from segapsith.full_text import FullText
 from segapsith.inputs import Inputs
 from segapsith.model import Document, Reject
+from segapsith.plans import RunSummary
 from segapsith.records import FeedState
 from segapsith.safe_xml import root_name
 from segapsith.settings import Settings

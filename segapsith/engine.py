@@ -11,55 +11,50 @@ import gc
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from segapsith import clock, copies, embargo, following, identity, lineage, notices
-from segapsith.arrays import Compare, Matrix, Rows, State
-from segapsith.contracts import Annotator
+from segapsith.arrays import Compare
 from segapsith.contributions import Contributions
-from segapsith.domains import Bag, DomainIndex, PlacementSettings
+from segapsith.domains import Bag, DomainIndex
 from segapsith.errors import MissingInputError, SettingError, UsageError
 from segapsith.explanation import nearness
 from segapsith.following import Following
 from segapsith.knowledge import Frozen, Knowledge, Ready, content_places
 from segapsith.language import KNOWN
-from segapsith.model import Annotation, Document, Network, Reject, Unit
-from segapsith.network import NetworkSettings
+from segapsith.learning import Keeper, Learning
+from segapsith.model import Annotation, Document, Reject, Unit
+from segapsith.plans import Plan, RunSummary
 from segapsith.reception import Arrival, Reception, sound, sound_all
 from segapsith.records import (
-    Assignment,
     Batch,
     DocumentRecord,
     DomainRecord,
     EpochRecord,
-    Event,
     FeedState,
     UnitRecord,
     VersionRecord,
 )
 from segapsith.sheaf import Sheaf
 from segapsith.steering import Steering
-from segapsith.stream_network import StreamNetwork, Sums, used_by
-from segapsith.terms import CONNECTORS, TermCounts, links
+from segapsith.stream_network import StreamNetwork, used_by
+from segapsith.terms import CONNECTORS, links
 from segapsith.weighting import SCALE
-from segapsith.withdrawal import Archive, Withdrawal, undo_target
+from segapsith.withdrawal import Withdrawal, undo_target
 
-__all__ = ["Engine", "Keeper", "Learning", "Plan", "RunSummary"]
+__all__ = ["Engine"]
 
 _NO_WORDS, _NO_JOINS = np.zeros(0, np.int32), np.zeros(0, np.uint8)
 """Of a text that is none: a ready unit has its words itself."""
 
 _encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
-
-BATCH = 200
-"""Items of one transaction."""
 
 BAGS = 32
 """Ready units that make up one item: they take about as long."""
@@ -70,133 +65,6 @@ class _Waiting(NamedTuple):
 
     arrival: Arrival
     place: int
-
-
-class Keeper(Sums, Archive, Protocol):
-    """What the engine needs of a store."""
-
-    def words(self) -> Iterator[tuple[int, str, str, int, int]]: ...
-    def languages(self) -> dict[str, tuple[int, int]]: ...
-    def cohesion(self) -> dict[str, tuple[int, int]]: ...
-    def domains(
-        self, where: str = "1", parameters: Sequence[Any] = ()
-    ) -> Iterator[DomainRecord]: ...
-    def events_of(self, run: int) -> list[Event]: ...
-    def units_where(self, where: str, parameters: Sequence[Any] = ()) -> Iterator[UnitRecord]: ...
-    def known_uids(self, uids: Sequence[str]) -> set[str]: ...
-    def known_texts(self, digests: Sequence[str]) -> set[str]: ...
-    def document(self, uid: str) -> DocumentRecord | None: ...
-    def has_text(self, document: int, digest: str) -> bool: ...
-    def stories_with(self, digest: str) -> list[DocumentRecord]: ...
-    def signatures(self, after: int) -> Iterator[tuple[int, int, bytes]]: ...
-    def terms(self) -> dict[str, list[tuple[str, ...]]]: ...
-    def following(self) -> Following | None: ...
-    def term_counts(self) -> dict[str, TermCounts]: ...
-    def documents_of(self, run: int) -> list[DocumentRecord]: ...
-    def seen(self, document: int, source: str) -> bool: ...
-    def past_assignments(self, ended_by: int) -> dict[int, Assignment]: ...
-    def changes_by(self, run: int) -> list[DocumentRecord]: ...
-    def begin_run(
-        self,
-        command: str,
-        *,
-        settings: Mapping[str, Any],
-        versions: Mapping[str, str],
-        seed: int | None = None,
-        name: str = "",
-        input_key: str = "",
-    ) -> int: ...
-    def unfinished(
-        self, command: str, input_key: str
-    ) -> tuple[int, int, dict[str, Any]] | None: ...
-    def resume_run(self, run: int) -> None: ...
-    def finish_run(
-        self, run: int, status: str, counts: Mapping[str, Any] | None = None
-    ) -> None: ...
-    def save(self, batch: Batch) -> None: ...
-    def scrubbing(self) -> None: ...
-    def scrub(self) -> None: ...
-
-
-class Cutter(Protocol):
-    """A segmenter, held to its contract."""
-
-    def segment(self, annotation: Annotation, network: Network) -> list[Unit]: ...
-
-
-class Measure(Protocol):
-    """A similarity as placing needs it: learned on the clock, kept by the store."""
-
-    def learn(self, rows: Rows) -> None: ...
-    def compare_both_ways(self, left: Rows, right: Rows) -> Matrix: ...
-    def state(self) -> State: ...
-    def restore(self, state: State) -> None: ...
-
-
-def _given_or_english(document: Document) -> str:
-    return document.lang or "en"
-
-
-@dataclass(frozen=True, slots=True)
-class Learning:
-    """What is used to learn: made objects, and settings."""
-
-    annotator: Annotator
-    segmenter: Cutter
-    placement: PlacementSettings = field(default_factory=PlacementSettings)
-    importance: str = "rarity"
-    measure: Measure | None = None
-    """Places units in the manner of any similarity; None is eq. 7 over the index."""
-    measure_name: str = "eq7"
-    language: Callable[[Document], str] = _given_or_english
-    learns_terms: bool = True
-    given_terms: Mapping[str, Iterable[tuple[str, ...]]] = field(default_factory=dict)
-    """Multi-word terms that a user knows, as sequences of lemmas by language."""
-    network: NetworkSettings = field(default_factory=NetworkSettings)
-    window: int = copies.WINDOW
-    """Stories, by ordinal, that a text may repeat; 0 recognises equal texts only."""
-    retire_after: int = 0
-    """Stories that a small domain may stay quiet for before it is retired; 0: for ever."""
-    retire_below: int = 15
-    """Units below which a domain is small."""
-    follows: bool = True
-    """Whether a target that the store keeps steers the threshold of the placement."""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """One ingest as the run log keeps it; equal `input_key`s are the same delivery."""
-
-    command: str = "ingest"
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    versions: Mapping[str, str] = field(default_factory=dict)
-    name: str = ""
-    input_key: str = ""
-    batch: int = BATCH
-
-
-@dataclass(slots=True)
-class RunSummary:
-    """What a run did; the command line prints it as one line or as JSON."""
-
-    run: int = 0
-    read: int = 0
-    new: int = 0
-    duplicate: int = 0
-    corrected: int = 0
-    rejected: int = 0
-    embargoed: int = 0
-    """Stories that say they are not to be used before a time; they are kept and learned."""
-    other_languages: int = 0
-    """Texts in a language without a dictionary of its own, which are kept apart."""
-    units: int = 0
-    units_kept: int = 0
-    domains_joined: int = 0
-    domains_new: int = 0
-    seconds: float = 0.0
-
-    def as_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
 class Engine:

@@ -21,9 +21,9 @@ from segapsith import courier, rotation
 from segapsith.alarms import Alarm, Figures, alarms, merged
 from segapsith.api import Wire
 from segapsith.contracts import Source
-from segapsith.engine import RunSummary
 from segapsith.errors import MissingInputError, SegapsithError, ValidationBelowError, worst
 from segapsith.inputs import Inputs
+from segapsith.plans import RunSummary
 from segapsith_store import Store, nights, subscriptions, topics
 from segapsith_store.seal import kept, seal
 

@@ -40,6 +40,8 @@ class Segmentation:
     places: list[int]
     """Characters to which the values of the curve belong, ascending."""
     curve: list[float]
+    in_the_dark: bool = False
+    """Whether the segmenter goes by the network alone, and that has no links."""
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -91,9 +93,9 @@ def segmentation(
               "annotator": set(catalogue.settings("annotator", annotator))}  # fmt: skip
     own = by_taker(settings or {}, chosen)
     made = catalogue.make("segmenter", segmenter, own["segmenter"])
-    lexicon, network = Lexicon(), Network()
+    lexicon, network, uses = Lexicon(), Network(), used_by(made)
     if store is not None:
-        lexicon, network = learned(store, document.lang or "", used_by(made))
+        lexicon, network = learned(store, document.lang or "", uses)
     reader = catalogue.make("annotator", annotator, own["annotator"])
     (annotation,) = reader.annotate([document], lexicon)
     units = [
@@ -101,7 +103,8 @@ def segmentation(
         for u in made.segment(annotation, network)
     ]
     places, values = made.curve(annotation, network)
-    return Segmentation(document.lang or "", units, places.tolist(), values.tolist())
+    in_the_dark = uses == {"network"} and len(network.neighbours) == 0
+    return Segmentation(document.lang or "", units, places.tolist(), values.tolist(), in_the_dark)
 
 
 def _words(annotation: Annotation, first: int, last: int) -> dict[str, int]:

@@ -19,12 +19,13 @@ from segapsith.arrays import Labels, Rows
 from segapsith.catalogue import OWN_PACKAGE, Catalogue, load_plugins
 from segapsith.contracts import Annotator
 from segapsith.domains import PlacementSettings
-from segapsith.engine import Learning, Plan
 from segapsith.errors import ConfigurationError, SettingError, UsageError, did_you_mean
 from segapsith.language import KNOWN, language_of
+from segapsith.learning import Learning
 from segapsith.model import Document, Lexicon
 from segapsith.network import NetworkSettings
 from segapsith.parallel import ParallelAnnotator
+from segapsith.plans import Plan
 from segapsith.seam import CheckedAnnotator, Who
 from segapsith.settings import Settings
 from segapsith.terms import given_terms

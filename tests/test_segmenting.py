@@ -85,6 +85,18 @@ def test_the_network_of_the_store_is_used(command: Run, open_wire: Callable[...,
         found = segmentation(TEXT, "en", name, store=wire.path)
         assert len(found.curve) == sum(sum(u.words.values()) for u in found.units)
         assert all(u.cohesion > 0 for u in found.units)
+        assert not found.in_the_dark
+
+
+def test_a_segmenter_without_the_network_that_it_needs_says_so(
+    command: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "t.txt").write_text(TEXT)
+    for name in ("segcohlex", "lcp"):
+        code, _, talk = command("segment", "t.txt", "--segmenter", name)
+        assert (code, "network build" in talk) == (0, True)
+        assert command("segment", "t.txt", "--segmenter", name, "--quiet")[2] == ""
+    assert "network" not in command("segment", "t.txt")[2]
 
 
 # -- inferred words in the store -----------------------------------------------------------

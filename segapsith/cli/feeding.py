@@ -30,7 +30,7 @@ from segapsith.errors import FeedError, InputError, MissingInputError, UsageErro
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from segapsith.engine import RunSummary
+    from segapsith.plans import RunSummary
     from segapsith_store import Store
     from segapsith_store.subscriptions import Feed
 

@@ -25,8 +25,8 @@ from segapsith.errors import InputError, UsageError, worst
 
 if TYPE_CHECKING:
     from segapsith.api import Wire
-    from segapsith.engine import RunSummary
     from segapsith.inputs import Inputs
+    from segapsith.plans import RunSummary
 
 __all__ = ["add_to", "named_inputs", "one_line"]
 

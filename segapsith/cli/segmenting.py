@@ -21,7 +21,7 @@ from segapsith.cli.options import (
     StorePath,
     StrictPlugins,
 )
-from segapsith.cli.output import show_json, write
+from segapsith.cli.output import say, show_json, write
 from segapsith.errors import InputError, MissingInputError
 
 if TYPE_CHECKING:
@@ -84,6 +84,11 @@ def segment(
         chosen.plugins,
         wiring.plugins(strict=strict_plugins, only_own=no_plugins),
     )
+    if found.in_the_dark and not quiet:
+        say(
+            f"{chosen['segmenter']} goes by the collocation network, which has no links yet, so the text"
+            " is one unit; `segapsith ingest` learns one, `segapsith network build CORPUS` reads one"
+        )
     if svg is not None:
         name = "standard input" if source == "-" else Path(source).name
         svg.write_text(drawing(found, len(text), name), encoding="utf-8")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from segapsith_store.store import Store
+from segapsith_store.values import as_json
 
 __all__ = ["Night", "arrivals", "begin", "delivered", "end", "last_run", "listed", "placed"]
 
@@ -56,7 +57,7 @@ def end(
                 "UPDATE nights SET finished_at = ?, code = ?, line = ?, figures = ?, result = ?"
                 " WHERE id = ?",
                 [
-                    finished_at, code, line, _json(figures), _json(result), number,
+                    finished_at, code, line, as_json(figures), as_json(result), number,
                 ],
             ).rowcount
         )
@@ -112,7 +113,3 @@ def placed(store: Store, after: int) -> tuple[int, int]:
 def delivered(store: Store, key: str) -> bool:
     """Whether a delivery was read to its end, and not taken back."""
     return bool(store.row("SELECT 1 FROM runs WHERE input = ? AND status = 'done' LIMIT 1", [key]))
-
-
-def _json(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False)

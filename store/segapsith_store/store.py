@@ -7,8 +7,6 @@ import datetime
 import json
 import os
 import sqlite3
-import sys
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -18,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlite_utils import Database
 
-from segapsith.errors import SegapsithError, StorageError, StoreCreationError
+from segapsith.errors import StorageError, StoreCreationError
 from segapsith.following import Following, Target
 from segapsith.pairs import Pairs
 from segapsith.records import (
@@ -33,9 +31,10 @@ from segapsith.records import (
     VersionRecord,
 )
 from segapsith.terms import TermCounts
-from segapsith_store import arrays, pair_runs, subscriptions
-from segapsith_store.schema import BLOCK, HASH_BEGIN, hash_begin, migrate
+from segapsith_store import arrays, batches, pair_runs
+from segapsith_store.schema import HASH_BEGIN, hash_begin, migrate
 from segapsith_store.sqlite import MEMORY, lock, open_reader, open_writer, plain_errors
+from segapsith_store.values import as_json
 
 __all__ = ["Store"]
 
@@ -45,18 +44,6 @@ _UNIT = (
     " u.cohesion, u.kept, u.epoch, u.words"
 )
 _ASSIGNMENT = "a.domain, a.score, a.runner_up, a.runner_up_score, a.run"
-_VERSION = (
-    "id, document, number, hash, title, body, date, date_original, lang, source, metadata,"
-    " signature, words, links, run"
-)
-
-
-TERM_RUNS = 32
-"""Changes of the counts of term candidates that are kept apart before they become one."""
-
-
-_MELT = "DELETE FROM epochs WHERE name IN ('network', 'word space')"
-"""After a change of the reference corpora both are frozen anew when they are next needed."""
 
 
 def _now() -> str:
@@ -358,7 +345,8 @@ class Store:
 
     def version(self, document: int, number: int) -> VersionRecord:
         found = self.row(
-            f"SELECT {_VERSION} FROM versions WHERE document = ? AND number = ?", [document, number]
+            f"SELECT {batches.VERSION} FROM versions WHERE document = ? AND number = ?",
+            [document, number],
         )
         if found is None:
             raise StorageError(f"{self.path}: version {number} of document {document} is missing")
@@ -368,7 +356,7 @@ class Store:
         return [
             self._version(row)
             for row in self.rows(
-                f"SELECT {_VERSION} FROM versions WHERE {where} ORDER BY id", parameters
+                f"SELECT {batches.VERSION} FROM versions WHERE {where} ORDER BY id", parameters
             )
         ]
 
@@ -443,7 +431,7 @@ class Store:
             connection.execute(
                 "INSERT INTO runs (id, command, status, started_at, name, input, settings,"
                 " versions, seed) VALUES (?, ?, 'running', ?, ?, ?, ?, ?, ?)",
-                [run, command, _now(), name, input_key, _json(settings), _json(versions), seed],
+                [run, command, _now(), name, input_key, as_json(settings), as_json(versions), seed],
             )
         return run
 
@@ -499,7 +487,7 @@ class Store:
             connection.execute(
                 "UPDATE runs SET status = ?, finished_at = ?, counts = coalesce(?, counts)"
                 " WHERE id = ?",
-                [status, _now(), None if counts is None else _json(counts), run],
+                [status, _now(), None if counts is None else as_json(counts), run],
             )
 
     @staticmethod
@@ -524,231 +512,8 @@ class Store:
     def save(self, batch: Batch) -> None:
         """Keeps a batch: all of it, or nothing."""
         with self._transaction() as connection:
-            self._remove(connection, batch)
-            self._write(connection, batch)
-
-    def _remove(self, c: sqlite3.Connection, batch: Batch) -> None:
-        c.execute("PRAGMA defer_foreign_keys = ON")
-        if batch.undone_run is not None:
-            for table in ("sightings", "rejects", "document_changes", "targets", "thresholds"):
-                c.execute(f"DELETE FROM {table} WHERE run = ?", [batch.undone_run])
-            for table in ("clusterings", "comparisons", "groupings", "reference_corpora", "topics"):
-                c.execute(f"DELETE FROM {table} WHERE run = ?", [batch.undone_run])
-            if c.execute("DELETE FROM pair_runs WHERE source = ?", [batch.undone_run]).rowcount:
-                c.execute(_MELT)
-            c.execute("UPDATE runs SET status = 'undone' WHERE id = ?", [batch.undone_run])
-            c.execute("DELETE FROM past_assignments WHERE ended_by = ?", [batch.undone_run])
-            subscriptions.ask_again(c, batch.undone_run)
-        versions = [
-            *batch.gone_versions,
-            *(
-                row[0]
-                for document in batch.gone_documents
-                for row in c.execute("SELECT id FROM versions WHERE document = ?", [document])
-            ),
-        ]
-        for version in versions:
-            for table in ("assignments", "past_assignments"):
-                c.execute(
-                    f"DELETE FROM {table} WHERE unit IN (SELECT id FROM units WHERE version = ?)",
-                    [version],
-                )
-            c.execute("DELETE FROM units WHERE version = ?", [version])
-            c.execute("DELETE FROM versions WHERE id = ?", [version])
-        for document in batch.gone_documents:
-            c.execute("DELETE FROM sightings WHERE document = ?", [document])
-            c.execute("DELETE FROM document_changes WHERE document = ?", [document])
-            c.execute("DELETE FROM documents WHERE id = ?", [document])
-
-    def _write(self, c: sqlite3.Connection, batch: Batch) -> None:
-        self._melt_blocks(c, batch)
-        run = batch.run
-        words_bytes = arrays.words_bytes
-        first_new = batch.new_words[0][0] if batch.new_words else sys.maxsize
-        known = bisect_left(batch.frequencies, first_new, key=lambda counted: counted[2])
-        counts = {word: (n, times) for n, times, word in batch.frequencies[known:]}
-        c.executemany(
-            "INSERT INTO words (id, lang, word, documents, occurrences) VALUES (?, ?, ?, ?, ?)",
-            [entry + counts.get(entry[0], (0, 0)) for entry in batch.new_words],
-        )
-        c.executemany(
-            "UPDATE words SET documents = ?, occurrences = ? WHERE id = ?",
-            batch.frequencies[:known],
-        )
-        c.executemany(
-            "INSERT OR REPLACE INTO languages (lang, documents, words, units, cohesion)"
-            " VALUES (?, ?, ?, ?, ?)",
-            [
-                (lang, *totals, *batch.cohesion.get(lang, (0, 0)))
-                for lang, totals in batch.languages.items()
-            ],
-        )
-        c.executemany(
-            "INSERT OR IGNORE INTO document_changes VALUES (?, ?, ?, ?, ?)",
-            [(d.id, run, d.ordinal, d.version, d.duplicate_of) for d in batch.changes],
-        )
-        newest = c.execute("SELECT max(id) FROM documents").fetchone()[0] or 0
-        c.executemany(
-            "INSERT INTO documents (id, uid, ordinal, version, duplicate_of, run)"
-            " VALUES (?, ?, ?, ?, ?, ?)",
-            [d for d in batch.documents.values() if d.id > newest],
-        )
-        c.executemany(
-            "UPDATE documents SET ordinal = ?, version = ?, duplicate_of = ? WHERE id = ?",
-            [
-                (d.ordinal, d.version, d.duplicate_of, d.id)
-                for d in batch.documents.values()
-                if d.id <= newest
-            ],
-        )
-        c.executemany(
-            f"INSERT INTO versions ({_VERSION}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-            [(*v[:12], words_bytes(v.words), v.links.tobytes(), v.run) for v in batch.versions],
-        )
-        c.executemany(
-            "INSERT INTO versions_fts (rowid, title, body) VALUES (?, ?, ?)",
-            [(v.id, v.title, v.body) for v in batch.versions if v.has_text],
-        )
-        c.executemany(
-            "INSERT OR IGNORE INTO sightings (document, source, run) VALUES (?, ?, ?)",
-            [(document, source, run) for document, source in batch.sightings],
-        )
-        newest = c.execute("SELECT max(id) FROM units").fetchone()[0] or 0
-        new = [u for u in batch.units.values() if u.id > newest]
-        c.executemany(
-            'INSERT INTO units (id, document, version, position, start, "end",'
-            " first_word, n_words, cohesion, kept, epoch, words)"
-            " VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
-            [
-                (*u[:11], words)
-                for u, words in zip(new, arrays.bags_bytes([u.bag for u in new]), strict=True)
-            ],
-        )
-        self._write_domains(c, batch)
-        c.executemany(
-            "DELETE FROM assignments WHERE unit = ?",
-            [(u.id,) for u in batch.units.values() if u.id <= newest],
-        )
-        self._write_assignments(
-            c,
-            "assignments",
-            "",
-            [(u.id, *u.assignment) for u in batch.units.values() if u.assignment],
-        )
-        self._write_assignments(
-            c,
-            "past_assignments",
-            ", ended_by",
-            [(unit, *assignment, run) for unit, assignment in batch.ended.items()],
-        )
-        c.executemany(
-            "INSERT INTO rejects (run, name, reason) VALUES (?, ?, ?)",
-            [(run, name, reason) for name, reason in batch.rejects],
-        )
-        c.executemany(
-            "INSERT INTO events (run, kind, domain, detail) VALUES (?, ?, ?, ?)",
-            [(run, e.kind, e.domain, _json(e.detail)) for e in batch.events],
-        )
-        for epoch in batch.epochs.values():
-            c.execute(
-                "INSERT OR REPLACE INTO epochs (name, epoch, ordinal, arrays) VALUES (?, ?, ?, ?)",
-                [epoch.name, epoch.epoch, epoch.ordinal, arrays.named_arrays(epoch.arrays)],
-            )
-        self._write_terms(c, batch)
-        c.executemany(
-            "INSERT INTO thresholds (run, ordinal, unit, threshold, base, placed, founded)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run, ordinal) DO UPDATE SET"
-            " placed = placed + excluded.placed, founded = founded + excluded.founded",
-            [
-                (run, t.ordinal, t.unit, t.threshold, t.base, t.placed, t.founded)
-                for t in batch.thresholds
-            ],
-        )
-        if batch.pairs is not None and len(batch.pairs.keys):
-            pair_runs.add(c, [batch.pairs])
-            if batch.gone_documents and batch.undone_run is None:
-                pair_runs.compact(c)  # what is forgotten stays in no run
-        c.executemany(
-            "INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)",
-            [(name, _json(value)) for name, value in batch.facts.items()],
-        )
-        c.execute(
-            "UPDATE runs SET position = ?, counts = ? WHERE id = ?",
-            [batch.position, _json(batch.counts), run],
-        )
-        if batch.feed is not None:
-            subscriptions.keep(c, batch.feed, run)
-
-    @staticmethod
-    def _melt_blocks(c: sqlite3.Connection, batch: Batch) -> None:
-        """Takes away the kept hashes of the blocks that get rows of a batch (digest.py)."""
-        units = {number // BLOCK for number in batch.units}
-        touched = {
-            "documents": {d.id // BLOCK for d in batch.documents.values()},
-            "versions": {v.id // BLOCK for v in batch.versions},
-            "units": units,
-            "assignments": units,
-        }
-        c.executemany(
-            "DELETE FROM blocks WHERE part = ? AND number = ?",
-            [(table, number) for table, numbers in touched.items() for number in sorted(numbers)],
-        )
-
-    @staticmethod
-    def _write_terms(c: sqlite3.Connection, batch: Batch) -> None:
-        """New terms, and the change of their candidates' counts; many changes become one."""
-        place = c.execute("SELECT count(*) FROM terms").fetchone()[0]
-        c.executemany(
-            "INSERT INTO terms (lang, words, epoch, ordinal, place) VALUES (?, ?, ?, ?, ?)",
-            [
-                (lang, " ".join(words), epoch, ordinal, place + i)
-                for i, (lang, words, epoch, ordinal) in enumerate(batch.terms)
-            ],
-        )
-        for lang, run in batch.term_runs.items():
-            kept = c.execute("SELECT arrays FROM term_runs WHERE lang = ?", [lang]).fetchall()
-            if len(kept) >= TERM_RUNS:
-                runs = [arrays.named_arrays_from(data) for (data,) in kept]
-                run = TermCounts.restore(*runs, run).arrays()
-                c.execute("DELETE FROM term_runs WHERE lang = ?", [lang])
-            c.execute(
-                "INSERT INTO term_runs (lang, arrays) VALUES (?, ?)",
-                [lang, arrays.named_arrays(run)],
-            )
-
-    @staticmethod
-    def _write_assignments(
-        c: sqlite3.Connection,
-        table: str,
-        extra: str,
-        rows: Sequence[tuple[Any, ...]],
-    ) -> None:
-        marks = ", ?" * (6 + extra.count(","))
-        kept = "OR IGNORE " if extra else ""  # what was before a run is what it ended first
-        c.executemany(
-            f"INSERT {kept}INTO {table} (unit, domain, score, runner_up, runner_up_score,"
-            f" run{extra}) VALUES ({marks[2:]})",
-            rows,
-        )
-
-    @staticmethod
-    def _write_domains(c: sqlite3.Connection, batch: Batch) -> None:
-        c.executemany(
-            "INSERT INTO domains (id, lang, label, named, status, locked, units, top_words, words,"
-            " run, grown) VALUES (?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO UPDATE SET"
-            " label = excluded.label, named = excluded.named, status = excluded.status,"
-            " locked = excluded.locked, units = excluded.units, top_words = excluded.top_words,"
-            " words = excluded.words, grown = excluded.grown",
-            [
-                (
-                    d.id, d.lang, d.label, int(d.named), d.status, int(d.locked), d.sums.n_units,
-                    d.top_words, words, d.run, d.grown,
-                )
-                for d, words in zip(
-                    batch.domains, arrays.domains_bytes([d.sums for d in batch.domains]), strict=True
-                )
-            ],
-        )  # fmt: skip
+            batches.remove(connection, batch)
+            batches.write(connection, batch)
 
     def add_reference_pairs(self, run: int, pairs: Iterable[Pairs]) -> None:
         """Pairs of a reference corpus, in pieces by ascending key; they count when
@@ -780,9 +545,9 @@ class Store:
             )  # fmt: skip
             connection.executemany(
                 "INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)",
-                [(name, _json(value)) for name, value in facts.items()],
+                [(name, as_json(value)) for name, value in facts.items()],
             )
-            connection.execute(_MELT)
+            connection.execute(batches.MELT)
 
     def drop_unnamed_pairs(self) -> None:
         """Takes away what is left of builds that never ended."""
@@ -811,7 +576,7 @@ class Store:
         with self._transaction() as connection:
             connection.execute(
                 "INSERT INTO comparisons (run, kind, lang, result) VALUES (?, ?, ?, ?)",
-                [run, kind, lang, _json(result)],
+                [run, kind, lang, as_json(result)],
             )
 
     def scrubbing(self) -> None:
@@ -859,10 +624,3 @@ class Store:
                 raise
             copy.close()
             os.replace(partial, path)
-
-
-def _json(value: Any) -> str:
-    try:
-        return json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False)
-    except ValueError as error:
-        raise SegapsithError(f"a value that is not a number must not be kept: {error}") from error

@@ -15,8 +15,7 @@ from segapsith import sample
 from segapsith.api import Wire
 from segapsith.domains import Bag, DomainWords
 from segapsith.errors import ForeignStoreError
-from segapsith_store import Store, arrays, schema, sqlite
-from segapsith_store import store as store_module
+from segapsith_store import Store, arrays, batches, schema, sqlite
 
 
 def test_a_new_store_has_every_table_view_and_mark(tmp_path: Path) -> None:
@@ -123,7 +122,7 @@ def test_a_batch_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.M
         def full(*_: object) -> None:
             raise sqlite3.OperationalError("database or disk is full")
 
-        monkeypatch.setattr(store_module.Store, "_write_domains", staticmethod(full))
+        monkeypatch.setattr(batches, "_write_domains", full)
         with pytest.raises(Exception, match="free some room"):
             wire.ingest(sample.lines("en"))
         monkeypatch.undo()

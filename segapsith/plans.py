@@ -1,0 +1,48 @@
+"""A run before and after it: what the log is told, and what it came to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Plan", "RunSummary"]
+
+BATCH = 200
+"""Items of one transaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One ingest as the run log keeps it; equal `input_key`s are the same delivery."""
+
+    command: str = "ingest"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    name: str = ""
+    input_key: str = ""
+    batch: int = BATCH
+
+
+@dataclass(slots=True)
+class RunSummary:
+    """What a run did; the command line prints it as one line or as JSON."""
+
+    run: int = 0
+    read: int = 0
+    new: int = 0
+    duplicate: int = 0
+    corrected: int = 0
+    rejected: int = 0
+    embargoed: int = 0
+    """Stories that say they are not to be used before a time; they are kept and learned."""
+    other_languages: int = 0
+    """Texts in a language without a dictionary of its own, which are kept apart."""
+    units: int = 0
+    units_kept: int = 0
+    domains_joined: int = 0
+    domains_new: int = 0
+    seconds: float = 0.0
+
+    def as_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
