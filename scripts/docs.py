@@ -172,12 +172,14 @@ units of the domain and by {SCALE}. This opens a store with nothing but NumPy:
 import sqlite3
 import numpy as np
 
+
 def columns(table):
     widths, at = table[:3], 3
     length = (len(table) - 3) // sum(widths)
     for width in widths:
         yield np.frombuffer(table, f"<u{{width}}", length, at).astype(np.int64)
         at += width * length
+
 
 db = sqlite3.connect("file:wire.db?mode=ro", uri=True)
 names = dict(db.execute("SELECT id, word FROM words"))
