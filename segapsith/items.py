@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, overload
 
 from segapsith.model import Document, Reject
 
 __all__ = ["document_of", "unit_of"]
 
 
-_STRINGS = frozenset([str])
+_FIELDS = frozenset({"id", "text", "title", "date", "lang", "source"})
+_PLAIN = (str, int)
 
 
 def document_of(item: Document | Reject | Mapping[str, Any]) -> Document | Reject:
@@ -19,19 +20,17 @@ def document_of(item: Document | Reject | Mapping[str, Any]) -> Document | Rejec
         return item
     if not isinstance(item, Mapping):
         return Reject(repr(item)[:80], f"it is {type(item).__name__}, not a document")
-    known = {"id", "text", "title", "date", "lang", "source"}
-    fields_ = {k: item.get(k) for k in known}
-    wrong = [k for k, v in fields_.items() if v is not None and not isinstance(v, str | int)]
-    if wrong:
-        return Reject(str(item.get("id", "(no id)")), f"{wrong[0]} is not a string")
+    wrong = _wrong_field(item)
+    if wrong is not None:
+        return wrong
     return Document(
-        uid="" if fields_["id"] is None else str(fields_["id"]),
-        title=str(fields_["title"] or ""),
-        body=str(fields_["text"] or ""),
-        date=None if fields_["date"] is None else str(fields_["date"]),
-        lang=None if not fields_["lang"] else str(fields_["lang"]),
-        source=str(fields_["source"] or ""),
-        metadata={str(k): v for k, v in item.items() if k not in known},
+        uid=_text(item.get("id")),
+        title=str(item.get("title") or ""),
+        body=str(item.get("text") or ""),
+        date=_text(item.get("date"), None),
+        lang=str(item["lang"]) if item.get("lang") else None,
+        source=str(item.get("source") or ""),
+        metadata={str(k): v for k, v in item.items() if k not in _FIELDS},
     )
 
 
@@ -40,16 +39,34 @@ def unit_of(item: Mapping[str, Any]) -> Document | Reject:
     words = item.get("words")
     if not isinstance(words, Mapping):
         return Reject(str(item.get("id", "(no id)")), "it has no `words` (word to count)")
-    plain = document_of({k: v for k, v in item.items() if k != "words"})
-    if isinstance(plain, Reject):
-        return plain
+    wrong = _wrong_field(item)
+    if wrong is not None:
+        return wrong
+    try:
+        "".join(words)
+    except TypeError:  # not all of them are strings
+        words = {str(word): count for word, count in words.items()}
     return Document(
-        uid=plain.uid,
-        date=plain.date,
-        lang=plain.lang or "en",
-        source=plain.source,
-        metadata=plain.metadata,
-        bag=words
-        if _STRINGS.issuperset(map(type, words))
-        else {str(w): c for w, c in words.items()},
+        uid=_text(item.get("id")),
+        date=_text(item.get("date"), None),
+        lang=str(item.get("lang") or "en"),
+        source=str(item.get("source") or ""),
+        metadata={str(k): v for k, v in item.items() if k not in _FIELDS and k != "words"},
+        bag=words,
     )
+
+
+def _wrong_field(item: Mapping[str, Any]) -> Reject | None:
+    """Why an item cannot be taken, if one of the fields that are read is no string."""
+    for name, value in item.items():
+        if name in _FIELDS and value is not None and not isinstance(value, _PLAIN):
+            return Reject(str(item.get("id", "(no id)")), f"{name} is not a string")
+    return None
+
+
+@overload
+def _text(value: Any) -> str: ...
+@overload
+def _text(value: Any, absent: None) -> str | None: ...
+def _text(value: Any, absent: str | None = "") -> str | None:
+    return absent if value is None else str(value)
