@@ -9,14 +9,16 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.sparse.linalg import LinearOperator, svds
 
 from segapsith.arrays import Matrix, Rows, State
+
+if TYPE_CHECKING:
+    from scipy.sparse.linalg import LinearOperator
 
 __all__ = [
     "PANEL",
@@ -226,6 +228,8 @@ def leading_vectors(
             dense = operator.rmatmat(np.eye(shape[0])).T
         left, values, right = np.linalg.svd(dense, full_matrices=False)
     else:
+        from scipy.sparse.linalg import svds  # slow to import, and seldom needed
+
         start = np.random.default_rng(0).standard_normal(min(shape))
         left, values, right = svds(operator, k=rank, v0=start, solver="arpack")
     order = np.argsort(-values, kind="stable")[:rank]

@@ -11,7 +11,6 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.sparse.linalg import aslinearoperator
 
 from segapsith.arrays import Rows, Views
 from segapsith_plugins._sparse_rows import canonical, inverse, leading_vectors
@@ -96,6 +95,8 @@ def _position(rows: Rows) -> NDArray[np.float64]:
     by_row = np.sqrt(inverse(np.asarray(sizes.sum(axis=1)).ravel()))
     by_column = np.sqrt(inverse(np.asarray(sizes.sum(axis=0)).ravel()))
     scaled = csr_array(sizes.multiply(by_row[:, None]).multiply(by_column[None, :]))
+    from scipy.sparse.linalg import aslinearoperator  # slow to import, and seldom needed
+
     vectors = leading_vectors(aslinearoperator(scaled), 2, 1e-10, "right")
     if vectors.shape[1] < 2:
         return np.zeros(rows.shape[1])

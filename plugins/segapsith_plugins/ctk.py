@@ -20,9 +20,7 @@ from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import csr_array, diags_array
-from scipy.sparse.csgraph import connected_components
 
 from segapsith.arrays import Matrix, Rows, State
 from segapsith.contracts import Similarity
@@ -106,6 +104,8 @@ def _pseudo_inverse(laplacian: Matrix, constants: Matrix, degrees: np.ndarray) -
     kernel = constants @ constants.T
     # of the size of L, so that the sum is well conditioned
     size = float(degrees.mean()) or 1.0
+    from scipy.linalg import cho_factor, cho_solve  # slow to import, and seldom needed
+
     solved = cho_solve(cho_factor(laplacian + size * kernel), np.eye(len(laplacian)))
     found: Matrix = solved - kernel / size
     return (found + found.T) / 2
@@ -123,6 +123,8 @@ def _cooccurrence(matrix: Rows) -> tuple[Matrix, float, np.ndarray]:
     adjacency = csr_array(matrix @ matrix.T)
     adjacency.setdiag(0)
     adjacency.eliminate_zeros()
+    from scipy.sparse.csgraph import connected_components
+
     n_parts, parts = connected_components(adjacency, directed=False)
     laplacian = -adjacency.toarray()
     np.fill_diagonal(laplacian, np.asarray(adjacency.sum(axis=1)).ravel())
@@ -145,6 +147,8 @@ def _bipartite(matrix: Rows) -> tuple[Matrix, float, np.ndarray]:
     e2 = inverse(d2)
     b = csr_array(matrix @ diags_array(e2))
     through = csr_array(b @ matrix.T)
+    from scipy.sparse.csgraph import connected_components
+
     n_parts, parts = connected_components(through, directed=False)
     here = np.bincount(parts, minlength=n_parts).astype(float)
     schur = np.diag(d1) - through.toarray()

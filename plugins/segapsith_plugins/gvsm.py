@@ -27,11 +27,10 @@ lsi-cov and pca-cov project the columns of gvsm-cov's W on its leading direction
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.sparse.linalg import LinearOperator
 
 from segapsith.arrays import Matrix, Rows, State
 from segapsith.contracts import Similarity
@@ -54,6 +53,9 @@ from segapsith_plugins._sparse_rows import (
     unpacked,
     vanished,
 )
+
+if TYPE_CHECKING:
+    from scipy.sparse.linalg import LinearOperator
 
 __all__ = ["GvsmAssc", "GvsmAsscN", "GvsmCov", "GvsmPcorr", "LsiCov", "PcaCov"]
 
@@ -321,6 +323,8 @@ class _CovProjection:
 
 def _company(lines: Rows, mean: Matrix, rows: Rows, centred: bool) -> tuple[LinearOperator, float]:
     """W = H Qᵀ X (times H_n if centred) as an operator, and the size of Qᵀ X before centring."""
+    from scipy.sparse.linalg import LinearOperator  # slow to import, and seldom needed
+
     columns, words = rows.T.tocsr(), lines.T.tocsr()
     n_rows = max(rows.shape[0], 1)
 

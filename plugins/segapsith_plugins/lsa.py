@@ -9,10 +9,9 @@ new. PCA takes X H, the documents minus their mean, and subtracts the same mean 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator
 
 from segapsith.arrays import Matrix, Rows, State
 from segapsith.contracts import Similarity
@@ -24,6 +23,9 @@ from segapsith_plugins._sparse_rows import (
     require,
     row_norms,
 )
+
+if TYPE_CHECKING:
+    from scipy.sparse.linalg import LinearOperator
 
 __all__ = ["Lsa", "Pca"]
 
@@ -73,6 +75,8 @@ class _Latent:
 
 def _centred_operator(rows: Rows, mean: Matrix) -> LinearOperator:
     """rows - mean, which would be dense, as an operator."""
+    from scipy.sparse.linalg import LinearOperator  # slow to import, and seldom needed
+
     turned = rows.T.tocsr()
     return LinearOperator(
         rows.shape,
