@@ -170,12 +170,17 @@ class Engine:
         earlier = summary.seconds
         consumed = counted = 0
         try:
-            for chunk, feed in _chunks(items, plan.batch):
-                already = max(0, min(len(chunk), committed - consumed))
-                consumed += len(chunk)
-                batch = Batch(run=summary.run, position=max(consumed, committed))
-                trial = replace(summary)
+            chunks = _chunks(items, plan.batch)
+            while True:
                 with _no_collector():
+                    found = next(chunks, None)
+                    if found is None:
+                        break
+                    chunk, feed = found
+                    already = max(0, min(len(chunk), committed - consumed))
+                    consumed += len(chunk)
+                    batch = Batch(run=summary.run, position=max(consumed, committed))
+                    trial = replace(summary)
                     self._learn_chunk(chunk, already, batch, trial)
                     trial.seconds = round(earlier + time.monotonic() - began, 3)
                     batch.counts = trial.as_json()
@@ -593,7 +598,7 @@ def _told_before(items: tuple[tuple[str, str], ...]) -> str:
 
 @contextlib.contextmanager
 def _no_collector() -> Iterator[None]:
-    """What is made for a batch lives until the batch is kept: looking for garbage finds none."""
+    """What is read and made for a batch lives until it is kept: looking for garbage finds none."""
     collects = gc.isenabled()
     gc.disable()
     try:

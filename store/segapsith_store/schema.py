@@ -483,7 +483,7 @@ TABLES = (
 BLOCK = 1024
 """Ids of a block."""
 
-HASH_BEGIN = 12
+HASH_BEGIN = 8
 """Digits of a text's hash by which it is found: a short index is all in few pages."""
 
 
