@@ -222,7 +222,7 @@ def _exchange(
                     changes[first[i]] += near[i] - far[i]
                 elif value < far[i]:
                     changes[first[i]] += value - far[i]
-            m = np.argmin(changes)
+            m = int(np.argmin(changes))
             if changes[m] + gained < -tolerance:
                 is_medoid[medoids[m]] = False
                 is_medoid[x] = True
