@@ -165,8 +165,10 @@ def _of_one_view(options: Options) -> dict[str, tuple[list[dict[str, Any]], dict
     }
 
 
-_QUICK_OF_ONE = [{"k": 1.0, "prune": p, "iterations": 4} for p in SHARES]
-_QUICK_OF_TWO = [{"k": 1.0, "prune": p, "damping": 0.9, "combine": "max"} for p in SHARES]
+_QUICK_OF_ONE = [{"k": k, "prune": p, "iterations": 4} for k, p in product((0.8, 1.0), SHARES)]
+_QUICK_OF_TWO = [
+    {"k": k, "prune": p, "damping": 0.9, "combine": "max"} for k, p in product((0.8, 1.0), SHARES)
+]
 
 
 Tried = tuple[Sequence[tuple[str, dict[str, Any]]], tuple[str, dict[str, Any]]]
