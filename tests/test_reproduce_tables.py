@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,14 @@ from segapsith.reproduce import TABLES, Options, reproduce
 from segapsith.reproduce.cells import (
     Printed,
     Results,
+    best_of,
     grouped,
     measured,
     of_fewer_directions,
     plugins,
     spread_of,
 )
+from segapsith_plugins.mvsim import MvSim
 
 TOPICS = {
     "rec.boats": "harbour sailing anchor keel rudder mast tide voyage",
@@ -169,6 +172,35 @@ def test_a_table_can_be_narrowed(odd: Path, folder: Path, kept: Path) -> None:
     assert len(heard) == 5 * 3
     news = Options(quick=True, sets=("M5",), repetitions=1, results=kept)
     assert {(row[1], row[-1]) for row in reproduce("chi-sim-2", folder, news).rows} == {("M5", 1)}
+
+
+def test_views_are_taken_whole_or_in_samples(odd: Path, tmp_path: Path) -> None:
+    heard: list[str] = []
+    options = Options(sets=("cornell",), quick=True, repetitions=2, tell=heard.append)
+    table = reproduce("mvsim-2", odd, options)
+    assert {"cornell sample 0", "cornell sample 1"} == {" ".join(h.split()[1:4]) for h in heard}
+    assert any("2 samples of 80% of the documents" in note for note in table.notes)
+    assert any(float(str(row[4])) > 0 for row in table.rows)  # samples differ
+    whole = reproduce("mvsim-2", odd, Options(sets=("cornell",), quick=True))
+    assert {row[4] for row in whole.rows} == {0.0}
+    assert "All documents, once." in whole.notes
+
+
+def test_the_fixed_settings_of_mvsim_are_its_defaults() -> None:
+    from segapsith.reproduce.mvsim import USUAL
+
+    made = MvSim()
+    assert {name: getattr(made, name) for name in USUAL} == USUAL
+
+
+def test_the_best_of_some_is_that_of_every_choice() -> None:
+    values = [0.3, 0.9, 0.1, 0.5, 0.5]
+    for n in (1, 2, 3, 5):
+        chosen = [max(some) for some in itertools.combinations(values, n)]
+        assert best_of(n, values) == pytest.approx(np.mean(chosen))
+        chosen = [min(some) for some in itertools.combinations(values, n)]
+        assert best_of(n, values, larger_is_better=False) == pytest.approx(np.mean(chosen))
+    assert best_of(20, values) == 0.9
 
 
 def test_what_cannot_be_narrowed_says_so(odd: Path, folder: Path) -> None:

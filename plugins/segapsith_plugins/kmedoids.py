@@ -143,22 +143,51 @@ def _far_apart(distances: Singles, k: int, rng: np.random.Generator) -> Ints:
 
 @kernel
 def _attend(
-    distances: Singles, medoids: Ints, first: Ints, near: Floats, far: Floats, removal: Floats
+    distances: Singles, medoids: Ints, i: int, first: Ints, second: Ints, near: Floats, far: Floats
 ) -> None:
-    """Each row's nearest medoid, the distances to it and to the next, and what removing
-    each medoid would cost."""
-    near[:] = np.inf
-    far[:] = np.inf
+    """The two nearest medoids of one row, and its distances to them."""
+    near[i] = far[i] = np.inf
+    row = distances[i]
     for m in range(medoids.size):
-        row = distances[medoids[m]]
-        for i in range(near.size):
-            value = row[i]
-            if value < near[i]:
-                far[i] = near[i]
+        value = row[medoids[m]]
+        if value < near[i]:
+            far[i], second[i] = near[i], first[i]
+            near[i], first[i] = value, m
+        elif value < far[i]:
+            far[i], second[i] = value, m
+
+
+@kernel
+def _exchanged(
+    distances: Singles, medoids: Ints, m: int, first: Ints, second: Ints, near: Floats, far: Floats
+) -> None:
+    """The same of all rows after medoid m became another row.
+
+    Only rows that had it among their two nearest, and now have it farther, look at all medoids.
+    """
+    row = distances[medoids[m]]
+    for i in range(near.size):
+        value = row[i]
+        if first[i] == m:
+            if value < far[i]:
                 near[i] = value
-                first[i] = m
-            elif value < far[i]:
+            else:
+                _attend(distances, medoids, i, first, second, near, far)
+        elif value < near[i] or (value == near[i] and m < first[i]):
+            far[i], second[i] = near[i], first[i]
+            near[i], first[i] = value, m
+        elif second[i] == m:
+            if value <= far[i]:
                 far[i] = value
+            else:
+                _attend(distances, medoids, i, first, second, near, far)
+        elif value < far[i]:
+            far[i], second[i] = value, m
+
+
+@kernel
+def _removals(first: Ints, near: Floats, far: Floats, removal: Floats) -> None:
+    """What removing each medoid would cost."""
     removal[:] = 0.0
     for i in range(near.size):
         removal[first[i]] += far[i] - near[i]
@@ -170,12 +199,14 @@ def _exchange(
 ) -> None:
     """Exchanges medoids with rows, as soon as that helps, until none does."""
     n, k = order.size, medoids.size
-    first = np.zeros(n, dtype=np.int64)
+    first, second = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
     near, far = np.empty(n), np.empty(n)
     removal, changes = np.empty(k), np.empty(k)
     is_medoid = np.zeros(n, dtype=np.bool_)
     is_medoid[medoids] = True
-    _attend(distances, medoids, first, near, far, removal)
+    for i in range(n):
+        _attend(distances, medoids, i, first, second, near, far)
+    _removals(first, near, far, removal)
     since = 0
     for step in range(max_passes * n):
         x = order[step % n]
@@ -191,12 +222,13 @@ def _exchange(
                     changes[first[i]] += near[i] - far[i]
                 elif value < far[i]:
                     changes[first[i]] += value - far[i]
-            m = np.argmin(changes)
+            m = int(np.argmin(changes))
             if changes[m] + gained < -tolerance:
                 is_medoid[medoids[m]] = False
                 is_medoid[x] = True
                 medoids[m] = x
-                _attend(distances, medoids, first, near, far, removal)
+                _exchanged(distances, medoids, m, first, second, near, far)
+                _removals(first, near, far, removal)
                 since = 0
         if since >= n:
             return

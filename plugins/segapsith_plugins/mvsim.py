@@ -69,6 +69,8 @@ class _Node:
     """Similarities whose mean stands in the middle: type and copy."""
     feeds: tuple[tuple[str, int], ...]
     weight: float
+    knows: NDArray[np.bool_]
+    """Which objects of the fed type have anything in it."""
 
 
 class MvSim:
@@ -81,9 +83,16 @@ class MvSim:
 
     - `k`, `prune`, `prune_population`: as in chi-sim, inside each node.
     - `iterations`: rounds. `damping`: λ in [0, 1); None replaces S by F in each round, and then
-      one view is plain χ-Sim. S4 prints no values; λ = 0.9, 4 rounds and the mean are ours.
-    - `combine`: F as `mean`, `min` or `max`; `weights`: what a view weighs in the mean, by name
-      (a mapping, or a text as `words:2,names:1`); those not named weigh 1.
+      one view is plain χ-Sim.
+    - `combine`: F as `mean`, `min` or `max`; left out it is the largest, and the mean where views
+      are weighted. `weights`: what a view weighs in the mean, by name (a mapping, or a text as
+      `words:2,names:1`); those not named weigh 1.
+    - S4 prints no values of λ, F and the rounds. The defaults are what did best over the sets of
+      S4 and of the split matrices (docs/reproduction.md): a poor or sparse view waters the
+      others down in a mean, and does not in the largest.
+    - `missing`: what an object that is empty in a view is there to the others. `unknown` leaves
+      the view out of F for its pairs, `unlike` takes the zeros that χ-Sim gives; to the largest
+      both are the same, and so they are where no other view knows the pair.
     - `relations`: view name and its two types, for networks of any shape: several relations
       between two types, relations of a type with itself, relations that do not touch the rows:
       `relations={"text": ("doc", "word"), "title": ("doc", "word"), "cites": ("doc", "doc"),
@@ -111,12 +120,13 @@ class MvSim:
     def __init__(
         self,
         *,
-        k: float = 0.8,
-        prune: float = 0.6,
+        k: float = 1.0,
+        prune: float = 0.2,
         prune_population: Literal["all", "nonzero"] = "all",
         iterations: int = 4,
         damping: float | None = 0.9,
-        combine: Literal["mean", "min", "max"] = "mean",
+        combine: Literal["mean", "min", "max"] | None = None,
+        missing: Literal["unknown", "unlike"] = "unknown",
         weights: Mapping[str, float] | str | None = None,
         relations: Mapping[str, tuple[str, str]] | None = None,
         rows: str = ONE,
@@ -133,7 +143,10 @@ class MvSim:
         _choice("prune_population", prune_population, populations)
         require(isinstance(iterations, int) and iterations >= 1, "iterations", iterations, ">= 1")
         require(damping is None or 0 <= damping < 1, "damping", damping, ">= 0 and < 1, or none")
+        if combine is None:
+            combine = "mean" if weights else "max"
         _choice("combine", combine, ("mean", "min", "max"))
+        _choice("missing", missing, ("unknown", "unlike"))
         _choice("self_relations", self_relations, ("auto", "symmetric", "asymmetric"))
         _choice("blocks", blocks, ("random", "clusters"))
         _choice("precision", precision, ("double", "single"))
@@ -144,6 +157,7 @@ class MvSim:
         self.iterations = iterations
         self.damping = damping
         self.combine = combine
+        self.missing = missing
         self.weights = _weights(weights)
         if self.weights and combine != "mean":
             raise ValueError(f"weights belong to combine='mean', not to {combine!r}")
@@ -319,9 +333,12 @@ class MvSim:
                 takes, feeds = every_row[1:], every_row[:1]
                 back_takes, back_feeds = every_row[:1], every_row[1:]
             weight = self.weights.get(relation.name, 1.0)
-            nodes.append(_Node(self._powered(part), takes, feeds, weight))
-            turned = self._powered(part.T.tocsr())
-            nodes.append(_Node(turned, back_takes, back_feeds, weight))
+            turned = part.T.tocsr()
+            for matrix, taken, fed in (
+                (part, takes, feeds), (turned, back_takes, back_feeds),
+            ):  # fmt: skip
+                knows = np.diff(matrix.indptr) > 0
+                nodes.append(_Node(self._powered(matrix), taken, fed, weight, knows))
         return nodes, copies
 
     def _rounds(self, relations: list[_Relation]) -> dict[str, Floats]:
@@ -330,8 +347,9 @@ class MvSim:
         similar: dict[tuple[str, int], Floats | None] = {
             (name, copy): None for name, n in copies.items() for copy in range(n)
         }
+        masses = self._masses(nodes)
         for t in range(1, self.iterations + 1):
-            combined = self._combined(nodes, similar)
+            combined = self._combined(nodes, similar, masses)
             for key, new in combined.items():
                 similar[key] = self._damped(similar[key], new, t)
         return {
@@ -339,8 +357,22 @@ class MvSim:
             for name, n in copies.items()
         }
 
+    def _masses(self, nodes: list[_Node]) -> dict[tuple[str, int], Floats]:
+        """What the nodes weigh in the mean: one figure, or one a pair where some do not know all."""
+        masses: dict[tuple[str, int], Floats] = {}
+        for node in nodes:
+            weight = np.asarray(node.weight, self._dtype)
+            if self.missing == "unknown" and not node.knows.all():
+                weight = weight * np.outer(node.knows, node.knows)
+            for key in node.feeds:
+                masses[key] = masses[key] + weight if key in masses else weight
+        return masses
+
     def _combined(
-        self, nodes: list[_Node], similar: Mapping[tuple[str, int], Floats | None]
+        self,
+        nodes: list[_Node],
+        similar: Mapping[tuple[str, int], Floats | None],
+        masses: Mapping[tuple[str, int], Floats],
     ) -> dict[tuple[str, int], Floats]:
         """F over the outputs of one round, taken in the order of the nodes."""
         middles: dict[tuple[tuple[str, int], ...], Floats | None] = {}
@@ -352,20 +384,25 @@ class MvSim:
                     first if len(taken) == 1 or first is None else _mean(taken, len(first))
                 )
         sums: dict[tuple[str, int], Floats] = {}
-        masses: dict[tuple[str, int], float] = {}
         for node, found in zip(nodes, self._outputs(nodes, middles), strict=True):
+            if self.combine == "mean":
+                found *= node.weight
+            elif self.combine == "min" and self.missing == "unknown" and not node.knows.all():
+                found[~np.outer(node.knows, node.knows)] = np.inf  # never the smallest
             for key in node.feeds:
                 if key not in sums:
-                    sums[key] = found * node.weight if self.combine == "mean" else found.copy()
+                    sums[key] = found.copy()
                 elif self.combine == "mean":
-                    sums[key] += found * node.weight
+                    sums[key] += found
                 else:
                     chosen = np.minimum if self.combine == "min" else np.maximum
                     chosen(sums[key], found, out=sums[key])
-                masses[key] = masses.get(key, 0.0) + node.weight
-        if self.combine == "mean":
-            for key, total in sums.items():
-                total /= masses[key]
+        for key, total in sums.items():
+            if self.combine == "mean":
+                total *= inverse(masses[key])
+            elif self.combine == "min":
+                total[np.isinf(total)] = 0  # known to no view
+            np.fill_diagonal(total, 1)
         return sums
 
     def _outputs(

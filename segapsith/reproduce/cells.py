@@ -7,6 +7,7 @@ score that is reported, as the papers chose them (their oracle); both are shown.
 from __future__ import annotations
 
 import json
+import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from segapsith.significance import significance_table
 __all__ = [
     "Printed",
     "Results",
+    "best_of",
     "compared",
     "grouped",
     "labelled_matrix",
@@ -129,6 +131,23 @@ def spread_of(values: Iterable[float]) -> tuple[float, float]:
     """The mean and the standard deviation (n - 1) of some values; 0 where there is one."""
     listed = list(values)
     return statistics.fmean(listed), statistics.stdev(listed) if len(listed) > 1 else 0.0
+
+
+def best_of(n: int, values: Iterable[float], *, larger_is_better: bool = True) -> float:
+    """The best of n of the values, on average over all choices of n: as much luck for everyone.
+
+    The best of a large grid lies higher than that of a small one even where the settings change
+    nothing but noise. All values are taken where there are no more than n.
+
+    >>> best_of(2, [1.0, 2.0, 3.0])
+    2.6666666666666665
+    """
+    listed = sorted(values, reverse=not larger_is_better)
+    n = min(n, len(listed))
+    ways = math.comb(len(listed), n)
+    return math.fsum(
+        value * (math.comb(i, n - 1) / ways) for i, value in enumerate(listed) if i >= n - 1
+    )
 
 
 def compared(scores: Mapping[str, Sequence[float]], *, larger_is_better: bool = True) -> str:

@@ -460,7 +460,7 @@ def matrix(
             columns = by_mutual_information(counts, classes, n_words, of=OF[words], least=2)
         else:
             n = min(n_words, int((document_frequency(counts) >= 2).sum()))
-            settings = {"k": n, "n_init": 1, "max_passes": 2, "seed": seed}
+            settings = {"k": n, "n_init": 1, "seed": seed}
             made = plugins().make("clusterer", "kmedoids", settings)
             columns = by_medoids(_presence(counts), made)
         _selected[key] = _presence(csr_array(counts[:, columns]))

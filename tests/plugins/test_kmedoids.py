@@ -10,7 +10,13 @@ from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
 from segapsith_plugins._row_algebra import cosine
-from segapsith_plugins.kmedoids import KMedoids, register_clusterers, square_distances
+from segapsith_plugins.kmedoids import (
+    KMedoids,
+    _attend,
+    _exchanged,
+    register_clusterers,
+    square_distances,
+)
 
 quick = settings(max_examples=40, deadline=None)  # kernels compile on first use
 
@@ -72,6 +78,34 @@ def test_a_small_case_reaches_the_best_of_all(k):
     distances = square_distances(rows, np.arange(12), None, "one-minus")
     best = min(loss(distances, medoids) for medoids in itertools.combinations(range(12), k))
     assert clusterer.objective_ == pytest.approx(best, abs=1e-6)
+
+
+@quick
+@given(st.integers(3, 12), st.integers(1, 3), st.integers(0, 99))
+def test_after_an_exchange_rows_know_their_medoids_as_if_all_were_looked_at(n, far_most, seed):
+    rng = np.random.default_rng(seed)
+    distances = np.triu(rng.integers(0, far_most + 1, (n, n)), 1).astype(np.float32)  # many ties
+    distances += distances.T
+    medoids = rng.permutation(n)[: rng.integers(2, n)]
+
+    def looked_at():
+        first, second = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+        near, far = np.empty(n), np.empty(n)
+        for i in range(n):
+            _attend(distances, medoids, i, first, second, near, far)
+        return first, second, near, far
+
+    kept = looked_at()
+    for _ in range(8):
+        m = int(rng.integers(len(medoids)))
+        medoids[m] = rng.choice(np.setdiff1d(np.arange(n), medoids))
+        _exchanged(distances, medoids, m, *kept)
+        plain = looked_at()
+        for found, wanted in zip((kept[0], *kept[2:]), (plain[0], *plain[2:]), strict=True):
+            np.testing.assert_array_equal(found, wanted)
+        second = distances[np.arange(n), medoids[kept[1]]]
+        np.testing.assert_array_equal(second, kept[3])
+        assert (kept[1] != kept[0]).all()
 
 
 def test_directions_are_found():

@@ -30,7 +30,27 @@ def naive_half(m, middle, k, prune):
     return s
 
 
-def naive(relations, k, prune, rounds, damping, combine, weights=None, directed=()):
+def naive_f(outputs, combine, missing):
+    """F of what the nodes say, pair by pair; outputs are (weight, similarities, matrix)."""
+    n = len(outputs[0][1])
+    f = np.eye(n)
+    for i in range(n):
+        for j in range(n):
+            said = [
+                (w, s[i, j])
+                for w, s, m in outputs
+                if missing == "unlike" or (m[i].any() and m[j].any())
+            ]
+            if i != j and said and combine == "mean":
+                f[i, j] = sum(w * value for w, value in said) / sum(w for w, _ in said)
+            elif i != j and said:
+                f[i, j] = {"min": min, "max": max}[combine](value for _, value in said)
+    return f
+
+
+def naive(
+    relations, k, prune, rounds, damping, combine, weights=None, directed=(), missing="unknown"
+):
     """S of every type; relations are name: (type, type, dense matrix without empty columns)."""
     sizes = {}
     for one, other, m in relations.values():
@@ -46,20 +66,16 @@ def naive(relations, k, prune, rounds, damping, combine, weights=None, directed=
         for name, (one, other, m) in relations.items():
             w = (weights or {}).get(name, 1.0)
             if name in directed:
-                found[one, 0].append((w, naive_half(m, s[one, 1], k, prune)))
-                found[one, 1].append((w, naive_half(m.T, s[one, 0], k, prune)))
+                found[one, 0].append((w, naive_half(m, s[one, 1], k, prune), m))
+                found[one, 1].append((w, naive_half(m.T, s[one, 0], k, prune), m.T))
                 continue
             for c in range(copies[one]):
-                found[one, c].append((w, naive_half(m, seen(other), k, prune)))
+                found[one, c].append((w, naive_half(m, seen(other), k, prune), m))
             for c in range(copies[other]):
-                found[other, c].append((w, naive_half(m.T, seen(one), k, prune)))
+                found[other, c].append((w, naive_half(m.T, seen(one), k, prune), m.T))
         new = {}
         for key, outputs in found.items():
-            matrices = [m for _, m in outputs]
-            if combine == "mean":
-                f = sum(w * m for w, m in outputs) / sum(w for w, _ in outputs)
-            else:
-                f = getattr(np, combine)(matrices, axis=0)
+            f = naive_f(outputs, combine, missing)
             share = None if damping is None else damping**t
             new[key] = f if share is None else (s[key] + share * f) / (1 + share)
         s = new
@@ -81,8 +97,9 @@ def dense(rng, n, m):
     st.integers(1, 4),
     st.sampled_from([None, 0.0, 0.5, 0.9]),
     st.sampled_from(["mean", "min", "max"]),
+    st.sampled_from(["unknown", "unlike"]),
 )
-def test_a_network_of_relations_is_the_papers(seed, k, prune, rounds, damping, combine):
+def test_a_network_of_relations_is_the_papers(seed, k, prune, rounds, damping, combine, missing):
     rng = np.random.default_rng(seed)
     n, words, people = 5, 6, 3
     cites = (rng.random((n, n)) < 0.4).astype(float)
@@ -98,12 +115,13 @@ def test_a_network_of_relations_is_the_papers(seed, k, prune, rounds, damping, c
     weights = {"text": 2.0, "cites": 0.5} if combine == "mean" else None
     sim = MvSim(
         k=k, prune=prune, iterations=rounds, damping=damping, combine=combine, weights=weights,
+        missing=missing,
         relations={name: (a, b) for name, (a, b, _) in given.items() if name != "authors"},
         rows="doc",
     )  # fmt: skip
     sim.learn({name: csr_array(m) for name, (_, _, m) in given.items()})
     directed = () if np.array_equal(cites, cites.T) else ("cites",)
-    wanted = naive(given, k, prune, rounds, damping, combine, weights, directed)
+    wanted = naive(given, k, prune, rounds, damping, combine, weights, directed, missing)
     text = csr_array(given["text"][2])
     if len(np.unique(given["text"][2], axis=0)) == n:
         np.testing.assert_allclose(sim.compare(text, text), wanted["doc"], rtol=0, atol=1e-9)
@@ -118,9 +136,9 @@ def test_a_self_relation_can_be_read_either_way():
     links[np.arange(7), (np.arange(7) + 1) % 7] = 1
     given = {"links": ("rows", "rows", links)}
     for reading, directed in (("symmetric", ()), ("asymmetric", ("links",)), ("auto", ("links",))):
-        sim = MvSim(relations={"links": ("rows", "rows")}, self_relations=reading)
+        sim = MvSim(k=0.8, relations={"links": ("rows", "rows")}, self_relations=reading)
         sim.learn({"links": csr_array(links)})
-        wanted = naive(given, 0.8, 0.6, 4, 0.9, "mean", None, directed)["rows"]
+        wanted = naive(given, 0.8, 0.2, 4, 0.9, "max", None, directed)["rows"]
         found = sim.compare(csr_array(links), csr_array(links))
         np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-9)
         assert sim.columns() == {}
@@ -129,7 +147,7 @@ def test_a_self_relation_can_be_read_either_way():
 @pytest.mark.parametrize("k", [0.8, 1.0, math.inf])
 def test_one_view_without_damping_is_plain_chi_sim(k):
     rows = example_rows(20, 40)
-    sim, plain = MvSim(k=k, damping=None), ChiSim(k=k)
+    sim, plain = MvSim(k=k, prune=0.6, damping=None), ChiSim(k=k, prune=0.6)
     for measure in (sim, plain):
         measure.learn(rows)
     np.testing.assert_allclose(
@@ -242,11 +260,28 @@ def test_rows_that_are_empty_in_one_view_or_in_all():
     assert not found[3].any()
 
 
+@pytest.mark.parametrize("combine", ["mean", "min"])
+def test_a_view_in_which_a_row_is_empty_says_nothing_of_it(combine):
+    words = csr_array(np.array([[1.0, 2, 0], [2, 1, 0], [1, 1, 3], [0, 1, 4]]))
+    names = csr_array(np.array([[1.0, 0], [0, 0], [1, 0], [0, 1]]))
+    views = {"words": words, "names": names}
+    once = {"prune": 0, "iterations": 1, "damping": None, "combine": combine}
+    alone, both, zeros = MvSim(**once), MvSim(**once), MvSim(**once, missing="unlike")
+    alone.learn(words)
+    both.learn(views)
+    zeros.learn(views)
+    by_words = alone.compare(words, words)
+    np.testing.assert_allclose(both.compare(views, views)[1], by_words[1], atol=1e-12)
+    smaller = by_words[1, [0, 2, 3]] * (0.5 if combine == "mean" else 0.0)
+    np.testing.assert_allclose(zeros.compare(views, views)[1, [0, 2, 3]], smaller, atol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
         ({"damping": 1.0}, "damping"),
         ({"combine": "sum"}, "combine"),
+        ({"missing": "zero"}, "missing"),
         ({"weights": {"words": 0}}, "weights"),
         ({"weights": "words"}, "weights"),
         ({"weights": "words:2", "combine": "max"}, "combine='mean'"),
@@ -260,6 +295,11 @@ def test_rows_that_are_empty_in_one_view_or_in_all():
 def test_wrong_settings_are_named(wrong, said):
     with pytest.raises(ValueError, match=said):
         MvSim(**wrong)
+
+
+def test_weights_ask_for_the_mean():
+    assert MvSim().combine == "max"
+    assert MvSim(weights={"words": 2.0}).combine == "mean"
 
 
 def test_views_that_do_not_fit_are_refused():
