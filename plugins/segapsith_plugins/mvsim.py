@@ -90,9 +90,9 @@ class MvSim:
     - S4 prints no values of λ, F and the rounds. The defaults are what did best over the sets of
       S4 and of the split matrices (docs/reproduction.md): a poor or sparse view waters the
       others down in a mean, and does not in the largest.
-    - `missing`: what an object that is empty in a view is there to the others. `unknown` leaves
-      the view out of F for its pairs, `unlike` takes the zeros that χ-Sim gives; to the largest
-      both are the same, and so they are where no other view knows the pair.
+    - `missing`: what an object that is empty in a view is there to the others. `unlike` takes the
+      zeros that χ-Sim gives, as S4 has it; `unknown` leaves the view out of F for its pairs. To the
+      largest both are the same, and so they are where no other view knows the pair.
     - `relations`: view name and its two types, for networks of any shape: several relations
       between two types, relations of a type with itself, relations that do not touch the rows:
       `relations={"text": ("doc", "word"), "title": ("doc", "word"), "cites": ("doc", "doc"),
@@ -126,7 +126,7 @@ class MvSim:
         iterations: int = 4,
         damping: float | None = 0.9,
         combine: Literal["mean", "min", "max"] | None = None,
-        missing: Literal["unknown", "unlike"] = "unknown",
+        missing: Literal["unlike", "unknown"] = "unlike",
         weights: Mapping[str, float] | str | None = None,
         relations: Mapping[str, tuple[str, str]] | None = None,
         rows: str = ONE,
@@ -146,7 +146,7 @@ class MvSim:
         if combine is None:
             combine = "mean" if weights else "max"
         _choice("combine", combine, ("mean", "min", "max"))
-        _choice("missing", missing, ("unknown", "unlike"))
+        _choice("missing", missing, ("unlike", "unknown"))
         _choice("self_relations", self_relations, ("auto", "symmetric", "asymmetric"))
         _choice("blocks", blocks, ("random", "clusters"))
         _choice("precision", precision, ("double", "single"))

@@ -59,7 +59,7 @@ OF_ONE: tuple[dict[str, Any], ...] = tuple(
     {"k": k, "prune": p, "iterations": t} for k, p, t in product(POWERS, SHARES, (2, 3, 4, 5))
 )
 OF_TWO: tuple[dict[str, Any], ...] = tuple(
-    {"k": k, "prune": p, "damping": damping, "combine": combine}
+    {"k": k, "prune": p, "damping": damping, "combine": combine, "missing": "unknown"}
     for k, p, damping, combine in product(POWERS, SHARES, (0.9, None), ("mean", "max"))
 )
 """Settings of χ-Sim on a matrix and of MVSim on a pair of views: as many, what S4 leaves open."""

@@ -49,7 +49,7 @@ def naive_f(outputs, combine, missing):
 
 
 def naive(
-    relations, k, prune, rounds, damping, combine, weights=None, directed=(), missing="unknown"
+    relations, k, prune, rounds, damping, combine, weights=None, directed=(), missing="unlike"
 ):
     """S of every type; relations are name: (type, type, dense matrix without empty columns)."""
     sizes = {}
@@ -266,7 +266,7 @@ def test_a_view_in_which_a_row_is_empty_says_nothing_of_it(combine):
     names = csr_array(np.array([[1.0, 0], [0, 0], [1, 0], [0, 1]]))
     views = {"words": words, "names": names}
     once = {"prune": 0, "iterations": 1, "damping": None, "combine": combine}
-    alone, both, zeros = MvSim(**once), MvSim(**once), MvSim(**once, missing="unlike")
+    alone, both, zeros = MvSim(**once), MvSim(**once, missing="unknown"), MvSim(**once)
     alone.learn(words)
     both.learn(views)
     zeros.learn(views)
