@@ -14,7 +14,7 @@ from scipy.sparse import csr_array, save_npz
 
 from segapsith.cli.app import run
 from segapsith.errors import InputError, MissingInputError, UsageError
-from segapsith.reproduce import TABLES, Options, reproduce
+from segapsith.reproduce import TABLES, Options, Table, reproduce
 from segapsith.reproduce.cells import (
     Printed,
     Results,
@@ -25,6 +25,7 @@ from segapsith.reproduce.cells import (
     plugins,
     spread_of,
 )
+from segapsith.reproduce.printed import beside, read
 from segapsith_plugins.mvsim import MvSim
 
 TOPICS = {
@@ -289,3 +290,70 @@ def test_what_cells_are_made_of(tmp_path: Path) -> None:
     (tmp_path / "r").write_text('nonsense\n{"cell": "a b", "scores": {"x": 1.0}}\n[]\n')
     results = Results(tmp_path / "r", lambda said: None)
     assert results.get(("a", "b"), dict) == {"x": 1.0}
+
+
+# -- figures copied from a paper -----------------------------------------------------------
+
+COPIED = Table(
+    "made up",
+    ["set", "model", "F", "E"],
+    [["a", "VSM", 0.5, 0.4], ["a", "COV", 0.6, 0.3], ["b", "COV", None, 0.2]],
+)
+
+
+def copied(folder: Path, *lines: str) -> Path:
+    path = folder / "printed.csv"
+    path.write_text("\n".join(["table,set,model,rank,column,printed,deviation,better", *lines]))
+    return path
+
+
+def test_printed_figures_stand_beside_ours(tmp_path: Path) -> None:
+    path = copied(
+        tmp_path,
+        "t,a,VSM,,F,0.53,,",  # three points are allowed
+        "t,a,VSM,,F,0.53,0.02,",  # a printed deviation is not as wide
+        "t,a,COV,,E,0.27,,smaller",
+        "t,a,COV,,E,0.26,,smaller",
+        ",a,,,F,0.6,,",  # of every model: the best
+        "t,b,COV,,F,0.1,,",  # ours is not there
+        "other,a,COV,50,F,0.1,,",  # of another table, which has ranks
+    )
+    found = beside(COPIED, read(path, "t", COPIED))
+    assert [row[-1] for row in found.rows] == ["yes", "no", "yes", "no", "yes", ""]
+    assert [row[-3] for row in found.rows] == [0.5, 0.5, 0.3, 0.3, 0.6, None]
+    assert found.notes[0].startswith("reached in 3 of 5 cells (60 %)")
+    assert found.notes[1].startswith("1 printed")
+    assert found.picture.count("<circle") >= 5
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("t,a,VSM,,G,0.5,,", "column 'G'"),
+        ("t,a,VSM,,F,half,,", "no number"),
+        ("t,a,VSM,,F,0.5,wide,", "no number"),
+        ("t,a,VSM,,F,0.5,,more", "larger"),
+        ("t,a,VSM,50,F,0.5,,", "no column 'rank'"),
+    ],
+)
+def test_a_printed_figure_that_cannot_be_read_is_named(
+    line: str, said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=said):
+        read(copied(tmp_path, line), "t", COPIED)
+    with pytest.raises(MissingInputError):
+        read(tmp_path / "nowhere.csv", "t", COPIED)
+
+
+def test_the_command_shows_and_draws_printed_figures(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = copied(tmp_path, "gvsm-2,tr11,COV,,F,0.01,,", "gvsm-2,tr11,COV,,E,9,,smaller")
+    drawn = tmp_path / "p.svg"
+    asked = ["reproduce", "gvsm-2", "--data", str(folder), "--quick", "--printed", str(path)]
+    assert run([*asked, "--svg", str(drawn), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["printed"]
+    assert [row["reached"] for row in told["rows"]] == ["yes", "yes"]
+    assert "ours against the printed figures" in drawn.read_text(encoding="utf-8")
+    assert run(asked) == 0
+    assert "reached in 2 of 2 cells (100 %)" in capsys.readouterr().out

@@ -56,6 +56,14 @@ def reproduce(
         Path | None,
         typer.Option("--store", metavar="FILE", help="Segment with what this store has learned."),
     ] = None,
+    printed: Annotated[
+        Path | None,
+        typer.Option(
+            "--printed",
+            metavar="FILE",
+            help="Figures of the paper as CSV, to stand beside ours.",
+        ),
+    ] = None,
     svg: Annotated[
         Path | None, typer.Option("--svg", metavar="FILE", help="Draw the figures there.")
     ] = None,
@@ -68,6 +76,7 @@ def reproduce(
     """
     from segapsith.reproduce import TABLES, Options
     from segapsith.reproduce import reproduce as computed
+    from segapsith.reproduce.printed import beside, read
 
     if name is None:
         listed = {known: found.about for known, found in TABLES.items()}
@@ -83,17 +92,22 @@ def reproduce(
     try:
         chosen = tuple(part.strip() for part in (sets or "").split(",") if part.strip())
         options = Options(quick, seed, progress.update, results, chosen, repetitions, store)
-        found = computed(name, folder, options)
+        found = [computed(name, folder, options)]
     finally:
         progress.end()
+    if printed is not None:
+        found.append(beside(found[0], read(printed, name, found[0])))
     if svg is not None:
-        if not found.picture:
+        picture = found[-1].picture
+        if not picture:
             raise UsageError(f"there is no picture of {name}")
-        svg.write_text(found.picture, encoding="utf-8")
+        svg.write_text(picture, encoding="utf-8")
     if as_json:
-        show_json({"table": name, **found.as_json()})
+        told = {} if printed is None else {"printed": found[1].as_json()}
+        show_json({"table": name, **found[0].as_json(), **told})
         return
-    write(found.title)
-    table(found.rows, found.head)
-    for note in found.notes:
-        write(note)
+    for one in found:
+        write(one.title)
+        table(one.rows, one.head)
+        for note in one.notes:
+            write(note)
