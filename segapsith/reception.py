@@ -269,13 +269,19 @@ def _sound_apart(item: Document | Reject) -> Document | Reject:
         reason = f"its id has more than {limits.MAX_UID_CHARS} characters"
         return Reject(_name(document)[:100], reason)
     if document.bag is not None:
-        return document
+        return _without_text(document) if document.text else document
     if not document.text.strip():
         return Reject(_name(document), "it has neither a title nor a text")
     if len(document.text) > limits.MAX_TEXT_CHARS:
         reason = f"its text has more than {limits.MAX_TEXT_CHARS:,} characters"
         return Reject(_name(document), reason)
     return document
+
+
+def _without_text(document: Document) -> Document:
+    """A ready unit has its words and no text; a title is kept as what it is called elsewhere."""
+    told = {"title": document.title, **document.metadata} if document.title else document.metadata
+    return replace(document, title="", body="", metadata=told)
 
 
 def _name(document: Document) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, save_npz
 
+from segapsith.api import Wire
 from segapsith.bags import count_matrix
 from segapsith.errors import InputError
 from segapsith.inputs import Inputs
@@ -52,3 +53,14 @@ def test_what_is_no_count_is_refused(tmp_path: Path) -> None:
     (tmp_path / "bad.npz").write_bytes(b"no")
     with pytest.raises(InputError, match="not a sparse matrix"):
         list(count_matrix(tmp_path / "bad.npz"))
+
+
+def test_a_ready_unit_has_no_text_whatever_its_source_says(tmp_path: Path) -> None:
+    unit = Document(uid="u", title="A title", body="A body.", bag={"storm": 2, "rain": 1})
+    with Wire(tmp_path / "s.db") as wire:
+        wire.ingest([unit, Document(uid="v", body="Rain and a storm.", lang="en")])
+        kept = wire.writer.row("SELECT title, body, metadata, words FROM versions WHERE id = 1")
+        assert kept == ("", "", '{"title": "A title"}', b"")
+        assert wire.verify().sound, wire.verify().faults
+        wire.forget("u")
+        assert wire.verify().sound
