@@ -8,7 +8,7 @@ so far, 0.1 as its threshold, all in memory. It comes in two forms with the same
 SciPy and computes the length of a centroid when that has changed. The tuned one never makes a row: it
 reads the arrays of the matrix, and keeps the lengths up to date by a formula. In both, centroids lie in
 a dense array that is read at the words of the row alone; to multiply a sparse row with all of it,
-as SciPy would, is a hundred times slower.
+as SciPy would, is some sixty times slower.
 Ours and theirs begin with the counts of the same matrix in memory, and then once more with the words of each
 unit as a Python dict, of which the single pass has to make a matrix. Nobody is charged for
 compiling, and BLAS has one thread.

@@ -120,8 +120,10 @@ def _columns(table: schema.Table) -> Iterator[str]:
     for name, kind, meaning in table.columns:
         yield f"| `{name}` | {_plain(kind)} | {_plain(meaning)} |"
     notes = [_plain(closing) for closing in table.closing]
-    if table.indexes:
-        notes.append("indexes: " + ", ".join(f"`{name}`" for name in table.indexes))
+    kept = [n for n in table.indexes if f"{table.name}_{n}" not in schema.DROPPED]
+    if kept:
+        begins = {"hash": f"`hash` (its first {schema.HASH_BEGIN} digits)"}
+        notes.append("indexes: " + ", ".join(begins.get(name, f"`{name}`") for name in kept))
     if notes:
         yield ""
         yield "; ".join(notes)

@@ -183,6 +183,8 @@ def test_views_are_taken_whole_or_in_samples(odd: Path, tmp_path: Path) -> None:
     assert any("2 samples of 80% of the documents" in note for note in table.notes)
     assert any(float(str(row[4])) > 0 for row in table.rows)  # samples differ
     whole = reproduce("mvsim-2", odd, Options(sets=("cornell",), quick=True))
+    tried = {row["method"]: row["settings"] for row in whole.as_json()["rows"]}
+    assert tried["mvsim"] == tried["chi-sim"] == 8  # as much luck for both
     assert {row[4] for row in whole.rows} == {0.0}
     assert "All documents, once." in whole.notes
 

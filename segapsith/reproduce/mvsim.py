@@ -155,7 +155,7 @@ def _scores(
 def _of_one_view(options: Options) -> dict[str, tuple[list[dict[str, Any]], dict[str, Any]]]:
     """Methods of one matrix: the grid of the oracle, and the fixed parameters."""
     ranks = (50,) if options.quick else RANKS
-    grid = [g for g in OF_ONE if not options.quick or g in _QUICK_OF_ONE]
+    grid = _QUICK_OF_ONE if options.quick else list(OF_ONE)
     return {
         "cosine": ([{}], {}),
         "lsa": ([{"rank": rank} for rank in ranks], {"rank": 50}),
@@ -165,10 +165,8 @@ def _of_one_view(options: Options) -> dict[str, tuple[list[dict[str, Any]], dict
     }
 
 
-_QUICK_OF_ONE = [{"k": k, "prune": p, "iterations": 4} for k, p in product((0.8, 1.0), SHARES)]
-_QUICK_OF_TWO = [
-    {"k": k, "prune": p, "damping": 0.9, "combine": "max"} for k, p in product((0.8, 1.0), SHARES)
-]
+_QUICK_OF_ONE = [g for g in OF_ONE if g["k"] <= 1 and g["iterations"] == 4]
+_QUICK_OF_TWO = [g for g in OF_TWO if g["k"] <= 1 and g["damping"] and g["combine"] == "max"]
 
 
 Tried = tuple[Sequence[tuple[str, dict[str, Any]]], tuple[str, dict[str, Any]]]
@@ -177,7 +175,7 @@ Tried = tuple[Sequence[tuple[str, dict[str, Any]]], tuple[str, dict[str, Any]]]
 
 def _of_both(first: str, seconds: Sequence[str], options: Options) -> dict[str, Tried]:
     """Pairs of views, and links read as a relation of documents with documents, for mvsim."""
-    grid = [g for g in OF_TWO if not options.quick or g in _QUICK_OF_TWO]
+    grid = _QUICK_OF_TWO if options.quick else OF_TWO
     pairs: dict[str, tuple[str, dict[str, Any]]] = {
         pair: (pair, {}) for pair in (f"{first} + {second}" for second in seconds)
     }

@@ -20,6 +20,7 @@ __all__ = [
     "APPLICATION_ID",
     "BLOCK",
     "BLOCKED",
+    "DROPPED",
     "FTS",
     "HASH_BEGIN",
     "SCHEMA",
@@ -483,6 +484,9 @@ TABLES = (
 BLOCK = 1024
 """Ids of a block."""
 
+DROPPED = ("versions_run", "assignments_run")
+"""Indexes of the first house that cost every batch more than they saved."""
+
 HASH_BEGIN = 8
 """Digits of a text's hash by which it is found: a short index is all in few pages."""
 
@@ -613,7 +617,7 @@ def second_house(db: Database) -> None:
         ' INSERT INTO "versions_fts" ("versions_fts", rowid, title, body)'
         " VALUES ('delete', old.id, old.title, old.body); END"
     )
-    for index in ("versions_run", "assignments_run"):
+    for index in DROPPED:
         db.execute(f'DROP INDEX "{index}"')
 
 
