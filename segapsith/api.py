@@ -163,9 +163,22 @@ class Wire:
         """The run that read a reference corpus under this key, if one did and still counts."""
         return self.writer.done_run(reference_corpus.BUILD, key)
 
-    def forget(self, uid: str) -> dict[str, Any]:
-        """Takes a document out exactly."""
-        return self.engine.forget(uid, self.workshop.plan("forget"))
+    def forget(self, uids: str | Iterable[str]) -> dict[str, Any]:
+        """Take documents out exactly and refuse them from now on, all in one run.
+
+        For one id: `run document successor units`; for several: `run documents units`, where
+        `documents` lists `document successor units` of each.
+        """
+        plan = self.workshop.plan("forget")
+        if not isinstance(uids, str):
+            return self.engine.forget(*uids, plan=plan)
+        result = self.engine.forget(uids, plan=plan)
+        return {"run": result["run"], **result["documents"][0]}
+
+    def allow_again(self, uids: str | Iterable[str]) -> dict[str, Any]:
+        """Let later deliveries bring forgotten documents back: `run documents held`."""
+        named = (uids,) if isinstance(uids, str) else uids
+        return self.engine.allow_again(*named, plan=self.workshop.plan("forget"))
 
     def undo(self, run: int | None = None) -> dict[str, Any]:
         """Takes the last run back."""
@@ -413,6 +426,18 @@ class Wire:
         found: dict[str, Any] = self.read(
             lambda store: networks.near(store, word, lang, top, self.workshop.network())
         )
+        return found
+
+    def described(self, uids: Iterable[str]) -> list[dict[str, Any]]:
+        """What documents are, in the order given: `id date title units`."""
+        found: list[dict[str, Any]] = self.read(
+            lambda store: [browse.described(store, uid) for uid in uids]
+        )
+        return found
+
+    def matching(self, words: str) -> list[dict[str, Any]]:
+        """Every document that has all the words in one of its versions: `id date title units`."""
+        found: list[dict[str, Any]] = self.read(lambda store: browse.matching(store, words))
         return found
 
     def search(self, words: str, limit: int = 20) -> dict[str, Any]:

@@ -215,7 +215,9 @@ class Courier:
         """Asks for the articles behind the items of feeds that wait, if that is wanted."""
         if not self._follows:
             return
-        follow = FullText(self._page_ahead, partial(_recalled, store))
+        follow = FullText(
+            self._page_ahead, partial(_recalled, store), partial(_is_forgotten, store)
+        )
         for url in urls:
             inputs = Inputs([url], sources, fetch=self._waiting, follow=follow)
             with contextlib.suppress(PluginError):  # who reads the feed is told
@@ -252,7 +254,11 @@ class Courier:
         """What makes articles of summaries, if that is wanted."""
         if not self._follows:
             return None
-        return FullText(self.page, lambda uid: _recalled(self._store and self._store(), uid))
+        return FullText(
+            self.page,
+            lambda uid: _recalled(self._store and self._store(), uid),
+            lambda uid: _is_forgotten(self._store and self._store(), uid),
+        )
 
     def _remember_failure(self, key: str, now: str, error: FeedError) -> None:
         if self._store is not None:
@@ -260,6 +266,11 @@ class Courier:
             subscriptions.record(
                 self._store(), FeedState(key, now, error=str(error), retry_after=wished)
             )
+
+
+def _is_forgotten(store: Store | None, uid: str) -> bool:
+    """Whether a document was forgotten: it will be refused, so nothing is fetched for it."""
+    return store is not None and bool(store.forgotten_uids([uid]))
 
 
 def _recalled(store: Store | None, uid: str) -> tuple[str, str] | None:
@@ -336,7 +347,7 @@ class FeedReport:
         }  # fmt: skip
 
 
-_COUNTED = ("read", "new", "duplicate", "corrected", "rejected")
+_COUNTED = ("read", "new", "duplicate", "corrected", "rejected", "forgotten")
 
 
 def update(

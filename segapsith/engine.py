@@ -24,7 +24,7 @@ from segapsith import clock, copies, embargo, following, identity, lineage, noti
 from segapsith.arrays import Compare
 from segapsith.contributions import Contributions
 from segapsith.domains import Bag, DomainIndex
-from segapsith.errors import MissingInputError, SettingError, UsageError
+from segapsith.errors import MissingInputError, SettingError, StorageError, UsageError
 from segapsith.explanation import nearness
 from segapsith.following import Following
 from segapsith.knowledge import Frozen, Knowledge, Ready, content_places
@@ -301,12 +301,18 @@ class Engine:
                     batch.rejects.append((document.name, document.reason))
                 continue
             arrival = next(arrivals)
+            place = n_ready
+            n_ready += document.bag is not None
+            if arrival is None:
+                if not again:
+                    summary.read += 1
+                    summary.forgotten += 1
+                continue
             number, source = arrival.record.id, document.source
             if source and not (arrival.known and self._store.seen(number, source)):
                 batch.sightings.append((number, source))
             if not arrival.known:
-                waiting.append(_Waiting(arrival, n_ready))
-            n_ready += document.bag is not None
+                waiting.append(_Waiting(arrival, place))
             if arrival.known and again:
                 continue
             summary.read += 1
@@ -487,51 +493,101 @@ class Engine:
 
     # -- taking back -----------------------------------------------------------------------
 
-    def forget(self, uid: str, plan: Plan | None = None) -> dict[str, Any]:
-        """Takes a document out exactly, with its text; its earliest copy takes its place."""
-        record = self._store.document(uid)
-        if record is None:
-            raise MissingInputError(f"no document is called {uid!r}; `segapsith search` finds ids")
-        plan = plan or Plan("forget", settings={"document": uid})
-        run = self._store.begin_run("forget", settings=plan.settings, versions=plan.versions)
-        batch = Batch(run=run, gone_documents=[record.id])
-        heir: DocumentRecord | None = None
+    @contextlib.contextmanager
+    def _recorded(self, plan: Plan) -> Iterator[Batch]:
+        """A run of one batch: kept and `done` when the block ends, `failed` when it raises."""
+        run = self._store.begin_run(plan.command, settings=plan.settings, versions=plan.versions)
+        batch = Batch(run=run)
         try:
-            contributions = self._contributions(batch)
-            if record.counts:
-                withdrawal = Withdrawal(self._store, batch, contributions)
-                heir = withdrawal.promote(record, withdrawal.take_out(record))
-            batch.ended.clear()
-            gone = {u.id for v in self._store.versions("document = ?", [record.id])
-                    for u in self._store.units(v.id)}  # fmt: skip
-            for number in gone:
-                batch.units.pop(number, None)
-            contributions.close()
-            result = {
-                "run": run,
-                "document": uid,
-                "successor": heir.uid if heir else None,
-                "units": len(gone),
-            }
-            batch.counts = result
-            self._store.scrubbing()
+            yield batch
             self._store.save(batch)
         except BaseException:
-            self._loaded = None
+            self._loaded = None  # it may hold changes that are not in the store
+            # on a full disk this fails as well; the first error says why
+            with contextlib.suppress(StorageError):
+                self._store.finish_run(run, "failed")
             raise
-        self._loaded = None  # the window has lost a story
         self._store.finish_run(run, "done")
+
+    def forget(self, *uids: str, plan: Plan | None = None) -> dict[str, Any]:
+        """Take documents out exactly, with their texts, and refuse them from now on.
+
+        All go in one transaction. The earliest copy of each that stays takes its place.
+        """
+        records = self._forgettable(uids)
+        stories = [record for record in sorted(records) if record.counts]
+        results: list[dict[str, Any]] = []
+        with self._recorded(plan or Plan("forget")) as batch:
+            batch.gone_documents = [record.id for record in records]
+            contributions = self._contributions(batch)
+            withdrawal = Withdrawal(self._store, batch, contributions)
+            # all are taken out first: no successor is placed by words that go as well
+            taken = [(story, withdrawal.take_out(story)) for story in stories]
+            heirs = {story.id: withdrawal.promote(story, units) for story, units in taken}
+            batch.ended.clear()
+            for record in records:
+                versions = self._store.versions("document = ?", [record.id])
+                batch.forgotten += [(record.uid, version.hash) for version in versions]
+                units = {unit.id for version in versions for unit in self._store.units(version.id)}
+                for number in units:
+                    batch.units.pop(number, None)
+                heir = heirs.get(record.id)
+                results.append(
+                    {
+                        "document": record.uid,
+                        "successor": heir.uid if heir else None,
+                        "units": len(units),
+                    }
+                )
+            contributions.close()
+            n_units = sum(result["units"] for result in results)
+            # the run log keeps no id: what is forgotten must not be read there
+            batch.counts = {"documents": len(records), "units": n_units}
+            self._store.scrubbing()
+        self._loaded = None  # the window has lost stories
         self._store.scrub()
-        return result
+        return {"run": batch.run, "documents": results, "units": n_units}
+
+    def _forgettable(self, uids: Sequence[str]) -> list[DocumentRecord]:
+        """The documents of these ids, each once."""
+        if not uids:
+            raise UsageError("name at least one document; `segapsith search` finds ids")
+        by_uid = {uid: self._store.document(uid) for uid in uids}
+        missing = [uid for uid, record in by_uid.items() if record is None]
+        gone = self._store.forgotten_uids(missing)
+        if unknown := [uid for uid in missing if uid not in gone]:
+            names = ", ".join(map(repr, unknown))
+            raise MissingInputError(f"no document is called {names}; `segapsith search` finds ids")
+        if missing:
+            names = ", ".join(map(repr, missing))
+            raise MissingInputError(f"already forgotten: {names}; name only documents of the store")
+        return [record for record in by_uid.values() if record is not None]
+
+    def allow_again(self, *uids: str, plan: Plan | None = None) -> dict[str, Any]:
+        """Lift the tombstones of forgotten documents: a later delivery may bring them back.
+
+        `held` counts texts of theirs that stay refused, forgotten with other documents too.
+        """
+        if not uids:
+            raise UsageError("name at least one forgotten document")
+        chosen = list(dict.fromkeys(uids))
+        gone = self._store.forgotten_uids(chosen)
+        if unknown := [uid for uid in chosen if uid not in gone]:
+            names = ", ".join(map(repr, unknown))
+            raise MissingInputError(f"not forgotten, so nothing to allow again: {names}")
+        held = self._store.shared_tombstones(chosen)
+        with self._recorded(plan or Plan("forget")) as batch:
+            batch.allowed_again = chosen
+            batch.counts = {"documents": 0, "allowed_again": len(chosen)}
+        return {"run": batch.run, "documents": chosen, "held": held}
 
     def undo(
         self, run: int | None = None, versions: Mapping[str, str] | None = None
     ) -> dict[str, Any]:
         """Takes the last run back; what was learned later from other runs must go first."""
         target = undo_target(self._store, run)
-        number = self._store.begin_run("undo", settings={"run": target}, versions=versions or {})
-        batch = Batch(run=number, undone_run=target)
-        try:
+        with self._recorded(Plan("undo", {"run": target}, versions or {})) as batch:
+            batch.undone_run = target
             contributions = self._contributions(batch)
             withdrawal = Withdrawal(self._store, batch, contributions)
             removed = self._store.documents_of(target)
@@ -555,32 +611,19 @@ class Engine:
                 "restored": len(restored),
                 "moved": moved,
             }
-            self._store.save(batch)
-        except BaseException:
-            self._loaded = None
-            raise
         self._loaded = None  # the window has lost stories
-        self._store.finish_run(number, "done")
         return dict(batch.counts)
 
     def change(self, changes: Sequence[lineage.Change], plan: Plan) -> list[dict[str, Any]]:
         """Does something to domains, all of it in one run or nothing; says what was done."""
         for change in changes:
             change.check(self._store)
-        run = self._store.begin_run(plan.command, settings=plan.settings, versions=plan.versions)
-        batch = Batch(run=run)
-        try:
+        with self._recorded(plan) as batch:
             contributions = self._contributions(batch)
             done = [change.apply(self._store, batch, contributions) for change in changes]
             contributions.close()
             batch.counts = done[0] if len(done) == 1 else {"changes": len(done)}
-            self._store.save(batch)
-        except BaseException:
-            self._loaded = None
-            self._store.finish_run(run, "failed")
-            raise
-        self._store.finish_run(run, "done")
-        return [{"run": run, **result} for result in done]
+        return [{"run": batch.run, **result} for result in done]
 
 
 def _told(metadata: Mapping[str, Any]) -> str:

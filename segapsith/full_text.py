@@ -25,17 +25,21 @@ class FullText:
 
     An item whose summary is the one that was followed before keeps the text of then, so that a
     page which changes around its article is no correction. What cannot be had stays a summary,
-    with the reason in its metadata.
+    with the reason in its metadata. The link of a forgotten item is not followed.
     """
 
-    def __init__(self, get: Get, recall: Recall) -> None:
-        self._get, self._recall = get, recall
+    def __init__(
+        self, get: Get, recall: Recall, is_forgotten: Callable[[str], bool] = lambda uid: False
+    ) -> None:
+        self._get, self._recall, self._is_forgotten = get, recall, is_forgotten
 
     def __call__(self, document: Document) -> Document:
         link = document.metadata.get("link")
         if not isinstance(link, str) or len(document.body) >= ENOUGH:
             return document
         summary = hashlib.sha256(document.text.encode("utf-8", "replace")).hexdigest()[:16]
+        if document.uid and self._is_forgotten(document.uid):
+            return document
         known = self._recall(document.uid) if document.uid else None
         if known is not None and known[0] == summary:
             return replace(document, body=known[1])

@@ -34,6 +34,8 @@ class RunSummary:
     duplicate: int = 0
     corrected: int = 0
     rejected: int = 0
+    forgotten: int = 0
+    """Documents that were refused because their id or their text was forgotten."""
     embargoed: int = 0
     """Stories that say they are not to be used before a time; they are kept and learned."""
     other_languages: int = 0

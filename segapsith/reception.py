@@ -27,6 +27,8 @@ class Archive(Protocol):
 
     def known_uids(self, uids: Sequence[str]) -> set[str]: ...
     def known_texts(self, digests: Sequence[str]) -> set[str]: ...
+    def forgotten_uids(self, uids: Iterable[str]) -> set[str]: ...
+    def forgotten_texts(self, digests: Iterable[str]) -> set[str]: ...
     def document(self, uid: str) -> DocumentRecord | None: ...
     def has_text(self, document: int, digest: str) -> bool: ...
     def stories_with(self, digest: str) -> list[DocumentRecord]: ...
@@ -74,15 +76,18 @@ class Reception:
         self._uids: set[str] = set()
         """Of the documents that arrive, the identities and texts that the archive has."""
         self._digests: set[str] = set()
+        self._forgotten_uids: set[str] = set()
+        """Of the documents that arrive, the identities and texts that must not come back."""
+        self._forgotten_texts: set[str] = set()
         self._by_uid: dict[str, DocumentRecord] = {}
         self._by_id: dict[int, DocumentRecord] = {}
         self._texts: set[tuple[int, str]] = set()
         self._stories: dict[str, set[int]] = {}
         self._story_text: dict[int, str] = {}
 
-    def receive_all(self, documents: Iterable[Document], sheaf: Sheaf) -> Iterator[Arrival]:
+    def receive_all(self, documents: Iterable[Document], sheaf: Sheaf) -> Iterator[Arrival | None]:
         """Who these are, in order; `sheaf` has the bags of the ready units among them. New
-        documents get their numbers here."""
+        documents get their numbers here. None stands for a document that was forgotten."""
         hashes = sheaf.hashes()
         called = [
             _called(document, next(hashes)) if document.bag is not None else _read(document)
@@ -90,17 +95,24 @@ class Reception:
         ]
         self._uids = self._archive.known_uids([document.uid for document, _ in called])
         self._digests = self._archive.known_texts([digest for _, digest in called])
+        self._forgotten_uids = self._archive.forgotten_uids(document.uid for document, _ in called)
+        self._forgotten_texts = self._archive.forgotten_texts(digest for _, digest in called)
         for document, digest in called:
             yield self._receive(document, digest)
 
-    def _receive(self, document: Document, digest: str) -> Arrival:
+    def _receive(self, document: Document, digest: str) -> Arrival | None:
         present = self._by_uid.get(document.uid)
         if present is None and document.uid in self._uids:
             present = self._archive.document(document.uid)
+        if present is not None and (
+            (present.id, digest) in self._texts or self._archive.has_text(present.id, digest)
+        ):
+            # a copy of a forgotten text that was not forgotten itself is still in the store
+            return Arrival(document, digest, present, known=True)
+        if document.uid in self._forgotten_uids or digest in self._forgotten_texts:
+            return None
         if present is None:
             return self._new(document, digest)
-        if (present.id, digest) in self._texts or self._archive.has_text(present.id, digest):
-            return Arrival(document, digest, present, known=True)
         return self._correction(document, digest, present)
 
     def _new(self, document: Document, digest: str) -> Arrival:

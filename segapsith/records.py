@@ -200,6 +200,10 @@ class Batch:
     """Assignments that ended: the text was corrected, or the unit was moved."""
     gone_documents: list[int] = field(default_factory=list)
     gone_versions: list[int] = field(default_factory=list)
+    forgotten: list[tuple[str, str]] = field(default_factory=list)
+    """Id and text hash of every text that must not come back; the store keeps neither as it is."""
+    allowed_again: list[str] = field(default_factory=list)
+    """Ids of forgotten documents that may come back."""
     undone_run: int | None = None
     """A run whose sightings, rejects and before-images go as well."""
     sightings: list[tuple[int, str]] = field(default_factory=list)

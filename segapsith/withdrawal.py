@@ -56,8 +56,9 @@ class Withdrawal:
         gone: DocumentRecord,
         gone_units: list[UnitRecord],
     ) -> DocumentRecord | None:
-        """The earliest copy of a forgotten document counts in its place."""
-        copies = self.store.duplicates_of(gone.id)
+        """The earliest copy of a forgotten document counts in its place, unless it goes as well."""
+        going = set(self.batch.gone_documents)
+        copies = [c for c in self.store.duplicates_of(gone.id) if c.id not in going]
         if not copies:
             return None
         heir = copies[0]._replace(duplicate_of=None, ordinal=gone.ordinal)
@@ -136,7 +137,7 @@ def undo_target(store: Archive, run: int | None) -> int:
         target, command = run, found[0]
     if command == "forget":
         raise UsageError(
-            f"run {target} forgot a document: what is forgotten cannot come back;"
+            f"run {target} is a `forget`: what is forgotten cannot come back by `runs undo`;"
             " name an earlier run to undo that one"
         )
     return target

@@ -159,9 +159,10 @@ def one_line(summary: RunSummary) -> str:
     """A summary that a cron mail can carry."""
     apart = f", {summary.other_languages} in other languages" if summary.other_languages else ""
     held = f", {summary.embargoed} under embargo" if summary.embargoed else ""
+    refused = f", {summary.forgotten} refused as forgotten" if summary.forgotten else ""
     return (
         f"{summary.read} read, {summary.new} new, {summary.duplicate} duplicate,"
-        f" {summary.corrected} corrected, {summary.rejected} rejected{apart}{held};"
+        f" {summary.corrected} corrected, {summary.rejected} rejected{refused}{apart}{held};"
         f" {summary.units} units"
         f" ({summary.units_kept} kept), {summary.domains_joined} joined,"
         f" {summary.domains_new} new domains, {summary.seconds:.1f} s"

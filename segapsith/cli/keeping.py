@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +11,7 @@ import typer
 from segapsith.cli import wiring
 from segapsith.cli.options import CommandJson, CommandQuiet, Config, StorePath, Wait
 from segapsith.cli.output import say, show_json, table, write
+from segapsith.errors import UsageError
 
 if TYPE_CHECKING:
     from segapsith.api import Wire
@@ -205,26 +207,119 @@ def undo(
 
 
 def forget(
-    document: Annotated[str, typer.Argument(metavar="DOCUMENT_ID", help="The document's id.")],
+    documents: Annotated[
+        list[str] | None, typer.Argument(metavar="[DOCUMENT_ID…]", help="Ids of documents.")
+    ] = None,
     store: StorePath = None,
+    search: Annotated[
+        str | None,
+        typer.Option(
+            "--search", metavar="WORDS", help="Forget every document that has all these words."
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="List what would be forgotten; change nothing.")
+    ] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do not ask before forgetting what --search selects.")
+    ] = False,
+    allow_again: Annotated[
+        bool,
+        typer.Option(
+            "--allow-again", help="Accept these forgotten documents when they come again."
+        ),
+    ] = False,
     config: Config = None,
     wait: Wait = None,
     as_json: CommandJson = False,
     quiet: CommandQuiet = False,
 ) -> None:
-    """Take a document out exactly; its text is gone for good.
+    """Take documents out exactly; their texts are gone for good.
+
+    Later deliveries of the same id or the same text are refused and counted as forgotten.
 
     Example: segapsith forget en-017 --store wire.db
     """
+    uids = list(dict.fromkeys(documents or []))
+    if bool(uids) == (search is not None):
+        raise UsageError("name documents, or give --search WORDS, one of the two")
+    if allow_again and (search is not None or dry_run):
+        raise UsageError("--allow-again takes ids only: a forgotten text cannot be searched for")
     chosen = wiring.settings(store=store, config=config, wait=wait)
     must_exist(str(chosen["store"]))
     with wiring.wire(chosen) as wire:
-        result = wire.forget(document)
+        if allow_again:
+            _allow_again(wire, uids, as_json=as_json, quiet=quiet)
+            return
+        selected = None
+        if search is not None:
+            selected = wire.matching(search)
+            uids = [row["id"] for row in selected]
+        if dry_run:
+            _show_forgettable(wire.described(uids), as_json=as_json, quiet=quiet)
+            return
+        if selected is not None:
+            if not selected:
+                _show_forgotten({"run": None, "documents": [], "units": 0}, as_json, quiet)
+                return
+            if not yes:
+                _confirm(selected)
+        result = wire.forget(uids[0] if selected is None and len(uids) == 1 else uids)
+    _show_forgotten(result, as_json, quiet)
+
+
+def _confirm(selected: list[dict[str, Any]]) -> None:
+    """Ask on a terminal whether these documents are to go; elsewhere ask for `--yes`."""
+    if not sys.stdin.isatty():
+        raise UsageError(
+            f"--search selects {len(selected)} documents: look at them with --dry-run, then"
+            " forget them with --yes"
+        )
+    for row in selected:
+        say(_described(row))
+    if not typer.confirm(f"Forget these {len(selected)} documents for good?", err=True):
+        say("nothing was forgotten")
+        raise typer.Exit(1)
+
+
+def _show_forgettable(rows: list[dict[str, Any]], *, as_json: bool, quiet: bool) -> None:
+    if as_json:
+        show_json({"run": None, "documents": rows, "units": sum(row["units"] for row in rows)})
+    elif not quiet:
+        for row in rows:
+            write(_described(row))
+        write(f"dry run: {len(rows)} documents would be forgotten")
+
+
+def _described(row: dict[str, Any]) -> str:
+    title = " ".join(row["title"].split())
+    return f"{(row['date'] or '')[:10]:10}  {row['id']}  {row['units']} units  {title}".rstrip()
+
+
+def _show_forgotten(result: dict[str, Any], as_json: bool, quiet: bool) -> None:
     if as_json:
         show_json(result)
     elif not quiet:
-        heir = f"; {result['successor']} takes its place" if result["successor"] else ""
-        write(f"{document} forgotten: {result['units']} units{heir}")
+        each = [result] if "document" in result else result["documents"]
+        for one in each:
+            heir = f"; {one['successor']} takes its place" if one["successor"] else ""
+            write(f"{one['document']} forgotten: {one['units']} units{heir}")
+        if not each:
+            write("no document has these words; nothing was forgotten")
+
+
+def _allow_again(wire: Wire, uids: list[str], *, as_json: bool, quiet: bool) -> None:
+    result = wire.allow_again(uids)
+    if as_json:
+        show_json(result)
+    elif not quiet:
+        for uid in uids:
+            write(f"{uid} is accepted again when it is next delivered")
+        if result["held"]:
+            write(
+                f"{result['held']} of their texts stay refused: they were forgotten with other"
+                " documents too"
+            )
 
 
 def must_exist(path: str) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from segapsith.records import Batch
 from segapsith.terms import TermCounts
-from segapsith_store import arrays, pair_runs, subscriptions
+from segapsith_store import arrays, pair_runs, subscriptions, tombstones
 from segapsith_store.schema import BLOCK
 from segapsith_store.values import as_json
 
@@ -177,6 +177,7 @@ def write(c: sqlite3.Connection, batch: Batch) -> None:
         "INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)",
         [(name, as_json(value)) for name, value in batch.facts.items()],
     )
+    tombstones.write(c, batch)
     c.execute(
         "UPDATE runs SET position = ?, counts = ? WHERE id = ?",
         [batch.position, as_json(batch.counts), run],

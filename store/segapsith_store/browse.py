@@ -30,11 +30,13 @@ from segapsith_store.words import Words
 
 __all__ = [
     "assignments",
+    "described",
     "documents",
     "domain",
     "domains",
     "forgotten_since",
     "learned_units",
+    "matching",
     "origins",
     "runs",
     "search",
@@ -468,10 +470,7 @@ def runs(store: Store, limit: int | None = None) -> list[dict[str, Any]]:
 
 def search(store: Store, query: str, limit: int = 20) -> dict[str, list[dict[str, Any]]]:
     """Documents and domains that have all the words, best first."""
-    words = [w.replace('"', '""') for w in query.split()]
-    if not words:
-        raise UsageError("search for at least one word")
-    match = " ".join(f'"{w}"' for w in words)
+    match = _full_text_query(query)
     with store.frozen():
         documents = [
             dict(zip(("id", "date", "lang", "title", "snippet"), row, strict=True))
@@ -493,6 +492,44 @@ def search(store: Store, query: str, limit: int = 20) -> dict[str, list[dict[str
             )
         ]
     return {"documents": documents, "domains": domains}
+
+
+def matching(store: Store, query: str) -> list[dict[str, Any]]:
+    """Every document that has all the words in one of its versions, an earlier one too, by id.
+
+    `date` and `title` are those of the present version; `units` counts all versions.
+    """
+    return [
+        dict(zip(_DESCRIBED, row, strict=True))
+        for row in store.rows(
+            f"{_DESCRIBE} WHERE d.id IN (SELECT w.document FROM versions_fts f JOIN versions w"
+            " ON w.id = f.rowid WHERE versions_fts MATCH ?) ORDER BY d.id",
+            [_full_text_query(query)],
+        )
+    ]
+
+
+def described(store: Store, uid: str) -> dict[str, Any]:
+    """What `matching` gives, for the document of an id."""
+    row = store.row(f"{_DESCRIBE} WHERE d.uid = ?", [uid])
+    if row is None:
+        raise MissingInputError(f"no document is called {uid!r}; `segapsith search` finds ids")
+    return dict(zip(_DESCRIBED, row, strict=True))
+
+
+_DESCRIBED = ("id", "date", "title", "units")
+_DESCRIBE = (
+    "SELECT d.uid, v.date, v.title, (SELECT count(*) FROM units u WHERE u.document = d.id)"
+    " FROM documents d JOIN versions v ON v.document = d.id AND v.number = d.version"
+)
+
+
+def _full_text_query(query: str) -> str:
+    """All the words of a question, each taken literally."""
+    words = [word.replace('"', '""') for word in query.split()]
+    if not words:
+        raise UsageError("search for at least one word")
+    return " ".join(f'"{word}"' for word in words)
 
 
 def assignments(store: Store) -> Iterator[dict[str, Any]]:

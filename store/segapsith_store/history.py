@@ -97,10 +97,18 @@ def moment(store: Store, text: str | int) -> Moment:
     else:
         date = checked_date(text)
         run = _last_run_by(store, date)
-    forgotten = store.number(
-        "SELECT count(*) FROM runs WHERE command = 'forget' AND status = 'done' AND id > ?", [run]
-    )
-    return Moment(run, date, forgotten)
+    return Moment(run, date, _forgotten_after(store, run))
+
+
+def _forgotten_after(store: Store, run: int) -> int:
+    """Documents that later runs forgot; counts are kept in the transaction that takes them out."""
+    counts = store.rows("SELECT counts FROM runs WHERE command = 'forget' AND id > ?", [run])
+    total = 0
+    for (text,) in counts:
+        found = json.loads(text)
+        # up to schema 3 a run forgot one document and named it
+        total += int(found["documents"]) if "documents" in found else int("document" in found)
+    return total
 
 
 def night(store: Store, named: str | int) -> int:

@@ -479,6 +479,19 @@ TABLES = (
         without_rowid=True,
         since=2,
     ),
+    Table(
+        "tombstones",
+        "One text of a forgotten document: neither its id nor its text is accepted again.",
+        (
+            ("document", "BLOB NOT NULL", "salted hash of the document's id; see tombstones.py"),
+            ("text", "BLOB NOT NULL", "salted hash of the hash of its normalised text"),
+            ("run", "INTEGER NOT NULL REFERENCES runs(id)", "that forgot it"),
+        ),
+        closing=("PRIMARY KEY (document, text)",),
+        indexes=("text", "run"),
+        without_rowid=True,
+        since=4,
+    ),
 )
 
 BLOCK = 1024
@@ -634,6 +647,12 @@ def third_house(db: Database) -> None:
     db.execute(f'CREATE INDEX "versions_hash" ON "versions" ({hash_begin("hash")})')
 
 
+@migrations()
+def fourth_house(db: Database) -> None:
+    """What is forgotten leaves a tombstone, so that no later delivery brings it back."""
+    _create(db, 4)
+
+
 def _old_bag(data: bytes) -> arrays.Buffer:
     """The table of a unit's words, from the layout of the first two houses: all int32."""
     return arrays.bags_bytes([Bag(*np.frombuffer(data, "<i4").reshape(3, -1))])[0]
@@ -653,7 +672,7 @@ def _create(db: Database, since: int) -> None:
                 db.execute(f'CREATE INDEX "{table.name}_{columns}" ON "{table.name}" ("{columns}")')
 
 
-SCHEMA = 3
+SCHEMA = 4
 """How many migrations this program knows."""
 
 

@@ -31,7 +31,7 @@ from segapsith.records import (
     VersionRecord,
 )
 from segapsith.terms import TermCounts
-from segapsith_store import arrays, batches, pair_runs
+from segapsith_store import arrays, batches, pair_runs, tombstones
 from segapsith_store.schema import HASH_BEGIN, hash_begin, migrate
 from segapsith_store.sqlite import MEMORY, lock, open_reader, open_writer, plain_errors
 from segapsith_store.values import as_json
@@ -208,8 +208,44 @@ class Store:
         alike = self._among(f"SELECT hash FROM versions WHERE {hash_begin('hash')}", begun)
         return alike.intersection(digests)
 
-    def _among(self, question: str, values: Sequence[str]) -> set[str]:
-        found: set[str] = set()
+    def forgotten_uids(self, uids: Iterable[str]) -> set[str]:
+        """Those of the identities that were forgotten and may not come back."""
+        marker = self._marker()
+        if marker is None:
+            return set()
+        hashes = {marker.document(uid): uid for uid in uids}
+        question = "SELECT document FROM tombstones WHERE document"
+        return {hashes[found] for found in self._among(question, list(hashes))}
+
+    def forgotten_texts(self, digests: Iterable[str]) -> set[str]:
+        """Those of the hashes whose texts were forgotten and may not come back."""
+        marker = self._marker()
+        if marker is None:
+            return set()
+        hashes = {marker.text(digest): digest for digest in digests}
+        question = "SELECT text FROM tombstones WHERE text"
+        return {hashes[found] for found in self._among(question, list(hashes))}
+
+    def shared_tombstones(self, uids: Iterable[str]) -> int:
+        """How many texts of these forgotten documents were forgotten with other documents too."""
+        marker = self._marker()
+        if marker is None:
+            return 0
+        hashes = [marker.document(uid) for uid in uids]
+        marks = ", ".join("?" * len(hashes))
+        return self.number(
+            f"SELECT count(DISTINCT text) FROM tombstones WHERE document IN ({marks}) AND text IN"
+            f" (SELECT text FROM tombstones WHERE document NOT IN ({marks}))",
+            [*hashes, *hashes],
+        )
+
+    def _marker(self) -> tombstones.Marker | None:
+        """What hashes for the tombstones; none if the store never forgot anything."""
+        row = self.row("SELECT value FROM facts WHERE name = ?", [tombstones.FACT])
+        return None if row is None else tombstones.Marker.of(row[0])
+
+    def _among(self, question: str, values: Sequence[Any]) -> set[Any]:
+        found: set[Any] = set()
         for first in range(0, len(values), 500):
             some = values[first : first + 500]
             found.update(
@@ -438,10 +474,13 @@ class Store:
         return run
 
     def undoable(self) -> tuple[int, str] | None:
-        """The last run that changed the store and was not taken back: id and command."""
+        """The last run that changed the store and was not taken back: id and command.
+
+        A `forget` without counts failed or was killed before its one transaction.
+        """
         found = self.row(
             "SELECT id, command FROM runs WHERE status <> 'undone' AND command <> 'undo'"
-            " ORDER BY id DESC LIMIT 1"
+            " AND NOT (command = 'forget' AND counts = '{}') ORDER BY id DESC LIMIT 1"
         )
         return (found[0], found[1]) if found else None
 

@@ -19,7 +19,7 @@ from segapsith.pairs import WINDOW, count_pairs, words_of
 from segapsith.signatures import signature
 from segapsith.terms import Candidates, TermCounts
 from segapsith.weighting import SCALE, fixed_cohesion
-from segapsith_store import arrays, pair_runs, seal
+from segapsith_store import arrays, pair_runs, seal, tombstones
 from segapsith_store.digest import changed_blocks, digest
 from segapsith_store.store import Store
 
@@ -50,7 +50,8 @@ def verify(store: Store) -> Verdict:
     n_faults = 0
     with store.frozen():
         for check in (
-            _file, _counters, _texts, _words, _pairs, _units, _domains, _thresholds, _blocks
+            _file, _counters, _texts, _words, _pairs, _units, _domains, _thresholds, _tombstones,
+            _blocks,
         ):  # fmt: skip
             for fault in _to_the_end(check, store, checked):
                 n_faults += 1
@@ -320,6 +321,28 @@ def _blocks(store: Store, checked: dict[str, int]) -> Iterator[str]:
     """Rows against the hashes that were kept of them, which a change by a run takes away."""
     for table, first, last in changed_blocks(store):
         yield f"{table} {first} to {last}: something was changed by no run"
+
+
+def _tombstones(store: Store, checked: dict[str, int]) -> Iterator[str]:
+    """Tombstones are hashes that can be compared, and no forgotten document is in the store."""
+    count = store.number("SELECT count(*) FROM tombstones")
+    if not count:  # most stores never forget
+        return
+    checked["tombstones"] = count
+    salt = store.facts().get(tombstones.FACT)
+    if salt is None or len(bytes.fromhex(salt)) != tombstones.HASH_BYTES:
+        yield "tombstones: their salt is missing or damaged; forgotten documents may come back"
+        return
+    wrong = store.number(
+        "SELECT count(*) FROM tombstones WHERE typeof(document) <> 'blob' OR length(document) <> ?"
+        " OR typeof(text) <> 'blob' OR length(text) <> ?",
+        [tombstones.HASH_BYTES, tombstones.HASH_BYTES],
+    )
+    if wrong:
+        yield f"tombstones: {wrong} of {count} are not hashes of {tombstones.HASH_BYTES} bytes"
+    uids = [uid for (uid,) in store.rows("SELECT uid FROM documents")]
+    for uid in sorted(store.forgotten_uids(uids)):
+        yield f"document {uid}: it was forgotten and is in the store"
 
 
 def _thresholds(store: Store, checked: dict[str, int]) -> Iterator[str]:

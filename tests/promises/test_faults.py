@@ -24,7 +24,7 @@ from segapsith import sample
 from segapsith.api import Wire
 from segapsith.cli.app import run
 from segapsith.engine import Engine
-from segapsith.errors import PluginError, SegapsithError, StorageError
+from segapsith.errors import MissingInputError, PluginError, SegapsithError, StorageError
 from segapsith.seam import CheckedAnnotator, CheckedSegmenter, Who
 from segapsith_store.seal import kept, seal
 
@@ -118,6 +118,57 @@ def test_a_kill_at_any_statement_of_taking_back_leaves_all_or_nothing(
     trials: Any, whole: Path, work: Callable[[Wire], None]
 ) -> None:
     kills = taken_back(trials, whole, work, 1)
+    print("trials:", kills)
+    assert kills >= 40
+
+
+def forgotten_for_good(trials: Any, whole: Path, step: int) -> int:
+    """Kills `forget` at every `step`-th statement: the document and its tombstone are never both
+    there nor both missing, and after one more `forget` the same delivery brings nothing back."""
+    kills = 0
+    while True:
+        path = trials.folder / f"{kills}.db"
+        shutil.copy(whole, path)
+
+        def burning(path: Path = path, left: int = kills * step) -> None:
+            with trials.wire(path) as wire:
+                wire.writer._db.conn = Fuse(wire.writer._db.conn, left)
+                forget(wire)
+
+        ended = trials.child(burning)
+        with trials.wire(path) as wire:
+            is_there = wire.writer.document(FORGOTTEN) is not None
+            assert is_there == (not wire.writer.forgotten_uids([FORGOTTEN]))
+            if is_there:
+                forget(wire)
+            else:
+                with pytest.raises(MissingInputError, match="already forgotten"):
+                    forget(wire)
+            assert wire.forgotten_since(1) == 1
+        after = trials.digest(path)
+        with trials.wire(path) as wire:
+            trials.ingest(wire)
+            assert wire.runs(limit=1)[0]["counts"]["forgotten"] == 1
+        assert trials.digest(path) == after
+        if ended == 0:
+            return kills
+        assert ended == -signal.SIGKILL
+        kills += 1
+
+
+def test_a_kill_at_a_statement_of_forgetting_leaves_document_or_tombstone(
+    trials: Any, whole: Path
+) -> None:
+    kills = forgotten_for_good(trials, whole, 13)
+    print("trials:", kills)
+    assert kills >= 3
+
+
+@pytest.mark.long
+def test_a_kill_at_any_statement_of_forgetting_leaves_document_or_tombstone(
+    trials: Any, whole: Path
+) -> None:
+    kills = forgotten_for_good(trials, whole, 1)
     print("trials:", kills)
     assert kills >= 40
 

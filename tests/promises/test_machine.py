@@ -84,6 +84,8 @@ class Machine(RuleBasedStateMachine):
         self.schemas = [(schema, schema.SCHEMA), (sqlite, sqlite.SCHEMA), (browse, browse.SCHEMA)]
         self.known_migrations = len(schema.migrations._migrations)
         self.forgot_last = False
+        self.forgotten: State = {}
+        """Ids that must not come back, with the texts that went with them."""
         self.delivered: list[tuple[str, int]] = []
         self.wire = self.opened()
 
@@ -153,10 +155,16 @@ class Machine(RuleBasedStateMachine):
     def deliver(self, items: list[tuple[str, int]]) -> Any:
         before = self.now()
         summary = self.wire.ingest({"id": uid, "text": TEXTS[text]} for uid, text in items)
+        gone_texts = {text for texts in self.forgotten.values() for text in texts}
+        refused = 0
         for uid, text in items:
-            texts = self.state.setdefault(uid, [])
-            if text not in texts:
-                texts.append(text)
+            if text in self.state.get(uid, []):
+                continue
+            if uid in self.forgotten or text in gone_texts:
+                refused += 1
+            else:
+                self.state.setdefault(uid, []).append(text)
+        assert summary.forgotten == refused
         self.done(before, summary.run)
         assert summary.read == len(items)
         after = self.picture()
@@ -200,11 +208,35 @@ class Machine(RuleBasedStateMachine):
             with pytest.raises(MissingInputError):
                 self.wire.forget(uid)
             return
-        self.wire.forget(uid)
-        self.state.pop(uid)
-        for before in self.runs:
-            before.state.pop(uid, None)
-            before.exact = False
+        self.forget_all([uid])
+
+    @rule(uids=st.lists(IDS, min_size=2, max_size=4))
+    def forget_several(self, uids: list[str]) -> None:
+        if not set(uids) <= set(self.state):
+            before = self.now()
+            with pytest.raises(MissingInputError):
+                self.wire.forget(uids)
+            assert self.now() == before
+            return
+        self.forget_all(uids)
+
+    def forget_all(self, uids: list[str]) -> None:
+        self.wire.forget(uids)
+        for uid in set(uids):
+            self.forgotten[uid] = self.state.pop(uid)
+            for before in self.runs:
+                before.state.pop(uid, None)
+                before.exact = False
+        self.forgot_last = True
+
+    @precondition(lambda self: self.forgotten)
+    @rule(data=st.data())
+    def allow_again(self, data: Any) -> None:
+        uid = data.draw(st.sampled_from(sorted(self.forgotten)))
+        before = self.now()
+        self.wire.allow_again(uid)
+        del self.forgotten[uid]
+        assert self.now() == before
         self.forgot_last = True
 
     @rule()

@@ -1,0 +1,78 @@
+"""Tombstones: a forgotten document is recognised when it is delivered again, and refused.
+
+A tombstone holds keyed hashes of the document's id and of the hash of each of its texts, never the
+id or a text. The key is a random salt of the store (a fact), so that tombstones of two stores cannot
+be compared. Whoever has the store can test whether a known id or text was forgotten, not list them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import sqlite3
+from dataclasses import dataclass
+
+from segapsith.records import Batch
+from segapsith_store.values import as_json
+
+__all__ = ["FACT", "HASH_BYTES", "Marker", "write"]
+
+FACT = "tombstone_salt"
+"""Name of the fact that holds the salt, in hexadecimal; a store that never forgot has none."""
+
+HASH_BYTES = 32
+"""Bytes of the salt and of every hash."""
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """The keyed hashes of one store."""
+
+    salt: bytes
+
+    @classmethod
+    def of(cls, fact: str) -> Marker:
+        """Return the marker of a salt as the fact holds it."""
+        return cls(bytes.fromhex(json.loads(fact)))
+
+    def document(self, uid: str) -> bytes:
+        """Return the hash of an id."""
+        return self._hash(b"document", uid)
+
+    def text(self, digest: str) -> bytes:
+        """Return the hash of a text, given the hash of its normal form."""
+        return self._hash(b"text", digest)
+
+    def _hash(self, kind: bytes, value: str) -> bytes:
+        return hashlib.blake2b(
+            value.encode("utf-8", "replace"),
+            digest_size=HASH_BYTES,
+            key=self.salt,
+            person=kind,
+        ).digest()
+
+
+def write(c: sqlite3.Connection, batch: Batch) -> None:
+    """Enter the tombstones that a batch makes, and delete those that it lifts."""
+    if not batch.forgotten and not batch.allowed_again:
+        return
+    marker = _marker(c)
+    c.executemany(
+        "INSERT OR IGNORE INTO tombstones (document, text, run) VALUES (?, ?, ?)",
+        [(marker.document(uid), marker.text(digest), batch.run) for uid, digest in batch.forgotten],
+    )
+    c.executemany(
+        "DELETE FROM tombstones WHERE document = ?",
+        [(marker.document(uid),) for uid in batch.allowed_again],
+    )
+
+
+def _marker(c: sqlite3.Connection) -> Marker:
+    """Return the marker of the store; the first call makes its salt."""
+    row = c.execute("SELECT value FROM facts WHERE name = ?", [FACT]).fetchone()
+    if row is not None:
+        return Marker.of(row[0])
+    salt = secrets.token_bytes(HASH_BYTES)
+    c.execute("INSERT INTO facts (name, value) VALUES (?, ?)", [FACT, as_json(salt.hex())])
+    return Marker(salt)
