@@ -208,7 +208,7 @@ def undo(
 
 def forget(
     documents: Annotated[
-        list[str] | None, typer.Argument(metavar="[DOCUMENT_ID…]", help="Ids of documents.")
+        list[str] | None, typer.Argument(metavar="DOCUMENT_ID…", help="Ids of documents.")
     ] = None,
     store: StorePath = None,
     search: Annotated[
