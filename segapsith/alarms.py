@@ -135,13 +135,20 @@ def _sum(one: Figures, other: Figures) -> Figures:
     )
 
 
-def alarms(tonight: Figures, before: Sequence[Figures], store: str = "") -> list[Alarm]:
-    """What is out of its band tonight; `store` goes into the commands to look closer with."""
+def alarms(
+    tonight: Figures, before: Sequence[Figures], store: str = "", *, after_run: int | None = None
+) -> list[Alarm]:
+    """What is out of its band tonight; `store` goes into the commands to look closer with.
+
+    `after_run` is the last run before the night: what arrived since can be listed by it whatever
+    the dates of the stories are.
+    """
+    since = tonight.night if after_run is None else str(after_run)
     at = f" --store {shlex.quote(store)}" if store else ""
     past = [figures for figures in before if figures.night < tonight.night]
     return [
         *_kappa(tonight, past, at),
-        *_new_domains(tonight, past, at),
+        *_new_domains(tonight, past, at, since),
         *_copies(tonight, past, at),
         *_languages(tonight, past, at),
         *_silent(tonight, past, at),
@@ -176,7 +183,7 @@ def _share_band(shares: Sequence[float], size: int, floor: float) -> Band | None
     return None if usual is None else band(shares, max(floor, _chance(usual.middle, size)))
 
 
-def _new_domains(tonight: Figures, past: Sequence[Figures], at: str) -> Iterator[Alarm]:
+def _new_domains(tonight: Figures, past: Sequence[Figures], at: str, since: str) -> Iterator[Alarm]:
     if tonight.placed < ENOUGH:
         return
     shares = [f.created / f.placed for f in past if f.placed >= ENOUGH]
@@ -192,7 +199,7 @@ def _new_domains(tonight: Figures, past: Sequence[Figures], at: str) -> Iterator
             f" {100 * max(0.0, usual.low):.0f} to {100 * min(1.0, usual.high):.0f} %: "
             + ("another kind of text, or a parser that broke" if high else "little that is new")
         ),
-        f"segapsith domains --since {tonight.night}{at}",
+        f"segapsith domains --since {since}{at}",
     )
 
 

@@ -268,7 +268,8 @@ class Wire:
                 store.close()
 
     def domains(self, **choice: Any) -> list[dict[str, Any]]:
-        """Domains with their words, largest first: `min_units top since limit lang as_of`."""
+        """Domains with their words, largest first: `min_units top since limit lang as_of
+        days`."""
         found: list[dict[str, Any]] = self.read(lambda store: browse.domains(store, **choice))
         return found
 
@@ -397,7 +398,9 @@ class Wire:
 
     def status(self) -> dict[str, Any]:
         """Counts, digest and last run."""
-        found: dict[str, Any] = self.read(browse.status)
+        found: dict[str, Any] = self.read(
+            lambda store: browse.status(store, stable=int(self.settings["stable"]))
+        )
         if found["target"] is not None:
             found["target"]["overruled"] = self.workshop.overruled
         return found
@@ -533,7 +536,7 @@ class Wire:
         since: str | int | None = None,
         similarity: str = "eq7",
     ) -> str:
-        """One self-contained HTML page; `since` is a run or date that news are told against,
+        """One self-contained HTML page; `since` is a run or date that news are told against (0: all),
         `similarity` what the map and the tree are drawn by."""
 
         def compared(rows: Rows) -> Any:
@@ -549,6 +552,7 @@ class Wire:
                 since=since,
                 compare=None if similarity == "eq7" else compared,
                 measure=similarity,
+                stable=int(self.settings["stable"]),
             )
         )
         return page(facts)

@@ -24,7 +24,7 @@ from segapsith.contracts import Source
 from segapsith.errors import MissingInputError, SegapsithError, ValidationBelowError, worst
 from segapsith.inputs import Inputs
 from segapsith.plans import RunSummary
-from segapsith_store import Store, nights, subscriptions, topics
+from segapsith_store import Store, news, nights, subscriptions, topics
 from segapsith_store.seal import kept, seal
 
 __all__ = ["LINE", "Ended", "Night", "Outcome", "Step", "backups", "reports", "run_night"]
@@ -173,7 +173,10 @@ def _store(night: Night) -> Outcome:
     night.first_run = nights.last_run(store)
     night.number = nights.begin(store, night.date, night.started_at)
     cut = bool(before and before[0].finished_at is None)
-    return Outcome("the last night was cut short" if cut else "", {"after_a_cut": cut})
+    return Outcome(
+        "the last night was cut short" if cut else "",
+        {"after_a_cut": cut, "first_run": night.first_run},
+    )
 
 
 def _inbox(night: Night) -> Outcome:
@@ -314,17 +317,37 @@ def _alarms(night: Night) -> Outcome:
         if past_night.figures and past_night.id != night.number
     ]
     by_date = merged([*past, night.figures])
-    night.alarms = alarms(by_date[-1], by_date[:-1], night.wire.path)
+    began_after = _began_after(night, store)
+    night.alarms = alarms(by_date[-1], by_date[:-1], night.wire.path, after_run=began_after)
     night.write_down()  # before the backup, which then knows this night
     seal(store)  # before the report, which then need not compute the digest
-    line = f"{new} new, {copies} copies, {created} new domains"
-    return Outcome(line, {"alarms": len(night.alarms)})
+    units = news.arrived(store, night.first_run).n_units
+    founded = news.new_domains(store, night.first_run)
+    line = (
+        f"{new} new ({units} unit{'' if units == 1 else 's'}), {copies} copies,"
+        f" {founded} new domain{'' if founded == 1 else 's'}"
+    )
+    return Outcome(line, {"alarms": len(night.alarms), "units": units, "new_domains": founded})
+
+
+def _began_after(night: Night, store: Store) -> int:
+    """The last run before this date's first night: what was run twice in a night is one night."""
+    runs = [night.first_run]
+    for past in nights.listed(store, 30):
+        if past.night != night.date:
+            continue
+        steps = past.result.get("steps", [])
+        runs += [s["result"]["first_run"] for s in steps if "first_run" in s.get("result", {})]
+    return min(runs)
 
 
 def _report(night: Night) -> Outcome:
     """Writes the report of the night, and lets old ones go."""
     shelf = reports(night.wire)
-    path = shelf.write(night.date, night.wire.report())
+    since = None
+    if night.number:  # without the lock nothing was read tonight: the last run is the news
+        since = night.wire.read(lambda store: _began_after(night, store))
+    path = shelf.write(night.date, night.wire.report(since=since))
     gone = shelf.rotate(max(1, int(night.wire.settings["keep_reports"])))
     return Outcome(f"report {path.name}", {"file": str(path), "removed": gone})
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from segapsith.arrays import Matrix
 from segapsith.compare import BINS, grown
+from segapsith.timeline import Timeline
 
 __all__ = ["Facts", "last_run_of", "page"]
 
@@ -37,6 +38,8 @@ class Facts:
     n_domains: int
     """Domains there are of that size; `domains` may be fewer."""
     min_units: int
+    stable: int
+    """Units from which a domain is called stable."""
     days: Mapping[int, Mapping[str, int]]
     titles: Mapping[int, Sequence[str]]
     examples: Mapping[int, Sequence[str]]
@@ -70,7 +73,7 @@ def page(facts: Facts) -> str:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     template = environment.from_string((room / "report.html").read_text("utf-8"))
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    calendar = sorted({day for counts in facts.days.values() for day in counts})
+    axis = Timeline.of(day for counts in facts.days.values() for day in counts)
     shown = {domain["id"] for domain in facts.domains}
     verdicts = {
         verdict["domain"]: verdict
@@ -81,17 +84,16 @@ def page(facts: Facts) -> str:
         style=style,
         style_hash=digest,
         facts=facts,
-        first=calendar[0] if calendar else "",
-        last=calendar[-1] if calendar else "",
-        sparks={number: curves.spark(calendar, facts.days[number]) for number in facts.days},
+        axis=axis,
+        sparks={number: curves.spark(axis, facts.days[number]) for number in facts.days},
         places=[_place(facts, lang) for lang in facts.similarities],
         validations=[_shown(facts, validation) for validation in facts.validations],
         series=_series(facts.history),
         verdicts=verdicts,
         shown=shown,
         kinds=(
-            ("new", "New", "founded since then"),
-            ("growing", "Growing", "a larger share of the units than before"),
+            ("new", "New", "founded by stories that arrived since"),
+            ("growing", "Growing", "a larger share of what arrived since than of what was before"),
             ("fading", "Fading", "a smaller share than before"),
         ),
     )

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["add_to"]
 
 FORMATS = ("csv", "jsonl", "parquet", "graphml")
+BARS = 14
+"""Bars of a domain in the list, at most."""
 SUBJECTS = ("documents", "units", "domains", "topics", "assignments", "network")
 
 
@@ -53,7 +55,12 @@ def domains(
     min_units: MinUnits = None,
     top: Annotated[int, typer.Option("--top", min=1, help="Words to show of each.")] = 10,
     since: Annotated[
-        str | None, typer.Option("--since", metavar="DATE", help="Only those that grew since.")
+        str | None,
+        typer.Option(
+            "--since",
+            metavar="DATE|RUN",
+            help="Only those that took stories since, or after that run.",
+        ),
     ] = None,
     as_of: Annotated[
         str | None,
@@ -72,9 +79,11 @@ def domains(
     if context.invoked_subcommand is not None:
         return
     wire = _reader(store, config)
+    drawn = sys.stdout.isatty() and not as_json
     found = wire.domains(
-        min_units=min_units or 1, top=top, since=since, limit=limit, lang=lang, as_of=as_of
-    )
+        min_units=min_units or 1, top=top, since=since, limit=limit, lang=lang, as_of=as_of,
+        days=drawn,
+    )  # fmt: skip
     if as_of is not None and not quiet:
         gone = wire.forgotten_since(as_of)
         if gone:
@@ -82,27 +91,37 @@ def domains(
     if as_json:
         show_json(found)
     elif not quiet:
-        table(
-            (
-                (
-                    d["id"],
-                    d["units"],
-                    d["documents"],
-                    (d["first"] or "")[:10],
-                    (d["last"] or "")[:10],
-                    _state(d),
-                    ", ".join(f"{w['word']} {w['weight']:.2f}" for w in d["words"]),
-                )
-                for d in found
-            ),
-            ("id", "units", "documents", "first", "last", "state", "words"),
-        )
+        _list(found, since=since is not None, drawn=drawn)
+
+
+def _list(domains: Sequence[dict[str, Any]], *, since: bool, drawn: bool) -> None:
+    """A line for each domain; on a terminal with bars by day, all on one axis."""
+    from segapsith.timeline import Timeline
+    from segapsith.trends import bars
+
+    axis = Timeline.of(day for d in domains for day in d.get("days", ()))
+    columns: dict[str, Callable[[dict[str, Any]], object]] = {
+        "id": lambda d: d["id"],
+        "units": lambda d: d["units"],
+        **({"since": lambda d: d["units_since"]} if since else {}),
+        "documents": lambda d: d["documents"],
+        "first": lambda d: (d["first"] or "")[:10],
+        "last": lambda d: (d["last"] or "")[:10],
+        **({"days": lambda d: "┊".join(bars(d["days"], axis, BARS))} if drawn else {}),
+        "state": _state,
+        "words": lambda d: ", ".join(f"{w['word']} {w['weight']:.2f}" for w in d["words"]),
+    }
+    table(([cell(d) for cell in columns.values()] for d in domains), list(columns))
+    if drawn and axis.stretches:
+        write(f"days: {axis.label}{' (marked ┊)' if axis.gaps else ''}")
 
 
 def _state(domain: dict[str, Any]) -> str:
     """Where it is going, and what was done to it."""
     marks = [str(domain["trend"]["state"])] if domain["status"] == "open" else [domain["status"]]
-    return " ".join([*marks, *(["locked"] if domain["locked"] else [])])
+    undated = domain["undated"]
+    state = " ".join([*marks, *(["locked"] if domain["locked"] else [])])
+    return f"{state}, {undated} undated" if undated else state
 
 
 def show(
@@ -127,7 +146,7 @@ def show(
         return
     write(
         f"domain {number} “{found['label']}” ({found['lang']}): {found['units']} units in"
-        f" {found['documents']} documents, {found['first'] or '?'} to {found['last'] or '?'}"
+        f" {found['documents']} documents, {_times(found)}"
     )
     table(
         ((w["word"], w["weight"], w["occurrences"]) for w in found["words"]),
@@ -145,6 +164,13 @@ def show(
     for event in found["history"]:
         undone = ", undone since" if event.get("undone") else ""
         write(f"{event['at']}  {event['kind']}{_relatives(event)} (run {event['run']}{undone})")
+
+
+def _times(domain: dict[str, Any]) -> str:
+    """From when to when its stories are, and how many units have no date."""
+    undated = [f"{domain['undated']} undated"] if domain["undated"] else []
+    dated = [f"{domain['first']} to {domain['last']}"] if domain["first"] else []
+    return ", ".join([*dated, *undated])
 
 
 def _relatives(event: dict[str, Any]) -> str:

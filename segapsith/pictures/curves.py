@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import datetime
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
 
 from segapsith.pictures.svg import number, picture, tag, text
+from segapsith.timeline import GAP, Timeline, duration
 
 __all__ = ["nights", "over_k", "spark", "thresholds"]
 
 WIDTH, HEIGHT = 960.0, 260.0
 LEFT, RIGHT, TOP, BOTTOM = 46.0, 20.0, 16.0, 40.0
+SPARK, BREAK = 160.0, 11.0
+"""Width of the small bars of a domain, and of a break in their axis."""
 
 
 def nights(history: Sequence[Mapping[str, Any]], label: str) -> Markup:
     """Kappa with its interval, and the share of units, validation by validation."""
     known = [one for one in history if one["kappa"] is not None]
     xs = _places(len(known))
-    parts = [*_grid()]
+    parts = [*_grid(), *_pauses(xs, [one["at"] for one in known])]
     band = [(x, one["kappa_low"], one["kappa_high"]) for x, one in zip(xs, known, strict=True)
             if one["kappa_low"] is not None]  # fmt: skip
     if len(band) > 1:
@@ -56,27 +61,40 @@ def thresholds(points: Sequence[Mapping[str, Any]], label: str) -> Markup:
     )  # fmt: skip
 
 
-def spark(calendar: Sequence[str], counts: Mapping[str, int], most_bars: int = 60) -> Markup:
-    """Units by day as small bars; long times are drawn by stretches of days."""
-    step = max(1, -(-len(calendar) // most_bars))
-    sums = [
-        sum(counts.get(day, 0) for day in calendar[start : start + step])
-        for start in range(0, len(calendar), step)
-    ]
-    most = max(sums, default=0) or 1
-    width = 160 / max(1, len(sums))
-    path = "".join(
-        f"M{number(i * width)} 26V{number(26 - 24 * value / most)}h{number(max(width - 0.8, 0.6))}V26Z"
-        for i, value in enumerate(sums)
-        if value
-    )
-    peak = max(counts, key=lambda day: (counts[day], day), default="")
-    spoken = f"units by day, most on {peak}: {counts[peak]}" if peak else "no dates"
+def spark(axis: Timeline, counts: Mapping[str, int], most_bars: int = 60) -> Markup:
+    """Units by day as small bars, to scale; a slash through the line is a break of the axis."""
+    stretches = axis.bars(counts, most_bars)
+    most = max(itertools.chain.from_iterable(stretches), default=0) or 1
+    n_bars = sum(map(len, stretches))
+    width = (SPARK - BREAK * len(axis.gaps)) / max(1, n_bars)
+    bars, rules, breaks, x = [], [], [], 0.0
+    for place, sums in enumerate(stretches):
+        if place:
+            breaks += [
+                tag("rect", tag("title", axis.gap_labels[place - 1]), x=x, y=0, width=BREAK,
+                    height=28, class_="pause"),
+                tag("path", d=f"M{number(x + 2)} 28L{number(x + 5)} 16M{number(x + 6)} 28"
+                    f"L{number(x + 9)} 16", class_="break"),
+            ]  # fmt: skip
+            x += BREAK
+        rules.append(f"M{number(x)} 26.5H{number(x + width * len(sums))}")
+        bars += [
+            f"M{number(x + i * width)} 26V{number(26 - 24 * value / most)}"
+            f"h{number(max(width - 0.8, 0.6))}V26Z"
+            for i, value in enumerate(sums)
+            if value
+        ]
+        x += width * len(sums)
+    dated = {day: count for day, count in counts.items() if count}
+    peak = max(dated, key=lambda day: (dated[day], day), default="")
+    pauses = "".join(f"; {label} in between" for label in axis.gap_labels)
+    spoken = f"units by day, most on {peak}: {dated[peak]}{pauses}" if peak else "no dates"
     parts = [
-        tag("path", d="M0 26.5H160", class_="rule"),
-        tag("path", d=path or "M0 26", class_="bar"),
+        tag("path", d="".join(rules) or f"M0 26.5H{number(SPARK)}", class_="rule"),
+        tag("path", d="".join(bars) or "M0 26", class_="bar"),
+        *breaks,
     ]
-    return picture(160, 28, spoken, parts, "spark", stretched=True)
+    return picture(SPARK, 28, spoken, parts, "spark", stretched=True)
 
 
 def _against(
@@ -113,6 +131,21 @@ def _against(
 def _places(size: int) -> list[float]:
     room = WIDTH - LEFT - RIGHT - 40
     return [LEFT + 20 + room * (i / (size - 1) if size > 1 else 0.5) for i in range(size)]
+
+
+def _pauses(xs: Sequence[float], moments: Sequence[str]) -> list[Markup]:
+    """A line and the time that passed, wherever there was no validation for long."""
+    dates = [datetime.date.fromisoformat(moment[:10]) for moment in moments]
+    parts = []
+    for (left, right), (one, other) in zip(
+        itertools.pairwise(xs), itertools.pairwise(dates), strict=True
+    ):
+        days = (other - one).days - 1
+        if days >= GAP:
+            x = (left + right) / 2
+            parts.append(tag("path", d=f"M{number(x)} {TOP}V{HEIGHT - BOTTOM}", class_="soft-mark"))
+            parts.append(text(x, TOP - 4, f"{duration(days)} without", "tick", "middle"))
+    return parts
 
 
 def _y(value: float) -> float:

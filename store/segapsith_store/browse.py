@@ -48,9 +48,6 @@ __all__ = [
     "weighed",
 ]
 
-STABLE = 15
-"""Units from which a domain is called stable (algorithms §2.4)."""
-
 TYPICAL, TYPICAL_UNITS, TYPICAL_WORDS = 3, 200, 20
 """Typical sentences shown of a domain, the units they are sought in, the words that speak for it."""
 
@@ -63,8 +60,8 @@ _LEARNED = (
 )
 
 
-def status(store: Store) -> dict[str, Any]:
-    """Counts, the digest, the last run."""
+def status(store: Store, *, stable: int) -> dict[str, Any]:
+    """Counts, the digest, the last run; a domain of at least `stable` units is stable."""
     with store.frozen():
         last = store.row(
             "SELECT id, command, status, started_at, finished_at FROM runs ORDER BY id DESC LIMIT 1"
@@ -78,11 +75,15 @@ def status(store: Store) -> dict[str, Any]:
             "duplicates": store.number(
                 "SELECT count(*) FROM documents WHERE duplicate_of IS NOT NULL"
             ),
+            "undated": store.number(
+                "SELECT count(*) FROM documents d JOIN versions v ON v.document = d.id"
+                " AND v.number = d.version WHERE d.duplicate_of IS NULL AND v.date IS NULL"
+            ),
             "corrections": store.number("SELECT count(*) FROM versions WHERE number > 1"),
             "units": store.number(f"SELECT count(*) {_LEARNED}"),
             "domains": store.number("SELECT count(*) FROM domains WHERE units > 0"),
             "stable_domains": store.number(
-                "SELECT count(*) FROM domains WHERE units >= ?", [STABLE]
+                "SELECT count(*) FROM domains WHERE units >= ?", [max(1, stable)]
             ),
             "words": store.number("SELECT count(*) FROM words WHERE occurrences > 0"),
             "languages": {lang: n for lang, (n, _) in sorted(store.languages().items()) if n},
@@ -100,6 +101,8 @@ class _Life:
 
     units: int = 0
     documents: int = 0
+    undated: int = 0
+    """Units of stories without a date."""
     first: str | None = None
     last: str | None = None
     days: dict[str, int] = field(default_factory=dict)
@@ -125,7 +128,9 @@ def _lives(
         life = lives.setdefault(number, _Life())
         life.units += n_units
         life.documents += n_documents
-        if day is not None:
+        if day is None:
+            life.undated += n_units
+        else:
             life.first = first if life.first is None else life.first
             life.last = last
             life.days[day] = n_units
@@ -151,15 +156,18 @@ def domains(
     *,
     min_units: int = 1,
     top: int | None = 10,
-    since: str | None = None,
+    since: str | int | None = None,
     limit: int | None = None,
     lang: str | None = None,
     as_of: str | int | None = None,
+    days: bool = False,
 ) -> list[dict[str, Any]]:
-    """Domains with their best words, largest first, ties by id; `as_of` a run or date if wanted."""
+    """Domains with their best words, largest first, ties by id; `as_of` a run or date if wanted.
+
+    `since` keeps those that took stories since: dated that day or later, or read by later runs.
+    With `days` each has its units by day.
+    """
     least = max(1, min_units)
-    if since is not None:
-        since = history.checked_date(since)
     with store.frozen():
         names, topic_of = Words(store), grouping.members(store)
         then = None if as_of is None else history.moment(store, as_of)
@@ -170,6 +178,7 @@ def domains(
         else:
             lives, whole = _lives(store)
         changed = {} if then is None else history.states(store, then)
+        fresh = None if since is None else _taken_since(store, since, then)
         rows = [
             (lives[number], number, label, named, language, state, locked)
             for number, label, named, language, state, locked in store.rows(
@@ -178,7 +187,7 @@ def domains(
             if number in lives
             and lives[number].units >= least
             and lang in (None, language)
-            and (since is None or (lives[number].last or "") >= since)
+            and (fresh is None or number in fresh)
         ]
         rows.sort(key=lambda row: (-row[0].units, row[1]))
         shown = rows[:limit]
@@ -200,14 +209,38 @@ def domains(
                     "locked": bool(before.get("locked", locked)),
                     "units": life.units,
                     "documents": life.documents,
+                    **({} if fresh is None else {"units_since": fresh[number]}),
+                    "undated": life.undated,
                     "first": life.first,
                     "last": life.last,
                     "topic": topic_of.get(number),
+                    **({"days": life.days} if days else {}),
                     "trend": trend(life.days, whole),
                     "words": names.best(kept, top),
                 }
             )
         return found
+
+
+def _taken_since(store: Store, since: str | int, then: history.Moment | None) -> dict[int, int]:
+    """Units by domain of the stories since a date, or of those that the runs after one brought.
+
+    A story without a date counts from the day on which it was read.
+    """
+    places, parameters = ("assignments", []) if then is None else then.places
+    bound: str | int
+    if isinstance(since, int) or since.isdigit():
+        condition, bound = "d.run > ?", int(since) and history.night(store, since)
+    else:
+        condition, bound = "coalesce(v.date, r.started_at) >= ?", history.checked_date(since)
+    return dict(
+        store.rows(
+            f"SELECT a.domain, count(*) FROM {places} a JOIN units u ON u.id = a.unit"
+            " JOIN versions v ON v.id = u.version JOIN documents d ON d.id = u.document"
+            f" JOIN runs r ON r.id = d.run WHERE {condition} GROUP BY a.domain",
+            [*parameters, bound],
+        )
+    )
 
 
 def _largest(store: Store, least: int, limit: int | None, lang: str | None) -> list[int]:
@@ -331,6 +364,7 @@ def domain(store: Store, number: int, *, top: int | None = 40, near: int = 8) ->
             "locked": bool(locked),
             "units": n_units,
             "documents": len({uid for _, uid, _, _ in members}),
+            "undated": len(members) - len(dates),
             "first": min(dates, default=None),
             "last": max(dates, default=None),
             "topic": grouping.members(store).get(number),

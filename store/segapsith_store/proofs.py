@@ -16,7 +16,6 @@ from segapsith_store import arrays
 from segapsith_store.store import Store
 
 __all__ = [
-    "changes",
     "clustering",
     "domain_labels",
     "sentences",
@@ -56,54 +55,6 @@ def side(store: Store, labels: Mapping[int, int], name: str) -> tuple[Side, NDAr
 def domain_labels(store: Store) -> dict[int, str]:
     """What domains are called."""
     return dict(store.rows("SELECT id, label FROM domains"))
-
-
-def changes(store: Store, run: int, most: int = 8) -> dict[str, Any]:
-    """What is new, growing and fading since a run had ended.
-
-    A domain grows or fades if its share of the units since then differs from its share before by
-    more than two standard errors. New are domains that a later run made.
-    """
-    counts: list[tuple[int, str, int, int, int]] = [
-        (number, label, made, before, after)
-        for number, label, made, before, after in store.rows(
-            "SELECT m.id, m.label, m.run, count(*) FILTER (WHERE a.run <= ?),"
-            " count(*) FILTER (WHERE a.run > ?) FROM assignments a JOIN domains m ON m.id = a.domain"
-            " GROUP BY m.id ORDER BY m.id",
-            [run, run],
-        )
-    ]
-    total_before = sum(before for *_, before, _ in counts)
-    total_after = sum(after for *_, after in counts)
-    found: dict[str, list[tuple[float, dict[str, Any]]]] = {"new": [], "growing": [], "fading": []}
-    for number, label, made, before, after in counts:
-        entry = {"id": number, "label": label, "before": before, "after": after}
-        if made > run:
-            if after > 1:
-                found["new"].append((-after, entry))
-            continue
-        if not total_before or not total_after:
-            continue
-        pooled = (before + after) / (total_before + total_after)
-        spread = (pooled * (1 - pooled) * (1 / total_before + 1 / total_after)) ** 0.5
-        if not spread:
-            continue
-        score = (after / total_after - before / total_before) / spread
-        if score > 2:
-            found["growing"].append((-score, entry))
-        elif score < -2:
-            found["fading"].append((score, entry))
-    kept = {
-        kind: [entry for _, entry in sorted(ones, key=lambda one: (one[0], one[1]["id"]))][:most]
-        for kind, ones in found.items()
-    }
-    return {
-        "since": run,
-        "units_before": total_before,
-        "units_since": total_after,
-        **kept,
-        "counts": {kind: len(ones) for kind, ones in found.items()},
-    }
 
 
 def validations(

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from segapsith.arrays import Matrix, Rows
 from segapsith.compare import Profiles, similarities
 from segapsith.report import Facts
-from segapsith_store import browse, history, proofs
+from segapsith_store import browse, history, news, proofs
 from segapsith_store.store import Store
 
 __all__ = ["gathered"]
@@ -32,6 +32,7 @@ def gathered(
     *,
     min_units: int,
     limit: int,
+    stable: int,
     since: str | int | None = None,
     compare: Compare | None = None,
     measure: str = "eq7",
@@ -62,14 +63,18 @@ def gathered(
             for unit in units[domain["id"]]
         }
         sentences = proofs.sentences(store, list(words), words)
-        run = history.before_last(store) if since is None else history.night(store, since)
+        if since is None:
+            run = history.before_last(store)
+        else:  # 0 is before the first run: all is news
+            run = 0 if since == 0 else history.night(store, since)
         last = store.row("SELECT max(id) FROM runs WHERE status <> 'undone'")
         return Facts(
-            status=browse.status(store),
+            status=browse.status(store, stable=stable),
             run=int(last[0] or 0) if last else 0,
             domains=found,
             n_domains=store.number("SELECT count(*) FROM domains WHERE units >= ?", [min_units]),
             min_units=min_units,
+            stable=stable,
             days=days,
             titles=titles,
             examples={
@@ -85,7 +90,7 @@ def gathered(
             measure=measure,
             validations=_last_validations(store),
             history=proofs.validations(store, limit=HISTORY),
-            changes=proofs.changes(store, run),
+            changes=news.changes(store, run),
             names=proofs.domain_labels(store),
         )
 

@@ -155,3 +155,10 @@ def test_every_alarm_names_a_command_that_exists() -> None:
             command = command.commands[rest[0]]
         known = {option for parameter in command.params for option in parameter.opts}
         assert {word for word in rest if word.startswith("--")} <= known
+
+
+def test_new_domains_are_looked_for_by_the_run_before_the_night() -> None:
+    *nights, last = steady(15)
+    bad = replace(last, joined=200, created=200)
+    (alarm,) = alarms(bad, nights, "wire.db", after_run=19)
+    assert alarm.look == "segapsith domains --since 19 --store wire.db"

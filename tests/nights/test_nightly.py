@@ -121,6 +121,41 @@ def test_a_night_refines_consolidates_and_groups_if_that_is_wanted(house: Any) -
         assert [run["command"] for run in wire.runs()].count("topics") == 1
 
 
+def test_a_night_counts_what_arrived_and_not_what_was_moved(house: Any) -> None:
+    line = tuple(step for step in LINE if step.name not in ("validate", "topics"))
+    house.settings |= {"threshold": 0.3, "consolidate": 0.0}
+    house.drop("a.jsonl", ITEMS[:80])
+    house.night(line)
+    house.settings |= {"consolidate": 0.05, "consolidate_stable": 0.05, "consolidate_after": 0}
+    house.drop("b.jsonl", ITEMS[80:83])
+    house.drop("c.jsonl", ITEMS[83:86])
+    night = house.night(line)
+    result = {ended.step: ended.result for ended in night.ended}
+    deliveries = result["inbox"]["deliveries"]
+    assert result["consolidate"]["merged"] > 5
+    units = sum(delivery["domains_joined"] + delivery["domains_new"] for delivery in deliveries)
+    new = sum(delivery["new"] for delivery in deliveries)
+    assert f"{new} new ({units} units)" in night.line
+    page = (house.folder / "wire.reports" / "report-2026-03-03.html").read_text("utf-8")
+    since = night.first_run
+    assert f"{units} units of {new} new stories since run {since}, beside" in page
+    assert f"{result['consolidate']['merged']} domains merged into" in page
+    assert result["alarms"]["new_domains"] <= night.figures.created
+
+
+def test_two_runs_of_a_date_are_one_night_in_the_report(house: Any) -> None:
+    line = tuple(step for step in LINE if step.name not in ("validate", "topics", "consolidate"))
+    house.drop("a.jsonl", ITEMS[:20])
+    house.night(line)
+    house.drop("b.jsonl", ITEMS[20:30])
+    first = house.night(line)
+    house.pass_day(-1)
+    house.drop("c.jsonl", ITEMS[30:35])
+    house.night(line)
+    page = (house.folder / "wire.reports" / "report-2026-03-03.html").read_text("utf-8")
+    assert f"new stories since run {first.first_run}, beside" in page
+
+
 def test_missed_deliveries_are_caught_up_in_order_each_as_a_run(house: Any, tmp_path: Path) -> None:
     line = tuple(step for step in LINE if step.name not in ("consolidate", "topics"))
     days = [ITEMS[start : start + 12] for start in range(0, 60, 12)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from datetime import date, timedelta
 from typing import Any
 from xml.etree import ElementTree
 
@@ -12,6 +14,7 @@ from markupsafe import Markup
 from segapsith.compare import grown
 from segapsith.pictures import curves, gauges, maps, scores, tables, trees
 from segapsith.pictures.svg import tag
+from segapsith.timeline import Timeline
 
 NASTY = "<script>&'\""
 
@@ -58,8 +61,9 @@ NAMES = {4: NASTY, 9: "nine", 7: "seven"}
         curves.nights([POINT, {**POINT, "kappa": 0.9}], NASTY),
         curves.over_k([POINT], 7, NASTY),
         curves.thresholds([POINT, {**POINT, "kappa": None}], NASTY),
-        curves.spark(["2026-01-01", "2026-01-02"], {"2026-01-02": 3}),
-        curves.spark([], {}),
+        curves.spark(Timeline.of(["2026-01-01", "2026-01-02"]), {"2026-01-02": 3}),
+        curves.spark(Timeline.of(["1987-01-01", "2026-01-02"]), {"2026-01-02": 3}),
+        curves.spark(Timeline.of([]), {}),
     ],
 )
 def test_a_picture_is_sound_and_every_text_in_it_is_escaped(drawn: Markup) -> None:
@@ -111,9 +115,35 @@ def test_the_table_is_sorted_towards_its_diagonal() -> None:
 
 
 def test_long_times_are_drawn_by_stretches_of_days() -> None:
-    calendar = [f"{2000 + i // 300}-{i % 300:03}" for i in range(900)]
-    drawn = str(curves.spark(calendar, dict.fromkeys(calendar, 2)))
-    assert drawn.count("Z") <= 60
+    first = date(2000, 1, 1)
+    calendar = [str(first + timedelta(days=i)) for i in range(900)]
+    drawn = str(curves.spark(Timeline.of(calendar), dict.fromkeys(calendar, 2)))
+    assert 50 <= drawn.count("Z") <= 60
+
+
+def test_days_are_drawn_to_scale_and_a_gap_is_a_break_that_says_so() -> None:
+    def places(drawn: str) -> list[float]:
+        return [float(x) for x in re.findall(r"M([\d.]+) 26V", drawn)]
+
+    ten = {"2026-03-01": 1, "2026-03-02": 1, "2026-03-11": 1}
+    drawn = str(curves.spark(Timeline.of(ten), ten))
+    one, two, eleven = places(drawn)
+    assert (eleven - one) / (two - one) == pytest.approx(10, rel=0.01)
+    assert 'class="break"' not in drawn
+    old = {"1987-10-19": 1, "2026-03-01": 1, "2026-03-02": 1}
+    drawn = str(curves.spark(Timeline.of(old), old))
+    first, second, third = places(drawn)
+    assert second - first > third - second
+    assert drawn.count('class="break"') == 1
+    assert "<title>38 years without stories</title>" in drawn
+    assert "38 years without stories in between" in drawn
+
+
+def test_a_pause_between_validations_is_marked() -> None:
+    one = {"run": 1, "kappa": 0.5, "share": 0.5, "kappa_low": None, "kappa_high": None}
+    ones = [{**one, "at": f"2026-0{month}-01T02:00:00+00:00"} for month in (1, 4)]
+    assert "89 days" not in str(curves.nights(ones[:1], "one"))
+    assert "2 months without" in str(curves.nights(ones, "two"))
 
 
 def test_scores_stand_where_they_belong() -> None:
