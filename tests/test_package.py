@@ -29,7 +29,16 @@ SOURCES = {
     "segapsith_plugins": "plugins/segapsith_plugins",
     "segapsith_store": "store/segapsith_store",
 }
-TOP = ("pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE", "NOTICE")
+TOP = (
+    "pyproject.toml",
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "CITATION.cff",
+    "LICENSE",
+    "NOTICE",
+)
 SHIPPED = ("segapsith", "plugins", "store", "tests", "scripts", "docs", "requirements")
 EPOCH = "1700000000"
 

@@ -457,7 +457,7 @@ class Inference:
 
     min_share: float = 0.3
     """Of the unit's positions at which a word is selected: 0.75 is [c, low], the default measured
-    best of 0.75, 0.5 and 0.3 (docs/experiments.md) [d]."""
+    best of 0.75, 0.5 and 0.3 (docs/research/log) [d]."""
     most: int | None = None
     """Words; None: as many as the unit has different ones [d]."""
     weight: str = "cohesion"

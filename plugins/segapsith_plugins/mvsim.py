@@ -88,7 +88,7 @@ class MvSim:
       are weighted. `weights`: what a view weighs in the mean, by name (a mapping, or a text as
       `words:2,names:1`); those not named weigh 1.
     - S4 prints no values of λ, F and the rounds. The defaults are what did best over the sets of
-      S4 and of the split matrices (docs/reproduction.md): a poor or sparse view waters the
+      S4 and of the split matrices (docs/research/log): a poor or sparse view waters the
       others down in a mean, and does not in the largest.
     - `missing`: what an object that is empty in a view is there to the others. `unlike` takes the
       zeros that χ-Sim gives, as S4 has it; `unknown` leaves the view out of F for its pairs. To the

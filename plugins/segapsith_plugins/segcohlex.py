@@ -34,7 +34,7 @@ class Segcohlex:
     of the weights of all these words, each by how telling it is. The published method cuts the
     smoothed curve at its valleys (`cut_at="cohesion"`). The default cuts where what stands before
     goes least with what follows, in the same network (`cut_at="likeness"`), which finds far more of
-    the boundaries of joined texts (docs/experiments.md): the height of the first curve depends
+    the boundaries of joined texts (docs/research/log): the height of the first curve depends
     more on how well the network knows the words than on how they hang together. A unit's cohesion is
     the mean of the smoothed cohesion curve over it, however it was cut. Words selected again and
     again in a unit, and not in it, are inferred. The title belongs to the first unit and has
