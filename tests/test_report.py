@@ -149,6 +149,27 @@ def test_the_page_is_quiet_and_fits_every_screen(page: Path, browser: Any) -> No
     assert len(browser.picture()) > 10_000
 
 
+def test_a_page_with_gaps_fits_every_screen(tmp_path: Path, browser: Any) -> None:
+    lines = sample.lines("en")[:60]
+    years = ("1987", "1999", "2012", "2026")
+    dated = [{**line, "date": f"{years[i % 4]}-03-0{1 + i % 5}"} for i, line in enumerate(lines)]
+    with segapsith.open(tmp_path / "wire.db") as wire:
+        wire.ingest(dated)
+        (tmp_path / "gaps.html").write_text(wire.report(), encoding="utf-8")
+    browser.open(tmp_path / "gaps.html")
+    assert browser.run("return document.querySelectorAll('.spark .break').length") > 3
+    for width in (320, 768, 1280):
+        browser.resize(width)
+        across, room = browser.run(
+            "return [document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+        )
+        assert across <= room, f"{width} px: {across} > {room}"
+    cut = "e => e.scrollWidth > e.clientWidth + 1"
+    assert (
+        browser.run(f"return [...document.querySelectorAll('.broken')].filter({cut}).length") == 0
+    )
+
+
 def test_a_screen_reader_finds_its_way(page: Path, browser: Any) -> None:
     browser.open(page)
     found = browser.run(
