@@ -450,7 +450,7 @@ class Wire:
         return Prover(self).curve(**choice)
 
     def compare(self, left: str | int, right: str | int, **choice: Any) -> dict[str, Any]:
-        """Two runs, nights, stores or labelled files: `label_field`, `min_units`, `seed`."""
+        """Two runs, nights, stores or labelled files: `field` (where a file has its labels), `min_units`, `seed`."""
         return Prover(self).compare(left, right, **choice)
 
     def cluster(self, **choice: Any) -> dict[str, Any]:
