@@ -455,7 +455,9 @@ class Wire:
 
     def cluster(self, **choice: Any) -> dict[str, Any]:
         """A clustering recomputed from the stored units, kept under a run: `clusterer`,
-        `similarity`, `settings`, `k`, `weights`, `sample`, `seed`, `lang`, `views`, `force`."""
+        `similarity`, `settings`, `k`, `weights`, `sample`, `seed`, `lang`, `views`, `force`.
+
+        `assignment` has the cluster of each unit, `groups` the clusters with words and headlines."""
         return groupings.cluster(self, **choice)
 
     def topics(
