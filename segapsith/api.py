@@ -478,12 +478,14 @@ class Wire:
         return Prover(self).curve(**choice)
 
     def compare(self, left: str | int, right: str | int, **choice: Any) -> dict[str, Any]:
-        """Two runs, nights, stores or labelled files: `label_field`, `min_units`, `seed`."""
+        """Two runs, nights, stores or labelled files: `field` (where a file has its labels), `min_units`, `seed`."""
         return Prover(self).compare(left, right, **choice)
 
     def cluster(self, **choice: Any) -> dict[str, Any]:
         """A clustering recomputed from the stored units, kept under a run: `clusterer`,
-        `similarity`, `settings`, `k`, `weights`, `sample`, `seed`, `lang`, `views`, `force`."""
+        `similarity`, `settings`, `k`, `weights`, `sample`, `seed`, `lang`, `views`, `force`.
+
+        `assignment` has the cluster of each unit, `groups` the clusters with words and headlines."""
         return groupings.cluster(self, **choice)
 
     def topics(

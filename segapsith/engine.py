@@ -350,7 +350,11 @@ class Engine:
         last = group[-1].arrival
         for arrival, lang, read in self._read(group, sheaf):
             version, units = self._version(arrival, lang, read, batch.run)
-            summary.other_languages += lang not in KNOWN
+            if lang not in KNOWN:
+                summary.other_languages += 1
+                # not in place: a batch that fails must leave the counts of those before it alone
+                before = summary.languages.get(lang, 0)
+                summary.languages = {**summary.languages, lang: before + 1}
             summary.embargoed += embargo.KEY in arrival.document.metadata
             batch.versions.append(version)
             if arrival.before is not None:

@@ -8,6 +8,8 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from segapsith import clustering, order
 from segapsith import topics as grouping
@@ -16,12 +18,19 @@ from segapsith.errors import UsageError
 from segapsith.order import StreamUnit
 from segapsith.validation import LearnedUnits
 from segapsith.views import make_views
+from segapsith.weighting import tf_idf
 from segapsith.wired import Wired
 from segapsith.workshop import Workshop
-from segapsith_store import browse
+from segapsith_store import Store, browse
 from segapsith_store import topics as kept_topics
 
 __all__ = ["cluster", "cluster_rows", "regroup", "shuffled_orders"]
+
+N_WORDS = 8
+"""Best words that describe a cluster."""
+
+N_HEADLINES = 3
+"""Headlines that describe a cluster."""
 
 
 def cluster(
@@ -46,6 +55,9 @@ def cluster(
     `views` are sides from which the units are seen (`words`, `names`, `source`, `subjects`,
     `keywords`), for a similarity or a clusterer that takes several.
     `told` hears what it will cost before it starts; it is refused if memory is too small.
+
+    The result has in `assignment` the cluster of each unit (None for a unit without words), and in
+    `groups` the clusters, largest first, with their best words and most typical headlines.
     """
     learned = wire.read(lambda store: browse.learned_units(store, lang))
     if k is None and wire.workshop.needs_number(clusterer, settings or {}):
@@ -76,13 +88,58 @@ def cluster(
     wire.writer.save_clustering(run, lang or "", learned.units[chosen].tolist(), labels.tolist())
     found = {"units": len(labels), "clusters": int(labels.max(initial=-1)) + 1}
     wire.writer.finish_run(run, "done", found)
+    places = wire.read(lambda store: browse.unit_places(store, learned.units[chosen].tolist()))
     return {
         "run": run,
         **found,
+        "assignment": [
+            {"unit": unit, "document": uid, "start": start, "end": end, "cluster": cluster}
+            for (unit, uid, start, end), cluster in zip(
+                places, (None if c < 0 else c for c in labels.tolist()), strict=True
+            )
+        ],
+        "groups": _groups(wire, learned, chosen, labels),
         "sizes": np.bincount(labels[labels >= 0]).tolist(),
         "estimate": {"bytes": cost.bytes, "seconds": round(cost.seconds, 1)},
         "seconds": round(seconds, 3),
     }
+
+
+def _groups(
+    wire: Wired, learned: LearnedUnits, chosen: NDArray[np.int64], labels: Labels
+) -> list[dict[str, Any]]:
+    """Describe the clusters, largest first: size, best words, headlines of the most typical units.
+
+    A word is good by its mean tf-idf in the cluster, a unit typical by its cosine with that mean.
+    """
+    units = learned.units[chosen]
+    rows = csr_array(tf_idf(learned.counts)[chosen])
+    lengths = np.maximum(np.sqrt(rows.multiply(rows).sum(axis=1)), np.finfo(np.float64).tiny)
+    sizes = np.bincount(labels[labels >= 0])
+    groups: list[tuple[int, list[str], list[int]]] = []
+    for cluster in np.argsort(-sizes, kind="stable").tolist():
+        members = np.flatnonzero(labels == cluster)
+        mean = rows[members].sum(axis=0) / len(members)
+        used = np.flatnonzero(mean)
+        best = used[np.argsort(-mean[used], kind="stable")[:N_WORDS]]
+        likeness = (rows[members] @ mean) / lengths[members]
+        # more than are shown, because several units may be of one story
+        typical = members[np.argsort(-likeness, kind="stable")[: 4 * N_HEADLINES]]
+        words = [learned.words[word] for word in best.tolist()]
+        groups.append((cluster, words, units[typical].tolist()))
+
+    def titles(store: Store) -> list[list[str]]:
+        return [browse.headlines(store, typical) for _, _, typical in groups]
+
+    return [
+        {
+            "cluster": cluster,
+            "units": int(sizes[cluster]),
+            "words": words,
+            "headlines": list(dict.fromkeys(lines))[:N_HEADLINES],
+        }
+        for (cluster, words, _), lines in zip(groups, wire.read(titles), strict=True)
+    ]
 
 
 def regroup(

@@ -78,10 +78,11 @@ class Inputs:
         for name in self._names:
             try:
                 for item in self._named(name):
-                    if self._follow is not None and isinstance(item, Document):
-                        yield self._follow(item)
+                    checked = self._ready(item) if self._bags_only else item
+                    if self._follow is not None and isinstance(checked, Document):
+                        yield self._follow(checked)
                     else:
-                        yield self._ready(item) if self._bags_only else item
+                        yield checked
             except PluginError:
                 raise
             except SegapsithError as failure:

@@ -22,8 +22,8 @@ from segapsith.errors import InputError, UsageError
 
 __all__ = ["LABEL_FIELDS", "Side", "labelled_file", "matched"]
 
-LABEL_FIELDS = ("label", "labels", "event", "topic", "section", "tags", "domain")
-"""Fields that hold a label, the first that a file has."""
+LABEL_FIELDS = ("label", "labels", "event", "topic", "section", "tags", "domain", "cluster")
+"""Fields that may hold a label. A file that has several of them needs a choice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,33 +37,34 @@ class Side:
     ends: Sequence[int] | None = None
     n_several: int = 0
     """Items that had several labels, of which the first was taken."""
+    field: str = ""
+    """Where the labels were read: a field of a file, `domain` or `cluster` of a store."""
 
     def __len__(self) -> int:
         return len(self.documents)
 
 
 def labelled_file(path: str | Path, field: str | None = None) -> Side:
-    """The labels of a file of JSON lines or CSV: `id` (or `document`), a label, `start` and `end`.
+    """Read the labels of a file of JSON lines or CSV: `id` (or `document`), a label, `start`, `end`.
 
-    Where an item has several labels the first one counts.
+    Without `field`, the label is the only field of `LABEL_FIELDS` that the file fills in. Where an
+    item has several labels the first one counts.
     """
     file = Path(path)
     if not file.name.removesuffix(".gz").endswith((".jsonl", ".ndjson", ".csv")):
         raise UsageError(f"{file}: a labelled file should end in .jsonl or .csv (.gz may follow)")
+    rows = list(_records(file))
+    field = _label_field(file, rows) if field is None else field
     documents: list[str] = []
     labels: list[int | str] = []
     starts: list[int] = []
     ends: list[int] = []
-    chosen, n_several = field, 0
-    fields: dict[str, None] = {}
-    for number, row in _records(file):
+    n_several = 0
+    for number, row in rows:
         uid = row.get("id", row.get("document"))
         if uid in (None, ""):
             raise InputError(f"{file}, line {number}: there is no id")
-        fields.update(dict.fromkeys(map(str, row)))
-        if chosen is None:
-            chosen = next((name for name in LABEL_FIELDS if row.get(name)), None)
-        value = None if chosen is None else row.get(chosen)
+        value = row.get(field)
         if isinstance(value, list):
             n_several += len(value) > 1
             value = value[0] if value else None
@@ -79,15 +80,29 @@ def labelled_file(path: str | Path, field: str | None = None) -> Side:
         except ValueError as error:
             raise InputError(f"{file}, line {number}: start and end should be numbers") from error
     if not documents:
+        fields = dict.fromkeys(str(name) for _, row in rows for name in row)
         raise InputError(
-            f"{file}: no item has a label (looked for {chosen or ', '.join(LABEL_FIELDS)};"
-            f" found {', '.join(fields)}); --label-field names one"
+            f"{file}: no item has a label (looked for {field or ', '.join(LABEL_FIELDS)};"
+            f" found {', '.join(fields)}); --field names one"
         )
     if starts and len(starts) != len(documents):
         raise InputError(f"{file}: some items have start and end and others do not")
     if len({type(label) for label in labels}) > 1:
         labels = [str(label) for label in labels]
-    return Side(file.name, documents, labels, starts or None, ends or None, n_several)
+    return Side(file.name, documents, labels, starts or None, ends or None, n_several, field)
+
+
+def _label_field(file: Path, rows: Sequence[tuple[int, Mapping[str, Any]]]) -> str:
+    """Return the only field that may hold the labels; empty if there is none."""
+    candidates = [
+        name for name in LABEL_FIELDS if any(row.get(name) not in (None, "", []) for _, row in rows)
+    ]
+    if len(candidates) > 1:
+        raise UsageError(
+            f"{file}: several fields may hold the labels ({', '.join(candidates)});"
+            f" choose one, for example --field {candidates[0]}"
+        )
+    return candidates[0] if candidates else ""
 
 
 def _records(file: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:

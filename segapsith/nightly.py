@@ -188,6 +188,7 @@ def _inbox(night: Night) -> Outcome:
         raise MissingInputError(f"the inbox {folder} is not a directory")
     outcome = Outcome(result={"deliveries": []})
     sources = night.sources()
+    warnings: list[str] = []
     for entry in sorted(Path(folder).iterdir(), key=lambda path: path.name):
         if entry.name.startswith(".") or entry.suffix in (".part", ".tmp") or entry.is_symlink():
             continue
@@ -201,8 +202,10 @@ def _inbox(night: Night) -> Outcome:
             night.wire.writer.finish_run(summary.run, "failed")
             outcome.failures += inputs.failures
         outcome.result["deliveries"].append({"name": entry.name, **summary.as_json()})
+        warnings += [f"{entry.name}: {summary.apart}"] if summary.apart else []
     done = len(outcome.result["deliveries"])
-    outcome.line = f"{done} deliver{'y' if done == 1 else 'ies'} of the inbox" if done else ""
+    read = [f"{done} deliver{'y' if done == 1 else 'ies'} of the inbox"] if done else []
+    outcome.line = "; ".join([*read, *warnings])
     return outcome
 
 
@@ -232,8 +235,9 @@ def _feeds(night: Night) -> Outcome:
     night.feeds = {report.url: report.counts.get("new", 0) for report in answered}
     failures = [report.failure for report in reports if report.failure is not None]
     bad = f" ({len(failures)} failed)" if failures else ""
+    asked = [f"{len(reports)} feed{'' if len(reports) == 1 else 's'}{bad}"] if reports else []
     return Outcome(
-        f"{len(reports)} feed{'' if len(reports) == 1 else 's'}{bad}" if reports else "",
+        "; ".join([*asked, summary.apart] if summary.apart else asked),
         {**summary.as_json(), "feeds": [report.as_json() for report in reports]},
         failures,
     )

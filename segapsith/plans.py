@@ -40,6 +40,8 @@ class RunSummary:
     """Stories that say they are not to be used before a time; they are kept and learned."""
     other_languages: int = 0
     """Texts in a language without a dictionary of its own, which are kept apart."""
+    languages: Mapping[str, int] = field(default_factory=dict)
+    """How many of them there are of each language."""
     units: int = 0
     units_kept: int = 0
     domains_joined: int = 0
@@ -48,3 +50,20 @@ class RunSummary:
 
     def as_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+    @property
+    def apart(self) -> str:
+        """A warning about texts in other languages; empty if there are none.
+
+        >>> RunSummary(other_languages=12, languages={"es": 5, "de": 7}).apart
+        '12 stories in languages without a dictionary (de 7, es 5) were kept apart'
+        """
+        if not self.other_languages:
+            return ""
+        by_count = sorted(self.languages.items(), key=lambda entry: (-entry[1], entry[0]))
+        several = self.other_languages > 1
+        return (
+            f"{self.other_languages} stor{'ies' if several else 'y'} in languages without a"
+            f" dictionary ({', '.join(f'{lang} {count}' for lang, count in by_count)})"
+            f" {'were' if several else 'was'} kept apart"
+        )

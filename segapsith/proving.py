@@ -326,12 +326,19 @@ class Prover:
         left: str | int,
         right: str | int,
         *,
-        label_field: str | None = None,
+        field: str | None = None,
         min_units: int = 1,
         seed: int = 0,
     ) -> dict[str, Any]:
-        """Two runs, nights, stores or labelled files, on the units that both label."""
-        sides = self._side(left, label_field), self._side(right, label_field)
+        """Compare two runs, nights, stores or labelled files, on the units that both label.
+
+        `field` is where labelled files have their labels, if several fields may hold them.
+        """
+        sides = self._side(left, field), self._side(right, field)
+        if field is not None and all(side.units is not None for side in sides):
+            raise UsageError(
+                f"--field {field}: neither {left} nor {right} is a labelled file; leave it out"
+            )
         ours, theirs = matched(sides[0].side, sides[1].side)
         if not len(ours):
             raise UsageError(
@@ -352,6 +359,8 @@ class Prover:
         result: dict[str, Any] = {
             "left": str(left),
             "right": str(right),
+            "left_field": sides[0].side.field,
+            "right_field": sides[1].side.field,
             "left_units": len(sides[0].side),
             "right_units": len(sides[1].side),
             "units": len(kept),
@@ -394,13 +403,14 @@ class Prover:
         def ask(store: Store) -> _Named:
             name = f"{path}@{when}" if when else path
             if not when:
-                return _Named(*proofs.side(store, history.held(store), name), path)
+                return _Named(*proofs.side(store, history.held(store), name, "domain"), path)
             run = history.night(store, when)
             clusters = proofs.clustering(store, run) if when.isdigit() else None
             labels = history.held(store, run) if clusters is None else clusters
             if not labels:
                 raise UsageError(f"{name}: no unit had a domain when run {run} had ended")
-            return _Named(*proofs.side(store, labels, name), path)
+            field = "domain" if clusters is None else "cluster"
+            return _Named(*proofs.side(store, labels, name, field), path)
 
         if path == self._wire.path:
             found: _Named = self._wire.read(ask)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import json
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +42,7 @@ def test_a_matrix_file_is_clustered_and_scored(
         assert found["scores"]["nmi"] == pytest.approx(1.0)
         assert found["estimate"]["bytes"] > 0
         assert len(output.read_text().splitlines()) == 60
+        assert [str(row["cluster"]) for row in found["assignment"]] == output.read_text().split()
 
 
 def test_the_stored_units_are_clustered_and_kept(tmp_path: Path) -> None:
@@ -53,6 +57,56 @@ def test_the_stored_units_are_clustered_and_kept(tmp_path: Path) -> None:
         part = wire.cluster(sample=50, seed=3, k=5)
         assert part["units"] == 50
         assert wire.cluster(clusterer="ahc", similarity="cosine")["clusters"] > 1
+
+
+def test_python_gives_the_cluster_of_each_unit(tmp_path: Path) -> None:
+    with Wire(tmp_path / "s.db") as wire:
+        wire.ingest(sample.lines("en"))
+        found = wire.cluster(k=8)
+        titles = {line["title"] for line in sample.lines("en")}
+        texts = {line["id"] for line in sample.lines("en")}
+    assert len({row["unit"] for row in found["assignment"]}) == found["units"]
+    assert {row["document"] for row in found["assignment"]} <= texts
+    assert all(0 <= row["start"] < row["end"] for row in found["assignment"])
+    counts = Counter(row["cluster"] for row in found["assignment"])
+    assert [counts[cluster] for cluster in range(8)] == found["sizes"]
+    assert [group["units"] for group in found["groups"]] == sorted(found["sizes"], reverse=True)
+    for group in found["groups"]:
+        assert 1 <= len(group["words"]) <= 8
+        assert 1 <= len(group["headlines"]) <= 3
+        assert set(group["headlines"]) <= titles
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_clusters_of_a_store_are_written_and_shown(
+    command: Callable[..., tuple[int, str, str]], tmp_path: Path, ending: str
+) -> None:
+    with Wire(tmp_path / "segapsith.db") as wire:
+        wire.ingest(sample.lines("en"))
+    file = tmp_path / f"clusters.{ending}"
+    code, out, err = command("cluster", "-k", "6", "-o", str(file))
+    assert code == 0, err
+    lines = file.read_text().splitlines()
+    rows = list(csv.DictReader(lines)) if ending == "csv" else [json.loads(line) for line in lines]
+    assert list(rows[0]) == ["unit", "document", "start", "end", "cluster"]
+    assert f"{len(rows)} units in 6 clusters" in out
+    assert out.count("\ncluster ") == 6
+    assert "\n  - " in out
+    given = json.loads(command("cluster", "-k", "6", "--json")[1])["assignment"]
+    assert [str(row["cluster"]) for row in rows] == [str(row["cluster"]) for row in given]
+    run_number = out.split(":")[0].removeprefix("run ")
+    same = json.loads(command("compare", run_number, str(file), "--json")[1])
+    assert (same["left_field"], same["right_field"]) == ("cluster", "cluster")
+    assert same["kappa"]["greedy"] == 1
+
+
+def test_an_output_that_could_not_be_written_is_refused_first(
+    command: Callable[..., tuple[int, str, str]], tmp_path: Path
+) -> None:
+    code, _, err = command("cluster", "-o", "clusters.xlsx")
+    assert code == 2
+    assert ".csv or .jsonl" in err
+    assert command("cluster", "-o", str(tmp_path / "none" / "a.csv"))[0] == 66
 
 
 def test_what_does_not_fit_is_refused_with_the_way_out(

@@ -278,3 +278,17 @@ def test_a_long_compressed_line_takes_little_memory(tmp_path: Path) -> None:
     assert documents == ["after"]
     assert "longer than" in rejects[0].reason
     assert peak < 300_000_000
+
+
+def test_texts_are_refused_as_ready_units_also_when_links_are_followed(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"id": "a", "text": "A text."}\n{"id": "b", "words": {"storm": 2}}\n')
+    followed: list[str] = []
+
+    def follow(document: Document) -> Document:
+        followed.append(document.uid)
+        return document
+
+    items = list(Inputs([str(path)], SOURCES, "jsonl", bags_only=True, follow=follow).items())
+    assert [type(item) for item in items] == [Reject, Document]
+    assert followed == ["b"]

@@ -199,3 +199,41 @@ def test_what_cannot_be_compared_is_explained(
 def test_a_wrong_range_of_clusters_is_wrong_usage(text: str) -> None:
     with pytest.raises(UsageError, match="-k"):
         _numbers(text)
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_an_export_compared_with_its_store_agrees_fully(nights: Command, ending: str) -> None:
+    nights("topics")
+    own = f"own.{ending}"
+    nights("export", "--what", "assignments", "--to", ending, "--output", own)
+    code, out, err = nights("compare", "segapsith.db", own, "--json")
+    assert (code, out) == (2, "")
+    assert "several fields may hold the labels (topic, domain)" in err
+    assert "--field" in err
+    same = answer(nights, "compare", "segapsith.db", own, "--field", "domain")
+    assert same["kappa"]["greedy"] == same["share"] == 1
+    assert (same["left_field"], same["right_field"]) == ("domain", "domain")
+    topics = answer(nights, "compare", "segapsith.db", own, "--field", "topic")
+    assert topics["right_field"] == "topic"
+    assert topics["kappa"]["greedy"] < 1
+    assert "groups by topic)" in nights("compare", "segapsith.db", own, "--field", "topic")[1]
+
+
+def test_a_field_is_for_labelled_files(nights: Command) -> None:
+    code, _, err = nights("compare", "1", "2", "--field", "domain")
+    assert code == 2
+    assert "is a labelled file" in err
+
+
+def test_python_names_the_field_too(nights: Command, tmp_path: Path) -> None:
+    (tmp_path / "gold.jsonl").write_text(
+        "".join(
+            json.dumps({"id": line["id"], "label": "a", "section": "b"}) + "\n"
+            for line in sample.lines("en")
+        )
+    )
+    with segapsith.open(tmp_path / "segapsith.db") as wire:
+        with pytest.raises(UsageError, match=r"\(label, section\)"):
+            wire.compare(wire.path, str(tmp_path / "gold.jsonl"))
+        found = wire.compare(wire.path, str(tmp_path / "gold.jsonl"), field="section")
+    assert (found["left_field"], found["right_field"]) == ("domain", "section")

@@ -31,7 +31,7 @@ from segapsith.cli import (
     showing,
     tuning,
 )
-from segapsith.cli.output import say
+from segapsith.cli.output import claimed, flush, release, say, swallow
 from segapsith.errors import ConfigurationError, SegapsithError
 
 __all__ = ["app", "run"]
@@ -125,6 +125,7 @@ def run(arguments: list[str] | None = None) -> int:
         say("stopped at a batch boundary; the same command goes on from there")
         return 128 + stopped.number
     finally:
+        release()
         for number, handler in before.items():
             signal.signal(number, handler)
 
@@ -138,16 +139,14 @@ def _run(given: list[str], debug: bool) -> int:
         return 74
     try:
         _add_commands_of_plugins(given)
-        app(args=given, prog_name="segapsith")
-        return 0
-    except SystemExit as end:
-        sys.stdout.flush()
-        return end.code if isinstance(end.code, int) else int(end.code is not None)
+        code = _exit_code(given)
+        flush()
+        return code
     except SegapsithError as error:
         _explain(error, debug)
         return error.exit_code
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        swallow()
         return 0
     except Exception as error:
         if _out_of_memory(error):
@@ -158,6 +157,14 @@ def _run(given: list[str], debug: bool) -> int:
             return 77 if isinstance(error, PermissionError) else 74
         _explain(error, debug, f"this should not happen: {type(error).__name__}: {error}")
         return 1
+
+
+def _exit_code(given: list[str]) -> int:
+    try:
+        app(args=given, prog_name="segapsith")
+        return 0
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
 
 
 def _address_space() -> float:
@@ -222,7 +229,8 @@ def _add_commands_of_plugins(given: list[str]) -> None:
 
     for point in entry_points(group="segapsith.commands"):
         try:
-            point.load().register_commands(app)
+            with claimed():
+                point.load().register_commands(app)
         except (Exception, SystemExit) as error:
             package = point.dist.name if point.dist else "unknown"
             say(f"segapsith: commands of package {package} cannot be used: {error}")

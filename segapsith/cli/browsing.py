@@ -14,7 +14,7 @@ import typer
 
 from segapsith.cli import curating, wiring
 from segapsith.cli.options import CommandJson, CommandQuiet, Config, MinUnits, StorePath
-from segapsith.cli.output import plain, say, show_json, table, write
+from segapsith.cli.output import on_terminal, plain, say, show_json, table, write, write_bytes
 from segapsith.errors import UsageError
 
 if TYPE_CHECKING:
@@ -243,11 +243,10 @@ def export(
         raise UsageError(f"--to {to!r} should be one of {', '.join(dict.fromkeys(known))}")
     if output is not None:
         output.write_bytes(data)
-    elif to == "parquet" and sys.stdout.isatty():
+    elif to == "parquet" and on_terminal():
         raise UsageError("parquet is not for reading: use --output FILE")
     else:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
+        write_bytes(data)
 
 
 def _by_plugin(wire: Wire, name: str, what: str) -> bytes:

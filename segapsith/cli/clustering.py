@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,7 +22,7 @@ from segapsith.cli.options import (
     StrictPlugins,
     Wait,
 )
-from segapsith.cli.output import Progress, say, show_json, write
+from segapsith.cli.output import Progress, on_terminal, say, show_json, write
 from segapsith.errors import MissingInputError, UsageError
 
 if TYPE_CHECKING:
@@ -27,6 +30,12 @@ if TYPE_CHECKING:
     from segapsith.arrays import Rows
 
 __all__ = ["add_to"]
+
+TABLES = (".csv", ".jsonl")
+"""Endings of files that units are written to with their clusters."""
+
+MOST_SHOWN = 20
+"""Clusters that are shown on a terminal."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -71,7 +80,9 @@ def cluster(
     force: Annotated[bool, typer.Option("--force", help="Start although memory is short.")] = False,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write the labels of a matrix there."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write the clusters there: .csv or .jsonl."
+        ),
     ] = None,
     store: StorePath = None,
     sets: Sets = None,
@@ -84,9 +95,13 @@ def cluster(
 ) -> None:
     """Recompute a clustering of the stored units, or of a matrix file.
 
-    Says first how much memory and time it will take, and refuses what does not fit.
+    Says first how much memory and time it will take, and refuses what does not fit. Shows the size,
+    the best words and some headlines of each cluster; --output writes the cluster of each unit (unit,
+    document, start, end, cluster). `compare` takes such a file.
 
     Example: segapsith cluster --similarity gvsm-cov --clusterer ahc -k 30 --store wire.db
+
+    Example: segapsith cluster -k 30 --output clusters.csv --store wire.db
 
     Example: segapsith cluster --similarity mvsim --views words,names,source --clusterer ahc -k 30
     """
@@ -95,6 +110,7 @@ def cluster(
     sides = None if views is None else chosen_views(views)
     if sides is not None and matrix is not None:
         raise UsageError("--views are made from the store; cut a matrix with --set views=N")
+    _check_output(output, of_matrix=matrix is not None)
     chosen = wiring.settings(store=store, config=config, wait=wait, sets=sets)
     if matrix is None:
         must_exist(str(chosen["store"]))
@@ -119,7 +135,6 @@ def cluster(
                     sample,
                     seed,
                     force,
-                    output,
                     told,
                 )
             else:
@@ -130,6 +145,8 @@ def cluster(
                 )  # fmt: skip
         finally:
             progress.end()
+    if output is not None:
+        output.write_text(_assignment(result["assignment"], output.suffix), encoding="utf-8")
     if as_json:
         show_json(result)
     elif not quiet:
@@ -140,6 +157,49 @@ def cluster(
         )
         for name, value in result.get("scores", {}).items():
             write(f"{name:16} {value:.4f}")
+        _show_groups(result.get("groups", []))
+        if output is not None:
+            write(f"the cluster of each unit is in {output}")
+
+
+def _check_output(output: Path | None, *, of_matrix: bool) -> None:
+    """Refuse a file that could not be written, before anything is computed."""
+    if output is None:
+        return
+    if output.suffix not in TABLES and not of_matrix:
+        raise UsageError(f"--output {output} should end in {' or '.join(TABLES)}")
+    if not output.absolute().parent.is_dir():
+        raise MissingInputError(f"--output {output}: there is no directory {output.parent}")
+
+
+def _assignment(rows: list[dict[str, Any]], ending: str) -> str:
+    """Units and their clusters as a table; only the clusters, one a line, for other endings."""
+    if ending == ".jsonl":
+        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    out = io.StringIO()
+    if ending == ".csv":
+        columns = list(rows[0]) if rows else ["unit", "document", "start", "end", "cluster"]
+        table = csv.DictWriter(out, columns, lineterminator="\n")
+        table.writeheader()
+        table.writerows(rows)
+    else:
+        out.writelines(f"{-1 if row['cluster'] is None else row['cluster']}\n" for row in rows)
+    return out.getvalue()
+
+
+def _show_groups(groups: list[dict[str, Any]]) -> None:
+    """The clusters, largest first: size, best words, headlines."""
+    shown = groups[:MOST_SHOWN] if on_terminal() else groups
+    for group in shown:
+        n_units = group["units"]
+        write(f"\ncluster {group['cluster']}: {n_units} unit{'' if n_units == 1 else 's'}")
+        write(f"  {', '.join(group['words'])}")
+        for headline in group["headlines"]:
+            write(f"  - {headline}")
+    if len(shown) < len(groups):
+        write(
+            f"\n{len(groups) - len(shown)} smaller clusters are not shown (--output FILE, --json)"
+        )
 
 
 def _matrix(
@@ -152,7 +212,6 @@ def _matrix(
     sample: int | None,
     seed: int,
     force: bool,
-    output: Path | None,
     told: Any,
 ) -> dict[str, Any]:
     """A clustering of a matrix file, with scores if there are labels beside it."""
@@ -168,11 +227,13 @@ def _matrix(
     labels, cost, seconds = cluster_rows(
         wire.workshop, part, clusterer, similarity, settings, k, force, told
     )
-    if output is not None:
-        output.write_text("".join(f"{label}\n" for label in labels.tolist()), encoding="ascii")
     result: dict[str, Any] = {
         "units": len(labels),
         "clusters": int(labels.max(initial=-1)) + 1,
+        "assignment": [
+            {"row": row, "cluster": None if label < 0 else label}
+            for row, label in zip(chosen.tolist(), labels.tolist(), strict=True)
+        ],
         "estimate": {"bytes": cost.bytes, "seconds": round(cost.seconds, 1)},
         "seconds": round(seconds, 3),
     }

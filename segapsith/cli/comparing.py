@@ -25,9 +25,9 @@ def compare(
     ],
     right: Annotated[str, typer.Argument(metavar="RIGHT", help="What it is compared with.")],
     store: StorePath = None,
-    label_field: Annotated[
+    field: Annotated[
         str | None,
-        typer.Option("--label-field", metavar="NAME", help="Where a file has its labels."),
+        typer.Option("--field", metavar="NAME", help="Where a file has its labels."),
     ] = None,
     min_units: Annotated[
         int, typer.Option("--min-units", min=1, help="Only groups of LEFT of at least so many.")
@@ -40,18 +40,22 @@ def compare(
     """Two runs, nights, stores, or a store and a labelled file, by the numbers of `validate`.
 
     Documents are matched by id, units by where they lie in the text. A file has JSON lines or CSV
-    with `id`, a label and, if it labels parts of a text, `start` and `end`.
+    with `id`, a label and, if it labels parts of a text, `start` and `end`. If several of its
+    fields may hold the labels (say `domain` and `topic`), choose one with --field.
 
     Example: segapsith compare wire.db labels.jsonl
+
+    Example: segapsith compare wire.db assignments.csv --field domain
     """
     chosen = wiring.settings(store=store, config=config)
     with wiring.wire(chosen) as wire:
-        found = wire.compare(left, right, label_field=label_field, min_units=min_units, seed=seed)
+        found = wire.compare(left, right, field=field, min_units=min_units, seed=seed)
     if as_json:
         show_json(found)
     elif not quiet:
         write(
-            f"{left} ({found['domains']} groups) against {right} ({found['clusters']} groups):"
+            f"{left} ({found['domains']} groups by {found['left_field']}) against"
+            f" {right} ({found['clusters']} groups by {found['right_field']}):"
             f" {found['units']} units of {found['left_units']} and {found['right_units']}"
             + (
                 f"; {found['several_labels']} had several labels, the first was taken"

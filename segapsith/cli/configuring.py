@@ -18,7 +18,7 @@ from segapsith.cli.options import (
     StrictPlugins,
     Wait,
 )
-from segapsith.cli.output import show_json, table, write
+from segapsith.cli.output import claim, show_json, table, write
 from segapsith.errors import SegapsithError
 from segapsith.settings import Settings
 
@@ -96,6 +96,7 @@ def list_plugins(
         return
     from segapsith.catalogue import load_plugins
 
+    claim()
     catalogue = load_plugins(only_own=no_plugins, strict=strict_plugins)
     rows = [
         {

@@ -10,7 +10,7 @@ from xml.sax.saxutils import quoteattr
 import typer
 
 from segapsith.cli import nights, wiring
-from segapsith.cli.ingesting import one_line
+from segapsith.cli.ingesting import one_line, warn_of_languages
 from segapsith.cli.keeping import must_exist
 from segapsith.cli.options import (
     AllowHosts,
@@ -363,6 +363,7 @@ def update(
     failures = [report.failure for report in reports if report.failure is not None]
     for failure in failures:
         say(f"segapsith: {failure}")
+    warn_of_languages(summary, quiet)
     if as_json:
         show_json({**summary.as_json(), "feeds": [report.as_json() for report in reports]})
     elif not quiet:

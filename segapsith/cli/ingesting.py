@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from segapsith.inputs import Inputs
     from segapsith.plans import RunSummary
 
-__all__ = ["add_to", "named_inputs", "one_line"]
+__all__ = ["add_to", "named_inputs", "one_line", "warn_of_languages"]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -142,6 +142,7 @@ def ingest(
             resting = wire.resting()
             if resting and not quiet:
                 say(f"segapsith: the target that the store keeps was not followed: {resting}")
+    warn_of_languages(summary, quiet)
     if as_json:
         show_json(summary.as_json() | ({"refined": refined} if refined else {}))
     elif not quiet:
@@ -167,6 +168,12 @@ def one_line(summary: RunSummary) -> str:
         f" ({summary.units_kept} kept), {summary.domains_joined} joined,"
         f" {summary.domains_new} new domains, {summary.seconds:.1f} s"
     )
+
+
+def warn_of_languages(summary: RunSummary, quiet: bool) -> None:
+    """Warn of stories in languages that have no dictionary."""
+    if summary.apart and not quiet:
+        say(f"segapsith: warning: {summary.apart}")
 
 
 def named_inputs(

@@ -1,21 +1,41 @@
 """What reaches the terminal: data on standard output, talk on standard error, nothing raw.
 
+Standard output is ours alone: before a plugin is imported a command calls `claim`, and from then on
+what anybody else prints goes to standard error.
+
 Text that came from a feed is cleaned of control characters before it is printed, so that no feed
 can move the cursor, ring the bell or turn the line around.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
+import os
 import re
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TextIO
 
-__all__ = ["Progress", "plain", "say", "show_json", "table", "write"]
+__all__ = [
+    "Progress",
+    "claim",
+    "claimed",
+    "flush",
+    "on_terminal",
+    "plain",
+    "release",
+    "say",
+    "show_json",
+    "swallow",
+    "table",
+    "write",
+    "write_bytes",
+]
 
 _CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]"
@@ -31,9 +51,105 @@ def plain(text: str) -> str:
     return _CONTROL.sub("�", text)
 
 
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """Standard output while it is ours: the stream for data, and what to put back."""
+
+    data: TextIO
+    before: TextIO
+    descriptor: int | None
+    """A copy of file descriptor 1; None if that was left alone."""
+
+
+_claim: _Claim | None = None
+
+
+def claim() -> None:
+    """Keep standard output for `write`, `show_json` and `table`, until `release`.
+
+    What plugins print, and what native code writes to file descriptor 1, goes to standard error.
+    """
+    global _claim
+    if _claim is not None or sys.stdout is None or sys.stderr is None:
+        return
+    before = data = sys.stdout
+    descriptor = None
+    with contextlib.suppress(OSError, ValueError):  # a stream without a file, or no standard error
+        number = before.fileno()
+        before.flush()
+        sys.stderr.fileno()
+        descriptor = os.dup(1)
+        os.dup2(2, 1)
+        if number == 1:
+            data = open(  # noqa: SIM115  # closed by `release`
+                descriptor,
+                "w",
+                encoding=before.encoding,
+                errors=before.errors,
+                closefd=False,
+                buffering=1 if before.isatty() else -1,
+            )
+    _claim = _Claim(data, before, descriptor)
+    sys.stdout = sys.stderr
+
+
+def release() -> None:
+    """Give standard output back."""
+    global _claim
+    if _claim is None:
+        return
+    held, _claim = _claim, None
+    sys.stdout = held.before
+    with contextlib.suppress(OSError):  # a failure to write was reported by `flush`
+        held.data.flush()
+    if held.descriptor is not None:
+        os.dup2(held.descriptor, 1)
+        if held.data is not held.before:
+            with contextlib.suppress(OSError):
+                held.data.close()
+        os.close(held.descriptor)
+
+
+@contextlib.contextmanager
+def claimed() -> Iterator[None]:
+    """Claim standard output for as long as the block takes."""
+    claim()
+    try:
+        yield
+    finally:
+        release()
+
+
+def _data() -> TextIO:
+    return sys.stdout if _claim is None else _claim.data
+
+
+def flush() -> None:
+    """Write out what is still buffered; errors are raised here, not when the process ends."""
+    _data().flush()
+
+
+def swallow() -> None:
+    """Discard what is still to be written: nobody reads it any more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), _data().fileno())
+
+
+def on_terminal() -> bool:
+    """Whether data is read by people."""
+    return _data().isatty()
+
+
+def write_bytes(data: bytes) -> None:
+    """Data that is not text."""
+    stream = _data()
+    stream.flush()
+    stream.buffer.write(data)
+    stream.buffer.flush()
+
+
 def write(text: str) -> None:
     """A line of data."""
-    sys.stdout.write(plain(text) + "\n")
+    _data().write(plain(text) + "\n")
 
 
 listener: tuple[logging.Logger, bool] | None = None
@@ -55,13 +171,13 @@ def say(text: str) -> None:
 def show_json(value: Any) -> None:
     """One JSON value; control characters are escaped by JSON, the others by us."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    sys.stdout.write(_CONTROL.sub(lambda m: f"\\u{ord(m.group()):04x}", text) + "\n")
+    _data().write(_CONTROL.sub(lambda m: f"\\u{ord(m.group()):04x}", text) + "\n")
 
 
 def table(rows: Iterable[Sequence[object]], head: Sequence[str]) -> None:
     """Aligned columns on a terminal, tabs when piped; numbers to the right."""
     cells = [[_cell(value) for value in row] for row in rows]
-    if not sys.stdout.isatty():
+    if not on_terminal():
         for row in [list(head), *cells]:
             write("\t".join(row))
         return

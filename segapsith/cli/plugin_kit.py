@@ -15,7 +15,7 @@ import typer
 
 from segapsith.cli import wiring
 from segapsith.cli.options import CommandJson, CommandQuiet, NoPlugins, StrictPlugins
-from segapsith.cli.output import say, show_json, table, write
+from segapsith.cli.output import claim, say, show_json, table, write
 from segapsith.errors import (
     PluginError,
     PluginLoadError,
@@ -356,6 +356,7 @@ def new(
 
     Example: segapsith plugins new my-measure --kind similarity
     """
+    claim()
     folder, files = new_project(name, _known_kind(kind), into)
     if as_json:
         show_json({"name": name, "kind": kind, "path": str(folder), "files": files})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from segapsith.cli.output import say
+from segapsith.cli.output import claim, say
 from segapsith.errors import UsageError
 from segapsith.settings import Settings, read_value, resolve
 
@@ -18,7 +18,8 @@ __all__ = ["joined", "plugins", "settings", "wire"]
 def settings(
     *, store: str | None, config: str | None, wait: float | None = None, **flags: Any
 ) -> Settings:
-    """The settings that hold, given these flags."""
+    """The settings that hold, given these flags; with them a command of ours begins."""
+    claim()
     sets = flags.pop("sets", None)
     return resolve({"store": store, "wait": wait, **flags}, _pairs(sets or []), file=config)
 
@@ -42,6 +43,7 @@ def plugins(*, strict: bool = False, only_own: bool = False) -> Catalogue:
     """The installed plugins; those that cannot be used are named on standard error."""
     from segapsith.catalogue import load_plugins
 
+    claim()
     catalogue = load_plugins(only_own=only_own, strict=strict)
     for problem in catalogue.problems:
         say(f"segapsith: warning: {problem}")

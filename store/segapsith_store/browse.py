@@ -704,6 +704,33 @@ def learned_units(
     )
 
 
+def unit_places(store: Store, units: Sequence[int]) -> list[tuple[int, str, int, int]]:
+    """Return each unit with its document and where it starts and ends, in the order given."""
+    wanted = set(units)
+    places = {
+        row[0]: row
+        for row in store.rows(
+            'SELECT u.id, d.uid, u.start, u."end" FROM units u JOIN documents d ON d.id = u.document'
+        )
+        if row[0] in wanted
+    }
+    return [places[unit] for unit in units]
+
+
+def headlines(store: Store, units: Sequence[int]) -> list[str]:
+    """Return the title of each unit's text; the beginning of the text, or its id, if it has none."""
+    found = []
+    for unit in units:
+        (row,) = store.rows(
+            "SELECT v.title, substr(v.body, 1, 80), d.uid FROM units u"
+            " JOIN versions v ON v.id = u.version JOIN documents d ON d.id = u.document"
+            " WHERE u.id = ?",
+            [unit],
+        )
+        found.append(next((" ".join(text.split()) for text in row if text), ""))
+    return found
+
+
 def origins(store: Store, lang: str | None = None) -> Iterator[Origin]:
     """Where the units that are in a domain come from, the units of one text together."""
     question = (

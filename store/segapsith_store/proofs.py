@@ -33,7 +33,9 @@ def clustering(store: Store, run: int) -> dict[int, int] | None:
     return {unit: label for unit, label in zip(units, labels, strict=True) if label >= 0}
 
 
-def side(store: Store, labels: Mapping[int, int], name: str) -> tuple[Side, NDArray[np.int64]]:
+def side(
+    store: Store, labels: Mapping[int, int], name: str, field: str
+) -> tuple[Side, NDArray[np.int64]]:
     """Labelled units as stretches of their documents, and the units in that order."""
     chosen = [
         (unit, uid, start, end)
@@ -49,6 +51,7 @@ def side(store: Store, labels: Mapping[int, int], name: str) -> tuple[Side, NDAr
         [labels[unit] for unit, _, _, _ in chosen],
         [start for _, _, start, _ in chosen],
         [end for _, _, _, end in chosen],
+        field=field,
     ), np.array([unit for unit, _, _, _ in chosen], dtype=np.int64)
 
 
