@@ -24,6 +24,7 @@ __all__ = [
     "SettingError",
     "StorageError",
     "StoreCreationError",
+    "UnfinishedStoreError",
     "UnknownNameError",
     "UsageError",
     "ValidationBelowError",
@@ -57,6 +58,10 @@ class MissingInputError(SegapsithError):
     """A named input does not exist."""
 
     exit_code = 66
+
+
+class UnfinishedStoreError(MissingInputError):
+    """The file of a store is there, but its creation was interrupted: it holds nothing yet."""
 
 
 class FeedError(SegapsithError):
