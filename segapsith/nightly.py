@@ -292,7 +292,7 @@ def _topics(night: Night) -> Outcome:
 
 def _validate(night: Night) -> Outcome:
     """Measures the domains against a clustering of the same units, those of the newest stories."""
-    result = night.wire.validate(last=max(0, int(night.wire.settings["validate_last"])))
+    result = night.wire.validate(last=int(night.wire.settings["validate_last"]))
     night.kappa = result["kappa"]["greedy"]
     told = {name: result[name] for name in ("run", "units", "share", "domains", "clusters")}
     told |= {"kappa": result["kappa"], "ari": result["ari"], "nmi": result["nmi"]}
@@ -325,7 +325,7 @@ def _report(night: Night) -> Outcome:
     """Writes the report of the night, and lets old ones go."""
     shelf = reports(night.wire)
     path = shelf.write(night.date, night.wire.report())
-    gone = shelf.rotate(max(1, int(night.wire.settings["keep_reports"])))
+    gone = shelf.rotate(int(night.wire.settings["keep_reports"]))
     return Outcome(f"report {path.name}", {"file": str(path), "removed": gone})
 
 
@@ -339,7 +339,7 @@ def _backup(night: Night) -> Outcome:
 
     result: dict[str, Any] = night.wire.read(copied)
     settings = night.wire.settings
-    gone = shelf.rotate(max(1, int(settings["keep_daily"])), max(0, int(settings["keep_weekly"])))
+    gone = shelf.rotate(int(settings["keep_daily"]), int(settings["keep_weekly"]))
     return Outcome(f"backup {Path(result['file']).name}", {**result, "removed": gone})
 
 

@@ -27,7 +27,7 @@ from segapsith.network import NetworkSettings
 from segapsith.parallel import ParallelAnnotator
 from segapsith.plans import Plan
 from segapsith.seam import CheckedAnnotator, Who
-from segapsith.settings import Settings
+from segapsith.settings import ENGINE, SETTINGS, Settings, checked
 from segapsith.terms import given_terms
 
 __all__ = ["TopicMaking", "Workshop", "by_taker"]
@@ -102,9 +102,9 @@ class Workshop:
             learns_terms=bool(values["learn_terms"]),
             given_terms=_user_terms(str(values["terms"]), annotator),
             network=self.network(),
-            window=_at_least_0("window", values["window"]),
-            retire_after=_at_least_0("retire_after", values["retire_after"]),
-            retire_below=_at_least_0("retire_below", values["retire_below"]),
+            window=int(values["window"]),
+            retire_after=int(values["retire_after"]),
+            retire_below=int(values["retire_below"]),
             follows=self.overruled is None,
         )
 
@@ -129,17 +129,24 @@ class Workshop:
         values = self.settings.values
         chosen = {f.name: values[f.name] for f in fields(PlacementSettings) if f.name in values}
         if own is None:
-            own = {n: v for n, v in self.settings.plugins.items() if n in chosen}
+            names = {f.name for f in fields(PlacementSettings)}
+            given = {n.removeprefix("engine."): v for n, v in self.settings.plugins.items()}
+            own = {n: v for n, v in given.items() if n in names}
+        known = {**SETTINGS, **ENGINE}
+        typed = {n: checked(known[n], v, self._origin(n)) for n, v in own.items()}
         try:
-            return PlacementSettings(**{**chosen, **own})
+            return PlacementSettings(**{**chosen, **typed})
         except (TypeError, ValueError) as error:
             raise SettingError(f"placement: {error}") from error
+
+    def _origin(self, name: str) -> str:
+        """Return where a value that `--set` or `[set]` gives to the engine came from."""
+        origins = self.settings.origins
+        return origins.get(f"set.engine.{name}") or origins.get(f"set.{name}", "flag")
 
     def _annotator(self, settings: Mapping[str, Any]) -> Annotator:
         """The chosen annotator, in as many processes as were asked for."""
         name, workers = str(self.settings["annotator"]), int(self.settings["workers"])
-        if workers < 1:
-            raise SettingError(f"workers={workers} should be >= 1")
         made: Annotator = self.catalogue.make("annotator", name, settings)
         if workers == 1:
             return made
@@ -283,12 +290,6 @@ def _user_terms(path: str, annotator: Annotator) -> dict[str, set[tuple[str, ...
         elif line.strip() and not line.startswith("#"):
             phrases += [Document(body=line.strip(), lang=lang) for lang in KNOWN]
     return given_terms(annotator.annotate(phrases, Lexicon()))
-
-
-def _at_least_0(name: str, value: int) -> int:
-    if value < 0:
-        raise SettingError(f"{name}={value} should be >= 0")
-    return value
 
 
 def by_taker(
