@@ -16,6 +16,7 @@ __all__ = [
     "FeedError",
     "ForeignStoreError",
     "InputError",
+    "LearningChangeError",
     "MissingInputError",
     "PermissionDeniedError",
     "PluginError",
@@ -122,8 +123,12 @@ class ConfigurationError(SegapsithError):
     exit_code = 78
 
 
+class LearningChangeError(ConfigurationError):
+    """A setting is given that the store was not learned with, and no change was asked for."""
+
+
 class SettingError(ConfigurationError):
-    """A setting of a plugin is unknown, or its value is not allowed."""
+    """A setting of a plugin is unknown, or the value of any setting is not allowed."""
 
 
 class UnknownNameError(ConfigurationError):

@@ -192,8 +192,9 @@ def _inbox(night: Night) -> Outcome:
         if nights.delivered(night.wire.writer, key):
             continue
         inputs = Inputs([str(entry)], sources, follow=night.messenger.follower())
-        plan = night.wire.workshop.plan(name=f"inbox {entry.name}", input_key=key)
-        summary = night.wire.engine.ingest(inputs.items(), plan, night.saw)
+        summary = night.wire.read_in(
+            inputs.items(), name=f"inbox {entry.name}", input_key=key, watch=night.saw
+        )
         if inputs.failures:  # the next night tries again
             night.wire.writer.finish_run(summary.run, "failed")
             outcome.failures += inputs.failures

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from segapsith.errors import ConfigurationError, did_you_mean
+from segapsith.errors import ConfigurationError, SettingError, did_you_mean
 
 __all__ = [
     "ENGINE",
@@ -20,6 +20,7 @@ __all__ = [
     "SETTINGS",
     "Setting",
     "Settings",
+    "Value",
     "checked",
     "read_value",
     "resolve",
@@ -412,7 +413,7 @@ def checked(setting: Setting, value: Any, origin: str) -> Value:
     0.3
     >>> checked(SETTINGS["threshold"], "abc", "flag")
     Traceback (most recent call last):
-    segapsith.errors.ConfigurationError: threshold='abc' (flag) should be a number from 0 to 1 (not 0)
+    segapsith.errors.SettingError: threshold='abc' (flag) should be a number from 0 to 1 (not 0)
     """
     wanted = type(setting.default)
     result: Value
@@ -432,7 +433,7 @@ def checked(setting: Setting, value: Any, origin: str) -> Value:
         if setting.choices and result not in setting.choices:
             raise ValueError
     except (KeyError, TypeError, ValueError):
-        raise ConfigurationError(
+        raise SettingError(
             f"{setting.name}={value!r} ({origin}) should be {setting.expected}"
         ) from None
     return result

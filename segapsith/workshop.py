@@ -6,6 +6,8 @@ anything is locked or read.
 
 from __future__ import annotations
 
+import hashlib
+import os
 import platform
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
@@ -22,12 +24,19 @@ from segapsith.domains import PlacementSettings
 from segapsith.errors import ConfigurationError, SettingError, UsageError, did_you_mean
 from segapsith.language import KNOWN, language_of
 from segapsith.learning import Learning
+from segapsith.learning_settings import (
+    LEARNED,
+    TERMS_HASH,
+    Change,
+    LearningSettings,
+    changes,
+)
 from segapsith.model import Document, Lexicon
 from segapsith.network import NetworkSettings
 from segapsith.parallel import ParallelAnnotator
 from segapsith.plans import Plan
 from segapsith.seam import CheckedAnnotator, Who
-from segapsith.settings import ENGINE, SETTINGS, Settings, checked
+from segapsith.settings import ENGINE, SETTINGS, Settings, Value, checked
 from segapsith.terms import given_terms
 
 __all__ = ["TopicMaking", "Workshop", "by_taker"]
@@ -63,6 +72,11 @@ class Workshop:
         if self._parallel is not None:
             self._parallel.close()
         self._parallel = None
+
+    @property
+    def loaded(self) -> Catalogue | None:
+        """The plugins, if they were needed so far."""
+        return self._catalogue
 
     @property
     def catalogue(self) -> Catalogue:
@@ -119,7 +133,7 @@ class Workshop:
         ]
         name = f"set.{given[-1]}" if given else "threshold"
         origin = self.settings.origins[name]
-        if origin == "default" or origin.startswith("preset "):
+        if origin in ("default", "store") or origin.startswith("preset "):
             return None
         value = self.settings.plugins[given[-1]] if given else self.settings["threshold"]
         return f"threshold={value} ({origin})"
@@ -163,6 +177,45 @@ class Workshop:
                 continue
             known[role] = set(self.catalogue.settings(kind, str(self.settings[role])))
         return by_taker(self.settings.plugins, known)
+
+    # -- what the store keeps of the settings ---------------------------------------------------
+
+    def learning_settings(self) -> LearningSettings:
+        """Return the settings that decide what is learned, as they are now."""
+        given = self._plugin_settings()
+        engine = given.pop("engine")
+        placing = self.placing(engine)
+        values = {name: self.settings[name] for name in LEARNED}
+        values |= {name: getattr(placing, name) for name in engine if name in values}
+        terms = str(values["terms"])
+        values["terms"] = os.path.abspath(terms) if terms else ""
+        values[TERMS_HASH] = hashlib.sha256(_read_terms(terms)).hexdigest() if terms else ""
+        plugins = {f"{role}.{n}": v for role, own in given.items() for n, v in own.items()}
+        plugins |= {f"engine.{n}": getattr(placing, n) for n in engine if n not in values}
+        return LearningSettings(values, plugins)
+
+    def changes(self, kept: LearningSettings) -> list[Change]:
+        """Return what differs from the learning settings that a store keeps."""
+        return changes(
+            self.learning_settings(), kept, default=self._default, origin=self._origin_of
+        )
+
+    def _default(self, name: str) -> Value | None:
+        """Return the value of a plugin's setting, `role.name`, that is not given."""
+        role, _, inner = name.partition(".")
+        if role == "engine":
+            return ENGINE[inner].default
+        known = self.catalogue.settings(_CHOSEN[role], str(self.settings[role]))
+        value: Value | None = known[inner].default if inner in known else None
+        return value
+
+    def _origin_of(self, name: str) -> str:
+        origins = self.settings.origins
+        inner = name.rpartition(".")[2]
+        for key in (f"set.{name}", f"set.{inner}", f"set.engine.{inner}", name):
+            if key in origins:
+                return origins[key]
+        return "default"
 
     def plan(self, command: str = "ingest", *, name: str = "", input_key: str = "") -> Plan:
         """How the run log keeps what is about to be done."""
@@ -279,8 +332,8 @@ def _user_terms(path: str, annotator: Annotator) -> dict[str, set[tuple[str, ...
     if not path:
         return {}
     try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        lines = _read_terms(path).decode("utf-8").splitlines()
+    except UnicodeDecodeError as error:
         raise ConfigurationError(f"terms: {path}: {error}") from error
     phrases = []
     for line in lines:
@@ -290,6 +343,15 @@ def _user_terms(path: str, annotator: Annotator) -> dict[str, set[tuple[str, ...
         elif line.strip() and not line.startswith("#"):
             phrases += [Document(body=line.strip(), lang=lang) for lang in KNOWN]
     return given_terms(annotator.annotate(phrases, Lexicon()))
+
+
+def _read_terms(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise ConfigurationError(
+            f"terms: {path}: {error.strerror}; put the file there, or set `terms` to another one"
+        ) from error
 
 
 def by_taker(
