@@ -6,7 +6,7 @@ The command line is built on this module, so the two cannot say different things
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Protocol, Self, runtime_checkable
@@ -17,10 +17,21 @@ from segapsith.arrays import Rows
 from segapsith.catalogue import Catalogue, load_plugins
 from segapsith.domains import PlacementSettings
 from segapsith.engine import Engine
-from segapsith.errors import UsageError
+from segapsith.errors import SegapsithError, UsageError
 from segapsith.following import MILLION, Target
 from segapsith.items import document_of, unit_of
 from segapsith.language import language_of
+from segapsith.learning import Learning
+from segapsith.learning_settings import (
+    READING,
+    Change,
+    LearningSettings,
+    Note,
+    Period,
+    check,
+    periods,
+    with_kept,
+)
 from segapsith.model import Document, Network, Reject, Snapshot
 from segapsith.order import StreamUnit
 from segapsith.plans import Plan, RunSummary
@@ -61,12 +72,21 @@ class Wire:
         path: str | os.PathLike[str],
         settings: Settings | None = None,
         catalogue: Catalogue | None = None,
+        *,
+        change_learning: bool = False,
     ) -> None:
         self.path = os.fspath(path)
-        self.settings = settings or resolve(environment={})
-        self.workshop = Workshop(self.settings, catalogue)
+        self._given = settings or resolve(environment={})
+        self._catalogue = catalogue
+        self._may_change = change_learning
         self._writer: Store | None = None
+        self._workshop: Workshop | None = None
+        self._kept: LearningSettings | None = None
+        """What the store was learned with when the workshop was made."""
+        self._learning: Learning | None = None
         self._engine: Engine | None = None
+        self._reads_no_text = False
+        """Whether the engine was made for work other than learning."""
 
     def __enter__(self) -> Self:
         return self
@@ -83,8 +103,42 @@ class Wire:
         """Gives the lock back."""
         if self._writer is not None:
             self._writer.close()
-        self.workshop.close()
-        self._writer = self._engine = None
+        self._start_anew()
+        self._writer = None
+
+    def _start_anew(self) -> None:
+        """Let go of what was made with settings that hold no longer."""
+        if self._workshop is not None:
+            self._workshop.close()
+            self._catalogue = self._workshop.loaded
+        self._workshop = self._learning = self._engine = None
+        self._reads_no_text = False
+
+    @property
+    def settings(self) -> Settings:
+        """The settings that hold: given ones, those of the store, the preset's, defaults."""
+        return self.workshop.settings
+
+    @property
+    def workshop(self) -> Workshop:
+        """What makes plugins, by the settings that hold."""
+        if self._workshop is None:
+            self._kept = _last(self._history())
+            settings = self._given if self._kept is None else with_kept(self._given, self._kept)
+            self._workshop = Workshop(settings, self._catalogue)
+        return self._workshop
+
+    def _history(self) -> tuple[Period, ...]:
+        """What the store was learned with so far; nothing if it cannot be read yet."""
+        if self._writer is not None:
+            return periods(self._writer.facts())
+        if not os.path.isfile(self.path):
+            return ()
+        try:
+            with Store.reading(self.path) as store:
+                return periods(store.facts())
+        except SegapsithError:  # whoever needs the store is told; settings are not worth an error
+            return ()
 
     @property
     def catalogue(self) -> Catalogue:
@@ -97,16 +151,85 @@ class Wire:
     def writer(self) -> Store:
         """The store, locked for this process until `close`."""
         if self._writer is None:
-            self._writer = Store.writing(self.path, float(self.settings["wait"]))
+            self._writer = Store.writing(self.path, float(self._given["wait"]))
         return self._writer
 
     @property
     def engine(self) -> Engine:
-        """The engine on the store, made with the present settings."""
+        """The engine on the store. One that is made here reads no text: it works with what the
+        store was learned with, whatever else is given."""
         if self._engine is None:
-            learning = self.workshop.learning()  # wrong settings are found before the lock is taken
-            self._engine = Engine(self.writer, learning)
+            kept = _last(self._history())
+            if kept is None:
+                learning = self._made()
+            else:
+                settings = with_kept(self._given, kept, kept_wins=True)
+                learning = Workshop(settings, self.catalogue).learning()
+            self._engine = Engine(self.writer, learning)  # wrong settings are found without a lock
+            self._reads_no_text = kept is not None
         return self._engine
+
+    def _made(self) -> Learning:
+        """The plugins to learn with; made once for the same settings."""
+        if self._learning is None:
+            self._learning = self.workshop.learning()
+        return self._learning
+
+    def learner(self, only: Collection[str] = ()) -> tuple[Engine, Plan]:
+        """The engine to learn with, and a plan that brings its settings to the store.
+
+        Settings that differ from those of the store are refused unless a change was asked for.
+        `only` are those that matter, if not all do.
+        """
+        if self._writer is None:  # what is wrong is found before the lock is taken
+            self._agreed(_last(self._history()), only)
+            self._made()
+        store = self.writer
+        history = periods(store.facts())
+        kept = _last(history)
+        if kept != self._kept:  # as this process has learned meanwhile, or another one
+            if kept != self.workshop.learning_settings():
+                self._start_anew()
+            self._kept = kept
+        now, found = self._agreed(kept, only)
+        if self._engine is None or self._reads_no_text:
+            self._engine, self._reads_no_text = Engine(store, self._made()), False
+        plan = self.workshop.plan()
+        before = kept or LearningSettings({})
+        after = before.updated(now.only(only) if only else now)
+        if after == kept:
+            return self._engine, plan
+        changed = {change.name: change.as_json() for change in found}
+        settings = {**plan.settings, "changed_learning": changed} if changed else plan.settings
+        return self._engine, replace(plan, settings=settings, learning=Note(history, after))
+
+    def _agreed(
+        self, kept: LearningSettings | None, only: Collection[str]
+    ) -> tuple[LearningSettings, list[Change]]:
+        """The settings to learn with, and what they change; a change that is not wanted is an
+        error."""
+        now = self.workshop.learning_settings()
+        if kept is None:
+            return now, []
+        found = self.workshop.changes(kept.only(only) if only else kept)
+        if not self._may_change:
+            check(self.path, found)
+        return now, found
+
+    def read_in(
+        self,
+        items: Iterable[Document | Reject | FeedState],
+        command: str = "ingest",
+        *,
+        name: str = "",
+        input_key: str = "",
+        watch: Callable[[RunSummary], None] | None = None,
+    ) -> RunSummary:
+        """Learns from items that are ready to be read, in one run of a command."""
+        engine, plan = self.learner()
+        return engine.ingest(
+            items, replace(plan, command=command, name=name, input_key=input_key), watch
+        )
 
     def ingest(
         self,
@@ -124,12 +247,12 @@ class Wire:
             else (map(document_of, documents), "")
         )
         if dry_run:
-            return self.engine.preview(items)
-        return self.engine.ingest(items, self.workshop.plan(name=name, input_key=key), watch)
+            return self.learner()[0].preview(items)
+        return self.read_in(items, name=name, input_key=key, watch=watch)
 
     def learn(self, units: Iterable[Mapping[str, Any]], *, name: str = "") -> RunSummary:
         """Learns from units that were made elsewhere: `id`, `date`, `words` (word to count)."""
-        return self.engine.ingest(map(unit_of, units), self.workshop.plan("learn", name=name))
+        return self.read_in(map(unit_of, units), "learn", name=name)
 
     def build_network(
         self,
@@ -145,19 +268,20 @@ class Wire:
             if isinstance(documents, Delivery)
             else (map(document_of, documents), "")
         )
-        learning = self.workshop.learning()
+        engine, plan = self.learner(only=READING)
+        learning = self._made()
         try:
             return reference_corpus.build(
                 self.writer,
                 items,
-                self.engine.knowledge,
+                engine.knowledge,
                 learning.annotator,
                 learning.language,
-                self.workshop.plan(reference_corpus.BUILD, input_key=key),
+                replace(plan, command=reference_corpus.BUILD, input_key=key),
                 watch,
             )
         finally:
-            self._engine = None  # what it holds is not what the store holds now
+            self._start_anew()  # what it holds is not what the store holds now
 
     def read_corpus(self, key: str) -> int | None:
         """The run that read a reference corpus under this key, if one did and still counts."""
@@ -182,7 +306,9 @@ class Wire:
 
     def undo(self, run: int | None = None) -> dict[str, Any]:
         """Takes the last run back."""
-        return self.engine.undo(run, self.workshop.versions())
+        found = self.engine.undo(run, self.workshop.versions())
+        self._start_anew()  # the settings of the run are taken back with it
+        return found
 
     # -- the life of domains ---------------------------------------------------------------
 
@@ -209,6 +335,8 @@ class Wire:
         dry_run: bool = False,
     ) -> dict[str, Any]:
         """Merges domains that are nearly the same (`curation.consolidate`)."""
+        if not dry_run:
+            self.learner()
         return curation.consolidate(
             self, similarity=similarity, after=after, since=since, dry_run=dry_run
         )
@@ -217,14 +345,18 @@ class Wire:
         self, *, threshold: float | None = None, after: int = 0, dry_run: bool = False
     ) -> dict[str, Any]:
         """Splits the domains that are several subjects (`curation.narrow`)."""
+        if not dry_run:
+            self.learner()
         return curation.narrow(self, threshold=threshold, after=after, dry_run=dry_run)
 
     def adopt(self, *, similarity: float | None = None) -> dict[str, Any]:
         """Moves units to the nearest stable domain (`curation.adopt`)."""
+        self.learner()
         return curation.adopt(self, similarity=similarity)
 
     def refine(self, passes: int) -> dict[str, Any]:
         """Places every unit again, with the domains frozen in each pass; all in one run."""
+        self.learner()
         return curation.refine(self, passes)
 
     def split(
@@ -299,7 +431,7 @@ class Wire:
         self, text: str, *, title: str = "", top: int = 3, lang: str | None = None
     ) -> dict[str, Any]:
         """Which domains a text belongs to, unit by unit; nothing is learned or locked."""
-        learning = self.workshop.learning()
+        learning = self._made()
         document = Document(title=title, body=text, lang=lang)
         if lang is not None:
             learning = replace(learning, language=language_of(lang))
@@ -560,12 +692,20 @@ class Wire:
         return page(facts)
 
 
-def open(path: str | os.PathLike[str] = "segapsith.db", **settings: Any) -> Wire:
+def _last(history: Sequence[Period]) -> LearningSettings | None:
+    return history[-1].settings if history else None
+
+
+def open(
+    path: str | os.PathLike[str] = "segapsith.db", *, change_learning: bool = False, **settings: Any
+) -> Wire:
     """A store to learn into and to ask: `with segapsith.open("wire.db") as wire: …`.
 
-    Settings are those of the configuration file, by name. ":memory:" works.
+    Settings are those of the configuration file, by name. ":memory:" works. Settings that the
+    store was not learned with are refused unless `change_learning`.
     """
-    return Wire(path, resolve(settings, environment={}) if settings else None)
+    chosen = resolve(settings, environment={}) if settings else None
+    return Wire(path, chosen, change_learning=change_learning)
 
 
 def similarity(name: str, **settings: Any) -> Any:

@@ -7,7 +7,9 @@ Managers are made, not global: `load_plugins(MyPlugin(), installed=False)` is al
 from __future__ import annotations
 
 import inspect
+import numbers
 import types
+import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import Distribution, EntryPoint, entry_points
@@ -114,10 +116,16 @@ class Catalogue:
                     f"{who}: there is no setting {setting!r} (settings: {listed})"
                     f"{did_you_mean(setting, known)}"
                 )
+        expected = _types(offer.factory, known)
+        for setting, value in chosen.items():
+            if setting in expected and not _fits(value, expected[setting]):
+                raise SettingError(
+                    f"{who}: {setting}={value!r} should be {_in_words(expected[setting])}"
+                )
         try:
             made = offer.factory(**chosen)
         except (TypeError, ValueError) as error:
-            raise SettingError(f"{who}: {error}") from error
+            raise SettingError(f"{who}: {_blamed(error, chosen, expected)}") from error
         except (Exception, SystemExit) as error:
             raise PluginError(f"{who}: could not be made: {error}") from error
         if not isinstance(made, KINDS[kind]):
@@ -247,6 +255,92 @@ def _misspelt_hooks(plugin: object) -> str:
     known = set(HOOKS.values()) | {"register_commands"}
     strays = [n for n in names if n.startswith("register_") and n not in known]
     return "; ".join(f"{n} is no hook{did_you_mean(n, known)}" for n in sorted(strays))
+
+
+_WORDS = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    str: "a text",
+    type(None): "none",
+}
+"""Types that a setting can be given in, in words."""
+
+
+def _types(
+    factory: Callable[..., object], known: Mapping[str, inspect.Parameter]
+) -> dict[str, tuple[object, ...]]:
+    """Return the types that each setting accepts: types, or values of a Literal.
+
+    They come from the annotations, or from the default where there is none; what can be neither
+    typed nor listed is left to the plugin.
+    """
+    try:
+        hints = typing.get_type_hints(factory.__init__ if inspect.isclass(factory) else factory)
+    except Exception:  # an annotation that cannot be resolved here
+        hints = {}
+    types_of: dict[str, tuple[object, ...]] = {}
+    for name, parameter in known.items():
+        default = parameter.default
+        if name in hints:
+            accepted = _alternatives(hints[name])
+        elif default in (None, inspect.Parameter.empty) or type(default) not in _WORDS:
+            accepted = None
+        else:
+            accepted = (type(default),)
+        if accepted is not None:
+            types_of[name] = accepted
+    return types_of
+
+
+def _alternatives(hint: object) -> tuple[object, ...] | None:
+    """Return the types and literal values of an annotation; None if it has any others."""
+    if isinstance(hint, type) and hint in _WORDS:
+        return (hint,)
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Literal:
+        return inner
+    if origin in (typing.Union, types.UnionType):
+        parts = [_alternatives(part) for part in inner]
+        known = [part for part in parts if part is not None]
+        return tuple(one for part in known for one in part) if len(known) == len(parts) else None
+    return None
+
+
+def _fits(value: object, accepted: tuple[object, ...]) -> bool:
+    for one in accepted:
+        if not isinstance(one, type):
+            if value == one:
+                return True
+        elif one in (int, float):
+            number = numbers.Integral if one is int else numbers.Real
+            if isinstance(value, number) and not isinstance(value, bool):
+                return True
+        elif isinstance(value, one):
+            return True
+    return False
+
+
+def _in_words(accepted: tuple[object, ...]) -> str:
+    """
+    >>> _in_words((int, type(None))), _in_words(("all", "nonzero"))
+    ('a whole number or none', "'all' or 'nonzero'")
+    """
+    return " or ".join(_WORDS[one] if isinstance(one, type) else repr(one) for one in accepted)
+
+
+def _blamed(
+    error: Exception, given: Mapping[str, object], expected: Mapping[str, tuple[object, ...]]
+) -> str:
+    """Return what a factory said, with the settings it was given unless it names one itself."""
+    if not given or any(name in str(error) for name in given):
+        return str(error)
+    told = ", ".join(
+        f"{name}={value!r}"
+        + (f" (should be {_in_words(expected[name])})" if name in expected else "")
+        for name, value in given.items()
+    )
+    return f"{told}: {error}"
 
 
 def _methods(protocol: type) -> list[str]:

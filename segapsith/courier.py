@@ -371,8 +371,7 @@ def update(
     first = next(items, None)
     if first is None:
         return RunSummary(), night.reports
-    plan = wire.workshop.plan("update", name=name)
-    summary = wire.engine.ingest(itertools.chain([first], items), plan, night.saw)
+    summary = wire.read_in(itertools.chain([first], items), "update", name=name, watch=night.saw)
     return summary, night.reports
 
 

@@ -30,6 +30,7 @@ from segapsith.following import Following
 from segapsith.knowledge import Frozen, Knowledge, Ready, content_places
 from segapsith.language import KNOWN
 from segapsith.learning import Keeper, Learning
+from segapsith.learning_settings import FACT, periods
 from segapsith.model import Annotation, Document, Reject, Unit
 from segapsith.plans import Plan, RunSummary
 from segapsith.reception import Arrival, Reception, sound, sound_all
@@ -169,6 +170,7 @@ class Engine:
         summary, committed = self._open_run(plan)
         earlier = summary.seconds
         consumed = counted = 0
+        noted = plan.learning is None
         try:
             chunks = _chunks(items, plan.batch)
             while True:
@@ -181,7 +183,11 @@ class Engine:
                     consumed += len(chunk)
                     batch = Batch(run=summary.run, position=max(consumed, committed))
                     trial = replace(summary)
+                    first_unit, last_ordinal = self._place_in_stream()
                     self._learn_chunk(chunk, already, batch, trial)
+                    if not noted and batch.versions:
+                        batch.facts |= plan.facts(summary.run, first_unit, last_ordinal + 1)
+                        noted = True
                     trial.seconds = round(earlier + time.monotonic() - began, 3)
                     batch.counts = trial.as_json()
                     if feed is not None:
@@ -196,6 +202,11 @@ class Engine:
         summary.seconds = round(earlier + time.monotonic() - began, 3)
         self._store.finish_run(summary.run, "done", summary.as_json())
         return summary
+
+    def _place_in_stream(self) -> tuple[int, int]:
+        """Return the number of the next unit and the ordinal of the last story."""
+        counters = self.knowledge.counters
+        return counters.unit, counters.ordinal
 
     def preview(self, items: Iterable[Document | Reject | FeedState]) -> RunSummary:
         """What an ingest would do; the store does not change."""
@@ -605,6 +616,9 @@ class Engine:
             for before in restored:
                 withdrawal.revert(before, past)
             moved = lineage.take_back(self._store, target, batch, contributions)
+            history = periods(self._store.facts())
+            if any(period.run == target for period in history):
+                batch.facts[FACT] = [p.as_json() for p in history if p.run != target]
             batch.ended.clear()
             for unit in [u for u in batch.units.values() if u.document in gone]:
                 del batch.units[unit.id]

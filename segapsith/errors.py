@@ -16,6 +16,7 @@ __all__ = [
     "FeedError",
     "ForeignStoreError",
     "InputError",
+    "LearningChangeError",
     "MissingInputError",
     "PermissionDeniedError",
     "PluginError",
@@ -24,6 +25,7 @@ __all__ = [
     "SettingError",
     "StorageError",
     "StoreCreationError",
+    "UnfinishedStoreError",
     "UnknownNameError",
     "UsageError",
     "ValidationBelowError",
@@ -57,6 +59,10 @@ class MissingInputError(SegapsithError):
     """A named input does not exist."""
 
     exit_code = 66
+
+
+class UnfinishedStoreError(MissingInputError):
+    """The file of a store is there, but its creation was interrupted: it holds nothing yet."""
 
 
 class FeedError(SegapsithError):
@@ -117,8 +123,12 @@ class ConfigurationError(SegapsithError):
     exit_code = 78
 
 
+class LearningChangeError(ConfigurationError):
+    """A setting is given that the store was not learned with, and no change was asked for."""
+
+
 class SettingError(ConfigurationError):
-    """A setting of a plugin is unknown, or its value is not allowed."""
+    """A setting of a plugin is unknown, or the value of any setting is not allowed."""
 
 
 class UnknownNameError(ConfigurationError):

@@ -196,8 +196,9 @@ def _inbox(night: Night) -> Outcome:
         if nights.delivered(night.wire.writer, key):
             continue
         inputs = Inputs([str(entry)], sources, follow=night.messenger.follower())
-        plan = night.wire.workshop.plan(name=f"inbox {entry.name}", input_key=key)
-        summary = night.wire.engine.ingest(inputs.items(), plan, night.saw)
+        summary = night.wire.read_in(
+            inputs.items(), name=f"inbox {entry.name}", input_key=key, watch=night.saw
+        )
         if inputs.failures:  # the next night tries again
             night.wire.writer.finish_run(summary.run, "failed")
             outcome.failures += inputs.failures
@@ -299,7 +300,7 @@ def _topics(night: Night) -> Outcome:
 
 def _validate(night: Night) -> Outcome:
     """Measures the domains against a clustering of the same units, those of the newest stories."""
-    result = night.wire.validate(last=max(0, int(night.wire.settings["validate_last"])))
+    result = night.wire.validate(last=int(night.wire.settings["validate_last"]))
     night.kappa = result["kappa"]["greedy"]
     told = {name: result[name] for name in ("run", "units", "share", "domains", "clusters")}
     told |= {"kappa": result["kappa"], "ari": result["ari"], "nmi": result["nmi"]}
@@ -352,7 +353,7 @@ def _report(night: Night) -> Outcome:
     if night.number:  # without the lock nothing was read tonight: the last run is the news
         since = night.wire.read(lambda store: _began_after(night, store))
     path = shelf.write(night.date, night.wire.report(since=since))
-    gone = shelf.rotate(max(1, int(night.wire.settings["keep_reports"])))
+    gone = shelf.rotate(int(night.wire.settings["keep_reports"]))
     return Outcome(f"report {path.name}", {"file": str(path), "removed": gone})
 
 
@@ -366,7 +367,7 @@ def _backup(night: Night) -> Outcome:
 
     result: dict[str, Any] = night.wire.read(copied)
     settings = night.wire.settings
-    gone = shelf.rotate(max(1, int(settings["keep_daily"])), max(0, int(settings["keep_weekly"])))
+    gone = shelf.rotate(int(settings["keep_daily"]), int(settings["keep_weekly"]))
     return Outcome(f"backup {Path(result['file']).name}", {**result, "removed": gone})
 
 

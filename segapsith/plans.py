@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from segapsith.learning_settings import Note
+
 __all__ = ["Plan", "RunSummary"]
 
 BATCH = 200
@@ -22,6 +24,12 @@ class Plan:
     name: str = ""
     input_key: str = ""
     batch: int = BATCH
+    learning: Note | None = None
+    """Settings that the store does not keep yet; the first batch that learns brings them."""
+
+    def facts(self, run: int, unit: int, ordinal: int) -> dict[str, Any]:
+        """Return what the store keeps with the first batch that learns."""
+        return {} if self.learning is None else self.learning.fact(run, unit, ordinal)
 
 
 @dataclass(slots=True)

@@ -64,6 +64,7 @@ class Planned(Protocol):
     def versions(self) -> Mapping[str, str]: ...
     @property
     def input_key(self) -> str: ...
+    def facts(self, run: int, unit: int, ordinal: int) -> dict[str, Any]: ...
 
 
 def build(
@@ -92,7 +93,12 @@ def build(
         store.drop_unnamed_pairs()
         found = reader.read(items, watch)
         store.save_reference(
-            knowledge.vocabulary.since(first), found, {"pair_window": knowledge.pair_window}
+            knowledge.vocabulary.since(first),
+            found,
+            {
+                "pair_window": knowledge.pair_window,
+                **plan.facts(run, knowledge.counters.unit, knowledge.counters.ordinal + 1),
+            },
         )
     except BaseException:
         store.finish_run(run, "failed")

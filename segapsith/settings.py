@@ -3,6 +3,7 @@ where it came from."""
 
 from __future__ import annotations
 
+import math
 import os
 import tomllib
 from collections.abc import Mapping
@@ -10,27 +11,80 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from segapsith.errors import ConfigurationError, did_you_mean
+from segapsith.errors import ConfigurationError, SettingError, did_you_mean
 
-__all__ = ["FILE", "PRESETS", "SETTINGS", "Setting", "Settings", "read_value", "resolve"]
+__all__ = [
+    "ENGINE",
+    "FILE",
+    "PRESETS",
+    "SETTINGS",
+    "Setting",
+    "Settings",
+    "Value",
+    "checked",
+    "read_value",
+    "resolve",
+]
 
 FILE = "segapsith.toml"
 PREFIX = "SEGAPSITH_"
 
 
+Value = str | int | float | bool
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One thing that can be set: its name, default, meaning, and other environment names."""
+    """One thing that can be set: its name, default, meaning, range, and other environment names."""
 
     name: str
-    default: str | int | float | bool
+    default: Value
     about: str
     choices: tuple[str, ...] = ()
     environment: str = ""
+    least: float | None = None
+    most: float | None = None
+    excluded: float | None = None
+    """An end of the range that is not allowed itself."""
+    learned: bool = False
+    """Whether it changes what is learned: a store keeps it (see learning_settings.py)."""
 
     @property
     def variable(self) -> str:
         return self.environment or PREFIX + self.name.upper()
+
+    @property
+    def expected(self) -> str:
+        """Return the type and the range in words.
+
+        >>> Setting("share", 0.5, "", least=0, most=1, excluded=0).expected
+        'a number from 0 to 1 (not 0)'
+        >>> Setting("size", 3, "", least=1).expected
+        'a whole number of at least 1'
+        """
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
+        if isinstance(self.default, bool):
+            return "true or false"
+        if isinstance(self.default, str):
+            return "a text"
+        text = "a whole number" if isinstance(self.default, int) else "a number"
+        if self.most is not None:
+            text += f" from {self.least or 0:g} to {self.most:g}"
+        elif self.least is not None and self.least != self.excluded:
+            text += f" of at least {self.least:g}"
+        elif self.least is not None:
+            return f"{text} above {self.least:g}"
+        return text if self.excluded is None else f"{text} (not {self.excluded:g})"
+
+    def allows(self, value: float) -> bool:
+        """Return whether a number is in the range; infinity and NaN never are."""
+        return (
+            math.isfinite(value)
+            and (self.least is None or value >= self.least)
+            and (self.most is None or value <= self.most)
+            and value != self.excluded
+        )
 
 
 SETTINGS: dict[str, Setting] = {
@@ -39,81 +93,192 @@ SETTINGS: dict[str, Setting] = {
         Setting("store", "segapsith.db", "the file that everything is kept in"),
         Setting("preset", "default", "a set of learning values", ("default", "paper")),
         Setting("lang", "auto", "language of the documents: en, fr, or auto"),
-        Setting("annotator", "simplemma", "from text to lemmas"),
-        Setting("segmenter", "cohesion", "from text to thematic units"),
-        Setting("placement", "eq7", "how a unit finds its domain: eq7, or any similarity"),
-        Setting("threshold", 0.17, "similarity from which a unit joins a domain"),
+        Setting("annotator", "simplemma", "from text to lemmas", learned=True),
+        Setting("segmenter", "cohesion", "from text to thematic units", learned=True),
+        Setting(
+            "placement", "eq7", "how a unit finds its domain: eq7, or any similarity", learned=True
+        ),
+        Setting(
+            "threshold",
+            0.17,
+            "similarity from which a unit joins a domain",
+            least=0,
+            most=1,
+            excluded=0,
+            learned=True,
+        ),
         Setting(
             "domain_weight",
             "mean-unit-weight",
             "weight of a word in a domain",
             ("mean-unit-weight", "occurrence-significance"),
+            learned=True,
         ),
-        Setting("min_weight", 0.02, "words of a domain that weigh less are not compared"),
-        Setting("count", "units", "what an occurrence is", ("units", "tokens")),
         Setting(
-            "prefilter", "none", "compare all, or what eq. 6 activates", ("none", "activation")
+            "min_weight",
+            0.02,
+            "words of a domain that weigh less are not compared",
+            least=0,
+            most=1,
+            excluded=1,
+            learned=True,
         ),
-        Setting("importance", "rarity", "what makes a word telling", ("rarity", "significance")),
-        Setting("batch_size", 200, "items of one transaction; eight ready units make one"),
+        Setting("count", "units", "what an occurrence is", ("units", "tokens"), learned=True),
+        Setting(
+            "prefilter",
+            "none",
+            "compare all, or what eq. 6 activates",
+            ("none", "activation"),
+            learned=True,
+        ),
+        Setting(
+            "importance",
+            "rarity",
+            "what makes a word telling",
+            ("rarity", "significance"),
+            learned=True,
+        ),
+        Setting("batch_size", 200, "items of one transaction; eight ready units make one", least=1),
         Setting("full_text", False, "follow the link of feed items that carry only a summary"),
-        Setting("learn_terms", True, "learn multi-word terms from the stream"),
-        Setting("terms", "", "a file of multi-word terms, one a line; `fr:` before it for French"),
-        Setting("network_window", 20, "content words within which two words meet"),
+        Setting("learn_terms", True, "learn multi-word terms from the stream", learned=True),
+        Setting(
+            "terms",
+            "",
+            "a file of multi-word terms, one a line; `fr:` before it for French",
+            learned=True,
+        ),
+        Setting(
+            "network_window", 20, "content words within which two words meet", least=2, learned=True
+        ),
         Setting(
             "network_normalizer",
             "tight",
             "what cohesion is a share of: the most possible, or log2(N² (window - 1))",
             ("tight", "ferret"),
+            learned=True,
         ),
-        Setting("network_min_count", 0, "pairs that met less are no link; 0: by the corpus' size"),
-        Setting("network_min_cohesion", 0.0, "pairs below are no link; 0: 0.2 tight, 0.1 ferret"),
-        Setting("network_links", 500, "strongest links of a word that are kept; 0: all"),
+        Setting(
+            "network_min_count",
+            0,
+            "pairs that met less are no link; 0: by the corpus' size",
+            least=0,
+            learned=True,
+        ),
+        Setting(
+            "network_min_cohesion",
+            0.0,
+            "pairs below are no link; 0: 0.2 tight, 0.1 ferret",
+            least=0,
+            most=1,
+            learned=True,
+        ),
+        Setting(
+            "network_links",
+            500,
+            "strongest links of a word that are kept; 0: all",
+            least=0,
+            learned=True,
+        ),
         Setting(
             "network_kept_by",
             "both",
             "whether a link must be among the strongest of both its words or of either",
             ("both", "either"),
+            learned=True,
         ),
-        Setting("window", 100_000, "stories that a text may repeat; 0: equal texts only"),
-        Setting("workers", 1, "processes that annotate"),
-        Setting("retire_after", 50_000, "stories after which a quiet domain retires; 0: never"),
-        Setting("retire_below", 15, "units below which a quiet domain may be retired"),
-        Setting("stable", 15, "units from which a domain is called stable"),
-        Setting("refine", 0, "passes that place every unit again after an ingest and each night"),
+        Setting("window", 100_000, "stories that a text may repeat; 0: equal texts only", least=0),
+        Setting("workers", 1, "processes that annotate", least=1),
         Setting(
-            "consolidate", 0.25, "similarity from which a quiet small domain is merged; 0: none"
+            "retire_after", 50_000, "stories after which a quiet domain retires; 0: never", least=0
         ),
-        Setting("consolidate_stable", 0.5, "similarity from which other domains are merged"),
-        Setting("consolidate_after", 1500, "stories after which a small domain counts as quiet"),
+        Setting("retire_below", 15, "units below which a quiet domain may be retired", least=0),
+        Setting("stable", 15, "units from which a domain is called stable", least=1),
+        Setting(
+            "refine",
+            0,
+            "passes that place every unit again after an ingest and each night",
+            least=0,
+        ),
+        Setting(
+            "consolidate",
+            0.25,
+            "similarity from which a quiet small domain is merged; 0: none",
+            least=0,
+            most=1,
+        ),
+        Setting(
+            "consolidate_stable",
+            0.5,
+            "similarity from which other domains are merged",
+            least=0,
+            most=1,
+            excluded=0,
+        ),
+        Setting(
+            "consolidate_after", 1500, "stories after which a small domain counts as quiet", least=0
+        ),
         Setting("narrowing", True, "each night broad domains are split and units adopted"),
-        Setting("narrow", 0.25, "similarity that the parts of a split domain need; 0: no split"),
-        Setting("adopt", 0.2, "similarity from which stable domains take units of others; 0: none"),
-        Setting("adopt_last", 5_000, "newest stories whose units may be adopted"),
         Setting(
-            "word_cut", 0.03, "words that weigh no more in any stable domain are not validated"
+            "narrow",
+            0.25,
+            "similarity that the parts of a split domain need; 0: no split",
+            least=0,
+            most=1,
         ),
-        Setting("validate_last", 4000, "newest stories that a night validates by; 0: all"),
+        Setting(
+            "adopt",
+            0.2,
+            "similarity from which stable domains take units of others; 0: none",
+            least=0,
+            most=1,
+        ),
+        Setting("adopt_last", 5_000, "newest stories whose units may be adopted", least=0),
+        Setting(
+            "word_cut",
+            0.03,
+            "words that weigh no more in any stable domain are not validated",
+            least=0,
+        ),
+        Setting("validate_last", 4000, "newest stories that a night validates by; 0: all", least=0),
         Setting(
             "wait",
             5.0,
             "seconds to wait for another process that is writing",
             environment="SEGAPSITH_LOCK_TIMEOUT",
+            least=0,
         ),
-        Setting("http_timeout", 20.0, "seconds that fetching one feed may take, all in all"),
+        Setting(
+            "http_timeout",
+            20.0,
+            "seconds that fetching one feed may take, all in all",
+            least=0,
+            excluded=0,
+        ),
         Setting("allow_hosts", "", "HOST:PORT, … that may be read although they are not public"),
         Setting("inbox", "", "a directory whose entries each night ingests, in the order of names"),
         Setting("reports", "", "where the reports of the nights go; beside the store if not said"),
         Setting("backups", "", "where the backups of the nights go; beside the store if not said"),
-        Setting("keep_reports", 30, "reports of nights that are kept"),
-        Setting("keep_daily", 7, "backups of the last nights that are kept"),
-        Setting("keep_weekly", 4, "weeks of which the last backup is kept besides"),
+        Setting("keep_reports", 30, "reports of nights that are kept", least=1),
+        Setting("keep_daily", 7, "backups of the last nights that are kept", least=1),
+        Setting("keep_weekly", 4, "weeks of which the last backup is kept besides", least=0),
         Setting("log_format", "text", "how messages are written", ("text", "json")),
         Setting("log_file", "", "a file that messages are added to as well"),
     )
 }
 
-PRESETS: dict[str, dict[str, str | int | float | bool]] = {
+ENGINE: dict[str, Setting] = {
+    setting.name: setting
+    for setting in (
+        Setting("inferred_occurrence", 1, "occurrences that an inferred word counts for", least=1),
+        Setting(
+            "activation_share", 0.5, "share of the best activation to compare", least=0, most=1
+        ),
+        Setting("activation_most", 20, "domains that are compared at most", least=1),
+    )
+}
+"""What the engine takes by `--set` alone, beside the settings above that are its own."""
+
+PRESETS: dict[str, dict[str, Value]] = {
     "default": {},
     "paper": {
         "threshold": 0.25,
@@ -161,6 +326,12 @@ def resolve(
     environment: Mapping[str, str] | None = None,
 ) -> Settings:
     """The settings that hold: from flags, the environment, the file, the preset, the defaults."""
+    for name in flags or {}:
+        if name not in SETTINGS:
+            raise ConfigurationError(
+                f"there is no setting {name!r}{did_you_mean(name, SETTINGS)}"
+                "; `segapsith config` lists them"
+            )
     environment = os.environ if environment is None else environment
     found, plugins, path = _from_file(file)
     layers: list[tuple[str, Mapping[str, Any]]] = [
@@ -178,7 +349,7 @@ def resolve(
         values[name], origins[name] = setting.default, "default"
         for origin, layer in layers:
             if name in layer:
-                values[name], origins[name] = _checked(setting, layer[name], origin), origin
+                values[name], origins[name] = checked(setting, layer[name], origin), origin
                 break
     merged: dict[str, Any] = {}
     own = {
@@ -235,29 +406,44 @@ def _from_file(file: str | None) -> tuple[dict[str, Any], dict[str, Any], str]:
     return content, flat, str(path)
 
 
-def _checked(setting: Setting, value: Any, origin: str) -> Any:
-    """The value as the type of its default; an error says what was wanted."""
+def checked(setting: Setting, value: Any, origin: str) -> Value:
+    """Return the value as the type of its default, or raise an error that names type and range.
+
+    >>> checked(SETTINGS["threshold"], "0.3", "flag")
+    0.3
+    >>> checked(SETTINGS["threshold"], "abc", "flag")
+    Traceback (most recent call last):
+    segapsith.errors.SettingError: threshold='abc' (flag) should be a number from 0 to 1 (not 0)
+    """
     wanted = type(setting.default)
+    result: Value
     try:
-        if wanted is bool and isinstance(value, str):
-            value = {"true": True, "1": True, "false": False, "0": False}[value.lower()]
-        elif wanted is int and not isinstance(value, int):
-            value = int(str(value))
-        elif wanted is float:
-            value = float(value)
-        elif wanted is str and isinstance(value, list) and all(isinstance(v, str) for v in value):
-            value = ", ".join(value)
-        elif wanted is str and not isinstance(value, str):
+        if wanted is bool:
+            result = value if isinstance(value, bool) else _BOOLEANS[str(value).lower()]
+        elif wanted is str:
+            result = ", ".join(value) if isinstance(value, list) else value
+            if not isinstance(result, str):
+                raise TypeError
+        else:
+            if isinstance(value, bool):
+                raise TypeError
+            result = float(value) if wanted is float else _whole(value)
+            if not setting.allows(result):
+                raise ValueError
+        if setting.choices and result not in setting.choices:
             raise ValueError
     except (KeyError, TypeError, ValueError):
-        raise ConfigurationError(
-            f"{setting.name}={value!r} ({origin}) should be a {wanted.__name__}"
+        raise SettingError(
+            f"{setting.name}={value!r} ({origin}) should be {setting.expected}"
         ) from None
-    if setting.choices and value not in setting.choices:
-        raise ConfigurationError(
-            f"{setting.name}={value!r} ({origin}) should be one of {', '.join(setting.choices)}"
-        )
-    return value
+    return result
+
+
+_BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
+
+
+def _whole(value: Any) -> int:
+    return value if isinstance(value, int) else int(str(value))
 
 
 def read_value(text: str) -> str | int | float | bool | None:

@@ -6,6 +6,8 @@ anything is locked or read.
 
 from __future__ import annotations
 
+import hashlib
+import os
 import platform
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
@@ -22,12 +24,19 @@ from segapsith.domains import PlacementSettings
 from segapsith.errors import ConfigurationError, SettingError, UsageError, did_you_mean
 from segapsith.language import KNOWN, language_of
 from segapsith.learning import Learning
+from segapsith.learning_settings import (
+    LEARNED,
+    TERMS_HASH,
+    Change,
+    LearningSettings,
+    changes,
+)
 from segapsith.model import Document, Lexicon
 from segapsith.network import NetworkSettings
 from segapsith.parallel import ParallelAnnotator
 from segapsith.plans import Plan
 from segapsith.seam import CheckedAnnotator, Who
-from segapsith.settings import Settings
+from segapsith.settings import ENGINE, SETTINGS, Settings, Value, checked
 from segapsith.terms import given_terms
 
 __all__ = ["TopicMaking", "Workshop", "by_taker"]
@@ -63,6 +72,11 @@ class Workshop:
         if self._parallel is not None:
             self._parallel.close()
         self._parallel = None
+
+    @property
+    def loaded(self) -> Catalogue | None:
+        """The plugins, if they were needed so far."""
+        return self._catalogue
 
     @property
     def catalogue(self) -> Catalogue:
@@ -102,9 +116,9 @@ class Workshop:
             learns_terms=bool(values["learn_terms"]),
             given_terms=_user_terms(str(values["terms"]), annotator),
             network=self.network(),
-            window=_at_least_0("window", values["window"]),
-            retire_after=_at_least_0("retire_after", values["retire_after"]),
-            retire_below=_at_least_0("retire_below", values["retire_below"]),
+            window=int(values["window"]),
+            retire_after=int(values["retire_after"]),
+            retire_below=int(values["retire_below"]),
             follows=self.overruled is None,
         )
 
@@ -119,7 +133,7 @@ class Workshop:
         ]
         name = f"set.{given[-1]}" if given else "threshold"
         origin = self.settings.origins[name]
-        if origin == "default" or origin.startswith("preset "):
+        if origin in ("default", "store") or origin.startswith("preset "):
             return None
         value = self.settings.plugins[given[-1]] if given else self.settings["threshold"]
         return f"threshold={value} ({origin})"
@@ -129,17 +143,24 @@ class Workshop:
         values = self.settings.values
         chosen = {f.name: values[f.name] for f in fields(PlacementSettings) if f.name in values}
         if own is None:
-            own = {n: v for n, v in self.settings.plugins.items() if n in chosen}
+            names = {f.name for f in fields(PlacementSettings)}
+            given = {n.removeprefix("engine."): v for n, v in self.settings.plugins.items()}
+            own = {n: v for n, v in given.items() if n in names}
+        known = {**SETTINGS, **ENGINE}
+        typed = {n: checked(known[n], v, self._origin(n)) for n, v in own.items()}
         try:
-            return PlacementSettings(**{**chosen, **own})
+            return PlacementSettings(**{**chosen, **typed})
         except (TypeError, ValueError) as error:
             raise SettingError(f"placement: {error}") from error
+
+    def _origin(self, name: str) -> str:
+        """Return where a value that `--set` or `[set]` gives to the engine came from."""
+        origins = self.settings.origins
+        return origins.get(f"set.engine.{name}") or origins.get(f"set.{name}", "flag")
 
     def _annotator(self, settings: Mapping[str, Any]) -> Annotator:
         """The chosen annotator, in as many processes as were asked for."""
         name, workers = str(self.settings["annotator"]), int(self.settings["workers"])
-        if workers < 1:
-            raise SettingError(f"workers={workers} should be >= 1")
         made: Annotator = self.catalogue.make("annotator", name, settings)
         if workers == 1:
             return made
@@ -156,6 +177,45 @@ class Workshop:
                 continue
             known[role] = set(self.catalogue.settings(kind, str(self.settings[role])))
         return by_taker(self.settings.plugins, known)
+
+    # -- what the store keeps of the settings ---------------------------------------------------
+
+    def learning_settings(self) -> LearningSettings:
+        """Return the settings that decide what is learned, as they are now."""
+        given = self._plugin_settings()
+        engine = given.pop("engine")
+        placing = self.placing(engine)
+        values = {name: self.settings[name] for name in LEARNED}
+        values |= {name: getattr(placing, name) for name in engine if name in values}
+        terms = str(values["terms"])
+        values["terms"] = os.path.abspath(terms) if terms else ""
+        values[TERMS_HASH] = hashlib.sha256(_read_terms(terms)).hexdigest() if terms else ""
+        plugins = {f"{role}.{n}": v for role, own in given.items() for n, v in own.items()}
+        plugins |= {f"engine.{n}": getattr(placing, n) for n in engine if n not in values}
+        return LearningSettings(values, plugins)
+
+    def changes(self, kept: LearningSettings) -> list[Change]:
+        """Return what differs from the learning settings that a store keeps."""
+        return changes(
+            self.learning_settings(), kept, default=self._default, origin=self._origin_of
+        )
+
+    def _default(self, name: str) -> Value | None:
+        """Return the value of a plugin's setting, `role.name`, that is not given."""
+        role, _, inner = name.partition(".")
+        if role == "engine":
+            return ENGINE[inner].default
+        known = self.catalogue.settings(_CHOSEN[role], str(self.settings[role]))
+        value: Value | None = known[inner].default if inner in known else None
+        return value
+
+    def _origin_of(self, name: str) -> str:
+        origins = self.settings.origins
+        inner = name.rpartition(".")[2]
+        for key in (f"set.{name}", f"set.{inner}", f"set.engine.{inner}", name):
+            if key in origins:
+                return origins[key]
+        return "default"
 
     def plan(self, command: str = "ingest", *, name: str = "", input_key: str = "") -> Plan:
         """How the run log keeps what is about to be done."""
@@ -272,8 +332,8 @@ def _user_terms(path: str, annotator: Annotator) -> dict[str, set[tuple[str, ...
     if not path:
         return {}
     try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        lines = _read_terms(path).decode("utf-8").splitlines()
+    except UnicodeDecodeError as error:
         raise ConfigurationError(f"terms: {path}: {error}") from error
     phrases = []
     for line in lines:
@@ -285,10 +345,13 @@ def _user_terms(path: str, annotator: Annotator) -> dict[str, set[tuple[str, ...
     return given_terms(annotator.annotate(phrases, Lexicon()))
 
 
-def _at_least_0(name: str, value: int) -> int:
-    if value < 0:
-        raise SettingError(f"{name}={value} should be >= 0")
-    return value
+def _read_terms(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise ConfigurationError(
+            f"terms: {path}: {error.strerror}; put the file there, or set `terms` to another one"
+        ) from error
 
 
 def by_taker(

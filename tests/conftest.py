@@ -40,8 +40,9 @@ def open_wire(tmp_path: Path) -> Iterator[Callable[..., Wire]]:
     """Opens wires on stores below a temporary directory and closes them at the end."""
     opened: list[Wire] = []
 
-    def make(name: str = "wire.db", **settings: Any) -> Wire:
-        wire = Wire(tmp_path / name, resolve(settings, environment={}))
+    def make(name: str = "wire.db", *, change_learning: bool = False, **settings: Any) -> Wire:
+        chosen = resolve(settings, environment={})
+        wire = Wire(tmp_path / name, chosen, change_learning=change_learning)
         opened.append(wire)
         return wire
 

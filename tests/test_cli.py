@@ -11,6 +11,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,11 @@ from typing import Any
 import pytest
 from markupsafe import escape
 
+import segapsith
 from segapsith import sample
+from segapsith.domains import PlacementSettings
+from segapsith.errors import ConfigurationError
+from segapsith.settings import ENGINE, SETTINGS, checked
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -228,7 +233,15 @@ def test_settings_say_where_they_come_from(
     ("content", "says"),
     [
         ("treshold = 1", "did you mean 'threshold'"),
-        ('threshold = "high"', "should be a float"),
+        ('threshold = "high"', "threshold='high' (file segapsith.toml) should be a number from 0"),
+        ("threshold = true", "should be a number from 0 to 1"),
+        ("threshold = 1.5", "threshold=1.5 (file segapsith.toml) should be a number from 0 to 1"),
+        ("threshold = nan", "should be a number from 0 to 1"),
+        ("workers = 0", "workers=0 (file segapsith.toml) should be a whole number of at least 1"),
+        ("retire_after = -1", "should be a whole number of at least 0"),
+        ("keep_daily = 2.5", "should be a whole number of at least 1"),
+        ("learn_terms = 3", "should be true or false"),
+        ("inbox = 3", "should be a text"),
         ('preset = "mine"', "should be one of"),
         ("= 1", "segapsith.toml"),
     ],
@@ -238,6 +251,51 @@ def test_a_wrong_configuration_is_explained(command: Command, content: str, says
     code, _, err = command("config")
     assert code == 78
     assert says in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("threshold=abc",), "threshold='abc' (flag) should be a number from 0 to 1"),
+        (("engine.threshold=2",), "threshold=2 (flag) should be a number from 0 to 1"),
+        (("activation_most=few",), "activation_most='few' (flag) should be a whole number"),
+        (("prefilter=all",), "prefilter='all' (flag) should be one of none, activation"),
+        (("min_words=abc",), "segmenter 'cohesion': min_words='abc' should be a whole number"),
+        (("min_words=0",), "segmenter 'cohesion': min_words=0 should be"),
+        (("infer=3",), "segmenter 'cohesion': infer=3 should be true or false"),
+        (
+            ("prune_population=x", "--placement", "chi-sim"),
+            "similarity 'chi-sim': prune_population='x' should be 'all' or 'nonzero'",
+        ),
+    ],
+)
+def test_a_value_of_a_wrong_type_is_named_with_what_was_expected(
+    command: Command, arguments: tuple[str, ...], says: str
+) -> None:
+    code, _, err = command("ingest", str(sample.path("en")), "--set", *arguments)
+    assert code == 78
+    assert says in err
+    assert not Path("segapsith.db").exists()
+
+
+def test_every_number_has_a_range_and_every_default_lies_in_it() -> None:
+    for setting in {**SETTINGS, **ENGINE}.values():
+        assert checked(setting, setting.default, "default") == setting.default
+        if isinstance(setting.default, int | float) and not isinstance(setting.default, bool):
+            assert setting.least is not None, setting.name
+            with pytest.raises(ConfigurationError, match="should be a"):
+                checked(setting, setting.least - 1, "flag")
+
+
+def test_what_the_engine_alone_takes_has_its_defaults() -> None:
+    fields = {**SETTINGS, **ENGINE}
+    for name, default in asdict(PlacementSettings()).items():
+        assert fields[name].default == default
+
+
+def test_python_is_told_of_a_setting_that_does_not_exist(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="did you mean 'threshold'"):
+        segapsith.open(tmp_path / "wire.db", treshold=0.3)
 
 
 @pytest.mark.parametrize(

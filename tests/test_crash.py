@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
@@ -19,6 +20,8 @@ import pytest
 
 from segapsith import sample
 from segapsith.api import Wire
+from segapsith.cli.app import run
+from segapsith.errors import UnfinishedStoreError
 from segapsith.items import document_of
 from segapsith.settings import resolve
 from segapsith_store import Store
@@ -239,31 +242,110 @@ def test_several_kills_in_a_row_make_progress(tmp_path: Path, expected: dict[str
     check_resumed(path, expected)
 
 
-def test_a_kill_while_the_store_is_made_leaves_no_half_store(tmp_path: Path) -> None:
-    for number in range(6):
-        path = tmp_path / f"{number}.db"
+def create_until(path: Path, statements: int) -> Callable[[], None]:
+    """Makes a store with connections that kill their process at the n-th statement of each."""
 
-        def create(path: Path = path, number: int = number) -> None:
-            original = sqlite3.connect
+    def create() -> None:
+        original = sqlite3.connect
 
-            def fused(*arguments: Any, **more: Any) -> Any:
-                class Fused(sqlite3.Connection):
-                    left = 3 + 12 * number
+        class Fused(sqlite3.Connection):
+            left = statements
 
-                    def execute(self, *sql: Any) -> Any:
-                        self.left -= 1
-                        if self.left < 0:
-                            os.kill(os.getpid(), signal.SIGKILL)
-                        return super().execute(*sql)
+            def execute(self, *sql: Any) -> Any:
+                self.left -= 1
+                if self.left < 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return super().execute(*sql)
 
-                return original(*arguments, **more, factory=Fused)
+        def fused(*arguments: Any, **more: Any) -> Any:
+            return original(*arguments, **more, factory=Fused)
 
-            sqlite3.connect = fused  # type: ignore[assignment]  # in the child alone
+        sqlite3.connect = fused  # type: ignore[assignment]  # in the child alone
+        Store.writing(path).close()
+
+    return create
+
+
+def check_unfinished(path: Path, capsys: pytest.CaptureFixture[str]) -> bool:
+    """Checks that reading commands say what happened; whether the store was unfinished."""
+    kinds = set()
+    for command in ("status", "verify", "domains"):
+        code = run([command, "--store", str(path)])
+        said = capsys.readouterr().err
+        if code:
+            assert code == 66, said
+            assert "another program" not in said
+            assert ("creation was interrupted" in said) == path.exists(), said
+        kinds.add(code)
+    assert len(kinds) == 1
+    return kinds == {66} and path.exists()
+
+
+def test_a_kill_while_the_store_is_made_is_named_and_the_next_ingest_completes_it(
+    tmp_path: Path, expected: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    unfinished = statements = 0
+    for statements in itertools.count():
+        path = tmp_path / f"{statements}.db"
+        ended = killed(create_until(path, statements))
+        if ended:
+            with pytest.raises(UnfinishedStoreError, match="creation was interrupted"):
+                Store.reading(path)
+            unfinished += 1
+        if statements % 40 == 0:  # the commands themselves take longer
+            assert check_unfinished(path, capsys)
+            with wire_on(path) as wire:
+                wire.ingest(Delivery())
+                assert wire.verify().sound
+                assert wire.status()["digest"] == expected["status"]["digest"]
+        else:
             Store.writing(path).close()
+            with Store.reading(path) as store:
+                assert store.number("SELECT count(*) FROM documents") == 0
+        if ended == 0:
+            break
+        assert ended == signal.SIGKILL
+    print("trials:", statements, "unfinished:", unfinished)
+    assert unfinished >= 40
 
-        assert killed(create) == signal.SIGKILL
-        with Store.writing(path) as store:
-            assert store.number("SELECT count(*) FROM documents") == 0
+
+@pytest.mark.parametrize("size", [0, 1], ids=["no bytes", "a header"])
+def test_an_empty_file_is_an_unfinished_store(
+    tmp_path: Path, size: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "wire.db"
+    path.touch()
+    if size:
+        with contextlib.closing(sqlite3.connect(path)) as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
+        assert path.stat().st_size
+    assert check_unfinished(path, capsys)
+    assert run(["doctor", "--store", str(path)]) == 1
+    assert "segapsith ingest SOURCE" in capsys.readouterr().out
+    assert run(["ingest", str(sample.path("en")), "--store", str(path), "-q"]) == 0
+    assert run(["status", "--store", str(path), "-q"]) == 0
+
+
+def test_an_ingest_that_is_killed_early_is_healed_by_the_same_command(
+    tmp_path: Path, expected: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "wire.db"
+    lines = sample.path("en").read_bytes().splitlines(keepends=True)
+    named = tmp_path / "wire.jsonl"
+    named.write_bytes(b"".join(lines[:ITEMS]))
+    for seen in (f"{path}.lock", str(path), f"{path}-wal"):  # what a kill waits for
+        process = subprocess.Popen(
+            [sys.executable, "-m", "segapsith", "ingest", str(named), "--store", str(path), "-q"],
+            cwd=tmp_path, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        while process.poll() is None and not os.path.exists(seen):
+            pass
+        process.kill()
+        process.wait()
+        check_unfinished(path, capsys)
+    assert run(["ingest", str(named), "--store", str(path), "-q"]) == 0
+    with wire_on(path) as wire:
+        assert wire.verify().digest == expected["status"]["digest"]
 
 
 def test_a_dead_holder_does_not_block(tmp_path: Path) -> None:

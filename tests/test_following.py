@@ -121,7 +121,7 @@ def test_a_target_is_reached_through_the_waves(open_wire: OpenWire) -> None:
         found = wire.tune(target_new_rate=0.3, keep=keep)
         if not keep:
             wire.close()
-            wire = open_wire(name, lang="en", threshold=found["threshold"])
+            wire = open_wire(name, lang="en", threshold=found["threshold"], change_learning=True)
         rates = [learned(wire, first, first + 300) for first in range(SEARCHED, 2400, 300)]
         so_far = np.cumsum(rates) / np.arange(1, 6)
         if keep:
@@ -270,7 +270,7 @@ def test_what_is_given_beats_what_is_kept(
 ) -> None:
     kept.close()
     before = kept.status()["target"]
-    wire = open_wire(lang="en", **given)
+    wire = open_wire(lang="en", change_learning=True, **given)
     learned(wire, SEARCHED, 1000)
     name, value = next(iter(given.items()))
     assert str(wire.resting()).startswith(f"{name}={value}")
@@ -278,9 +278,11 @@ def test_what_is_given_beats_what_is_kept(
     threshold = given.get("threshold", 0.17)
     assert wire.explain(950)["joined"]["threshold"] == threshold
     wire.close()
-    assert kept.resting() is None
-    learned(kept, 1000, 1100)
-    assert kept.status()["target"]["units"] == 100
+    back = {"placement": "eq7"} if "placement" in given else {}
+    again = open_wire(lang="en", change_learning=True, **back)
+    assert again.resting() is None
+    learned(again, 1000, 1100)
+    assert again.status()["target"]["units"] == 100
 
 
 def test_a_target_is_kept_for_the_whole_store_from_now_on(kept: Wire) -> None:
@@ -320,7 +322,10 @@ def test_on_the_command_line(command: Command, tmp_path: Path) -> None:
     assert told("config")["threshold"] == {
         "value": target["threshold"], "origin": "store: follows new_rate 0.3"
     }  # fmt: skip
-    code, _, err = command("ingest", "c.jsonl", "--bag", "--set", "threshold=0.2")
+    given = ("ingest", "c.jsonl", "--bag", "--set", "threshold=0.2")
+    code, _, err = command(*given)
+    assert code == 78 and "--change-learning" in err
+    code, _, err = command(*given, "--change-learning")
     assert code == 0
     assert "the target that the store keeps was not followed: threshold=0.2 (flag)" in err
     (tmp_path / "segapsith.toml").write_text("threshold = 0.25\n", encoding="utf-8")

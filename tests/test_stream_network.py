@@ -67,9 +67,16 @@ def catalogue() -> Catalogue:
     return load_plugins(Plugin())
 
 
-def wire_on(catalogue: Catalogue, path: str | Path = ":memory:", **chosen: Any) -> Wire:
+def wire_on(
+    catalogue: Catalogue,
+    path: str | Path = ":memory:",
+    *,
+    change_learning: bool = False,
+    **chosen: Any,
+) -> Wire:
     values = {"segmenter": "company", "network_min_cohesion": 0.01, **chosen}
-    return Wire(path, resolve(values, environment={}), catalogue)
+    settings = resolve(values, environment={})
+    return Wire(path, settings, catalogue, change_learning=change_learning)
 
 
 def stories(n: int = 40) -> list[dict[str, Any]]:
@@ -239,7 +246,7 @@ def test_a_network_that_was_not_frozen_is_frozen_when_it_is_needed(
         path = tmp_path / f"{size}.db"
         with wire_on(catalogue, path, segmenter="none", batch_size=size) as wire:
             wire.ingest(stories(20))
-        with wire_on(catalogue, path, batch_size=size) as wire:
+        with wire_on(catalogue, path, batch_size=size, change_learning=True) as wire:
             wire.ingest(stories(30)[20:])
             digests.add(wire.status()["digest"])
             sound(wire)
@@ -254,7 +261,7 @@ def test_the_window_of_a_store_stays(catalogue: Catalogue, tmp_path: Path) -> No
         pytest.raises(SettingError, match="network_window=5"),
     ):
         wire.ingest(stories(2))
-    with pytest.raises(SettingError, match="most_links"):
+    with pytest.raises(SettingError, match="network_links=-1"):
         wire_on(catalogue, network_links=-1).ingest([])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -20,7 +20,9 @@ from segapsith.cli.options import (
 )
 from segapsith.cli.output import claim, show_json, table, write
 from segapsith.errors import SegapsithError
-from segapsith.settings import Settings
+
+if TYPE_CHECKING:
+    from segapsith.api import Wire
 
 __all__ = ["add_to"]
 
@@ -47,13 +49,17 @@ def show_config(
 ) -> None:
     """Every setting with its value and where it came from.
 
-    Flag beats environment beats file beats preset beats default. A target that the store keeps
-    (`tune --keep`) beats preset and default, and the threshold that follows it is shown.
+    Flag beats environment beats file beats store beats preset beats default: a store keeps what
+    it was learned with. A target that it keeps (`tune --keep`) moves the threshold, and the one
+    that holds now is shown.
 
     Example: segapsith config --json
     """
     chosen = wiring.settings(store=store, config=config, wait=wait, sets=sets)
-    shown = {**chosen.as_json(), **_followed(chosen)}
+    from segapsith.api import Wire
+
+    wire = Wire(str(chosen["store"]), chosen)
+    shown = {**wire.settings.as_json(), **_followed(wire)}
     if as_json:
         show_json(shown)
     elif not quiet:
@@ -63,12 +69,10 @@ def show_config(
         )
 
 
-def _followed(chosen: Settings) -> dict[str, Any]:
+def _followed(wire: Wire) -> dict[str, Any]:
     """The threshold as it follows a target, if there is a store with one."""
-    from segapsith.api import Wire
     from segapsith_store.targets import standing
 
-    wire = Wire(str(chosen["store"]), chosen)
     if wire.workshop.overruled or not Path(wire.path).is_file():
         return {}
     try:

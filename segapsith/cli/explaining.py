@@ -77,12 +77,18 @@ def explain(
         )
         _ratios(other["ratios"])
     how = "founded it" if joined["founded"] else f"joined with {joined['score']:.3f}"
+    other_measure = joined["placement"] not in (None, found["measure"])
     if joined["threshold"] is not None:
-        how += f" (threshold {joined['threshold']:.3f})"
+        by = f"placed by {joined['placement']}, " if joined["placement"] else ""
+        how += f" ({by}threshold {joined['threshold']:.3f})"
     write(
         f"in run {joined['run']} it {how}, runner-up {joined['runner_up_score']:.3f}"
         + ("; the domain has changed since" if found["changed"] else "")
     )
+    if other_measure:
+        write(
+            f"the ratios and the other scores are those of eq. 7; {joined['placement']} placed the unit"
+        )
     if found["without"]:
         write(f"without this unit the domain would give it {found['without']['score']:.3f}")
 

@@ -14,6 +14,7 @@ from segapsith.cli.ingesting import one_line, warn_of_languages
 from segapsith.cli.keeping import must_exist
 from segapsith.cli.options import (
     AllowHosts,
+    ChangeLearning,
     CommandJson,
     CommandQuiet,
     Config,
@@ -307,6 +308,7 @@ def update(
         bool | None,
         typer.Option("--full-text", help="Follow the link of items that carry only a summary."),
     ] = None,
+    change_learning: ChangeLearning = False,
     allow_host: AllowHosts = None,
     config: Config = None,
     wait: Wait = None,
@@ -339,11 +341,14 @@ def update(
     if nightly:
         code = nights.nightly(
             chosen, everything=everything, name=batch, strict=strict,
-            strict_plugins=strict_plugins, no_plugins=no_plugins, as_json=as_json, quiet=quiet,
+            strict_plugins=strict_plugins, no_plugins=no_plugins, change_learning=change_learning,
+            as_json=as_json, quiet=quiet,
         )  # fmt: skip
         raise typer.Exit(code)
     must_exist(str(chosen["store"]))
-    with wiring.wire(chosen, strict=strict_plugins, only_own=no_plugins) as wire:
+    with wiring.wire(
+        chosen, strict=strict_plugins, only_own=no_plugins, change_learning=change_learning
+    ) as wire:
         from segapsith import courier
 
         messenger = courier.Courier(chosen, lambda: wire.writer)

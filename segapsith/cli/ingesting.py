@@ -11,6 +11,7 @@ import typer
 from segapsith.cli import wiring
 from segapsith.cli.options import (
     AllowHosts,
+    ChangeLearning,
     CommandJson,
     CommandQuiet,
     Config,
@@ -64,6 +65,7 @@ def ingest(
     preset: Annotated[
         str | None, typer.Option("--preset", metavar="default|paper", help="Learning values.")
     ] = None,
+    change_learning: ChangeLearning = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would happen; change nothing.")
     ] = False,
@@ -103,7 +105,9 @@ def ingest(
 ) -> None:
     """Read newswire and learn from it.
 
-    Running it twice changes nothing; after a kill the same command goes on.
+    Running it twice changes nothing; after a kill the same command goes on. The store keeps what
+    it was learned with (annotator, segmenter, placement, threshold …): a later run uses the same
+    unless you add --change-learning to others.
 
     Example: segapsith ingest wire.jsonl.gz --store wire.db
     """
@@ -117,7 +121,9 @@ def ingest(
         workers=workers, full_text=full_text, sets=sets, refine=refine,
         allow_hosts=wiring.joined(allow_host),
     )  # fmt: skip
-    with wiring.wire(chosen, strict=strict_plugins, only_own=no_plugins) as wire:
+    with wiring.wire(
+        chosen, strict=strict_plugins, only_own=no_plugins, change_learning=change_learning
+    ) as wire:
         from segapsith_store.seal import seal_after
 
         inputs = named_inputs(wire, sources, format, bag, dry_run)

@@ -9,6 +9,7 @@ import typer
 from segapsith.cli import wiring
 from segapsith.cli.ingesting import named_inputs
 from segapsith.cli.options import (
+    ChangeLearning,
     CommandJson,
     CommandQuiet,
     Config,
@@ -112,6 +113,7 @@ def build(
         str | None, typer.Option("--annotator", metavar="NAME", help="From text to lemmas.")
     ] = None,
     sets: Sets = None,
+    change_learning: ChangeLearning = False,
     workers: Annotated[
         int | None, typer.Option("--workers", min=1, help="Processes that annotate.")
     ] = None,
@@ -132,7 +134,9 @@ def build(
         store=store, config=config, wait=wait, lang=lang, annotator=annotator, workers=workers,
         sets=sets,
     )  # fmt: skip
-    with wiring.wire(chosen, strict=strict_plugins, only_own=no_plugins) as wire:
+    with wiring.wire(
+        chosen, strict=strict_plugins, only_own=no_plugins, change_learning=change_learning
+    ) as wire:
         inputs = named_inputs(wire, sources, format)
         progress = Progress(not (quiet or as_json))
         try:

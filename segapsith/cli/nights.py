@@ -40,13 +40,16 @@ def nightly(
     strict: bool,
     strict_plugins: bool,
     no_plugins: bool,
+    change_learning: bool,
     as_json: bool,
     quiet: bool,
 ) -> int:
     """One night over a store; the exit code of its worst step."""
     must_exist(str(chosen["store"]))
     progress = Progress(not (quiet or as_json))
-    with wiring.wire(chosen, strict=strict_plugins, only_own=no_plugins) as wire:
+    with wiring.wire(
+        chosen, strict=strict_plugins, only_own=no_plugins, change_learning=change_learning
+    ) as wire:
         from segapsith.nightly import Night, run_night
 
         try:

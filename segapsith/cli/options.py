@@ -9,6 +9,7 @@ import typer
 
 __all__ = [
     "AllowHosts",
+    "ChangeLearning",
     "CommandJson",
     "CommandQuiet",
     "Config",
@@ -54,6 +55,13 @@ StrictPlugins = Annotated[
 ]
 NoPlugins = Annotated[
     bool, typer.Option("--no-plugins", help="Use only what the program brings itself.")
+]
+ChangeLearning = Annotated[
+    bool,
+    typer.Option(
+        "--change-learning",
+        help="Learn with settings other than those of the store from now on.",
+    ),
 ]
 AllowHosts = Annotated[
     list[str] | None,

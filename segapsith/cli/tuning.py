@@ -59,7 +59,8 @@ def tune(
     The last stretches of the stream are placed again with several thresholds, and what the next
     stretch will bring is foreseen from them. News come in waves, so one threshold may miss; a target
     that is kept is followed, and the threshold goes up and down with what comes. A threshold that
-    is given (--set, environment, file) beats it. `runs undo` takes --keep and --stop back.
+    is given (--set, environment, file) beats it; one that the store was not learned with needs
+    `--change-learning` once. `runs undo` takes --keep and --stop back.
 
     Example: segapsith tune --target-new-rate 0.2 --keep --store wire.db
     """
@@ -77,7 +78,7 @@ def tune(
             elif not quiet:
                 write(
                     f"run {ended['run']}: no target is followed any more;"
-                    f" threshold {chosen['threshold']} holds"
+                    f" threshold {wire.settings['threshold']} holds"
                 )
             return
         progress = Progress(not (quiet or as_json))
@@ -114,7 +115,7 @@ def _show(found: dict[str, Any]) -> None:
     )
     told = f"threshold {found['threshold']} should give {found['foreseen']:.3f}"
     if found["run"] is None:
-        write(f"{told}; in segapsith.toml:")
+        write(f"{told}; in segapsith.toml, and once with `ingest --change-learning`:")
         write(found["line"])
         if not found["afresh"] and found["lang"] is None:
             write("news come in waves; with --keep the threshold follows the target through them")

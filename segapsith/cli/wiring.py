@@ -50,8 +50,15 @@ def plugins(*, strict: bool = False, only_own: bool = False) -> Catalogue:
     return catalogue
 
 
-def wire(chosen: Settings, *, strict: bool = False, only_own: bool = False) -> Wire:
+def wire(
+    chosen: Settings,
+    *,
+    strict: bool = False,
+    only_own: bool = False,
+    change_learning: bool = False,
+) -> Wire:
     """The store with its engine; nothing is opened yet."""
     from segapsith.api import Wire
 
-    return Wire(str(chosen["store"]), chosen, plugins(strict=strict, only_own=only_own))
+    catalogue = plugins(strict=strict, only_own=only_own)
+    return Wire(str(chosen["store"]), chosen, catalogue, change_learning=change_learning)

@@ -20,8 +20,9 @@ def explain(store: Store, unit: int, settings: PlacementSettings) -> dict[str, A
     """The words a unit shares with its domain, eq. 7 taken apart, and the same for the runner-up.
 
     Scores are those of the domains as they are now, this unit included; `without` leaves it out.
-    What was found when the unit joined is under `joined`, with the threshold of that time. The runner-up is the second best of that
-    time; if it was merged since, the domain that took it.
+    What was found when the unit joined is under `joined`, with the measure and the threshold of
+    that time. The runner-up is the second best of that time; if it was merged since, the domain
+    that took it. `measure` is what the other figures are made with: eq. 7, whatever placed the unit.
     """
     with store.frozen():
         kept = next(store.units_where("u.id = ?", [unit]), None)
@@ -31,6 +32,7 @@ def explain(store: Store, unit: int, settings: PlacementSettings) -> dict[str, A
             )
         if kept.assignment is None:
             raise MissingInputError(f"unit {unit} is in no domain: {_reason(store, kept)}")
+        placed_by = targets.in_force(store, unit)
         words, place, topic_of = Words(store), kept.assignment, topics.members(store)
         index = DomainIndex(settings)
         if words.significance is not None:
@@ -88,8 +90,10 @@ def explain(store: Store, unit: int, settings: PlacementSettings) -> dict[str, A
                 "runner_up": place.runner_up,
                 "runner_up_score": round(place.runner_up_score, 6),
                 "margin": round(place.score - place.runner_up_score, 6),
-                "threshold": targets.in_force(store, unit),
+                "placement": placed_by.measure,
+                "threshold": placed_by.threshold,
             },
+            "measure": "eq7",
             "changed": round(explained["score"], 6) != round(place.score, 6),
         }
 

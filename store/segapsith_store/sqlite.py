@@ -20,6 +20,7 @@ from segapsith.errors import (
     SegapsithError,
     StorageError,
     StoreCreationError,
+    UnfinishedStoreError,
 )
 from segapsith_store.schema import APPLICATION_ID, SCHEMA
 
@@ -120,6 +121,11 @@ def open_reader(path: str) -> Database:
             )
         db = Database(connection, execute_plugins=False, recursive_triggers=False)
         try:
+            if _is_empty(db):
+                raise UnfinishedStoreError(
+                    f"{path} is a store whose creation was interrupted, and holds nothing yet:"
+                    f" run the command that makes it again (segapsith ingest SOURCE --store {path})"
+                )
             _check_is_store(path, db)
             found = int(db.execute("PRAGMA user_version").fetchone()[0])
         except BaseException:
@@ -184,8 +190,14 @@ def _check_can_be_store(path: str) -> None:
 
 
 def _is_empty(db: Database) -> bool:
+    """Return whether the file is what a kill leaves before the schema is committed.
+
+    The schema with both its numbers is one transaction; before it there is no byte, or the header
+    that `PRAGMA journal_mode = WAL` writes.
+    """
     tables = int(db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
-    return tables == 0 and _application(db) == 0
+    version = int(db.execute("PRAGMA user_version").fetchone()[0])
+    return tables == 0 and version == 0 and _application(db) == 0
 
 
 def _application(db: Database) -> int:

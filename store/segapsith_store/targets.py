@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import astuple
+from dataclasses import astuple, dataclass
 from typing import Any
 
+from segapsith import learning_settings
 from segapsith.following import MILLION, Target
 from segapsith.weighting import SCALE
 from segapsith_store.store import Store
 
-__all__ = ["in_force", "keep", "standing"]
+__all__ = ["Placing", "in_force", "keep", "standing"]
 
 
 def keep(store: Store, run: int, target: Target) -> None:
@@ -47,22 +48,32 @@ def standing(store: Store) -> dict[str, Any] | None:
     return told
 
 
-def in_force(store: Store, unit: int) -> float | None:
-    """The threshold that a unit was placed with: that of a target, or the setting of the run that
-    read it; None if it is not known."""
-    found = store.row(
+@dataclass(frozen=True, slots=True)
+class Placing:
+    """What a unit was placed by: the name of the measure, and the threshold; None if unknown."""
+
+    measure: str | None
+    threshold: float | None
+
+
+def in_force(store: Store, unit: int) -> Placing:
+    """Return what a unit was placed by: as the store keeps it, or, of an older store, as the run
+    that read the unit was set. A threshold that followed a target goes first."""
+    row = store.row(
         "SELECT v.run, r.settings FROM units u JOIN versions v ON v.id = u.version"
         " JOIN runs r ON r.id = v.run WHERE u.id = ?",
         [unit],
     )
-    if found is None:
-        return None
-    run, settings = found[0], json.loads(found[1])
+    if row is None:
+        return Placing(None, None)
+    run, settings = row[0], json.loads(row[1])
+    kept = learning_settings.in_force(learning_settings.periods(store.facts()), unit)
+    values = {**settings, **settings.get("set", {})}
+    if kept is not None:
+        values |= kept.values
     followed = store.row(
         "SELECT threshold FROM thresholds WHERE run = ? AND unit <= ? ORDER BY ordinal DESC LIMIT 1",
         [run, unit],
     )
-    if followed is not None:
-        return float(followed[0]) / SCALE
-    value = settings.get("set", {}).get("threshold", settings.get("threshold"))
-    return None if value is None else float(value)
+    value = values.get("threshold") if followed is None else followed[0] / SCALE
+    return Placing(values.get("placement"), None if value is None else float(value))
