@@ -7,9 +7,10 @@ anything is locked or read.
 from __future__ import annotations
 
 import platform
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from importlib.metadata import version as version_of
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -175,7 +176,9 @@ class Workshop:
             offer = self.catalogue.offers.get((kind, str(self.settings[role])))
             if offer is not None and offer.version:
                 packages.add(offer.package)
-        return {"python": platform.python_version()} | {p: version_of(p) for p in sorted(packages)}
+        return {"python": platform.python_version()} | {
+            package: _version_of(package) for package in sorted(packages)
+        }
 
     def network(self) -> NetworkSettings:
         """How the collocation network is made."""
@@ -265,6 +268,17 @@ class Workshop:
         wanted = {n: v for n, v in settings.items() if not (n == "seed" and seedless)}
         sorted_out = by_taker(wanted, known)
         return sorted_out.get("similarity", {}), sorted_out["clusterer"]
+
+
+def _version_of(package: str) -> str:
+    """Return the version of an installed package, or raise an error that says what is missing."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError as error:
+        raise ConfigurationError(
+            f"package {package} is not installed in {sys.prefix}, or this user may not read it there;"
+            " install SEGAPSITH again, or let this user read that directory"
+        ) from error
 
 
 def _user_terms(path: str, annotator: Annotator) -> dict[str, set[tuple[str, ...]]]:
