@@ -20,6 +20,7 @@ __all__ = [
     "PermissionDeniedError",
     "PluginError",
     "PluginLoadError",
+    "PluginTimeoutError",
     "SegapsithError",
     "SettingError",
     "StorageError",
@@ -73,6 +74,10 @@ class PluginError(SegapsithError):
 
 class PluginLoadError(PluginError):
     """A plugin that was asked for could not be loaded."""
+
+
+class PluginTimeoutError(PluginError):
+    """A plugin took more time than it may, and was stopped."""
 
 
 class StoreCreationError(SegapsithError):

@@ -8,7 +8,6 @@ import inspect
 import json
 import re
 import sys
-import time
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from segapsith import contracts, hookimpl
+from segapsith import contracts, hookimpl, seam
 from segapsith.catalogue import Catalogue, load_plugins
 from segapsith.cli import plugin_kit, wiring
 from segapsith.cli.app import run
@@ -132,9 +131,12 @@ class Excessive(Constant):
 
 
 class Sleepy(Constant):
+    clock: Any
+
     def compare(self, left: Any, right: Any) -> Any:
         if left.shape[0] >= 500:
-            time.sleep(60)  # stopped long before it wakes
+            self.clock.advance(60)
+            self.clock.ring()
         return super().compare(left, right)
 
 
@@ -198,8 +200,13 @@ def test_a_failed_check_is_70_and_has_its_reason(
 
 
 def test_a_slow_plugin_is_said_to_be_slow(
-    few: Catalogue, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    few: Catalogue,
+    clock: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.setattr(seam, "charged_seconds", clock)
+    monkeypatch.setattr(Sleepy, "clock", clock, raising=False)
     monkeypatch.setattr(plugin_kit, "SIZES", (20, 500, 1_000))
     assert run(["plugins", "check", "sleepy", "--limit", "2", "--json"]) == 70
     (plugin,) = json.loads(capsys.readouterr().out)["plugins"]

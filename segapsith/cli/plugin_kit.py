@@ -176,18 +176,18 @@ def _verdict(name: str, work: Callable[[], object]) -> Verdict:
 
 def _limited(offer: Offer, hook: str, limit: float, work: Callable[[], Any]) -> Any:
     """What the work gives within the limit; else `TooSlowError`."""
-    from segapsith.seam import Who, time_limit
+    from segapsith import seam
+    from segapsith.errors import PluginTimeoutError
     from segapsith.testing import TooSlowError
 
-    began = time.monotonic()
+    now = seam.charged_seconds
+    end = now() + limit
     try:
-        with time_limit(Who(offer.kind, offer.name), hook, limit):
+        with seam.time_limit(seam.Who(offer.kind, offer.name), hook, limit, clock=now):
             result = work()
-    except PluginError as error:
-        if time.monotonic() - began < limit:
-            raise
+    except PluginTimeoutError as error:
         raise TooSlowError(str(error)) from error
-    if time.monotonic() - began >= limit:
+    if now() >= end:
         raise TooSlowError(f"{hook} took more than {limit:g} seconds")
     return result
 

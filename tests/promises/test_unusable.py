@@ -147,7 +147,8 @@ class _Remembered(metadata.Distribution):
 
     def __init__(self, distribution: metadata.Distribution) -> None:
         self._texts = {
-            name: distribution.read_text(name) for name in ("METADATA", "PKG-INFO", "entry_points.txt")
+            name: distribution.read_text(name)
+            for name in ("METADATA", "PKG-INFO", "entry_points.txt")
         }
 
     def read_text(self, filename: str) -> str | None:
