@@ -55,7 +55,7 @@ SETTINGS: dict[str, Setting] = {
             "prefilter", "none", "compare all, or what eq. 6 activates", ("none", "activation")
         ),
         Setting("importance", "rarity", "what makes a word telling", ("rarity", "significance")),
-        Setting("batch_size", 200, "items of one transaction; eight ready units make one"),
+        Setting("batch_size", 200, "items of one transaction; 32 ready units count as one item"),
         Setting("full_text", False, "follow the link of feed items that carry only a summary"),
         Setting("learn_terms", True, "learn multi-word terms from the stream"),
         Setting("terms", "", "a file of multi-word terms, one a line; `fr:` before it for French"),
