@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from segapsith.api import Wire
+from segapsith.api import KeyedItems, Wire
 from segapsith.contracts import Source
 from segapsith.errors import (
     ConfigurationError,
@@ -360,8 +360,8 @@ def update(
     first = next(items, None)
     if first is None:
         return RunSummary(), night.reports
-    plan = wire.workshop.plan("update", name=name)
-    summary = wire.engine.ingest(itertools.chain([first], items), plan, night.saw)
+    delivery = KeyedItems("", itertools.chain([first], items))
+    summary = wire.ingest(delivery, name=name, command="update", watch=night.saw)
     return summary, night.reports
 
 

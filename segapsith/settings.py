@@ -12,7 +12,34 @@ from typing import Any
 
 from segapsith.errors import ConfigurationError, did_you_mean
 
-__all__ = ["FILE", "PRESETS", "SETTINGS", "Setting", "Settings", "read_value", "resolve"]
+__all__ = [
+    "ANNOTATOR",
+    "BUILT_IN_PLACEMENT",
+    "CLUSTERER",
+    "FILE",
+    "LINKAGE",
+    "PLAIN_SIMILARITY",
+    "PRESETS",
+    "SEGMENTER",
+    "SETTINGS",
+    "TOPIC_CLUSTERER",
+    "TOPIC_SIMILARITY",
+    "Setting",
+    "Settings",
+    "read_value",
+    "resolve",
+]
+
+# Names of plugins stand here and nowhere else in the core.
+ANNOTATOR, SEGMENTER = "simplemma", "cohesion"
+BUILT_IN_PLACEMENT = "eq7"
+"""The placement that the index computes itself; any other name is a similarity."""
+CLUSTERER = "entropy-kmeans"
+"""What recomputes domains from the units."""
+TOPIC_SIMILARITY, TOPIC_CLUSTERER = "gvsm-cov", "ahc"
+"""What groups domains into topics."""
+LINKAGE, PLAIN_SIMILARITY = "ahc", "cosine"
+"""What `plugins check` scores a similarity with, and a clusterer that needs one."""
 
 FILE = "segapsith.toml"
 PREFIX = "SEGAPSITH_"
@@ -39,9 +66,13 @@ SETTINGS: dict[str, Setting] = {
         Setting("store", "segapsith.db", "the file that everything is kept in"),
         Setting("preset", "default", "a set of learning values", ("default", "paper")),
         Setting("lang", "auto", "language of the documents: en, fr, or auto"),
-        Setting("annotator", "simplemma", "from text to lemmas"),
-        Setting("segmenter", "cohesion", "from text to thematic units"),
-        Setting("placement", "eq7", "how a unit finds its domain: eq7, or any similarity"),
+        Setting("annotator", ANNOTATOR, "from text to lemmas"),
+        Setting("segmenter", SEGMENTER, "from text to thematic units"),
+        Setting(
+            "placement",
+            BUILT_IN_PLACEMENT,
+            f"how a unit finds its domain: {BUILT_IN_PLACEMENT}, or any similarity",
+        ),
         Setting("threshold", 0.17, "similarity from which a unit joins a domain"),
         Setting(
             "domain_weight",

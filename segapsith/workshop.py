@@ -28,7 +28,12 @@ from segapsith.network import NetworkSettings
 from segapsith.parallel import ParallelAnnotator
 from segapsith.plans import Plan
 from segapsith.seam import CheckedAnnotator, Who
-from segapsith.settings import Settings
+from segapsith.settings import (
+    BUILT_IN_PLACEMENT,
+    TOPIC_CLUSTERER,
+    TOPIC_SIMILARITY,
+    Settings,
+)
 from segapsith.terms import given_terms
 
 __all__ = ["TopicMaking", "Workshop", "by_taker"]
@@ -81,12 +86,16 @@ class Workshop:
         placing = self.placing(own.pop("engine"))
         name = str(values["placement"])
         measure = (
-            None if name == "eq7" else self.catalogue.make("similarity", name, own.get("placement"))
+            None
+            if name == BUILT_IN_PLACEMENT
+            else self.catalogue.make("similarity", name, own.get("placement"))
         )
         if getattr(measure, "learned_rows_only", False):
+            unfit = self.catalogue.having("similarity", "learned_rows_only")
+            others = [n for n in self.catalogue.names("similarity") if n not in unfit]
             raise ConfigurationError(
                 f"placement {name!r} compares only rows that it has learned, and each unit is new;"
-                " take eq7, cosine, chi-sim, gvsm-cov or lsa, and keep it for"
+                f" take one of {', '.join([BUILT_IN_PLACEMENT, *others])}, and keep it for"
                 f" `segapsith cluster --similarity {name}`"
             )
         annotator = self._annotator(own.get("annotator") or {})
@@ -113,7 +122,7 @@ class Workshop:
     def overruled(self) -> str | None:
         """What keeps the threshold from following a target of the store: one that was given, or
         another placement than eq7; None if nothing does."""
-        if self.settings["placement"] != "eq7":
+        if self.settings["placement"] != BUILT_IN_PLACEMENT:
             return f"placement={self.settings['placement']}"
         given = [
             name for name in ("threshold", "engine.threshold") if name in self.settings.plugins
@@ -153,7 +162,7 @@ class Workshop:
         engine_names = {f.name for f in fields(PlacementSettings)}
         known: dict[str, set[str]] = {"engine": engine_names}
         for role, kind in _CHOSEN.items():
-            if role == "placement" and self.settings["placement"] == "eq7":
+            if role == "placement" and self.settings["placement"] == BUILT_IN_PLACEMENT:
                 continue
             known[role] = set(self.catalogue.settings(kind, str(self.settings[role])))
         return by_taker(self.settings.plugins, known)
@@ -227,7 +236,7 @@ class Workshop:
         own.setdefault("min_weight", float(self.settings["min_weight"]))
         others = {n: v for n, v in settings.items() if n not in known}
         for_measure, for_clusterer = self.sorted_settings(similarity, clusterer, others)
-        usual = (similarity, clusterer) == (grouping.SIMILARITY, grouping.CLUSTERER)
+        usual = (similarity, clusterer) == (TOPIC_SIMILARITY, TOPIC_CLUSTERER)
         cut = {n: v for n, v in for_clusterer.items() if n in grouping.CUT}
         if usual and for_clusterer.keys() <= cut.keys():  # no settings but a cut
             for_clusterer = {**grouping.CLUSTERING, **(cut or grouping.CUT)}

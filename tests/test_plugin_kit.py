@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import segapsith
 from segapsith import contracts, hookimpl, seam
 from segapsith.catalogue import Catalogue, load_plugins
 from segapsith.cli import plugin_kit, wiring
@@ -254,6 +255,12 @@ def test_the_list_is_still_there(capsys: pytest.CaptureFixture[str]) -> None:
     rows = json.loads(capsys.readouterr().out)
     assert {"name", "kind", "package", "version", "licence", "error"} == rows[0].keys()
     assert run(["--json", "plugins", "--no-plugins"]) == 0
+
+
+def test_every_contract_can_be_imported_from_the_package() -> None:
+    for protocol in KINDS.values():
+        assert getattr(segapsith, protocol.__name__) is protocol
+        assert protocol.__name__ in segapsith.__all__
 
 
 # -- the page ------------------------------------------------------------------------------

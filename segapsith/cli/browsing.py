@@ -72,13 +72,13 @@ def domains(
     if context.invoked_subcommand is not None:
         return
     wire = _reader(store, config)
-    found = wire.domains(
-        min_units=min_units or 1, top=top, since=since, limit=limit, lang=lang, as_of=as_of
-    )
-    if as_of is not None and not quiet:
-        gone = wire.forgotten_since(as_of)
-        if gone:
-            say(f"segapsith: {gone} documents were forgotten since; they cannot be shown")
+    with wire.reading():
+        found = wire.domains(
+            min_units=min_units or 1, top=top, since=since, limit=limit, lang=lang, as_of=as_of
+        )
+        gone = 0 if as_of is None else wire.forgotten_since(as_of)
+    if gone and not quiet:
+        say(f"segapsith: {gone} documents were forgotten since; they cannot be shown")
     if as_json:
         show_json(found)
     elif not quiet:
