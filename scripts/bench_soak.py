@@ -48,7 +48,7 @@ from segapsith.nightly import LINE, Night, Outcome, Step, run_night
 from segapsith.settings import resolve
 from segapsith_store import Store
 from segapsith_store.digest import digest
-from segapsith_store.subscriptions import later
+from segapsith_store.feed_states import later
 
 DATA = Path(
     os.environ.get("SEGAPSITH_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")

@@ -12,6 +12,15 @@ if TYPE_CHECKING:
     from segapsith import compare, metrics
     from segapsith.api import clusterer, open, similarity
     from segapsith.arrays import Compare, Labels, Matrix, Rows, State
+    from segapsith.contracts import (
+        Annotator,
+        Clusterer,
+        Comparison,
+        Exporter,
+        Segmenter,
+        Similarity,
+        Source,
+    )
     from segapsith.errors import SegapsithError
     from segapsith.hookspecs import hookimpl
     from segapsith.model import (
@@ -31,8 +40,12 @@ __version__ = "0.1.0"
 __all__ = [
     "Agreement",
     "Annotation",
+    "Annotator",
+    "Clusterer",
     "Compare",
+    "Comparison",
     "Document",
+    "Exporter",
     "Labels",
     "Lexicon",
     "Matrix",
@@ -40,7 +53,10 @@ __all__ = [
     "Reject",
     "Rows",
     "SegapsithError",
+    "Segmenter",
+    "Similarity",
     "Snapshot",
+    "Source",
     "State",
     "Unit",
     "__version__",
@@ -56,6 +72,15 @@ __all__ = [
 _HOMES = {
     "segapsith.api": ("clusterer", "open", "similarity"),
     "segapsith.arrays": ("Compare", "Labels", "Matrix", "Rows", "State"),
+    "segapsith.contracts": (
+        "Annotator",
+        "Clusterer",
+        "Comparison",
+        "Exporter",
+        "Segmenter",
+        "Similarity",
+        "Source",
+    ),
     "segapsith.errors": ("SegapsithError",),
     "segapsith.segmentation": ("segment",),
     "segapsith.hookspecs": ("hookimpl",),

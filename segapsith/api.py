@@ -5,14 +5,15 @@ The command line is built on this module, so the two cannot say different things
 
 from __future__ import annotations
 
+import contextlib
 import os
+import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
 from segapsith import curation, groupings, lineage, reference_corpus, tuning
-from segapsith import topics as grouping
 from segapsith.arrays import Rows
 from segapsith.catalogue import Catalogue, load_plugins
 from segapsith.domains import PlacementSettings
@@ -38,21 +39,32 @@ from segapsith.plans import Plan, RunSummary
 from segapsith.proving import Prover
 from segapsith.records import FeedState
 from segapsith.report import page
-from segapsith.settings import Settings, resolve
+from segapsith.settings import (
+    BUILT_IN_PLACEMENT,
+    TOPIC_CLUSTERER,
+    TOPIC_SIMILARITY,
+    Settings,
+    resolve,
+)
 from segapsith.weighting import SCALE
 from segapsith.workshop import Workshop
 from segapsith_store import Store, browse, networks, reporting, targets
 from segapsith_store import topics as kept_topics
 from segapsith_store.explain import explain
+from segapsith_store.seal import seal, seal_after
+from segapsith_store.sqlite import MEMORY
 from segapsith_store.verify import Verdict, verify
 
 __all__ = [
     "Delivery",
+    "KeyedItems",
     "Wire",
     "clusterer",
     "open",
     "similarity",
 ]
+
+T = TypeVar("T")
 
 
 @runtime_checkable
@@ -62,6 +74,17 @@ class Delivery(Protocol):
     @property
     def key(self) -> str: ...
     def items(self) -> Iterator[Document | Reject | FeedState]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedItems:
+    """A delivery of items that were made elsewhere; an empty key never goes on."""
+
+    key: str
+    made: Iterable[Document | Reject | FeedState]
+
+    def items(self) -> Iterator[Document | Reject | FeedState]:
+        return iter(self.made)
 
 
 class Wire:
@@ -84,6 +107,8 @@ class Wire:
         self._kept: LearningSettings | None = None
         """What the store was learned with when the workshop was made."""
         self._learning: Learning | None = None
+        self._held = threading.local()
+        """The snapshot that this thread reads from; a connection belongs to its thread."""
         self._engine: Engine | None = None
         self._reads_no_text = False
         """Whether the engine was made for work other than learning."""
@@ -216,7 +241,7 @@ class Wire:
             check(self.path, found)
         return now, found
 
-    def read_in(
+    def _learned(
         self,
         items: Iterable[Document | Reject | FeedState],
         command: str = "ingest",
@@ -225,22 +250,28 @@ class Wire:
         input_key: str = "",
         watch: Callable[[RunSummary], None] | None = None,
     ) -> RunSummary:
-        """Learns from items that are ready to be read, in one run of a command."""
+        """Learns from items in one run of a command; one that brought much seals the store."""
         engine, plan = self.learner()
-        return engine.ingest(
+        summary = engine.ingest(
             items, replace(plan, command=command, name=name, input_key=input_key), watch
         )
+        seal_after(self.writer, summary.read)
+        return summary
 
     def ingest(
         self,
         documents: Iterable[Document | Reject | Mapping[str, Any]] | Delivery,
         *,
         name: str = "",
+        command: str = "ingest",
         dry_run: bool = False,
         watch: Callable[[RunSummary], None] | None = None,
     ) -> RunSummary:
         """Learns from documents, or from dicts with `text` and, as they have them, `id title date
-        lang source`."""
+        lang source`. A run that brought much of what there is seals the store.
+
+        The run log names the run by `command` and `name`.
+        """
         items, key = (
             (documents.items(), documents.key)
             if isinstance(documents, Delivery)
@@ -248,11 +279,11 @@ class Wire:
         )
         if dry_run:
             return self.learner()[0].preview(items)
-        return self.read_in(items, name=name, input_key=key, watch=watch)
+        return self._learned(items, command, name=name, input_key=key, watch=watch)
 
     def learn(self, units: Iterable[Mapping[str, Any]], *, name: str = "") -> RunSummary:
         """Learns from units that were made elsewhere: `id`, `date`, `words` (word to count)."""
-        return self.read_in(map(unit_of, units), "learn", name=name)
+        return self._learned(map(unit_of, units), "learn", name=name)
 
     def build_network(
         self,
@@ -355,9 +386,13 @@ class Wire:
         return curation.adopt(self, similarity=similarity)
 
     def refine(self, passes: int) -> dict[str, Any]:
-        """Places every unit again, with the domains frozen in each pass; all in one run."""
+        """Places every unit again, with the domains frozen in each pass; all in one run, which
+        ends a seal, so the store is sealed again."""
         self.learner()
-        return curation.refine(self, passes)
+        refined = curation.refine(self, passes)
+        if refined["run"] is not None:
+            seal(self.writer)
+        return refined
 
     def split(
         self, domain: int, units: Iterable[int] | None = None, **choice: Any
@@ -384,40 +419,47 @@ class Wire:
 
     # -- reading ---------------------------------------------------------------------------
 
-    def _read(self) -> Store:
-        """The store for reading: our own if we are writing, else one that is never in the way."""
-        return self._writer if self._writer is not None else Store.reading(self.path)
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Store]:
+        """Hold one state of the store for several questions, whatever others write meanwhile.
 
-    def read(self, question: Callable[[Store], Any]) -> Any:
-        """The answer to a question, from a store that is closed again."""
-        if self._writer is None and self.path == ":memory:":
-            return question(self.writer)
-        store = self._read()
-        try:
-            return question(store)
-        finally:
-            if store is not self._writer:
-                store.close()
+        Who is writing holds the lock, so the writer itself is such a state. May be nested; reads
+        inside see the same state.
+        """
+        held: Store | None = getattr(self._held, "store", None)
+        if held is not None:
+            yield held
+        elif self._writer is not None or self.path == MEMORY:
+            yield self.writer
+        else:
+            with Store.reading(self.path) as store, store.frozen():
+                self._held.store = store
+                try:
+                    yield store
+                finally:
+                    self._held.store = None
+
+    def read(self, ask: Callable[[Store], T]) -> T:
+        """Return the answer to a question, from one state of the store."""
+        with self.reading() as store:
+            return ask(store)
 
     def domains(self, **choice: Any) -> list[dict[str, Any]]:
         """Domains with their words, largest first: `min_units top since limit lang as_of
         days`."""
-        found: list[dict[str, Any]] = self.read(lambda store: browse.domains(store, **choice))
-        return found
+        return self.read(lambda store: browse.domains(store, **choice))
 
     def forgotten_since(self, as_of: str | int) -> int:
         """Documents that are missing from the domains as of a moment: they were forgotten since."""
-        return int(self.read(lambda store: browse.forgotten_since(store, as_of)))
+        return self.read(lambda store: browse.forgotten_since(store, as_of))
 
     def show(self, domain: int, **choice: Any) -> dict[str, Any]:
         """One domain in full."""
-        found: dict[str, Any] = self.read(lambda store: browse.domain(store, domain, **choice))
-        return found
+        return self.read(lambda store: browse.domain(store, domain, **choice))
 
     def explain(self, unit: int) -> dict[str, Any]:
         """Why a unit is in its domain: shared words, the ratios of eq. 7, the runner-up."""
-        found: dict[str, Any] = self.read(lambda store: explain(store, unit, self.placing(store)))
-        return found
+        return self.read(lambda store: explain(store, unit, self.placing(store)))
 
     def placing(self, store: Store) -> PlacementSettings:
         """How a unit finds its domain now: by the settings, with the threshold of a kept target."""
@@ -435,12 +477,11 @@ class Wire:
         document = Document(title=title, body=text, lang=lang)
         if lang is not None:
             learning = replace(learning, language=language_of(lang))
-        found: dict[str, Any] = self.read(
+        return self.read(
             lambda store: Engine(store, learning).classify(
                 document, top, kept_topics.members(store)
             )
         )
-        return found
 
     def tune(
         self,
@@ -461,8 +502,11 @@ class Wire:
         """
         if (target_new_rate is None) == (target_singletons is None):
             raise UsageError("tune for one target: a rate of new domains, or a share of singletons")
-        if self.settings["placement"] != "eq7":
-            raise UsageError(f"tune replays eq7, and placement is {self.settings['placement']!r}")
+        if self.settings["placement"] != BUILT_IN_PLACEMENT:
+            raise UsageError(
+                f"tune replays {BUILT_IN_PLACEMENT}, and placement is"
+                f" {self.settings['placement']!r}"
+            )
         aim, target = (
             ("next_new_rate", target_new_rate)
             if target_singletons is None
@@ -473,7 +517,9 @@ class Wire:
             raise UsageError(
                 "a target is kept for all that comes from now on: without --afresh and --lang"
             )
-        world = self.read(lambda store: self._world(store, afresh, lang, sample))
+        with self.reading() as store:
+            world = self._world(store, afresh, lang, sample)
+            present = self.placing(store).threshold
         best, trials = tuning.search(world, target, aim, watch)
         kept = Target(
             aim.removeprefix("next_"),
@@ -486,7 +532,7 @@ class Wire:
             "target": {aim.removeprefix("next_"): target},
             "threshold": best.threshold,
             "foreseen": round(float(getattr(best, aim)), 6),
-            "present": self.read(self.placing).threshold,
+            "present": present,
             "run": self.follow(kept) if keep else None,
             "overruled": self.workshop.overruled,
             "afresh": afresh,
@@ -530,38 +576,28 @@ class Wire:
 
     def status(self) -> dict[str, Any]:
         """Counts, digest and last run."""
-        found: dict[str, Any] = self.read(
-            lambda store: browse.status(store, stable=int(self.settings["stable"]))
-        )
+        found = self.read(lambda store: browse.status(store, stable=int(self.settings["stable"])))
         if found["target"] is not None:
             found["target"]["overruled"] = self.workshop.overruled
         return found
 
     def verify(self) -> Verdict:
         """Every sum and count computed again."""
-        found: Verdict = self.read(verify)
-        return found
+        return self.read(verify)
 
     def network(self, lang: str) -> Network:
         """The collocation network of a language, as texts are read with it now."""
-        found: Network = self.read(
-            lambda store: networks.network(store, lang, self.workshop.network())
-        )
-        return found
+        return self.read(lambda store: networks.network(store, lang, self.workshop.network()))
 
     def network_status(self) -> dict[str, Any]:
         """Words, links and pairs of the network, and what they were made with."""
-        found: dict[str, Any] = self.read(
-            lambda store: networks.status(store, self.workshop.network())
-        )
-        return found
+        return self.read(lambda store: networks.status(store, self.workshop.network()))
 
     def neighbours(self, word: str, lang: str | None = None, top: int = 20) -> dict[str, Any]:
         """The words that keep a word company, the closest first."""
-        found: dict[str, Any] = self.read(
+        return self.read(
             lambda store: networks.near(store, word, lang, top, self.workshop.network())
         )
-        return found
 
     def described(self, uids: Iterable[str]) -> list[dict[str, Any]]:
         """What documents are, in the order given: `id date title units`."""
@@ -577,13 +613,11 @@ class Wire:
 
     def search(self, words: str, limit: int = 20) -> dict[str, Any]:
         """Documents and domains that have all the words."""
-        found: dict[str, Any] = self.read(lambda store: browse.search(store, words, limit))
-        return found
+        return self.read(lambda store: browse.search(store, words, limit))
 
     def runs(self, limit: int | None = None) -> list[dict[str, Any]]:
         """The run log, newest first."""
-        found: list[dict[str, Any]] = self.read(lambda store: browse.runs(store, limit))
-        return found
+        return self.read(lambda store: browse.runs(store, limit))
 
     # -- proving ---------------------------------------------------------------------------
 
@@ -623,8 +657,8 @@ class Wire:
     def topics(
         self,
         *,
-        similarity: str = grouping.SIMILARITY,
-        clusterer: str = grouping.CLUSTERER,
+        similarity: str = TOPIC_SIMILARITY,
+        clusterer: str = TOPIC_CLUSTERER,
         settings: Mapping[str, Any] | None = None,
         k: int | None = None,
         top: int | None = 10,
@@ -639,15 +673,11 @@ class Wire:
         """
         if regroup:
             groupings.regroup(self, similarity, clusterer, settings or {}, k)
-        found: list[dict[str, Any]] = self.read(
-            lambda store: browse.topics(store, top=top, limit=limit)
-        )
-        return found
+        return self.read(lambda store: browse.topics(store, top=top, limit=limit))
 
     def stream_units(self) -> list[StreamUnit]:
         """The units that are learned from, in the order in which they came."""
-        found: list[StreamUnit] = self.read(lambda store: list(browse.stream_units(store)))
-        return found
+        return self.read(lambda store: list(browse.stream_units(store)))
 
     def order(self, **choice: Any) -> dict[str, Any]:
         """How far domains and topics depend on the order of arrival: `shuffles`, `seed`."""
@@ -668,7 +698,7 @@ class Wire:
         min_units: int = 2,
         limit: int = 100,
         since: str | int | None = None,
-        similarity: str = "eq7",
+        similarity: str = BUILT_IN_PLACEMENT,
     ) -> str:
         """One self-contained HTML page; `since` is a run or date that news are told against (0: all),
         `similarity` what the map and the tree are drawn by."""
@@ -684,7 +714,7 @@ class Wire:
                 min_units=min_units,
                 limit=limit,
                 since=since,
-                compare=None if similarity == "eq7" else compared,
+                compare=None if similarity == BUILT_IN_PLACEMENT else compared,
                 measure=similarity,
                 stable=int(self.settings["stable"]),
             )

@@ -6,6 +6,7 @@ Managers are made, not global: `load_plugins(MyPlugin(), installed=False)` is al
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import numbers
 import types
@@ -81,6 +82,16 @@ class Catalogue:
         """The names of one kind, in order."""
         return sorted(name for k, name in self.offers if k == kind)
 
+    def having(self, kind: str, ability: str) -> list[str]:
+        """Return the names of those of a kind that, made with their defaults, have an ability: an
+        attribute that is true."""
+        names = []
+        for name in self.names(kind):
+            with contextlib.suppress(PluginError, SettingError):
+                if getattr(self.make(kind, name), ability, False):
+                    names.append(name)
+        return names
+
     def offer(self, kind: str, name: str) -> Offer:
         """The offer of that name, or an error that says what there is."""
         found = self.offers.get((kind, name))
@@ -91,7 +102,7 @@ class Catalogue:
                 raise PluginLoadError(f"{kind} '{name}' cannot be used: {problem}")
         known = self.names(kind)
         raise UnknownNameError(
-            f"no {kind} is called {name!r} (known: {', '.join(known)}){did_you_mean(name, known)}"
+            f"no {kind} is called {name!r} (known: {', '.join(known) or 'none'}){did_you_mean(name, known)}"
         )
 
     def settings(self, kind: str, name: str) -> dict[str, inspect.Parameter]:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from segapsith.api import Wire
+from segapsith.api import KeyedItems, Wire
 from segapsith.contracts import Source
 from segapsith.errors import (
     ConfigurationError,
@@ -371,7 +371,8 @@ def update(
     first = next(items, None)
     if first is None:
         return RunSummary(), night.reports
-    summary = wire.read_in(itertools.chain([first], items), "update", name=name, watch=night.saw)
+    delivery = KeyedItems("", itertools.chain([first], items))
+    summary = wire.ingest(delivery, name=name, command="update", watch=night.saw)
     return summary, night.reports
 
 

@@ -15,6 +15,7 @@ from segapsith import adoption, clustering, consolidation, lineage, refinement, 
 from segapsith.arrays import Labels, Rows
 from segapsith.domains import DomainIndex, PlacementSettings
 from segapsith.errors import SettingError, UsageError
+from segapsith.settings import BUILT_IN_PLACEMENT, CLUSTERER
 from segapsith.wired import Wired
 from segapsith_store import Store, browse
 from segapsith_store.words import Words
@@ -134,7 +135,9 @@ def _narrows(wire: Wired) -> bool:
     """Whether nights split domains; other measures have other scales."""
     settings = wire.settings
     return bool(
-        settings["narrowing"] and float(settings["narrow"]) and settings["placement"] == "eq7"
+        settings["narrowing"]
+        and float(settings["narrow"])
+        and settings["placement"] == BUILT_IN_PLACEMENT
     )
 
 
@@ -268,7 +271,7 @@ def split(
     units: Iterable[int] | None = None,
     *,
     parts: int = 2,
-    clusterer: str = "entropy-kmeans",
+    clusterer: str = CLUSTERER,
     similarity: str | None = None,
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
@@ -321,5 +324,6 @@ def open_domains(store: Store, placing: PlacementSettings, lang: str | None = No
 
 
 def _only_by_eq7(wire: Wired, what: str) -> None:
-    if wire.settings["placement"] != "eq7":
-        raise UsageError(f"{what} places by eq7, and placement is {wire.settings['placement']!r}")
+    placement = wire.settings["placement"]
+    if placement != BUILT_IN_PLACEMENT:
+        raise UsageError(f"{what} places by {BUILT_IN_PLACEMENT}, and placement is {placement!r}")

@@ -21,6 +21,7 @@ __all__ = [
     "PermissionDeniedError",
     "PluginError",
     "PluginLoadError",
+    "PluginTimeoutError",
     "SegapsithError",
     "SettingError",
     "StorageError",
@@ -79,6 +80,10 @@ class PluginError(SegapsithError):
 
 class PluginLoadError(PluginError):
     """A plugin that was asked for could not be loaded."""
+
+
+class PluginTimeoutError(PluginError):
+    """A plugin took more time than it may, and was stopped."""
 
 
 class StoreCreationError(SegapsithError):
@@ -147,8 +152,8 @@ def worst(codes: Collection[int]) -> int:
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A closing hint for a name that was not found, or nothing.
 
-    >>> did_you_mean("chisim", ["ahc", "chi-sim"])
-    "; did you mean 'chi-sim'?"
+    >>> did_you_mean("domians", ["domains", "topics"])
+    "; did you mean 'domains'?"
     """
     close = difflib.get_close_matches(name, sorted(known), n=1)
     return f"; did you mean {close[0]!r}?" if close else ""

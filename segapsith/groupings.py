@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -12,10 +13,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from segapsith import clustering, order
-from segapsith import topics as grouping
 from segapsith.arrays import Labels, Rows, Views
-from segapsith.errors import UsageError
-from segapsith.order import StreamUnit
+from segapsith.errors import PluginError, SettingError, UsageError
+from segapsith.settings import CLUSTERER, TOPIC_CLUSTERER, TOPIC_SIMILARITY
 from segapsith.validation import LearnedUnits
 from segapsith.views import make_views
 from segapsith.weighting import tf_idf
@@ -36,7 +36,7 @@ N_HEADLINES = 3
 def cluster(
     wire: Wired,
     *,
-    clusterer: str = "entropy-kmeans",
+    clusterer: str = CLUSTERER,
     similarity: str | None = None,
     settings: Mapping[str, Any] | None = None,
     k: int | None = None,
@@ -59,11 +59,12 @@ def cluster(
     The result has in `assignment` the cluster of each unit (None for a unit without words), and in
     `groups` the clusters, largest first, with their best words and most typical headlines.
     """
-    learned = wire.read(lambda store: browse.learned_units(store, lang))
+    with wire.reading() as store:
+        learned = browse.learned_units(store, lang)
+        given = _seen(wire, learned, views, lang, similarity, clusterer)
     if k is None and wire.workshop.needs_number(clusterer, settings or {}):
         _, sizes = np.unique(learned.domains, return_counts=True)
         k = int((sizes >= int(wire.settings["stable"])).sum()) or len(sizes)
-    given = _seen(wire, learned, views, lang, similarity, clusterer)
     rows, chosen = clustering.sampled(given, sample or len(learned.units), seed)
     labels, cost, seconds = cluster_rows(
         wire.workshop,
@@ -176,9 +177,9 @@ def shuffled_orders(
     memory, in shuffled orders; the mean adjusted Rand index over all pairs of orders."""
     if shuffles < 2:
         raise UsageError(f"shuffles={shuffles} should be >= 2: one order has no other")
-    making = wire.workshop.topic_making(grouping.SIMILARITY, grouping.CLUSTERER, {}, None)
-    units: list[StreamUnit] = wire.read(lambda store: list(browse.stream_units(store)))
-    words = wire.read(lambda store: list(store.words()))
+    making = wire.workshop.topic_making(TOPIC_SIMILARITY, TOPIC_CLUSTERER, {}, None)
+    with wire.reading() as store:
+        units, words = list(browse.stream_units(store)), list(store.words())
     placement = wire.workshop.learning().placement
     replayed = []
     for number in range(shuffles):
@@ -216,8 +217,9 @@ def _seen(
     kind, name = ("clusterer", clusterer) if similarity is None else ("similarity", similarity)
     if not getattr(wire.workshop.catalogue.make(kind, name), "takes_views", False):
         raise UsageError(
-            f"{kind} {name!r} takes one matrix; views need --similarity mvsim, or"
-            " --clusterer mvkm without a similarity"
+            f"{kind} {name!r} takes one matrix; views need a similarity that takes several"
+            f" ({_names(wire.workshop, 'similarity', 'takes_views')}), or without a similarity such"
+            f" a clusterer ({_names(wire.workshop, 'clusterer', 'takes_views')})"
         )
     return wire.read(
         lambda store: make_views(
@@ -252,12 +254,28 @@ def cluster_rows(
     if not cost.fits and not force:
         raise clustering.TooLargeError(
             f"this would not fit: {cost}; take a sample (--sample N), a clusterer that needs no"
-            " similarity (entropy-kmeans, spherical-kmeans), a similarity with a factor form"
-            " (lsa), or one that splits the words; --force tries all the same"
+            f" similarity ({', '.join(_without_similarity(workshop))}), a similarity with a factor"
+            f" form ({_names(workshop, 'similarity', 'factors')}), or one that splits the words;"
+            " --force tries all the same"
         )
     began = time.perf_counter()
     labels = clustering.cluster(rows, measure() or None, grouping(clustering.n_rows_of(rows)))
     return labels, cost, time.perf_counter() - began
+
+
+def _names(workshop: Workshop, kind: str, ability: str) -> str:
+    return ", ".join(workshop.catalogue.having(kind, ability)) or "none is installed"
+
+
+def _without_similarity(workshop: Workshop) -> list[str]:
+    """Return the clusterers that group rows without comparing them, found by trying."""
+    names = []
+    rows = csr_array(np.eye(3) + 1.0)
+    for name in workshop.catalogue.names("clusterer"):
+        with contextlib.suppress(PluginError, SettingError):
+            workshop.catalogue.make("clusterer", name).cluster(rows, None)
+            names.append(name)
+    return names
 
 
 def _weighted(rows: Rows | Views, weights: str | None, similarity: str | None) -> Rows | Views:

@@ -14,6 +14,7 @@ from segapsith.following import Following
 from segapsith.model import Annotation, Document, Network, Unit
 from segapsith.network import NetworkSettings
 from segapsith.records import Assignment, Batch, DocumentRecord, DomainRecord, Event, UnitRecord
+from segapsith.settings import BUILT_IN_PLACEMENT
 from segapsith.stream_network import Sums
 from segapsith.terms import TermCounts
 from segapsith.withdrawal import Archive
@@ -99,7 +100,7 @@ class Learning:
     importance: str = "rarity"
     measure: Measure | None = None
     """Places units in the manner of any similarity; None is eq. 7 over the index."""
-    measure_name: str = "eq7"
+    measure_name: str = BUILT_IN_PLACEMENT
     language: Callable[[Document], str] = _given_or_english
     learns_terms: bool = True
     given_terms: Mapping[str, Iterable[tuple[str, ...]]] = field(default_factory=dict)

@@ -19,11 +19,12 @@ from typing import Any
 
 from segapsith import courier, rotation
 from segapsith.alarms import Alarm, Figures, alarms, merged
-from segapsith.api import Wire
+from segapsith.api import KeyedItems, Wire
 from segapsith.contracts import Source
 from segapsith.errors import MissingInputError, SegapsithError, ValidationBelowError, worst
 from segapsith.inputs import Inputs
 from segapsith.plans import RunSummary
+from segapsith.settings import BUILT_IN_PLACEMENT
 from segapsith_store import Store, news, nights, subscriptions, topics
 from segapsith_store.seal import kept, seal
 
@@ -196,8 +197,8 @@ def _inbox(night: Night) -> Outcome:
         if nights.delivered(night.wire.writer, key):
             continue
         inputs = Inputs([str(entry)], sources, follow=night.messenger.follower())
-        summary = night.wire.read_in(
-            inputs.items(), name=f"inbox {entry.name}", input_key=key, watch=night.saw
+        summary = night.wire.ingest(
+            KeyedItems(key, inputs.items()), name=f"inbox {entry.name}", watch=night.saw
         )
         if inputs.failures:  # the next night tries again
             night.wire.writer.finish_run(summary.run, "failed")
@@ -265,7 +266,11 @@ def _consolidate(night: Night) -> Outcome:
 def _narrow(night: Night) -> Outcome:
     """Splits domains that turned out to be several subjects; other measures have other scales."""
     settings = night.wire.settings
-    if not (settings["narrowing"] and float(settings["narrow"]) and settings["placement"] == "eq7"):
+    if not (
+        settings["narrowing"]
+        and float(settings["narrow"])
+        and settings["placement"] == BUILT_IN_PLACEMENT
+    ):
         return Outcome()
     found = night.wire.narrow(after=_narrowed(night))
     kept = {name: found[name] for name in ("run", "domains", "split")}
@@ -285,7 +290,11 @@ def _narrowed(night: Night) -> int:
 def _adopt(night: Night) -> Outcome:
     """Lets units find the stable domain that they belong to."""
     settings = night.wire.settings
-    if not (settings["narrowing"] and float(settings["adopt"]) and settings["placement"] == "eq7"):
+    if not (
+        settings["narrowing"]
+        and float(settings["adopt"])
+        and settings["placement"] == BUILT_IN_PLACEMENT
+    ):
         return Outcome()
     found = night.wire.adopt()
     return Outcome(f"{found['moved']} units adopted" if found["moved"] else "", found)
@@ -365,7 +374,7 @@ def _backup(night: Night) -> Outcome:
     def copied(store: Store) -> dict[str, Any]:
         return rotation.back_up(store, shelf, night.date, wanted)
 
-    result: dict[str, Any] = night.wire.read(copied)
+    result = night.wire.read(copied)
     settings = night.wire.settings
     gone = shelf.rotate(int(settings["keep_daily"]), int(settings["keep_weekly"]))
     return Outcome(f"backup {Path(result['file']).name}", {**result, "removed": gone})

@@ -6,11 +6,12 @@ fetched from the store, kept in it, and given the shape of the contract.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +21,9 @@ from segapsith.adoption import Adopting
 from segapsith.arrays import Labels, Rows
 from segapsith.errors import MissingInputError, SettingError, UsageError, did_you_mean
 from segapsith.matching import Side, labelled_file, matched
-from segapsith.settings import PRESETS
+from segapsith.settings import CLUSTERER, PRESETS
 from segapsith.splitting import Splitting, nearer
 from segapsith.validation import (
-    LearnedUnits,
     Selection,
     agreement,
     brief,
@@ -67,7 +67,7 @@ class Prover:
     def validate(
         self,
         *,
-        clusterer: str | Sequence[str] = "entropy-kmeans",
+        clusterer: str | Sequence[str] = CLUSTERER,
         similarity: str | Sequence[str] | None = None,
         clusterer_settings: Mapping[str, Any] | None = None,
         min_units: int | None = None,
@@ -85,10 +85,10 @@ class Prover:
         Others come in `others`; several `k` come in `curve`, and the rest is told for as many
         clusters as there are domains.
         """
-        least, cut = self._least(min_units), self._cut(word_cut)
         recomputes = self._recomputes(clusterer, similarity, clusterer_settings or {})
         numbers = [] if k is None else [k] if isinstance(k, int) else list(k)
-        writer = self._wire.writer
+        writer = self._wire.writer  # the lock first: from here on nobody else changes anything
+        least, cut = self._least(min_units), self._cut(word_cut)
         run = writer.begin_run(
             "validate",
             settings={
@@ -199,10 +199,7 @@ class Prover:
 
     def history(self, lang: str | None = None, limit: int | None = None) -> list[dict[str, Any]]:
         """The validations so far, oldest first."""
-        found: list[dict[str, Any]] = self._wire.read(
-            lambda store: proofs.validations(store, lang, limit)
-        )
-        return found
+        return self._wire.read(lambda store: proofs.validations(store, lang, limit))
 
     # -- drift -----------------------------------------------------------------------------
 
@@ -259,7 +256,7 @@ class Prover:
         self,
         *,
         thresholds: Sequence[float] = THRESHOLDS,
-        clusterer: str = "entropy-kmeans",
+        clusterer: str = CLUSTERER,
         similarity: str | None = None,
         clusterer_settings: Mapping[str, Any] | None = None,
         min_units: int | None = None,
@@ -273,15 +270,16 @@ class Prover:
 
         With `nightly`, then split and adopted as the settings say.
         """
-        least, cut = self._least(min_units), self._cut(word_cut)
+        least = self._least(min_units)
         recompute = self._wire.workshop.recomputing(clusterer, similarity, clusterer_settings or {})
         placing = self._wire.workshop.placing()
         wanted = sorted(set(thresholds))
         if not wanted or not 0 < wanted[0] <= wanted[-1] <= 1:
             raise UsageError(f"thresholds={wanted} should lie above 0 and be at most 1")
-        learned: LearnedUnits = self._wire.read(lambda store: browse.learned_units(store, lang))
-        facts = self._wire.read(lambda store: store.facts())
-        splitting, adopting = self._night() if nightly else (None, None)
+        with self._wire.reading() as store:
+            cut = self._cut(word_cut)
+            learned, facts = browse.learned_units(store, lang), store.facts()
+            splitting, adopting = self._night() if nightly else (None, None)
         weight = str(facts.get("domain_weight", placing.domain_weight))
         return {
             "units": len(learned.units),
@@ -334,7 +332,19 @@ class Prover:
 
         `field` is where labelled files have their labels, if several fields may hold them.
         """
-        sides = self._side(left, field), self._side(right, field)
+        with _Snapshots(self._wire) as snapshots:
+            return self._compared(snapshots, left, right, field, min_units, seed)
+
+    def _compared(
+        self,
+        snapshots: _Snapshots,
+        left: str | int,
+        right: str | int,
+        field: str | None,
+        min_units: int,
+        seed: int,
+    ) -> dict[str, Any]:
+        sides = tuple(self._side(snapshots, named, field) for named in (left, right))
         if field is not None and all(side.units is not None for side in sides):
             raise UsageError(
                 f"--field {field}: neither {left} nor {right} is a labelled file; leave it out"
@@ -371,7 +381,9 @@ class Prover:
         }
         for side, places in zip(sides, (ours, theirs), strict=True):
             if side.units is not None:
-                found = self._linked(side, places[kept], codes[0][kept], codes[1][kept], names)
+                found = self._linked(
+                    snapshots, side, places[kept], codes[0][kept], codes[1][kept], names
+                )
                 if found is not None:
                     result["links"] = found
                     break
@@ -380,11 +392,11 @@ class Prover:
             **agreement(labels[0][kept].tolist(), labels[1][kept].tolist(), seed),
         }
 
-    def _side(self, named: str | int, field: str | None) -> _Named:
+    def _side(self, snapshots: _Snapshots, named: str | int, field: str | None) -> _Named:
         """What a name means: a run, a date, a store (with `@run` or `@date`), or a labelled file."""
         text = str(named)
         if text.isdigit() or _DATE.fullmatch(text):
-            return self._of_store(self._wire.path, text)
+            return _of_store(snapshots.of(self._wire.path), self._wire.path, text)
         path, at, when = (text, "", "") if os.path.exists(text) else text.rpartition("@")
         if not at and not os.path.exists(text):
             path = text
@@ -397,29 +409,13 @@ class Prover:
             raise UsageError(f"{path} is a directory; name a store or a labelled file")
         with open(path, "rb") as file:
             is_store = file.read(16) == b"SQLite format 3\0"
-        return self._of_store(path, when) if is_store else _Named(labelled_file(path, field))
+        if is_store:
+            return _of_store(snapshots.of(path), path, when)
+        return _Named(labelled_file(path, field))
 
-    def _of_store(self, path: str, when: str) -> _Named:
-        def ask(store: Store) -> _Named:
-            name = f"{path}@{when}" if when else path
-            if not when:
-                return _Named(*proofs.side(store, history.held(store), name, "domain"), path)
-            run = history.night(store, when)
-            clusters = proofs.clustering(store, run) if when.isdigit() else None
-            labels = history.held(store, run) if clusters is None else clusters
-            if not labels:
-                raise UsageError(f"{name}: no unit had a domain when run {run} had ended")
-            field = "domain" if clusters is None else "cluster"
-            return _Named(*proofs.side(store, labels, name, field), path)
-
-        if path == self._wire.path:
-            found: _Named = self._wire.read(ask)
-            return found
-        with Store.reading(path) as store:
-            return ask(store)
-
+    @staticmethod
     def _linked(
-        self,
+        snapshots: _Snapshots,
         side: _Named,
         places: NDArray[np.int64],
         left: NDArray[np.int64],
@@ -428,11 +424,7 @@ class Prover:
     ) -> dict[str, Any] | None:
         """Links by words, where the units still have them."""
         assert side.units is not None
-        if side.store == self._wire.path:
-            learned: LearnedUnits = self._wire.read(browse.learned_units)
-        else:
-            with Store.reading(side.store) as store:
-                learned = browse.learned_units(store)
+        learned = browse.learned_units(snapshots.of(side.store))
         wanted = side.units[places]
         rows = np.searchsorted(learned.units, wanted)
         known = np.flatnonzero(
@@ -467,6 +459,46 @@ class Prover:
             for one in found["domains"]
         ]
         return found
+
+
+class _Snapshots:
+    """One state of each store that an answer needs, until the answer is given."""
+
+    def __init__(self, wire: Wired) -> None:
+        self._wire = wire
+        self._stack = contextlib.ExitStack()
+        self._stores: dict[str, Store] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def of(self, path: str) -> Store:
+        """Return the store at a path, as it was when it was first asked for."""
+        if path not in self._stores:
+            if path == self._wire.path:
+                store = self._stack.enter_context(self._wire.reading())
+            else:
+                store = self._stack.enter_context(Store.reading(path))
+                self._stack.enter_context(store.frozen())
+            self._stores[path] = store
+        return self._stores[path]
+
+
+def _of_store(store: Store, path: str, when: str) -> _Named:
+    """The labels that a store has, now or as of a run or date."""
+    name = f"{path}@{when}" if when else path
+    if not when:
+        return _Named(*proofs.side(store, history.held(store), name, "domain"), path)
+    run = history.night(store, when)
+    clusters = proofs.clustering(store, run) if when.isdigit() else None
+    labels = history.held(store, run) if clusters is None else clusters
+    if not labels:
+        raise UsageError(f"{name}: no unit had a domain when run {run} had ended")
+    field = "domain" if clusters is None else "cluster"
+    return _Named(*proofs.side(store, labels, name, field), path)
 
 
 def _into(recompute: Recompute, k: int, seed: int) -> Callable[[Rows], Labels]:

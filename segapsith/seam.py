@@ -28,7 +28,7 @@ from segapsith.contracts import (
     Similarity,
     Source,
 )
-from segapsith.errors import PluginError, SegapsithError
+from segapsith.errors import PluginError, PluginTimeoutError, SegapsithError
 from segapsith.jit import compiling_seconds
 from segapsith.model import (
     Agreement,
@@ -50,6 +50,7 @@ __all__ = [
     "CheckedSimilarity",
     "CheckedSource",
     "Who",
+    "charged_seconds",
     "time_limit",
 ]
 
@@ -96,13 +97,21 @@ class _OutOfTime(BaseException):
     """Not an Exception, so that a plugin's own `except Exception` does not swallow it."""
 
 
-@contextlib.contextmanager
-def time_limit(who: Who, hook: str, seconds: float) -> Iterator[None]:
-    """Stops a plugin that takes too long, where the system can (main thread of Unix).
+def charged_seconds() -> float:
+    """A clock of the time that counts against a plugin.
 
     Compiling kernels does not count: it is done once, and takes long on a busy machine. Nor does
     waiting for a processor that others have.
     """
+    return time.monotonic() - compiling_seconds() - _queued_seconds()
+
+
+@contextlib.contextmanager
+def time_limit(
+    who: Who, hook: str, seconds: float, *, clock: Callable[[], float] | None = None
+) -> Iterator[None]:
+    """Stops a plugin that takes too long by `clock` (default: `charged_seconds`), where the system
+    can (main thread of Unix)."""
     if (
         seconds <= 0
         or not hasattr(signal, "setitimer")
@@ -110,14 +119,11 @@ def time_limit(who: Who, hook: str, seconds: float) -> Iterator[None]:
     ):
         yield
         return
-
-    def excused() -> float:
-        return compiling_seconds() + _queued_seconds()
-
-    begin = time.monotonic() - excused()
+    now = clock or charged_seconds
+    end = now() + seconds
 
     def stop(_number: int, _frame: FrameType | None) -> None:
-        left = seconds - (time.monotonic() - excused() - begin)
+        left = end - now()
         if left <= _SHORT:
             raise _OutOfTime
         signal.setitimer(signal.ITIMER_REAL, left)
@@ -127,7 +133,9 @@ def time_limit(who: Who, hook: str, seconds: float) -> Iterator[None]:
     try:
         yield
     except _OutOfTime as error:
-        raise who.error(hook, f"took more than {seconds:g} seconds and was stopped") from error
+        raise PluginTimeoutError(
+            f"{who}: {hook} took more than {seconds:g} seconds and was stopped"
+        ) from error
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

@@ -12,6 +12,7 @@ from segapsith.contracts import NETWORK_PARTS
 from segapsith.errors import ConfigurationError
 from segapsith.language import language_of
 from segapsith.model import Annotation, Document, Lexicon, Network
+from segapsith.settings import ANNOTATOR, SEGMENTER
 from segapsith.stream_network import used_by
 from segapsith.workshop import by_taker
 from segapsith_store import Store, networks
@@ -66,8 +67,8 @@ def learned(store: str, lang: str, uses: frozenset[str] = NETWORK_PARTS) -> tupl
 def segment(
     text: str,
     lang: str = "auto",
-    segmenter: str = "cohesion",
-    annotator: str = "simplemma",
+    segmenter: str = SEGMENTER,
+    annotator: str = ANNOTATOR,
     store: str | None = None,
     **settings: Any,
 ) -> list[Segment]:
@@ -79,8 +80,8 @@ def segment(
 def segmentation(
     text: str,
     lang: str = "auto",
-    segmenter: str = "cohesion",
-    annotator: str = "simplemma",
+    segmenter: str = SEGMENTER,
+    annotator: str = ANNOTATOR,
     store: str | None = None,
     settings: Mapping[str, Any] | None = None,
     catalogue: Catalogue | None = None,

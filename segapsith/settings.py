@@ -14,10 +14,18 @@ from typing import Any
 from segapsith.errors import ConfigurationError, SettingError, did_you_mean
 
 __all__ = [
+    "ANNOTATOR",
+    "BUILT_IN_PLACEMENT",
+    "CLUSTERER",
     "ENGINE",
     "FILE",
+    "LINKAGE",
+    "PLAIN_SIMILARITY",
     "PRESETS",
+    "SEGMENTER",
     "SETTINGS",
+    "TOPIC_CLUSTERER",
+    "TOPIC_SIMILARITY",
     "Setting",
     "Settings",
     "Value",
@@ -25,6 +33,17 @@ __all__ = [
     "read_value",
     "resolve",
 ]
+
+# Names of plugins stand here and nowhere else in the core.
+ANNOTATOR, SEGMENTER = "simplemma", "cohesion"
+BUILT_IN_PLACEMENT = "eq7"
+"""The placement that the index computes itself; any other name is a similarity."""
+CLUSTERER = "entropy-kmeans"
+"""What recomputes domains from the units."""
+TOPIC_SIMILARITY, TOPIC_CLUSTERER = "gvsm-cov", "ahc"
+"""What groups domains into topics."""
+LINKAGE, PLAIN_SIMILARITY = "ahc", "cosine"
+"""What `plugins check` scores a similarity with, and a clusterer that needs one."""
 
 FILE = "segapsith.toml"
 PREFIX = "SEGAPSITH_"
@@ -93,10 +112,13 @@ SETTINGS: dict[str, Setting] = {
         Setting("store", "segapsith.db", "the file that everything is kept in"),
         Setting("preset", "default", "a set of learning values", ("default", "paper")),
         Setting("lang", "auto", "language of the documents: en, fr, or auto"),
-        Setting("annotator", "simplemma", "from text to lemmas", learned=True),
-        Setting("segmenter", "cohesion", "from text to thematic units", learned=True),
+        Setting("annotator", ANNOTATOR, "from text to lemmas", learned=True),
+        Setting("segmenter", SEGMENTER, "from text to thematic units", learned=True),
         Setting(
-            "placement", "eq7", "how a unit finds its domain: eq7, or any similarity", learned=True
+            "placement",
+            BUILT_IN_PLACEMENT,
+            f"how a unit finds its domain: {BUILT_IN_PLACEMENT}, or any similarity",
+            learned=True,
         ),
         Setting(
             "threshold",
@@ -138,7 +160,9 @@ SETTINGS: dict[str, Setting] = {
             ("rarity", "significance"),
             learned=True,
         ),
-        Setting("batch_size", 200, "items of one transaction; eight ready units make one", least=1),
+        Setting(
+            "batch_size", 200, "items of one transaction; 32 ready units count as one item", least=1
+        ),
         Setting("full_text", False, "follow the link of feed items that carry only a summary"),
         Setting("learn_terms", True, "learn multi-word terms from the stream", learned=True),
         Setting(

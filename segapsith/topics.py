@@ -29,12 +29,10 @@ from segapsith.domains import DomainWords
 from segapsith.weighting import SCALE
 
 __all__ = [
-    "CLUSTERER",
     "CLUSTERING",
     "CUT",
     "MOST",
     "POWER",
-    "SIMILARITY",
     "Grouped",
     "TopicSettings",
     "group",
@@ -44,11 +42,8 @@ __all__ = [
 
 Ints = NDArray[np.int64]
 
-SIMILARITY, CLUSTERER = "gvsm-cov", "ahc"
-"""What groups domains unless others are named."""
-
 CUT = {"distance": 0.32, "farthest": 0.42}
-"""Where that clusterer stops joining: the domains choose between these, by how groups hold."""
+"""Where the default clusterer stops joining: the domains choose between these, by how groups hold."""
 
 CLUSTERING = {"mass": "length"}
 """Its other settings, unless some are given: large domains outweigh small ones."""

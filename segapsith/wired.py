@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from contextlib import AbstractContextManager
+from typing import Any, Protocol, TypeVar
 
 from segapsith import lineage
 from segapsith.domains import PlacementSettings
@@ -13,6 +14,8 @@ from segapsith.workshop import Workshop
 from segapsith_store import Store
 
 __all__ = ["Wired"]
+
+T = TypeVar("T")
 
 
 class Wired(Protocol):
@@ -28,7 +31,8 @@ class Wired(Protocol):
     def writer(self) -> Store: ...
     @property
     def engine(self) -> Engine: ...
-    def read(self, question: Callable[[Store], Any]) -> Any: ...
+    def reading(self) -> AbstractContextManager[Store]: ...
+    def read(self, ask: Callable[[Store], T]) -> T: ...
     def placing(self, store: Store) -> PlacementSettings: ...
     def change(
         self, command: str, *changes: lineage.Change, **noted: Any

@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from importlib.metadata import version as version_of
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,16 @@ from segapsith.network import NetworkSettings
 from segapsith.parallel import ParallelAnnotator
 from segapsith.plans import Plan
 from segapsith.seam import CheckedAnnotator, Who
-from segapsith.settings import ENGINE, SETTINGS, Settings, Value, checked
+from segapsith.settings import (
+    BUILT_IN_PLACEMENT,
+    ENGINE,
+    SETTINGS,
+    TOPIC_CLUSTERER,
+    TOPIC_SIMILARITY,
+    Settings,
+    Value,
+    checked,
+)
 from segapsith.terms import given_terms
 
 __all__ = ["TopicMaking", "Workshop", "by_taker"]
@@ -94,12 +104,16 @@ class Workshop:
         placing = self.placing(own.pop("engine"))
         name = str(values["placement"])
         measure = (
-            None if name == "eq7" else self.catalogue.make("similarity", name, own.get("placement"))
+            None
+            if name == BUILT_IN_PLACEMENT
+            else self.catalogue.make("similarity", name, own.get("placement"))
         )
         if getattr(measure, "learned_rows_only", False):
+            unfit = self.catalogue.having("similarity", "learned_rows_only")
+            others = [n for n in self.catalogue.names("similarity") if n not in unfit]
             raise ConfigurationError(
                 f"placement {name!r} compares only rows that it has learned, and each unit is new;"
-                " take eq7, cosine, chi-sim, gvsm-cov or lsa, and keep it for"
+                f" take one of {', '.join([BUILT_IN_PLACEMENT, *others])}, and keep it for"
                 f" `segapsith cluster --similarity {name}`"
             )
         annotator = self._annotator(own.get("annotator") or {})
@@ -126,7 +140,7 @@ class Workshop:
     def overruled(self) -> str | None:
         """What keeps the threshold from following a target of the store: one that was given, or
         another placement than eq7; None if nothing does."""
-        if self.settings["placement"] != "eq7":
+        if self.settings["placement"] != BUILT_IN_PLACEMENT:
             return f"placement={self.settings['placement']}"
         given = [
             name for name in ("threshold", "engine.threshold") if name in self.settings.plugins
@@ -173,7 +187,7 @@ class Workshop:
         engine_names = {f.name for f in fields(PlacementSettings)}
         known: dict[str, set[str]] = {"engine": engine_names}
         for role, kind in _CHOSEN.items():
-            if role == "placement" and self.settings["placement"] == "eq7":
+            if role == "placement" and self.settings["placement"] == BUILT_IN_PLACEMENT:
                 continue
             known[role] = set(self.catalogue.settings(kind, str(self.settings[role])))
         return by_taker(self.settings.plugins, known)
@@ -235,7 +249,9 @@ class Workshop:
             offer = self.catalogue.offers.get((kind, str(self.settings[role])))
             if offer is not None and offer.version:
                 packages.add(offer.package)
-        return {"python": platform.python_version()} | {p: version_of(p) for p in sorted(packages)}
+        return {"python": platform.python_version()} | {
+            package: _version_of(package) for package in sorted(packages)
+        }
 
     def network(self) -> NetworkSettings:
         """How the collocation network is made."""
@@ -284,7 +300,7 @@ class Workshop:
         own.setdefault("min_weight", float(self.settings["min_weight"]))
         others = {n: v for n, v in settings.items() if n not in known}
         for_measure, for_clusterer = self.sorted_settings(similarity, clusterer, others)
-        usual = (similarity, clusterer) == (grouping.SIMILARITY, grouping.CLUSTERER)
+        usual = (similarity, clusterer) == (TOPIC_SIMILARITY, TOPIC_CLUSTERER)
         cut = {n: v for n, v in for_clusterer.items() if n in grouping.CUT}
         if usual and for_clusterer.keys() <= cut.keys():  # no settings but a cut
             for_clusterer = {**grouping.CLUSTERING, **(cut or grouping.CUT)}
@@ -325,6 +341,17 @@ class Workshop:
         wanted = {n: v for n, v in settings.items() if not (n == "seed" and seedless)}
         sorted_out = by_taker(wanted, known)
         return sorted_out.get("similarity", {}), sorted_out["clusterer"]
+
+
+def _version_of(package: str) -> str:
+    """Return the version of an installed package, or raise an error that says what is missing."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError as error:
+        raise ConfigurationError(
+            f"package {package} is not installed in {sys.prefix}, or this user may not read it there;"
+            " install SEGAPSITH again, or let this user read that directory"
+        ) from error
 
 
 def _user_terms(path: str, annotator: Annotator) -> dict[str, set[tuple[str, ...]]]:

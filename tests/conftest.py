@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,28 @@ def data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"the evaluation data is not at {folder} (SEGAPSITH_DATA)")
     return folder
+
+
+class Clock:
+    """Time that passes only when a test says so; stands in for `time.monotonic`."""
+
+    def __init__(self) -> None:
+        self.seconds = 100.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+    def advance(self, seconds: float) -> None:
+        self.seconds += seconds
+
+    def ring(self) -> None:
+        """Deliver the alarm that the system would have sent by now."""
+        signal.raise_signal(signal.SIGALRM)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
 
 
 @pytest.fixture

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from segapsith import sample
 from segapsith.api import Wire
+from segapsith.engine import BAGS
 from segapsith.errors import MissingInputError, PluginError, SettingError, UsageError
-from segapsith.settings import resolve
+from segapsith.settings import SETTINGS, resolve
 from segapsith_store import browse
 
 OpenWire = Callable[..., Wire]
@@ -465,3 +466,7 @@ def test_nothing_depends_on_the_order_of_dictionaries(items: list[dict[str, str]
         one.ingest(items)
         other.ingest([dict(reversed(item.items())) for item in items])
         assert digest(one) == digest(other)
+
+
+def test_the_settings_say_how_many_ready_units_count_as_one_item() -> None:
+    assert f"{BAGS} ready units count as one item" in SETTINGS["batch_size"].about

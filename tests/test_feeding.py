@@ -26,7 +26,7 @@ from segapsith.settings import resolve
 from segapsith_plugins.feeds import Feed
 from segapsith_plugins.json_lines import JsonLines
 from segapsith_store import Store, subscriptions
-from segapsith_store.subscriptions import later
+from segapsith_store.feed_states import later
 
 Command = Callable[..., tuple[int, str, str]]
 MODIFIED = "Mon, 02 Mar 2026 06:15:00 GMT"

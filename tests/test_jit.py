@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import time
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from segapsith import seam
-from segapsith.errors import PluginError
+from segapsith.errors import PluginTimeoutError
 from segapsith.jit import compiling_seconds, kernel
 
 
@@ -28,21 +29,47 @@ def test_compiling_is_timed_once_for_each_kind_of_argument() -> None:
     assert compiling_seconds() == first
 
 
+def test_a_plugin_is_stopped_when_its_time_is_over_and_not_before(clock: Any) -> None:
+    who = seam.Who("segmenter", "busy")
+    with (
+        pytest.raises(PluginTimeoutError, match=r"segment took more than 600 seconds"),
+        seam.time_limit(who, "segment", 600, clock=clock),
+    ):
+        clock.advance(599)
+        clock.ring()  # too early: nothing happens
+        clock.advance(1)
+        clock.ring()
+        raise AssertionError("not stopped")
+
+
 @pytest.mark.parametrize("excuse", ["compiling_seconds", "_queued_seconds"])
 def test_compiling_and_waiting_for_a_processor_do_not_count_against_a_plugin(
-    excuse: str, monkeypatch: pytest.MonkeyPatch
+    excuse: str, monkeypatch: pytest.MonkeyPatch, clock: Any
 ) -> None:
-    begin = time.monotonic()
-    who = seam.Who("segmenter", "busy")
-    # A process that does nothing else for the first 0.3 seconds.
-    monkeypatch.setattr(seam, excuse, lambda: min(time.monotonic() - begin, 0.3))
-    with seam.time_limit(who, "segment", 0.2):
-        time.sleep(0.3)
+    excused = 0.0
+    monkeypatch.setattr(seam, "compiling_seconds", lambda: 0.0)
+    monkeypatch.setattr(seam, "_queued_seconds", lambda: 0.0)
+    monkeypatch.setattr(seam, excuse, lambda: excused)
+    monkeypatch.setattr(seam, "time", SimpleNamespace(monotonic=clock))
     with (
-        pytest.raises(PluginError, match=r"took more than 0.2 seconds"),
-        seam.time_limit(who, "segment", 0.2),
+        pytest.raises(PluginTimeoutError, match=r"took more than 600 seconds"),
+        seam.time_limit(seam.Who("segmenter", "busy"), "segment", 600),
     ):
-        time.sleep(5)
+        excused = 300.0
+        clock.advance(899)
+        clock.ring()  # of which 300 are excused
+        clock.advance(1)
+        clock.ring()
+        raise AssertionError("not stopped")
+
+
+def test_the_alarm_of_the_system_stops_what_never_ends() -> None:
+    with (
+        pytest.raises(PluginTimeoutError, match=r"took more than 0\.01 seconds"),
+        seam.time_limit(seam.Who("segmenter", "endless"), "segment", 0.01),
+    ):
+        while True:
+            pass
 
 
 def test_the_time_that_a_thread_was_kept_waiting_is_told_where_the_system_tells_it() -> None:

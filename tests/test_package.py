@@ -64,6 +64,14 @@ def locked(name: str) -> dict[str, list[str]]:
 # -- dependencies ----------------------------------------------------------------------------
 
 
+def test_what_only_tests_need_is_in_extras() -> None:
+    extras = PROJECT["project"]["optional-dependencies"]
+    assert not any(line.startswith("pytest") for line in PROJECT["project"]["dependencies"])
+    assert all("pytest>=8" in extras[name] for name in ("dev", "testing"))
+    lock = (ROOT / "requirements" / "lock.txt").read_text("utf-8")
+    assert "\npytest==" not in lock
+
+
 @pytest.mark.parametrize(("lock", "extras"), [("lock.txt", ()), ("dev.txt", ("dev",))])
 def test_every_dependency_is_locked(lock: str, extras: tuple[str, ...]) -> None:
     versions = locked(lock)

@@ -8,7 +8,6 @@ import inspect
 import json
 import re
 import sys
-import time
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from segapsith import contracts, hookimpl
+import segapsith
+from segapsith import contracts, hookimpl, seam
 from segapsith.catalogue import Catalogue, load_plugins
 from segapsith.cli import plugin_kit, wiring
 from segapsith.cli.app import run
@@ -132,9 +132,12 @@ class Excessive(Constant):
 
 
 class Sleepy(Constant):
+    clock: Any
+
     def compare(self, left: Any, right: Any) -> Any:
         if left.shape[0] >= 500:
-            time.sleep(60)  # stopped long before it wakes
+            self.clock.advance(60)
+            self.clock.ring()
         return super().compare(left, right)
 
 
@@ -198,8 +201,13 @@ def test_a_failed_check_is_70_and_has_its_reason(
 
 
 def test_a_slow_plugin_is_said_to_be_slow(
-    few: Catalogue, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    few: Catalogue,
+    clock: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.setattr(seam, "charged_seconds", clock)
+    monkeypatch.setattr(Sleepy, "clock", clock, raising=False)
     monkeypatch.setattr(plugin_kit, "SIZES", (20, 500, 1_000))
     assert run(["plugins", "check", "sleepy", "--limit", "2", "--json"]) == 70
     (plugin,) = json.loads(capsys.readouterr().out)["plugins"]
@@ -247,6 +255,12 @@ def test_the_list_is_still_there(capsys: pytest.CaptureFixture[str]) -> None:
     rows = json.loads(capsys.readouterr().out)
     assert {"name", "kind", "package", "version", "licence", "error"} == rows[0].keys()
     assert run(["--json", "plugins", "--no-plugins"]) == 0
+
+
+def test_every_contract_can_be_imported_from_the_package() -> None:
+    for protocol in KINDS.values():
+        assert getattr(segapsith, protocol.__name__) is protocol
+        assert protocol.__name__ in segapsith.__all__
 
 
 # -- the page ------------------------------------------------------------------------------

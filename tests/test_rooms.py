@@ -241,3 +241,36 @@ def test_nothing_generated_is_kept_under_version_control() -> None:
     ignored = {".db", ".pyc", ".whl", ".nbi", ".nbc"}
     kept = [p for p in written_files() if p.suffix in ignored or "__pycache__" in p.parts]
     assert kept == []
+
+
+# -- names of plugins ------------------------------------------------------------------------
+
+PLUGIN_NAMES = re.compile(
+    r"(?<![\w-])(eq7|entropy-kmeans|spherical-kmeans|ahc|gvsm-\w+|simplemma|segcohlex|chi-sim|mvsim"
+    r"|mvkm|lsa|cosine)(?![\w-])"
+)
+ABOUT_PAPERS = ROOT / "segapsith" / "reproduce"
+
+
+def test_the_core_names_plugins_in_the_settings_alone() -> None:
+    """Examples in help texts aside; what recommends a plugin asks the catalogue."""
+    named = []
+    for name, path in modules():
+        own = name.startswith(("segapsith.", "segapsith_store."))
+        if not own or name == "segapsith.settings" or ABOUT_PAPERS in path.parents:
+            continue
+        tree = ast.parse(path.read_text("utf-8"))
+        texts = {
+            id(node.value)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        }
+        named += [
+            f"{name}:{node.lineno}: {node.value}"
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in texts
+            and PLUGIN_NAMES.search(node.value)
+        ]
+    assert named == []

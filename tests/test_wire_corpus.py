@@ -80,7 +80,7 @@ def test_damaged_files_are_recovered_or_reported_soon(
     chance = random.Random(4)
     for number in range(290):
         path.write_bytes(wires.broken(sound[number % len(sound)], chance, sound))
-        begin = time.monotonic()
+        begin = time.process_time()
         documents, refused = read(path, known)
         assert documents or refused, number
-        assert time.monotonic() - begin < 10, number
+        assert time.process_time() - begin < 15, number  # quadratic work would take hours

@@ -80,14 +80,14 @@ def domains(
         return
     wire = _reader(store, config)
     drawn = sys.stdout.isatty() and not as_json
-    found = wire.domains(
-        min_units=min_units or 1, top=top, since=since, limit=limit, lang=lang, as_of=as_of,
-        days=drawn,
-    )  # fmt: skip
-    if as_of is not None and not quiet:
-        gone = wire.forgotten_since(as_of)
-        if gone:
-            say(f"segapsith: {gone} documents were forgotten since; they cannot be shown")
+    with wire.reading():
+        found = wire.domains(
+            min_units=min_units or 1, top=top, since=since, limit=limit, lang=lang, as_of=as_of,
+            days=drawn,
+        )  # fmt: skip
+        gone = 0 if as_of is None else wire.forgotten_since(as_of)
+    if gone and not quiet:
+        say(f"segapsith: {gone} documents were forgotten since; they cannot be shown")
     if as_json:
         show_json(found)
     elif not quiet:

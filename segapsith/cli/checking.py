@@ -23,6 +23,7 @@ from segapsith.cli.options import (
 )
 from segapsith.cli.output import Progress, say, show_json, table, write
 from segapsith.errors import UsageError, ValidationBelowError
+from segapsith.settings import CLUSTERER
 
 __all__ = ["add_to", "comparison_lines", "validation_lines"]
 
@@ -65,7 +66,7 @@ def validate(
     clusterer: Annotated[
         list[str] | None,
         typer.Option(
-            "--clusterer", metavar="NAME", help="What recomputes: entropy-kmeans (repeatable)."
+            "--clusterer", metavar="NAME", help=f"What recomputes: {CLUSTERER} (repeatable)."
         ),
     ] = None,
     similarity: Annotated[
@@ -129,7 +130,7 @@ def validate(
             _show_history(wire.validations(lang, limit), as_json, quiet)
             return
         result = wire.validate(
-            clusterer=clusterer or ["entropy-kmeans"],
+            clusterer=clusterer or [CLUSTERER],
             similarity=similarity or None,
             clusterer_settings=chosen.plugins,
             min_units=min_units,
@@ -404,7 +405,7 @@ def curve(
         str | None,
         typer.Option("--thresholds", metavar="A,B,…", help="Learning thresholds to try."),
     ] = None,
-    clusterer: Clusterer = "entropy-kmeans",
+    clusterer: Clusterer = CLUSTERER,
     similarity: Similarity = None,
     min_units: MinUnits = None,
     word_cut: WordCut = None,

@@ -24,6 +24,7 @@ from segapsith.cli.options import (
 )
 from segapsith.cli.output import Progress, on_terminal, say, show_json, write
 from segapsith.errors import MissingInputError, UsageError
+from segapsith.settings import CLUSTERER
 
 if TYPE_CHECKING:
     from segapsith.api import Wire
@@ -55,7 +56,7 @@ def cluster(
     ] = None,
     clusterer: Annotated[
         str, typer.Option("--clusterer", metavar="NAME", help="What groups them.")
-    ] = "entropy-kmeans",
+    ] = CLUSTERER,
     k: Annotated[int | None, typer.Option("-k", min=1, help="Number of clusters.")] = None,
     weights: Annotated[
         str | None,
@@ -72,7 +73,7 @@ def cluster(
             "--views",
             metavar="NAME,…",
             help="Sides to see the units from: words, names, source, subjects, keywords;"
-            " for mvsim and mvkm.",
+            " for what takes several matrices.",
         ),
     ] = None,
     lang: Annotated[str | None, typer.Option("--lang", help="Only this language.")] = None,

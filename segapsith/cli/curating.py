@@ -11,6 +11,7 @@ from segapsith.cli import wiring
 from segapsith.cli.keeping import must_exist
 from segapsith.cli.options import CommandJson, CommandQuiet, Config, Sets, StorePath, Wait
 from segapsith.cli.output import show_json, write
+from segapsith.settings import CLUSTERER
 
 if TYPE_CHECKING:
     from segapsith.api import Wire
@@ -207,7 +208,7 @@ def split(
     parts: Annotated[int, typer.Option("--parts", min=2, help="How many, by the clusterer.")] = 2,
     clusterer: Annotated[
         str, typer.Option("--clusterer", metavar="NAME", help="Finds the parts.")
-    ] = "entropy-kmeans",
+    ] = CLUSTERER,
     similarity: Annotated[
         str | None, typer.Option("--similarity", metavar="NAME", help="That it compares by.")
     ] = None,

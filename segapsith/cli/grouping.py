@@ -20,6 +20,7 @@ from segapsith.cli.options import (
 )
 from segapsith.cli.output import Progress, show_json, table
 from segapsith.errors import UsageError
+from segapsith.settings import TOPIC_CLUSTERER, TOPIC_SIMILARITY
 
 __all__ = ["add_to"]
 
@@ -32,10 +33,10 @@ def topics(
     store: StorePath = None,
     similarity: Annotated[
         str, typer.Option("--similarity", metavar="NAME", help="What compares two domains.")
-    ] = "gvsm-cov",
+    ] = TOPIC_SIMILARITY,
     clusterer: Annotated[
         str, typer.Option("--clusterer", metavar="NAME", help="What groups them.")
-    ] = "ahc",
+    ] = TOPIC_CLUSTERER,
     k: Annotated[
         int | None, typer.Option("-k", min=1, help="Topics of each language (default: a cut).")
     ] = None,

@@ -23,6 +23,7 @@ from segapsith.cli.options import (
 )
 from segapsith.cli.output import Progress, say, show_json, write
 from segapsith.errors import InputError, UsageError, worst
+from segapsith.settings import BUILT_IN_PLACEMENT
 
 if TYPE_CHECKING:
     from segapsith.api import Wire
@@ -59,7 +60,11 @@ def ingest(
     ] = None,
     placement: Annotated[
         str | None,
-        typer.Option("--placement", metavar="NAME", help="eq7, or the name of any similarity."),
+        typer.Option(
+            "--placement",
+            metavar="NAME",
+            help=f"{BUILT_IN_PLACEMENT}, or the name of any similarity.",
+        ),
     ] = None,
     sets: Sets = None,
     preset: Annotated[
@@ -124,8 +129,6 @@ def ingest(
     with wiring.wire(
         chosen, strict=strict_plugins, only_own=no_plugins, change_learning=change_learning
     ) as wire:
-        from segapsith_store.seal import seal_after
-
         inputs = named_inputs(wire, sources, format, bag, dry_run)
         progress = Progress(not (quiet or as_json))
         refused = _Rejects(inputs, rejects)
@@ -144,7 +147,6 @@ def ingest(
         passes = 0 if dry_run else int(chosen["refine"])
         refined = wire.refine(passes) if passes else None
         if not dry_run:
-            seal_after(wire.writer, summary.read)
             resting = wire.resting()
             if resting and not quiet:
                 say(f"segapsith: the target that the store keeps was not followed: {resting}")

@@ -51,7 +51,8 @@ def status(
 
     chosen = wiring.settings(store=store, config=config)
     wire = Wire(str(chosen["store"]), chosen)
-    found = {**wire.status(), **_condition(wire, full)}
+    with wire.reading():
+        found = {**wire.status(), **_condition(wire, full)}
     if as_json:
         show_json(found)
     elif not quiet:
@@ -86,8 +87,7 @@ def _condition(wire: Wire, full: bool) -> dict[str, Any]:
             found["last_night"] = None if last is None else last.line
         return found
 
-    answer: dict[str, Any] = wire.read(asked)
-    return answer
+    return wire.read(asked)
 
 
 def verify(

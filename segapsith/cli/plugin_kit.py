@@ -23,6 +23,7 @@ from segapsith.errors import (
     UsageError,
     did_you_mean,
 )
+from segapsith.settings import ANNOTATOR, LINKAGE, PLAIN_SIMILARITY
 
 if TYPE_CHECKING:
     from segapsith.arrays import Labels, Rows
@@ -176,18 +177,18 @@ def _verdict(name: str, work: Callable[[], object]) -> Verdict:
 
 def _limited(offer: Offer, hook: str, limit: float, work: Callable[[], Any]) -> Any:
     """What the work gives within the limit; else `TooSlowError`."""
-    from segapsith.seam import Who, time_limit
+    from segapsith import seam
+    from segapsith.errors import PluginTimeoutError
     from segapsith.testing import TooSlowError
 
-    began = time.monotonic()
+    now = seam.charged_seconds
+    end = now() + limit
     try:
-        with time_limit(Who(offer.kind, offer.name), hook, limit):
+        with seam.time_limit(seam.Who(offer.kind, offer.name), hook, limit, clock=now):
             result = work()
-    except PluginError as error:
-        if time.monotonic() - began < limit:
-            raise
+    except PluginTimeoutError as error:
         raise TooSlowError(str(error)) from error
-    if time.monotonic() - began >= limit:
+    if now() >= end:
         raise TooSlowError(f"{hook} took more than {limit:g} seconds")
     return result
 
@@ -234,7 +235,7 @@ def _clustered(catalogue: Catalogue, name: str, rows: Rows, k: int) -> Labels:
     except PluginError as error:
         if not isinstance(error.__cause__, ValueError):
             raise
-        labels = made.cluster(rows, catalogue.make("similarity", "cosine").compare)
+        labels = made.cluster(rows, catalogue.make("similarity", PLAIN_SIMILARITY).compare)
     return labels
 
 
@@ -285,7 +286,7 @@ def _paragraphs(catalogue: Catalogue, lang: str) -> tuple[Rows, Rows, list[str]]
              for item in sample.lines(lang)}  # fmt: skip
     gold = sample.gold_of_paragraphs(lang)
     documents = [Document(body=texts[uid][start:end], lang=lang) for uid, start, end, _ in gold]
-    found = catalogue.make("annotator", "simplemma").annotate(documents, Lexicon())
+    found = catalogue.make("annotator", ANNOTATOR).annotate(documents, Lexicon())
     bags = [
         [lemma for lemma, content in zip(a.lemmas, a.content, strict=True) if content]
         for a in found
@@ -314,7 +315,7 @@ def _scores(
     else:
         measure = catalogue.make("similarity", offer.name)
         measure.learn(weights)
-        linkage = catalogue.make("clusterer", "ahc", {"k": k, "linkage": "average"})
+        linkage = catalogue.make("clusterer", LINKAGE, {"k": k, "linkage": "average"})
         labels = linkage.cluster(weights, measure.compare)
     groups = labels.tolist()
     return round(nmi(groups, subjects), 4), round(bcubed(groups, subjects).f1, 4)
@@ -414,7 +415,7 @@ def _checked_name(name: str) -> None:
     if not _NAME.fullmatch(name) or len(name) > _LONGEST_NAME or keyword.iskeyword(name):
         raise UsageError(
             f"the name {name!r} should be lower case letters and digits with single hyphens,"
-            f" like chi-sim, and have at most {_LONGEST_NAME} characters"
+            f" like my-measure, and have at most {_LONGEST_NAME} characters"
         )
     if name.startswith("segapsith"):
         raise UsageError(f"the name {name!r} should not begin with segapsith: the package will")

@@ -12,6 +12,7 @@ from segapsith.cli import wiring
 from segapsith.cli.checking import validation_lines
 from segapsith.cli.options import CommandJson, CommandQuiet, Config, NoPlugins, StorePath
 from segapsith.cli.output import say, show_json, write
+from segapsith.settings import BUILT_IN_PLACEMENT
 
 if TYPE_CHECKING:
     from segapsith.api import Wire
@@ -41,7 +42,7 @@ def report(
     ] = None,
     similarity: Annotated[
         str, typer.Option("--similarity", metavar="NAME", help="What map and tree are drawn by.")
-    ] = "eq7",
+    ] = BUILT_IN_PLACEMENT,
     config: Config = None,
     quiet: CommandQuiet = False,
 ) -> None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import functools
 import inspect
-import time
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from segapsith import seam
 from segapsith.arrays import Rows
 from segapsith.contracts import KINDS
-from segapsith.seam import Who, time_limit
+from segapsith.errors import PluginTimeoutError
 
 __all__ = [
     "SECONDS",
@@ -51,13 +51,14 @@ def bounded(body: Callable[[Factory], None]) -> Check:
     def check(factory: Factory, seconds: float = SECONDS) -> None:
         name = getattr(factory, "__name__", None) or type(factory).__name__
         failure: BaseException | None = None
-        began = time.monotonic()
+        now = seam.charged_seconds
+        end = now() + seconds
         try:
-            with time_limit(Who("plugin", name), body.__name__, seconds):
+            with seam.time_limit(seam.Who("plugin", name), body.__name__, seconds, clock=now):
                 body(factory)
         except (Exception, SystemExit) as error:
             failure = error
-        if time.monotonic() - began >= seconds:
+        if isinstance(failure, PluginTimeoutError) or now() >= end:
             wanted = f"{name}: {body.__name__} took more than {seconds:g} seconds"
             raise TooSlowError(wanted) from failure
         if failure is not None:

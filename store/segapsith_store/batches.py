@@ -10,7 +10,7 @@ from typing import Any
 
 from segapsith.records import Batch
 from segapsith.terms import TermCounts
-from segapsith_store import arrays, pair_runs, subscriptions, tombstones
+from segapsith_store import arrays, feed_states, pair_runs, tombstones
 from segapsith_store.schema import BLOCK
 from segapsith_store.values import as_json
 
@@ -41,7 +41,7 @@ def remove(c: sqlite3.Connection, batch: Batch) -> None:
             c.execute(MELT)
         c.execute("UPDATE runs SET status = 'undone' WHERE id = ?", [batch.undone_run])
         c.execute("DELETE FROM past_assignments WHERE ended_by = ?", [batch.undone_run])
-        subscriptions.ask_again(c, batch.undone_run)
+        feed_states.ask_again(c, batch.undone_run)
     versions = [
         *batch.gone_versions,
         *(
@@ -183,7 +183,7 @@ def write(c: sqlite3.Connection, batch: Batch) -> None:
         [batch.position, as_json(batch.counts), run],
     )
     if batch.feed is not None:
-        subscriptions.keep(c, batch.feed, run)
+        feed_states.keep(c, batch.feed, run)
 
 
 def _melt_blocks(c: sqlite3.Connection, batch: Batch) -> None:

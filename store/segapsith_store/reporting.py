@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 from segapsith.arrays import Matrix, Rows
 from segapsith.compare import Profiles, similarities
 from segapsith.report import Facts
+from segapsith.settings import BUILT_IN_PLACEMENT
 from segapsith_store import browse, history, news, proofs
 from segapsith_store.store import Store
 
@@ -35,7 +36,7 @@ def gathered(
     stable: int,
     since: str | int | None = None,
     compare: Compare | None = None,
-    measure: str = "eq7",
+    measure: str = BUILT_IN_PLACEMENT,
     word_cut: float = 0.03,
 ) -> Facts:
     """Everything on the page; `compare` gives the similarity of domains, eq. 7 by default."""

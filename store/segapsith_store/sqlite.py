@@ -24,7 +24,7 @@ from segapsith.errors import (
 )
 from segapsith_store.schema import APPLICATION_ID, SCHEMA
 
-__all__ = ["lock", "open_reader", "open_writer", "plain_errors"]
+__all__ = ["database_errors", "lock", "open_reader", "open_writer", "plain_errors", "read_only_uri"]
 
 MEMORY = ":memory:"
 
@@ -35,6 +35,22 @@ CACHE = 32 * 1024
 @contextlib.contextmanager
 def plain_errors(path: str) -> Iterator[None]:
     """Says what SQLite and the system mean: busy, full, damaged, forbidden."""
+    try:
+        with database_errors(path):
+            yield
+    except UnicodeDecodeError as error:  # SQLite quotes what it cannot make sense of
+        raise StorageError(
+            f"{path} is damaged ({error.reason} in its own text); take the last backup"
+        ) from error
+    except MemoryError as error:
+        raise StorageError(f"{path}: out of memory; the last batch was not stored") from error
+    except OSError as error:
+        raise _system(path, error) from error
+
+
+@contextlib.contextmanager
+def database_errors(path: str) -> Iterator[None]:
+    """Says what SQLite means, and leaves alone what other work in the same block raises."""
     try:
         yield
     except sqlite3.OperationalError as error:
@@ -47,14 +63,6 @@ def plain_errors(path: str) -> Iterator[None]:
         raise StorageError(
             f"{path} is damaged ({error}); take the last backup, or see `segapsith verify`"
         ) from error
-    except UnicodeDecodeError as error:  # SQLite quotes what it cannot make sense of
-        raise StorageError(
-            f"{path} is damaged ({error.reason} in its own text); take the last backup"
-        ) from error
-    except MemoryError as error:
-        raise StorageError(f"{path}: out of memory; the last batch was not stored") from error
-    except OSError as error:
-        raise _system(path, error) from error
 
 
 def _operational(path: str, error: sqlite3.OperationalError) -> SegapsithError:
@@ -102,10 +110,15 @@ def lock(path: str, wait: float) -> Iterator[None]:
         held.release()
 
 
+def read_only_uri(path: str) -> str:
+    """Return the address under which SQLite opens a file for reading only."""
+    return f"file:{quote(str(Path(path).absolute()))}?mode=ro"
+
+
 def open_reader(path: str) -> Database:
     """The store for reading only; it must be there."""
     _check_is_file(path)
-    uri = f"file:{quote(str(Path(path).absolute()))}?mode=ro"
+    uri = read_only_uri(path)
     with plain_errors(path):
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=10)
         try:

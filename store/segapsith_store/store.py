@@ -33,7 +33,15 @@ from segapsith.records import (
 from segapsith.terms import TermCounts
 from segapsith_store import arrays, batches, pair_runs, tombstones
 from segapsith_store.schema import HASH_BEGIN, hash_begin, migrate
-from segapsith_store.sqlite import MEMORY, lock, open_reader, open_writer, plain_errors
+from segapsith_store.sqlite import (
+    MEMORY,
+    database_errors,
+    lock,
+    open_reader,
+    open_writer,
+    plain_errors,
+    read_only_uri,
+)
 from segapsith_store.values import as_json
 
 __all__ = ["Store"]
@@ -137,12 +145,13 @@ class Store:
         if self._db.conn.in_transaction:
             yield
             return
-        with plain_errors(self.path):
+        with database_errors(self.path):
             self._db.conn.execute("BEGIN")
             try:
                 yield
             finally:
-                self._db.conn.execute("ROLLBACK")
+                if self._db.conn.in_transaction:  # some errors end it
+                    self._db.conn.execute("ROLLBACK")
 
     # -- what the engine starts from -------------------------------------------------------
 
@@ -651,7 +660,7 @@ class Store:
             copy = sqlite3.connect(partial, isolation_level=None)
             try:
                 if self._db.conn.in_transaction:
-                    source = sqlite3.connect(f"file:{self.path}?mode=ro", uri=True)
+                    source = sqlite3.connect(read_only_uri(self.path), uri=True)
                     try:
                         source.backup(copy)
                     finally:

@@ -17,7 +17,7 @@ from segapsith.api import Wire
 from segapsith.nightly import LINE, Night, Step, run_night
 from segapsith.settings import resolve
 from segapsith_store import Store, subscriptions
-from segapsith_store.subscriptions import later
+from segapsith_store.feed_states import later
 
 START = "2026-03-02T02:30:00+00:00"
 

@@ -17,7 +17,7 @@ from segapsith import sample
 from segapsith.doctor import examine, versions
 from segapsith.schedule import Schedule, program
 from segapsith_store import Store, subscriptions
-from segapsith_store.subscriptions import later
+from segapsith_store.feed_states import later
 
 Command = Callable[..., tuple[int, str, str]]
 ITEMS = sample.lines("en")

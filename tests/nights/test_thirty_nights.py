@@ -26,7 +26,7 @@ from segapsith.engine import Engine
 from segapsith.model import Document
 from segapsith.seam import CheckedAnnotator, Who
 from segapsith_store import Store, nights
-from segapsith_store.subscriptions import later
+from segapsith_store.feed_states import later
 
 ITEMS = sample.lines("en")
 START = "2026-03-02T02:30:00+00:00"

@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import closing
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,34 @@ def test_an_absent_store_and_a_directory_are_told(trials: Any) -> None:
     assert said(trials, ["ingest", SOURCE], trials.folder / "no" / "such" / "wire.db")[0] == 73
 
 
+class _Remembered(metadata.Distribution):
+    """An installed package as it was when it could be read."""
+
+    def __init__(self, distribution: metadata.Distribution) -> None:
+        self._texts = {
+            name: distribution.read_text(name)
+            for name in ("METADATA", "PKG-INFO", "entry_points.txt")
+        }
+
+    def read_text(self, filename: str) -> str | None:
+        return self._texts.get(filename)
+
+    def locate_file(self, path: Any) -> Any:
+        raise FileNotFoundError(path)
+
+
+def remember_packages() -> None:
+    """Answer questions about installed packages from memory: the clone may lie in a directory
+    that other users cannot read. For a child that ends soon."""
+    packages = [_Remembered(one) for one in metadata.distributions()]
+
+    def find(context: Any = None) -> list[_Remembered]:
+        wanted = getattr(context, "name", None)
+        return [one for one in packages if wanted in (None, one.metadata["Name"])]
+
+    metadata.MetadataPathFinder.find_distributions = find  # type: ignore[method-assign,assignment]
+
+
 @pytest.mark.skipif(os.name != "posix" or os.getuid() != 0, reason="only root can become nobody")
 @pytest.mark.parametrize("folder_mode", [0o755, 0o777])
 def test_who_may_only_read_reads_and_is_told_so(trials: Any, whole: Path, folder_mode: int) -> None:
@@ -159,6 +188,7 @@ def test_who_may_only_read_reads_and_is_told_so(trials: Any, whole: Path, folder
                 sys.stderr = words.open("w", buffering=1)
                 os.chdir(trials.folder)
                 run([*command, "--store", str(own), "--quiet"])  # loads what nobody may not read
+                remember_packages()
                 words.write_text("")
                 os.setgid(65534)
                 os.setuid(65534)
@@ -174,3 +204,15 @@ def test_who_may_only_read_reads_and_is_told_so(trials: Any, whole: Path, folder
         for command in WRITING[:3]:
             assert as_nobody(command) == 77, words.read_text()
         assert path.read_bytes() == before
+
+
+def test_a_package_that_cannot_be_found_is_named(
+    trials: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(package: str) -> str:
+        raise metadata.PackageNotFoundError(package)
+
+    monkeypatch.setattr(metadata, "version", missing)
+    code, words = said(trials, WRITING[0], trials.folder / "wire.db")
+    assert code == 78
+    assert "package numpy is not installed" in words and "should not happen" not in words

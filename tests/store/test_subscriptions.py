@@ -12,8 +12,8 @@ import pytest
 from segapsith.api import Wire
 from segapsith.model import Document, Reject
 from segapsith.records import Batch, FeedState
-from segapsith_store import Store, subscriptions
-from segapsith_store.subscriptions import FIRST, LONGEST, LONGEST_WAIT, SHORTEST, later
+from segapsith_store import Store, feed_states, subscriptions
+from segapsith_store.feed_states import FIRST, LONGEST, LONGEST_WAIT, SHORTEST, later
 
 URL = "https://example.org/wire"
 NOW = "2026-03-02T06:00:00+00:00"
@@ -87,7 +87,7 @@ def test_a_failure_keeps_the_validators_and_waits_longer_each_time(store: Store)
         feed = kept(store)
         assert (feed.etag, feed.last_modified, feed.failures) == ("e", "m", number)
         assert feed.error.startswith("no answer")
-        assert len(feed.error) <= subscriptions.MAX_ERROR_CHARS
+        assert len(feed.error) <= feed_states.MAX_ERROR_CHARS
         pauses.append(str(feed.next_check_at))
     assert pauses == sorted(pauses)
     assert pauses[-1] == later(NOW, LONGEST)
