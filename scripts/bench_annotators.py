@@ -23,8 +23,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from segapsith.model import Document, Lexicon
-from segapsith_plugins.json_lines import JsonLines
-from segapsith_plugins.simplemma_words import SimplemmaWords
+from segapsith_plugins.annotators.simplemma_words import SimplemmaWords
+from segapsith_plugins.sources.json_lines import JsonLines
 
 CORPORA = {"en": "reuters21578", "fr": "orangesum-fr"}
 

@@ -23,16 +23,21 @@ from scipy.sparse import csr_array, load_npz
 from sklearn.cluster import KMeans
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from segapsith_plugins._entropy_search import Partition, settle, split_and_merge, tables_for
-from segapsith_plugins._row_algebra import canonical
-from segapsith_plugins.ahc import condensed_distances, merge_tree
-from segapsith_plugins.entropy_kmeans import (
+from segapsith_plugins.clusterers._entropy_search import (
+    Partition,
+    settle,
+    split_and_merge,
+    tables_for,
+)
+from segapsith_plugins.clusterers._row_algebra import canonical
+from segapsith_plugins.clusterers.ahc import condensed_distances, merge_tree
+from segapsith_plugins.clusterers.entropy_kmeans import (
     EntropyKMeans,
     conditional_entropy,
     is_single_move_optimum,
 )
-from segapsith_plugins.gvsm import GvsmCov
-from segapsith_plugins.spherical_kmeans import SphericalKMeans, total_cosine
+from segapsith_plugins.clusterers.spherical_kmeans import SphericalKMeans, total_cosine
+from segapsith_plugins.similarities.gvsm import GvsmCov
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

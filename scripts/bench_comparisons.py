@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 
-from segapsith import compare
+from segapsith.evaluation import compare
 
 
 def partitions(n_units: int, n_classes: int, seed: int) -> tuple[list[int], list[int]]:

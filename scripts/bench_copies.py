@@ -21,10 +21,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
 
-from segapsith.copies import WINDOW, Window
+from segapsith.intake.fingerprints import signature
+from segapsith.intake.near_duplicates import WINDOW, Window
 from segapsith.model import Document, Lexicon
-from segapsith.signatures import signature
-from segapsith_plugins.simplemma_words import SimplemmaWords
+from segapsith_plugins.annotators.simplemma_words import SimplemmaWords
 
 ROOT = Path(__file__).parents[1]
 CORPORA = {"en": "reuters21578", "fr": "orangesum-fr"}

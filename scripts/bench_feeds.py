@@ -23,10 +23,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
-from segapsith.catalogue import load_plugins
-from segapsith.contracts import Source
-from segapsith.inputs import Inputs
+from segapsith.io.inputs import Inputs
 from segapsith.model import Document, Reject
+from segapsith.plugin.contracts import Source
+from segapsith.plugin.registry import load_plugins
 
 ROOT = Path(__file__).parents[1]
 SLOW = 5.0
@@ -49,8 +49,8 @@ def wire_corpus() -> ModuleType:
 
 def sources() -> dict[str, Source]:
     """Every source that is installed."""
-    catalogue = load_plugins()
-    return {name: catalogue.make("source", name) for name in catalogue.names("source")}
+    registry = load_plugins()
+    return {name: registry.make("source", name) for name in registry.names("source")}
 
 
 def read(path: Path, known: dict[str, Source]) -> Read:

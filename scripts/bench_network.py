@@ -27,13 +27,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from segapsith.engine.network_state import RANK
+from segapsith.engine.reference_corpus import BUFFER
+from segapsith.lexicon.cooccurrence import Pairs, count_pairs, counted, merged
+from segapsith.lexicon.network import NetworkSettings, links
+from segapsith.lexicon.word_vectors import learn_points
 from segapsith.model import Document, Lexicon
-from segapsith.network import NetworkSettings, links
-from segapsith.pairs import Pairs, count_pairs, counted, merged
-from segapsith.reference_corpus import BUFFER
-from segapsith.stream_network import RANK
-from segapsith.word_space import learn_points
-from segapsith_plugins.simplemma_words import SimplemmaWords
+from segapsith_plugins.annotators.simplemma_words import SimplemmaWords
 from segapsith_store import Store
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -27,9 +27,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from segapsith.api import Wire
-from segapsith.pictures import curves
-from segapsith.pictures.svg import alone, number, picture, tag, text
+from segapsith.api.wire import Wire
+from segapsith.report.charts import curves
+from segapsith.report.charts.svg import alone, number, picture, tag, text
 from segapsith.settings import resolve
 
 DATA = Path(

@@ -24,14 +24,14 @@ from numpy.typing import NDArray
 
 from segapsith.jit import kernel
 from segapsith.model import Annotation, Document, Lexicon, Network
-from segapsith.reproduce import Options, Table
-from segapsith.reproduce.data_sets import annotated, content, lines
-from segapsith.reproduce.segmentation import table
-from segapsith_plugins._cohesion_curve import Lens, cohesion_curve, read
-from segapsith_plugins.cohesion import Cohesion
-from segapsith_plugins.lcp import LexicalCohesionProfile
-from segapsith_plugins.segcohlex import Segcohlex
-from segapsith_plugins.simplemma_words import SimplemmaWords
+from segapsith_plugins.annotators.simplemma_words import SimplemmaWords
+from segapsith_plugins.segmenters._cohesion_curve import Lens, cohesion_curve, read
+from segapsith_plugins.segmenters.cohesion import Cohesion
+from segapsith_plugins.segmenters.lcp import LexicalCohesionProfile
+from segapsith_plugins.segmenters.segcohlex import Segcohlex
+from segapsith_reproduce import Options, Table
+from segapsith_reproduce.data_sets import annotated, content, lines
+from segapsith_reproduce.segmentation import table
 
 SETS = (
     "choi",

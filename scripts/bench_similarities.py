@@ -29,8 +29,8 @@ from scipy.sparse import csr_array, load_npz
 from scipy.spatial.distance import squareform
 
 from segapsith.arrays import Matrix, Rows
-from segapsith_plugins.chi_sim import ChiSim
-from segapsith_plugins.gvsm import GvsmCov
+from segapsith_plugins.similarities.chi_sim import ChiSim
+from segapsith_plugins.similarities.gvsm import GvsmCov
 
 PRINTED = {("re0", "average"): 0.50, ("k1a", "average"): 0.54}
 """F of table 5 of the paper, as far as our documents quote it."""

@@ -43,8 +43,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from segapsith.api import Wire
-from segapsith.nightly import LINE, Night, Outcome, Step, run_night
+from segapsith.api.wire import Wire
+from segapsith.operations.nightly import LINE, Night, Outcome, Step, run_night
 from segapsith.settings import resolve
 from segapsith_store import Store
 from segapsith_store.digest import digest

@@ -35,11 +35,11 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from segapsith.api import Wire
-from segapsith.bags import count_matrix, read_matrix
-from segapsith.domains import Bag, DomainIndex
+from segapsith.api.wire import Wire
+from segapsith.domains.index import Bag, DomainIndex
+from segapsith.io.count_matrices import count_matrix, read_matrix
+from segapsith.lexicon.weighting import SCALE
 from segapsith.model import Document
-from segapsith.weighting import SCALE
 
 DATA = Path(os.environ.get("SEGAPSITH_DATA", Path(__file__).parents[2] / "shared" / "data"))
 THRESHOLD = 0.1

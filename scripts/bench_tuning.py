@@ -20,13 +20,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.domains import Bag, DomainIndex, PlacementSettings
+from segapsith.domains.index import Bag, DomainIndex, PlacementSettings
+from segapsith.domains.replay import go_on
+from segapsith.domains.threshold_control import MILLION, STEP, Target, ThresholdController
+from segapsith.domains.threshold_search import Onward, search, slope
 from segapsith.errors import UsageError
-from segapsith.following import MILLION, STEP, Following, Target
-from segapsith.replay import go_on
-from segapsith.tuning import Onward, search, slope
-from segapsith.weighting import SCALE
-from segapsith_store import Store, arrays
+from segapsith.lexicon.weighting import SCALE
+from segapsith_store import Store, codecs
 
 SAMPLE = 10_000
 CLOSE = 0.1
@@ -42,14 +42,14 @@ def stream(path: Path) -> tuple[list[Bag], NDArray[np.int64]]:
                 " JOIN documents d ON d.id = u.document ORDER BY u.id"
             )
         )
-    return [arrays.bag_from(blob) for blob, _ in rows], np.array([n for _, n in rows])
+    return [codecs.bag_from(blob) for blob, _ in rows], np.array([n for _, n in rows])
 
 
 def placed(
     before: DomainIndex,
     bags: Sequence[Bag],
     ordinals: NDArray[np.int64],
-    state: Following,
+    state: ThresholdController,
     follows: bool,
     aim: str,
     stops: Sequence[int],
@@ -113,7 +113,7 @@ def main() -> None:
                 line = told
                 for row, follows in enumerate((False, True)):
                     shares, steps = placed(
-                        index, bags[at:], ordinals[at:], Following.begun(target), follows,
+                        index, bags[at:], ordinals[at:], ThresholdController.begun(target), follows,
                         args.aim, stops,
                     )  # fmt: skip
                     near = [abs(share / wanted - 1) <= CLOSE for share in shares]

@@ -15,10 +15,11 @@ from typing import Any
 
 import typer.main
 
-from segapsith import clock, errors
+from segapsith import errors
 from segapsith.cli.app import app
+from segapsith.engine import clock
+from segapsith.lexicon.weighting import SCALE
 from segapsith.settings import SETTINGS
-from segapsith.weighting import SCALE
 from segapsith_store import schema
 
 WIDTH = 88

@@ -15,12 +15,12 @@ import json
 import tempfile
 from pathlib import Path
 
-from segapsith import sample
-from segapsith.api import Wire
+from segapsith.api.wire import Wire
+from segapsith.demo import sample
 from segapsith.model import Reject
-from segapsith.nightly import LINE, Night, run_night
+from segapsith.operations.nightly import LINE, Night, run_night
 from segapsith.settings import resolve
-from segapsith_store import subscriptions
+from segapsith_store.queries import subscriptions
 from segapsith_store.schema import SCHEMA, TABLES
 from segapsith_store.seal import seal
 

@@ -9,20 +9,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from segapsith import compare, metrics
-    from segapsith.api import clusterer, open, similarity
+    from segapsith.api.segmentation import segment
+    from segapsith.api.wire import clusterer, open, similarity
     from segapsith.arrays import Compare, Labels, Matrix, Rows, State
-    from segapsith.contracts import (
-        Annotator,
-        Clusterer,
-        Comparison,
-        Exporter,
-        Segmenter,
-        Similarity,
-        Source,
-    )
     from segapsith.errors import SegapsithError
-    from segapsith.hookspecs import hookimpl
+    from segapsith.evaluation import compare, metrics
     from segapsith.model import (
         Agreement,
         Annotation,
@@ -33,7 +24,16 @@ if TYPE_CHECKING:
         Snapshot,
         Unit,
     )
-    from segapsith.segmentation import segment
+    from segapsith.plugin.contracts import (
+        Annotator,
+        Clusterer,
+        Comparison,
+        Exporter,
+        Segmenter,
+        Similarity,
+        Source,
+    )
+    from segapsith.plugin.hookspecs import hookimpl
 
 __version__ = "0.1.0"
 
@@ -70,9 +70,9 @@ __all__ = [
 ]
 
 _HOMES = {
-    "segapsith.api": ("clusterer", "open", "similarity"),
+    "segapsith.api.wire": ("clusterer", "open", "similarity"),
     "segapsith.arrays": ("Compare", "Labels", "Matrix", "Rows", "State"),
-    "segapsith.contracts": (
+    "segapsith.plugin.contracts": (
         "Annotator",
         "Clusterer",
         "Comparison",
@@ -82,8 +82,8 @@ _HOMES = {
         "Source",
     ),
     "segapsith.errors": ("SegapsithError",),
-    "segapsith.segmentation": ("segment",),
-    "segapsith.hookspecs": ("hookimpl",),
+    "segapsith.api.segmentation": ("segment",),
+    "segapsith.plugin.hookspecs": ("hookimpl",),
     "segapsith.model": (
         "Agreement",
         "Annotation",

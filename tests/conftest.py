@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from segapsith.api import Wire
+from segapsith.api.wire import Wire
 from segapsith.cli.app import run
 from segapsith.settings import resolve
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from segapsith import seam
 from segapsith.errors import PluginTimeoutError
 from segapsith.jit import compiling_seconds, kernel
+from segapsith.plugin import guards
 
 
 @kernel
@@ -30,10 +30,10 @@ def test_compiling_is_timed_once_for_each_kind_of_argument() -> None:
 
 
 def test_a_plugin_is_stopped_when_its_time_is_over_and_not_before(clock: Any) -> None:
-    who = seam.Who("segmenter", "busy")
+    who = guards.PluginName("segmenter", "busy")
     with (
         pytest.raises(PluginTimeoutError, match=r"segment took more than 600 seconds"),
-        seam.time_limit(who, "segment", 600, clock=clock),
+        guards.time_limit(who, "segment", 600, clock=clock),
     ):
         clock.advance(599)
         clock.ring()  # too early: nothing happens
@@ -47,13 +47,13 @@ def test_compiling_and_waiting_for_a_processor_do_not_count_against_a_plugin(
     excuse: str, monkeypatch: pytest.MonkeyPatch, clock: Any
 ) -> None:
     excused = 0.0
-    monkeypatch.setattr(seam, "compiling_seconds", lambda: 0.0)
-    monkeypatch.setattr(seam, "_queued_seconds", lambda: 0.0)
-    monkeypatch.setattr(seam, excuse, lambda: excused)
-    monkeypatch.setattr(seam, "time", SimpleNamespace(monotonic=clock))
+    monkeypatch.setattr(guards, "compiling_seconds", lambda: 0.0)
+    monkeypatch.setattr(guards, "_queued_seconds", lambda: 0.0)
+    monkeypatch.setattr(guards, excuse, lambda: excused)
+    monkeypatch.setattr(guards, "time", SimpleNamespace(monotonic=clock))
     with (
         pytest.raises(PluginTimeoutError, match=r"took more than 600 seconds"),
-        seam.time_limit(seam.Who("segmenter", "busy"), "segment", 600),
+        guards.time_limit(guards.PluginName("segmenter", "busy"), "segment", 600),
     ):
         excused = 300.0
         clock.advance(899)
@@ -66,12 +66,12 @@ def test_compiling_and_waiting_for_a_processor_do_not_count_against_a_plugin(
 def test_the_alarm_of_the_system_stops_what_never_ends() -> None:
     with (
         pytest.raises(PluginTimeoutError, match=r"took more than 0\.01 seconds"),
-        seam.time_limit(seam.Who("segmenter", "endless"), "segment", 0.01),
+        guards.time_limit(guards.PluginName("segmenter", "endless"), "segment", 0.01),
     ):
         while True:
             pass
 
 
 def test_the_time_that_a_thread_was_kept_waiting_is_told_where_the_system_tells_it() -> None:
-    before = seam._queued_seconds()
-    assert 0 <= before <= seam._queued_seconds()
+    before = guards._queued_seconds()
+    assert 0 <= before <= guards._queued_seconds()

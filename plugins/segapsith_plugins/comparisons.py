@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from segapsith.arrays import Rows
-from segapsith.compare import (
+from segapsith.evaluation.compare import (
     ClassCoverage,
     Links,
     Profiles,
@@ -28,10 +28,10 @@ from segapsith.compare import (
     link_by_similarity,
     mantel_of_table,
 )
-from segapsith.contingency import Contingency, contingency
-from segapsith.contracts import Comparison
-from segapsith.hookspecs import hookimpl
+from segapsith.evaluation.contingency import Contingency, contingency
 from segapsith.model import Agreement, Json, Snapshot
+from segapsith.plugin.contracts import Comparison
+from segapsith.plugin.hookspecs import hookimpl
 
 __all__ = [
     "CoverageComparison",

@@ -13,26 +13,26 @@ from typing import Annotated
 import typer
 
 from segapsith.cli import (
-    browsing,
-    checking,
-    clustering,
-    comparing,
-    configuring,
-    explaining,
-    feeding,
-    grouping,
-    ingesting,
-    keeping,
+    cluster,
+    compare,
+    config,
+    explain,
+    feeds,
+    ingest,
     logs,
-    networking,
-    nights,
-    reproducing,
-    segmenting,
-    showing,
-    tuning,
+    network,
+    report,
+    schedule,
+    segment,
+    show,
+    status,
+    topics,
+    tune,
+    validate,
 )
 from segapsith.cli.output import claimed, flush, release, say, swallow
 from segapsith.errors import ConfigurationError, SegapsithError
+from segapsith_reproduce import command
 
 __all__ = ["app", "run"]
 
@@ -46,22 +46,22 @@ app = typer.Typer(
 )
 
 for _room in (
-    ingesting,
-    feeding,
-    nights,
-    browsing,
-    explaining,
-    checking,
-    comparing,
-    clustering,
-    segmenting,
-    grouping,
-    networking,
-    tuning,
-    keeping,
-    configuring,
-    showing,
-    reproducing,
+    ingest,
+    feeds,
+    schedule,
+    show,
+    explain,
+    validate,
+    compare,
+    cluster,
+    segment,
+    topics,
+    network,
+    tune,
+    status,
+    config,
+    report,
+    command,
 ):
     _room.add_to(app)
 

@@ -7,19 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from segapsith.model import (
-    Annotation,
-    Document,
-    Lexicon,
-)
+from segapsith.model import Annotation, Document, Lexicon
 from segapsith.testing.examples import example_documents
-from segapsith.testing.kit import (
-    Check,
-    Factory,
-    bounded,
-    check_settings,
-    of_kind,
-)
+from segapsith.testing.kit import Check, Factory, bounded, check_settings, of_kind
 
 __all__ = ["annotator_checks"]
 

@@ -8,20 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from segapsith.model import (
-    Agreement,
-    Snapshot,
-)
-from segapsith.seam import TOLERANCE
+from segapsith.model import Agreement, Snapshot
+from segapsith.plugin.guards import TOLERANCE
 from segapsith.testing.examples import chosen_units, example_snapshot, relabelled
-from segapsith.testing.kit import (
-    Check,
-    Factory,
-    Frozen,
-    bounded,
-    check_settings,
-    of_kind,
-)
+from segapsith.testing.kit import Check, Factory, Frozen, bounded, check_settings, of_kind
 
 __all__ = ["comparison_checks"]
 

@@ -10,11 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from segapsith.arrays import Labels, Rows
-from segapsith.model import (
-    Annotation,
-    Document,
-    Snapshot,
-)
+from segapsith.model import Annotation, Document, Snapshot
 
 __all__ = [
     "chosen_units",

@@ -10,14 +10,7 @@ from scipy.sparse import csr_array
 
 from segapsith.model import Snapshot
 from segapsith.testing.examples import chosen_units, example_snapshot, relabelled
-from segapsith.testing.kit import (
-    Check,
-    Factory,
-    Frozen,
-    bounded,
-    check_settings,
-    of_kind,
-)
+from segapsith.testing.kit import Check, Factory, Frozen, bounded, check_settings, of_kind
 
 __all__ = ["exporter_checks"]
 

@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy.sparse import csr_array
 
-from segapsith import seam
 from segapsith.arrays import Rows
-from segapsith.contracts import KINDS
 from segapsith.errors import PluginTimeoutError
+from segapsith.plugin import guards
+from segapsith.plugin.contracts import KINDS
 
 __all__ = [
     "SECONDS",
@@ -51,10 +51,12 @@ def bounded(body: Callable[[Factory], None]) -> Check:
     def check(factory: Factory, seconds: float = SECONDS) -> None:
         name = getattr(factory, "__name__", None) or type(factory).__name__
         failure: BaseException | None = None
-        now = seam.charged_seconds
+        now = guards.charged_seconds
         end = now() + seconds
         try:
-            with seam.time_limit(seam.Who("plugin", name), body.__name__, seconds, clock=now):
+            with guards.time_limit(
+                guards.PluginName("plugin", name), body.__name__, seconds, clock=now
+            ):
                 body(factory)
         except (Exception, SystemExit) as error:
             failure = error

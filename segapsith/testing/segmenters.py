@@ -4,20 +4,10 @@ from __future__ import annotations
 
 import math
 
-from segapsith.contracts import NETWORK_PARTS
-from segapsith.model import (
-    Annotation,
-    Network,
-    Unit,
-)
+from segapsith.model import Annotation, Network, Unit
+from segapsith.plugin.contracts import NETWORK_PARTS
 from segapsith.testing.examples import example_annotation
-from segapsith.testing.kit import (
-    Check,
-    Factory,
-    bounded,
-    check_settings,
-    of_kind,
-)
+from segapsith.testing.kit import Check, Factory, bounded, check_settings, of_kind
 
 __all__ = ["segmenter_checks"]
 

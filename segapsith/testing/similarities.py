@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from segapsith.arrays import Matrix, Rows
-from segapsith.seam import TOLERANCE
+from segapsith.plugin.guards import TOLERANCE
 from segapsith.testing.examples import example_rows
 from segapsith.testing.kit import (
     Check,

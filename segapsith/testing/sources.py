@@ -5,17 +5,8 @@ from __future__ import annotations
 import io
 from typing import Any, BinaryIO, cast
 
-from segapsith.model import (
-    Document,
-    Reject,
-)
-from segapsith.testing.kit import (
-    Check,
-    Factory,
-    bounded,
-    check_settings,
-    of_kind,
-)
+from segapsith.model import Document, Reject
+from segapsith.testing.kit import Check, Factory, bounded, check_settings, of_kind
 
 __all__ = ["source_checks"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import sqlite3
 
-from segapsith.records import FeedState
+from segapsith.engine.records import FeedState
 
 __all__ = [
     "FIRST",

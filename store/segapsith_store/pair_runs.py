@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from segapsith.errors import StorageError
 from segapsith.jit import kernel
-from segapsith.pairs import PIECE, Pairs, joined, merged_streams
+from segapsith.lexicon.cooccurrence import PIECE, Pairs, joined, merged_streams
 
 __all__ = [
     "STREAM",

@@ -13,8 +13,8 @@ import numpy as np
 from sqlite_utils import Database
 from sqlite_utils.migrations import Migrations
 
-from segapsith.domains import Bag, DomainWords
-from segapsith_store import arrays
+from segapsith.domains.index import Bag, DomainWords
+from segapsith_store import codecs
 
 __all__ = [
     "APPLICATION_ID",
@@ -653,15 +653,15 @@ def fourth_house(db: Database) -> None:
     _create(db, 4)
 
 
-def _old_bag(data: bytes) -> arrays.Buffer:
+def _old_bag(data: bytes) -> codecs.Buffer:
     """The table of a unit's words, from the layout of the first two houses: all int32."""
-    return arrays.bags_bytes([Bag(*np.frombuffer(data, "<i4").reshape(3, -1))])[0]
+    return codecs.bags_bytes([Bag(*np.frombuffer(data, "<i4").reshape(3, -1))])[0]
 
 
-def _old_domain(data: bytes) -> arrays.Buffer:
+def _old_domain(data: bytes) -> codecs.Buffer:
     """Likewise of a domain's words: all int64."""
     words, occurrences, weights = np.frombuffer(data, "<i8").reshape(3, -1)
-    return arrays.domains_bytes([DomainWords(words.astype(np.int32), occurrences, weights, 0)])[0]
+    return codecs.domains_bytes([DomainWords(words.astype(np.int32), occurrences, weights, 0)])[0]
 
 
 def _create(db: Database, since: int) -> None:

@@ -16,10 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlite_utils import Database
 
-from segapsith.errors import StorageError, StoreCreationError
-from segapsith.following import Following, Target
-from segapsith.pairs import Pairs
-from segapsith.records import (
+from segapsith.domains.threshold_control import Target, ThresholdController
+from segapsith.engine.records import (
     Assignment,
     Batch,
     DocumentRecord,
@@ -30,10 +28,12 @@ from segapsith.records import (
     UnitRecord,
     VersionRecord,
 )
-from segapsith.terms import TermCounts
-from segapsith_store import arrays, batches, pair_runs, tombstones
-from segapsith_store.schema import HASH_BEGIN, hash_begin, migrate
-from segapsith_store.sqlite import (
+from segapsith.errors import StorageError, StoreCreationError
+from segapsith.lexicon.cooccurrence import Pairs
+from segapsith.lexicon.multiword_terms import TermCounts
+from segapsith_store import codecs, pair_runs, tombstones
+from segapsith_store import writing as batches
+from segapsith_store.connections import (
     MEMORY,
     database_errors,
     lock,
@@ -42,6 +42,7 @@ from segapsith_store.sqlite import (
     plain_errors,
     read_only_uri,
 )
+from segapsith_store.schema import HASH_BEGIN, hash_begin, migrate
 from segapsith_store.values import as_json
 
 __all__ = ["Store"]
@@ -183,7 +184,7 @@ class Store:
             parameters,
         ):
             uid, lang, label, named, status, locked, top, words, n_units, run, grown = row
-            sums = arrays.domain_from(words, n_units)
+            sums = codecs.domain_from(words, n_units)
             yield DomainRecord(
                 uid, lang, label, bool(named), status, bool(locked), top, sums, run, grown
             )
@@ -203,7 +204,7 @@ class Store:
         if found is None:
             return None
         epoch, ordinal, data = found
-        return EpochRecord(epoch, ordinal, name, arrays.named_arrays_from(data))
+        return EpochRecord(epoch, ordinal, name, codecs.named_arrays_from(data))
 
     # -- identity --------------------------------------------------------------------------
 
@@ -308,7 +309,7 @@ class Store:
             found.setdefault(lang, []).append(tuple(words.split(" ")))
         return found
 
-    def following(self) -> Following | None:
+    def following(self) -> ThresholdController | None:
         """The target that holds and where its threshold stands, if one is kept."""
         found = self.row("SELECT * FROM targets ORDER BY run DESC LIMIT 1")
         if found is None or not found[1]:
@@ -324,13 +325,13 @@ class Store:
         since = self.number(
             "SELECT sum(placed) FROM thresholds WHERE run > ? AND ordinal = ?", [run, ordinal]
         )
-        return Following(target, threshold, base, ordinal, since, placed, founded)
+        return ThresholdController(target, threshold, base, ordinal, since, placed, founded)
 
     def term_counts(self) -> dict[str, TermCounts]:
         """The counts of term candidates of each language."""
         runs: dict[str, list[dict[str, Any]]] = {}
         for lang, data in self.rows("SELECT lang, arrays FROM term_runs ORDER BY id"):
-            runs.setdefault(lang, []).append(arrays.named_arrays_from(data))
+            runs.setdefault(lang, []).append(codecs.named_arrays_from(data))
         return {lang: TermCounts.restore(*found) for lang, found in runs.items()}
 
     def pairs(self, source: int | None = None) -> Iterator[Pairs]:
@@ -355,7 +356,7 @@ class Store:
         )
         references = []
         for run, lang, documents, tokens, data in found:
-            named = arrays.named_arrays_from(data)
+            named = codecs.named_arrays_from(data)
             references.append(
                 ReferenceRecord(run, lang, documents, tokens, named["words"], named["occurrences"])
             )
@@ -373,7 +374,7 @@ class Store:
             " ORDER BY d.ordinal, d.id",
             [after],
         ):
-            yield document, ordinal, lang, arrays.words_from(words)
+            yield document, ordinal, lang, codecs.words_from(words)
 
     def duplicates_of(self, document: int) -> list[DocumentRecord]:
         return [
@@ -411,7 +412,7 @@ class Store:
     def _version(row: tuple[Any, ...]) -> VersionRecord:
         *head, words, links, run = row
         joins = np.frombuffer(links, dtype=np.uint8)
-        return VersionRecord(*[*head, arrays.words_from(words), joins, run])
+        return VersionRecord(*[*head, codecs.words_from(words), joins, run])
 
     def units(self, version: int) -> list[UnitRecord]:
         """The units of one text, with their domains."""
@@ -425,7 +426,7 @@ class Store:
             parameters,
         ):
             head, blob, assignment = row[:11], row[11], row[12:]
-            unit = UnitRecord(*[*head, arrays.bag_from(blob)])
+            unit = UnitRecord(*[*head, codecs.bag_from(blob)])
             yield unit if assignment[0] is None else unit.assigned(Assignment(*assignment))
 
     def documents_of(self, run: int) -> list[DocumentRecord]:
@@ -587,7 +588,7 @@ class Store:
                 "INSERT INTO reference_corpora (run, lang, documents, words, arrays)"
                 " VALUES (?, ?, ?, ?, ?)",
                 [
-                    (r.run, r.lang, r.documents, r.tokens, arrays.named_arrays(
+                    (r.run, r.lang, r.documents, r.tokens, codecs.named_arrays(
                         {"words": r.words, "occurrences": r.occurrences}
                     ))
                     for r in references
@@ -617,8 +618,8 @@ class Store:
                 [
                     run,
                     lang,
-                    arrays.integers(np.asarray(units, dtype=np.int64)),
-                    arrays.integers(np.asarray(labels, dtype=np.int64)),
+                    codecs.integers(np.asarray(units, dtype=np.int64)),
+                    codecs.integers(np.asarray(labels, dtype=np.int64)),
                 ],
             )
 

@@ -13,7 +13,7 @@ import secrets
 import sqlite3
 from dataclasses import dataclass
 
-from segapsith.records import Batch
+from segapsith.engine.records import Batch
 from segapsith_store.values import as_json
 
 __all__ = ["FACT", "HASH_BYTES", "Marker", "write"]

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from segapsith.domains.threshold_control import AIMS, MILLION
 from segapsith.errors import SegapsithError, StorageError
-from segapsith.following import AIMS, MILLION
-from segapsith.identity import text_hash
+from segapsith.intake.fingerprints import signature
+from segapsith.intake.normalization import text_hash
+from segapsith.lexicon.cooccurrence import WINDOW, count_pairs, words_of
+from segapsith.lexicon.multiword_terms import Candidates, TermCounts
+from segapsith.lexicon.weighting import SCALE, fixed_cohesion
 from segapsith.model import Document
-from segapsith.pairs import WINDOW, count_pairs, words_of
-from segapsith.signatures import signature
-from segapsith.terms import Candidates, TermCounts
-from segapsith.weighting import SCALE, fixed_cohesion
-from segapsith_store import arrays, pair_runs, seal, tombstones
+from segapsith_store import codecs, pair_runs, seal, tombstones
 from segapsith_store.digest import changed_blocks, digest
 from segapsith_store.store import Store
 
@@ -152,10 +152,10 @@ def _words(store: Store, checked: dict[str, int]) -> Iterator[str]:
             yield "a text has not as many links as words"
             continue
         if bag is None:
-            terms[lang].add(Candidates.of(arrays.words_from(blob), links))
-            words, counts = np.unique(arrays.words_from(blob), return_counts=True)
+            terms[lang].add(Candidates.of(codecs.words_from(blob), links))
+            words, counts = np.unique(codecs.words_from(blob), return_counts=True)
         else:  # a ready unit has no text
-            words, counts = arrays.bag_from(bag)[:2]
+            words, counts = codecs.bag_from(bag)[:2]
         if len(words) and (words[0] < 0 or words[-1] >= size):
             yield f"a text has the word {words[-1]}, which does not exist"
             continue
@@ -244,7 +244,7 @@ def _units(store: Store, checked: dict[str, int]) -> Iterator[str]:
             found[lang][0] += 1
             found[lang][1] += fixed_cohesion(cohesion)
         if version not in sequences:
-            sequences = {version: arrays.words_from(words)}
+            sequences = {version: codecs.words_from(words)}
         said = sequences[version][first : first + n_words] if title or body else None
         yield from _unit_faults(number, blob, said, n_words)
         length = title + body + (2 if title and body else 0)
@@ -265,7 +265,7 @@ def _unit_faults(
     number: int, blob: bytes, words: NDArray[np.int32] | None, n_words: int
 ) -> Iterator[str]:
     """`words` are those of its stretch of a text; none if it was made elsewhere."""
-    bag = arrays.bag_from(blob)
+    bag = codecs.bag_from(blob)
     if words is None:
         if int(bag.counts.sum()) != n_words:
             yield f"unit {number}: it has not as many words as it was kept with"
@@ -289,7 +289,7 @@ def _domains(store: Store, checked: dict[str, int]) -> Iterator[str]:
     for domain, blob in store.rows(
         "SELECT a.domain, u.words FROM assignments a JOIN units u ON u.id = a.unit"
     ):
-        bags[domain].append(arrays.bag_from(blob))
+        bags[domain].append(codecs.bag_from(blob))
     n_domains = 0
     for row in store.domains():
         n_domains += 1

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from segapsith import Document, Reject
-from segapsith.identity import cleaned
-from segapsith_plugins import (
+from segapsith.intake.normalization import cleaned
+from segapsith_plugins.sources import (
     anpa,
     csv_rows,
     feeds,

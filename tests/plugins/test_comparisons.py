@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from segapsith import compare
-from segapsith.contracts import Comparison
+from segapsith.evaluation import compare
 from segapsith.model import Snapshot
+from segapsith.plugin.contracts import Comparison
 from segapsith_plugins.comparisons import (
     CoverageComparison,
     EntropyLinks,

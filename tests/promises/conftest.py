@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from segapsith import sample
-from segapsith.api import Wire
-from segapsith.items import document_of
+from segapsith.api.wire import Wire
+from segapsith.demo import sample
+from segapsith.io.dicts import document_of
 from segapsith.settings import resolve
 
 BATCH, ITEMS = 8, 24

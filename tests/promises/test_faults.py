@@ -20,12 +20,12 @@ from typing import Any
 
 import pytest
 
-from segapsith import sample
-from segapsith.api import Wire
+from segapsith.api.wire import Wire
 from segapsith.cli.app import run
-from segapsith.engine import Engine
+from segapsith.demo import sample
+from segapsith.engine.engine import Engine
 from segapsith.errors import MissingInputError, PluginError, SegapsithError, StorageError
-from segapsith.seam import CheckedAnnotator, CheckedSegmenter, Who
+from segapsith.plugin.guards import GuardedAnnotator, GuardedSegmenter, PluginName
 from segapsith_store.seal import kept, seal
 
 PAGE = 4096
@@ -252,12 +252,12 @@ class Failing:
 
 def spoiled(wire: Wire, kind: str, calls: int) -> None:
     """Puts a failing plugin in, behind the seam where every plugin stands."""
-    learning = wire.workshop.learning()
-    who = Who(kind, "failing", "elsewhere")
+    learning = wire.factory.learning()
+    who = PluginName(kind, "failing", "elsewhere")
     if kind == "annotator":
-        bad: Any = CheckedAnnotator(Failing(learning.annotator, calls), who)
+        bad: Any = GuardedAnnotator(Failing(learning.annotator, calls), who)
     else:
-        bad = CheckedSegmenter(Failing(learning.segmenter, calls), who)
+        bad = GuardedSegmenter(Failing(learning.segmenter, calls), who)
     wire._engine = Engine(wire.writer, replace(learning, **{kind: bad}))
 
 

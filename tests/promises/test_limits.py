@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from segapsith import sample
 from segapsith.cli.app import run
+from segapsith.demo import sample
 
 SOURCE = str(sample.path("en"))
 
@@ -34,7 +34,7 @@ def ended(trials: Any, path: Path, kind: int, limit: int) -> tuple[int, str]:
 
 @pytest.fixture(scope="module")
 def wanted(tmp_path_factory: pytest.TempPathFactory) -> str:
-    from segapsith.api import Wire
+    from segapsith.api.wire import Wire
     from segapsith.settings import resolve
 
     folder = tmp_path_factory.mktemp("limits")

@@ -25,15 +25,16 @@ from hypothesis.stateful import (
 )
 from sqlite_utils import Database
 
-from segapsith import sample
-from segapsith.api import Wire
-from segapsith.catalogue import load_plugins
+from segapsith.api.wire import Wire
+from segapsith.demo import sample
+from segapsith.domains.threshold_control import AIMS, Target, ThresholdController
 from segapsith.errors import MissingInputError, UsageError
-from segapsith.following import AIMS, Following, Target
+from segapsith.lexicon.weighting import SCALE
+from segapsith.plugin.registry import load_plugins
 from segapsith.settings import resolve
-from segapsith.weighting import SCALE
-from segapsith_store import browse, schema, sqlite
+from segapsith_store import connections, schema
 from segapsith_store.digest import digest
+from segapsith_store.queries import browse
 from segapsith_store.seal import seal
 
 TEXTS = [f"{item['title']}\n\n{item['text']}" for item in sample.lines("en")[:24]]
@@ -81,7 +82,11 @@ class Machine(RuleBasedStateMachine):
         self.state: State = {}
         self.runs: list[Before] = []
         """Runs that can be undone, with what was before them."""
-        self.schemas = [(schema, schema.SCHEMA), (sqlite, sqlite.SCHEMA), (browse, browse.SCHEMA)]
+        self.schemas = [
+            (schema, schema.SCHEMA),
+            (connections, connections.SCHEMA),
+            (browse, browse.SCHEMA),
+        ]
         self.known_migrations = len(schema.migrations._migrations)
         self.forgot_last = False
         self.forgotten: State = {}
@@ -281,7 +286,7 @@ class Machine(RuleBasedStateMachine):
         self.done(before, self.wire.follow(target))
         assert self.picture() == before.picture
         kept = self.wire.writer.following()
-        assert kept is not None and kept == Following.begun(target)
+        assert kept is not None and kept == ThresholdController.begun(target)
 
     @precondition(lambda self: self.state)
     @rule()

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from segapsith import sample
-from segapsith.api import Wire
+from segapsith.api.wire import Wire
 from segapsith.cli.app import run
+from segapsith.demo import sample
 from segapsith.settings import resolve
 
 ITEMS = sample.lines("en")

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from segapsith import sample
 from segapsith.cli.app import run
+from segapsith.demo import sample
 from segapsith.errors import SegapsithError
 from segapsith_store.seal import seal
 

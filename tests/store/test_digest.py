@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from segapsith import sample
-from segapsith.api import Wire
+from segapsith.api.wire import Wire
+from segapsith.demo import sample
 from segapsith_store import digest as module
 from segapsith_store import schema
 from segapsith_store.digest import block_hashes, digest

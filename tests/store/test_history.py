@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from segapsith import sample
-from segapsith.api import Wire
+from segapsith.api.wire import Wire
+from segapsith.demo import sample
 from segapsith.errors import UsageError
 
 OpenWire = Callable[..., Wire]

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from segapsith import sample
-from segapsith.api import Wire
+from segapsith.api.wire import Wire
+from segapsith.demo import sample
 from segapsith.errors import ForeignStoreError
-from segapsith_store import Store, arrays
+from segapsith_store import Store, codecs
 from segapsith_store.digest import FORM
 from segapsith_store.schema import SCHEMA
 from segapsith_store.seal import FACT
@@ -44,9 +44,9 @@ def plain(table: str, rows: sqlite3.Cursor) -> set[tuple[object, ...]]:
         if version < 3:
             numbers = np.frombuffer(blob, width).reshape(3, -1).tolist()
         elif table == "units":
-            numbers = [column.tolist() for column in arrays.bag_from(blob)]
+            numbers = [column.tolist() for column in codecs.bag_from(blob)]
         else:
-            sums = arrays.domain_from(blob, 0)
+            sums = codecs.domain_from(blob, 0)
             numbers = [c.tolist() for c in (sums.words, sums.occurrences, sums.weights)]
         found.add((*row[:place], str(numbers), *row[place + 1 :]))
     return found

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlite_utils import Database
 
-from segapsith import sample
-from segapsith.api import Wire
-from segapsith.domains import Bag, DomainWords
+from segapsith.api.wire import Wire
+from segapsith.demo import sample
+from segapsith.domains.index import Bag, DomainWords
 from segapsith.errors import ForeignStoreError
-from segapsith_store import Store, arrays, batches, schema, sqlite
+from segapsith_store import Store, codecs, connections, schema, writing
 
 
 def test_a_new_store_has_every_table_view_and_mark(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_an_older_store_is_copied_and_then_migrated(
     version, known = schema.SCHEMA, len(schema.migrations._migrations)
     schema.migrations()(later_room)
     try:
-        for module in (schema, sqlite):
+        for module in (schema, connections):
             monkeypatch.setattr(module, "SCHEMA", version + 1)
         with pytest.raises(ForeignStoreError, match="any command that writes"):
             Store.reading(path)
@@ -122,7 +122,7 @@ def test_a_batch_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.M
         def full(*_: object) -> None:
             raise sqlite3.OperationalError("database or disk is full")
 
-        monkeypatch.setattr(batches, "_write_domains", full)
+        monkeypatch.setattr(writing, "_write_domains", full)
         with pytest.raises(Exception, match="free some room"):
             wire.ingest(sample.lines("en"))
         monkeypatch.undo()
@@ -153,19 +153,19 @@ numbers = st.lists(st.integers(0, 2**31 - 1), max_size=20)
 def test_words_of_units_and_domains_come_back(tables: list[list[int]], large: int) -> None:
     columns = [np.array(values, dtype=np.int32) for values in tables]
     bags = [Bag(some, some[::-1], np.maximum(some, 1)) for some in columns]
-    blobs = [bytes(blob) for blob in arrays.bags_bytes(bags)]
+    blobs = [bytes(blob) for blob in codecs.bags_bytes(bags)]
     assert blobs == [plain_table(w, c, g - 1) for w, c, g in bags]
     for bag, blob in zip(bags, blobs, strict=True):
-        for ours, theirs in zip(arrays.bag_from(blob), bag, strict=True):
+        for ours, theirs in zip(codecs.bag_from(blob), bag, strict=True):
             assert ours.dtype == np.int32 and np.array_equal(ours, theirs)
     wide = [some.astype(np.int64) for some in columns]
     domains = [
         DomainWords(s, w[::-1] + large, w * large, 3) for s, w in zip(columns, wide, strict=True)
     ]
-    blobs = [bytes(blob) for blob in arrays.domains_bytes(domains)]
+    blobs = [bytes(blob) for blob in codecs.domains_bytes(domains)]
     assert blobs == [plain_table(d.words, d.occurrences, d.weights) for d in domains]
     for domain, blob in zip(domains, blobs, strict=True):
-        sums = arrays.domain_from(blob, 3)
+        sums = codecs.domain_from(blob, 3)
         assert sums.n_units == 3 and np.array_equal(sums.words, domain.words)
         assert np.array_equal(sums.occurrences, domain.occurrences)
         assert np.array_equal(sums.weights, domain.weights)
@@ -188,20 +188,20 @@ def plain_table(*columns: np.ndarray) -> bytes:
 @pytest.mark.parametrize("blob", [b"", b"\1\1", b"\1\1\3", b"\1\1\1\0\0", b"\0\0\0"])
 def test_damaged_words_are_not_read(blob: bytes) -> None:
     with pytest.raises(ValueError, match="damaged"):
-        arrays.bag_from(blob)
+        codecs.bag_from(blob)
 
 
 def test_a_bag_without_weight_is_not_kept() -> None:
     one = np.ones(1, np.int32)
     with pytest.raises(ValueError, match="weigh more"):
-        arrays.bags_bytes([Bag(one, one, one), Bag(one, one, 0 * one)])
+        codecs.bags_bytes([Bag(one, one, one), Bag(one, one, 0 * one)])
 
 
 @given(numbers)
 def test_arrays_come_back(values: list[int]) -> None:
     small = np.array(values, dtype=np.int32)
     large = np.array(values, dtype=np.int64) * 7
-    assert np.array_equal(arrays.words_from(arrays.words_bytes(small)), small)
-    assert np.array_equal(arrays.integers_from(arrays.integers(large)), large)
-    named = arrays.named_arrays_from(arrays.named_arrays({"a": large, "b": small}))
+    assert np.array_equal(codecs.words_from(codecs.words_bytes(small)), small)
+    assert np.array_equal(codecs.integers_from(codecs.integers(large)), large)
+    named = codecs.named_arrays_from(codecs.named_arrays({"a": large, "b": small}))
     assert np.array_equal(named["a"], large)

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from segapsith.api import Wire
+from segapsith.api.wire import Wire
+from segapsith.engine.records import Batch, FeedState
 from segapsith.model import Document, Reject
-from segapsith.records import Batch, FeedState
-from segapsith_store import Store, feed_states, subscriptions
+from segapsith_store import Store, feed_states
 from segapsith_store.feed_states import FIRST, LONGEST, LONGEST_WAIT, SHORTEST, later
+from segapsith_store.queries import subscriptions
 
 URL = "https://example.org/wire"
 NOW = "2026-03-02T06:00:00+00:00"
@@ -143,7 +144,7 @@ def test_validators_come_with_the_last_batch(
 
     monkeypatch.setattr(Store, "save", watched)
     state = FeedState(URL, NOW, "e", "m")
-    wire.engine.ingest([*stories(6), state, *stories(9)[6:]], wire.workshop.plan())
+    wire.engine.ingest([*stories(6), state, *stories(9)[6:]], wire.factory.plan())
     assert [n for n, _ in batches] == [4, 2, 3]
     assert [feed for _, feed in batches] == [None, FeedState(URL, NOW, "e", "m", new=2 + 4), None]
     assert kept(wire.writer).etag == "e"

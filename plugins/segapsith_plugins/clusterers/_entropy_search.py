@@ -1,0 +1,396 @@
+"""The search behind entropy k-means: sums that make a move cheap, starts, splits and merges.
+
+With f(x) = x ln x, a unit t with counts n_w and size n that goes into cluster b costs
+
+    ins(t -> b) = f(O_b + n) - f(O_b) - sum_w [ f(O_wb + n_w) - f(O_wb) ]
+
+and a move from a to b changes O * H_K by ins(t -> b) - ins(t -> a without t), exactly.
+Counts that are whole numbers find the differences of f in a table; others take a logarithm.
+The sums lie word by word, contiguous over the clusters: the rows of a unit's words, added
+up, are all its costs at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from segapsith.arrays import Labels, Rows
+from segapsith_plugins.clusterers._entropy_kernels import (
+    Counts,
+    Floats,
+    Ints,
+    best_move,
+    losses,
+    merge_costs,
+    merge_tree,
+    move_all,
+    sweep,
+    tabulate,
+    trials,
+)
+from segapsith_plugins.clusterers._row_algebra import blocks, joined
+
+__all__ = [
+    "Partition",
+    "Tables",
+    "agglomerated",
+    "batch_start",
+    "random_moves",
+    "settle",
+    "split_and_merge",
+    "tables_for",
+    "xlogx",
+]
+
+TABLE = 2**22
+"""Whole numbers up to here have their f in a table; above, it is computed."""
+EXACT_START = 5000
+"""Units up to here are agglomerated one by one; above, micro-clusters of them are."""
+MICRO = 20
+"""Micro-clusters for each cluster wanted."""
+MICRO_CELLS = 2**25
+"""Word sums that the micro-clusters may take: 256 MB for each of two tables."""
+TRIALS = 2**16
+"""Random moves that are drawn at once, at most."""
+HASTE = 5
+"""Failures in a row before all units settle."""
+HOPE = 0.5
+"""Share of what is missing that a sweep must gain for the next one to be worth its time."""
+ATTEMPTS = 20
+"""Failures in a row that end split and merge."""
+
+
+def xlogx(values: Floats) -> Floats:
+    """f(x) = x ln x, with f(0) = 0."""
+    return values * np.log(np.where(values > 0, values, 1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """What all partitions of the same units share."""
+
+    masses: Floats
+    """Size of each unit."""
+    total: float
+    """Size of all units, O."""
+    rises: Floats
+    """f(c + n) - f(c) in row n, column c; empty where counts are not whole numbers."""
+    levels: Floats
+    """f(c) for c = 0, 1, …; empty where counts are not whole numbers."""
+    tolerance: float
+    """Changes of O * H_K that are no more than the rounding of a sum."""
+
+
+def tables_for(units: Rows) -> Tables:
+    """The tables for units in canonical form, without empty rows."""
+    masses = np.asarray(units.sum(axis=1)).ravel().astype(np.float64)
+    total = float(masses.sum())
+    largest = float(np.asarray(units.sum(axis=0)).max(initial=0.0))
+    tolerance = max(1e-9, 16 * np.finfo(float).eps * total * math.log(max(total, 2.0)))
+    whole = largest < TABLE and bool(np.all(units.data == np.rint(units.data)))
+    if not whole:
+        return Tables(masses, total, np.empty((0, 0)), np.empty(0), tolerance)
+    counts = np.arange(int(largest) + 2, dtype=np.float64)
+    n_rises = 1 + max(1, min(int(units.data.max(initial=1.0)), 32, TABLE // len(counts)))
+    added = np.arange(n_rises, dtype=np.float64)[:, None]
+    # c ln(1 + n/c) + n ln(c + n): the difference without the cancellation
+    rises = counts * np.log1p(added / np.maximum(counts, 1.0))
+    rises += added * np.log(np.maximum(counts + added, 1.0))
+    levels = xlogx(np.arange(min(int(total), TABLE) + 2, dtype=np.float64))
+    return Tables(masses, total, rises, levels, tolerance)
+
+
+class Partition:
+    """Units in clusters with the sums of their words; it owns its labels and its sums."""
+
+    def __init__(self, units: Rows, labels: Labels, k: int, tables: Tables) -> None:
+        self.indptr = units.indptr.astype(np.int64)
+        self.words = units.indices.astype(np.int64)
+        self.tallies = units.data
+        self.n_units, self.n_words = units.shape
+        self.k = k
+        self.tables = tables
+        self.labels = labels.astype(np.int64)
+        shape = (self.n_words, k)
+        whole = len(tables.rises) > 0
+        self.counts: Counts = np.zeros(shape, np.int32) if whole else np.zeros(shape, np.float64)
+        self.memo = np.zeros((self.n_words, k))
+        self.totals = np.zeros(k)
+        self.tabulate()
+
+    def tabulate(self) -> None:
+        """Makes the sums again from the labels."""
+        tabulate(*self._units(), *self._sums())
+
+    def sweep(self, order: Ints) -> int:
+        """Each unit in that order to its cheapest cluster, ties to the old; how many moved."""
+        if not len(self.tables.rises):
+            self.tabulate()  # sums of fractions drift
+        return sweep(order, *self._units(), *self._sums(), self.tables.tolerance)
+
+    def trials(self, units: Ints, clusters: Ints, chances: Floats, temperature: float) -> Ints:
+        """Which of these moves were made, one after the other."""
+        return trials(
+            units, clusters, chances, temperature, *self._units(), *self._sums(),
+            self.tables.tolerance,
+        )  # fmt: skip
+
+    def best_move(self) -> tuple[float, int, int]:
+        """The change of O * H_K by the best single move, its unit and its cluster."""
+        return best_move(*self._units(), *self._sums())
+
+    def relabel(self, labels: Labels) -> None:
+        """Moves the units whose label differs."""
+        if not len(self.tables.rises):
+            self.labels[:] = labels
+            self.tabulate()
+            return
+        move_all(labels, *self._units(), *self._sums())
+
+    def losses(self) -> Floats:
+        """f(O_k) - sum_w f(O_wk) of each cluster; their sum is O * H_K."""
+        return losses(self.counts, self.totals, self.tables.levels)
+
+    def loss(self) -> float:
+        """O * H_K from the sums as they stand."""
+        return math.fsum(self.losses())
+
+    def _units(self) -> tuple[Ints, Ints, Floats, Floats, Ints]:
+        return self.indptr, self.words, self.tallies, self.tables.masses, self.labels
+
+    def _sums(self) -> tuple[Counts, Floats, Floats, Floats, Floats]:
+        return self.counts, self.memo, self.totals, self.tables.rises, self.tables.levels
+
+
+def settle(partition: Partition, rng: np.random.Generator, max_sweeps: int) -> None:
+    """Sweeps in random order until one moves nothing: a single-move optimum."""
+    for _ in range(max_sweeps):
+        if not partition.sweep(rng.permutation(partition.n_units)):
+            return
+
+
+def random_moves(
+    partition: Partition,
+    rng: np.random.Generator,
+    *,
+    patience: int,
+    temperature: float,
+    max_sweeps: int,
+) -> None:
+    """The published search from where the partition stands.
+
+    While it is warm, a move that raises O * H_K by d is made with probability
+    exp(-d / temperature); each n_units * k trials take a tenth off, until nothing is left
+    of it but a thousandth, which is dropped. `max_sweeps` counts the closing sweeps.
+    """
+    cold = temperature / 1000
+    budget = partition.n_units * partition.k
+    size = min(TRIALS, max(patience, 64))
+    rejected = tried = 0
+    while True:
+        units = rng.integers(partition.n_units, size=size)
+        clusters = rng.integers(partition.k - 1, size=size)
+        made = np.flatnonzero(partition.trials(units, clusters, rng.random(size), temperature))
+        rejected = size - 1 - int(made[-1]) if len(made) else rejected + size
+        tried += size
+        if temperature > 0:
+            while tried >= budget:
+                tried -= budget
+                temperature *= 0.9
+            temperature = temperature if temperature > cold else 0.0
+            rejected = 0
+        elif rejected >= patience:
+            rejected = 0
+            max_sweeps -= 1
+            if not partition.sweep(np.arange(partition.n_units)) or max_sweeps <= 0:
+                return
+
+
+def split_and_merge(
+    partition: Partition, rng: np.random.Generator, max_sweeps: int
+) -> Iterator[None]:
+    """Two clusters merged, a third split, kept where O * H_K falls: one step a success.
+
+    Candidates are ordered by what merging costs and splitting gains before anything else
+    moves. Then the units that were touched are swept; once all units have settled, all are,
+    as long as that promises to reach a lower loss. What does not is taken back. All units
+    have settled when the last step is done.
+    """
+    k = partition.k
+    costs = np.full((k, k), np.inf)
+    gains = np.zeros(k)
+    splits: list[Labels] = [np.empty(0, dtype=np.int64)] * k
+    fresh = np.arange(k)
+    tried: set[tuple[int, int, int]] = set()
+    settled, failures = False, 0
+    while failures < ATTEMPTS:
+        if len(fresh):
+            merge_costs(fresh, partition.counts, partition.totals, partition.tables.levels, costs)
+            losses = partition.losses()
+            for number in fresh.tolist():
+                gains[number], splits[number] = _halves(partition, number, losses[number], rng)
+            fresh = fresh[:0]
+        before, loss = partition.labels.copy(), partition.loss()
+        candidate = _candidate(costs, gains, tried)
+        won = False
+        if candidate is not None:
+            a, b, s = candidate
+            tried.add(candidate)
+            trial = before.copy()
+            trial[before == b] = a
+            trial[np.flatnonzero(before == s)[splits[s] == 1]] = b
+            touched = np.flatnonzero((before == a) | (before == b) | (before == s))
+            partition.relabel(trial)
+            won = _falls_below(loss, partition, touched, settled, rng)
+            if not won:
+                partition.relabel(before)
+        failures = 0 if won else failures + 1
+        if candidate is None or (not settled and failures >= HASTE):
+            if settled:
+                break
+            settle(partition, rng, max_sweeps)
+            settled, failures = True, 0
+        elif won:
+            settled = False
+        if won or not failures:
+            moved = partition.labels != before
+            fresh = np.union1d(before[moved], partition.labels[moved]).astype(np.int64)
+            tried.clear()
+        if won:
+            yield
+    if not settled:
+        settle(partition, rng, max_sweeps)
+
+
+def _falls_below(
+    target: float, partition: Partition, touched: Ints, patient: bool, rng: np.random.Generator
+) -> bool:
+    """Whether a few sweeps bring the loss below the target; hopeless ones end early."""
+    target -= partition.tables.tolerance
+    for _ in range(5):
+        if not partition.sweep(rng.permutation(touched)):
+            break
+    loss = partition.loss()
+    hope = patient
+    while loss >= target and hope:
+        partition.sweep(rng.permutation(partition.n_units))
+        gained, loss = loss - partition.loss(), partition.loss()
+        hope = gained > max(HOPE * (loss - target), partition.tables.tolerance)
+    return loss < target
+
+
+def _candidate(
+    costs: Floats, gains: Floats, tried: set[tuple[int, int, int]]
+) -> tuple[int, int, int] | None:
+    """The pair to merge and the cluster to split that promise most and were not tried."""
+    k = len(gains)
+    upper = np.triu_indices(k, 1)
+    cheap = np.argsort(costs[upper], kind="stable")[:ATTEMPTS]
+    rich = np.argsort(-gains, kind="stable")[:ATTEMPTS]
+    pairs = [(int(upper[0][p]), int(upper[1][p])) for p in cheap]
+    promises = [
+        (gains[s] - costs[a, b], (a, b, int(s)))
+        for a, b in pairs
+        for s in rich
+        if gains[s] > 0 and s != a and s != b and (a, b, int(s)) not in tried
+    ]
+    return max(promises, key=lambda promise: promise[0])[1] if promises else None
+
+
+def _halves(
+    partition: Partition, cluster: int, loss: float, rng: np.random.Generator
+) -> tuple[float, Labels]:
+    """What splitting a cluster in two gains, and which of its units go to the second half."""
+    inside = np.flatnonzero(partition.labels == cluster)
+    sides = np.zeros(partition.n_units, dtype=np.int64)
+    sides[inside] = rng.permutation(len(inside)) % 2
+    if len(inside) < 2:
+        return 0.0, sides[inside]
+    starts, lengths = partition.indptr[inside], np.diff(partition.indptr)[inside]
+    ends = np.cumsum(lengths)
+    entries = np.arange(ends[-1]) + np.repeat(starts - ends + lengths, lengths)
+    cells = 2 * partition.words[entries] + np.repeat(sides[inside], lengths)
+    tallies, n_cells = partition.tallies[entries], 2 * partition.n_words
+    pooled: Floats = np.bincount(cells, tallies, n_cells).astype(np.float64).reshape(-1, 2)
+    tables = partition.tables
+    whole = len(tables.rises) > 0
+    counts: Counts = pooled.astype(np.int32) if whole else pooled
+    memo: Floats = tables.rises[1][pooled.astype(np.int64)] if whole else xlogx(pooled)
+    sums = counts, memo, pooled.sum(axis=0), tables.rises, tables.levels
+    units = partition.indptr, partition.words, partition.tallies, tables.masses, sides
+    for _ in range(10):
+        if not sweep(rng.permutation(inside), *units, *sums, tables.tolerance):
+            break
+    return loss - math.fsum(losses(counts, sums[2], tables.levels)), sides[inside]
+
+
+def batch_start(units: Rows, k: int, rng: np.random.Generator, smoothing: float) -> Labels:
+    """Units to the cluster that predicts them best, all at once, the smoothing fading away.
+
+    Cluster k predicts word w with q_k(w) = (O_wk + l p(w)) / (O_k + l); without the l
+    pseudo-counts a word that a cluster lacks would forbid it, and units would freeze.
+    """
+    n_units = units.shape[0]
+    labels = (rng.permutation(n_units) % k).astype(np.int64)
+    background = np.asarray(units.sum(axis=0)).ravel()
+    background = background / background.sum()
+    pseudo = smoothing
+    for _ in range(20):
+        member = csr_array((np.ones(n_units), (labels, np.arange(n_units))), shape=(k, n_units))
+        pooled = (member @ units).toarray()
+        sizes = pooled.sum(axis=1, keepdims=True)
+        logs = np.log((pooled + pseudo * background) / (sizes + pseudo)).T.copy()
+        assigned = np.empty_like(labels)
+        for block in blocks(n_units, k):
+            assigned[block] = (units[block.start : block.stop] @ logs).argmax(axis=1)
+        moved = bool((assigned != labels).any())
+        labels = assigned
+        if not moved and pseudo < 1e-3 * smoothing:
+            break
+        pseudo *= 0.7
+    return labels
+
+
+def agglomerated(units: Rows, k: int, rng: np.random.Generator, max_sweeps: int) -> Labels:
+    """Groups from merging the pair that loses least, again and again, down to k.
+
+    Up to 5,000 units each begins alone; above, 20 k micro-clusters do (fewer where the
+    vocabulary is so large that their sums would not fit), from one sequential run.
+    """
+    n_units, n_words = units.shape
+    if n_units <= EXACT_START:
+        return _merged(units, k)
+    n_micro = max(2 * k, min(MICRO * k, EXACT_START, MICRO_CELLS // n_words))
+    if n_micro >= n_units:
+        return _merged(units, k)
+    micro = Partition(units, rng.permutation(n_units) % n_micro, n_micro, tables_for(units))
+    settle(micro, rng, min(max_sweeps, 10))
+    used, labels = np.unique(micro.labels, return_inverse=True)
+    pooled = csr_array(micro.counts.T[used])
+    merged: Labels = _merged(pooled, k)[labels]
+    return merged
+
+
+def _merged(units: Rows, k: int) -> Labels:
+    """The k groups of the merge tree of these rows."""
+    n_units, n_words = units.shape
+    left, right, _, heights = merge_tree(
+        units.indptr.astype(np.int64),
+        units.indices.astype(np.int64),
+        units.data.astype(np.float64),
+        n_words,
+        tables_for(units).levels,
+    )
+    first = np.argsort(heights, kind="stable")[: n_units - min(k, n_units)]
+    groups = joined(left[first], right[first], n_units)
+    labels: Labels = np.unique(groups, return_inverse=True)[1].astype(np.int64)
+    return labels
+
+
+# Kernels. `rises` is empty where counts are not whole numbers; then `memo` holds f(O_wk),
+# else f(O_wk + 1) - f(O_wk), which is what most words of a unit ask for.

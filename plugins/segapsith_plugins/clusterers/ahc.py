@@ -1,0 +1,321 @@
+"""Agglomerative clustering: the two closest groups become one, again and again.
+
+The tree comes from a nearest-neighbour chain on the condensed distances, updated in place
+after Lance and Williams, so that the half matrix is the only large thing held.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segapsith.arrays import Compare, Labels, Matrix, Rows
+from segapsith.jit import kernel
+from segapsith.plugin.hookspecs import hookimpl
+from segapsith_plugins._sparse_rows import row_norms
+from segapsith_plugins.clusterers._row_algebra import (
+    DISTANCES,
+    check_choice,
+    check_whole,
+    filled_rows,
+    joined,
+    similarity_blocks,
+    spread,
+)
+
+__all__ = ["AHC", "chosen_merges", "condensed_distances", "merge_tree", "merges_between"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+CLEAR = 0.5
+"""Mean hold of a cut that is believed whatever its number of groups."""
+LINKAGES = ("single", "complete", "average", "ward")
+MASSES = ("equal", "length")
+
+
+def condensed_distances(
+    rows: Rows, where: Ints, compare: Compare | None, distance_from: str
+) -> Floats:
+    """Distances of all pairs of the rows `where`, in SciPy's condensed order."""
+    n = len(where)
+    distances = np.empty(n * (n - 1) // 2)
+    convert = DISTANCES[distance_from]
+    filled = 0
+    for start, similarities in similarity_blocks(rows, where, compare):
+        converted = convert(similarities)
+        for i in range(len(converted)):
+            width = n - start - i - 1
+            distances[filled : filled + width] = converted[i, i + 1 :]
+            filled += width
+    return distances
+
+
+def merge_tree(distances: Floats, linkage: str = "average", masses: Floats | None = None) -> Matrix:
+    """The merges in SciPy's form (left, right, height, size), by height.
+
+    Overwrites `distances`, which are condensed: the tree needs no second copy of them. In the
+    averages of average linkage each item counts with its mass, if masses are given.
+
+    >>> merge_tree(np.array([1.0, 4.0, 5.0]), "average").tolist()
+    [[0.0, 1.0, 1.0, 2.0], [2.0, 3.0, 4.5, 3.0]]
+    """
+    check_choice("linkage", linkage, LINKAGES)
+    n = (1 + math.isqrt(1 + 8 * len(distances))) // 2
+    if linkage == "ward":
+        np.square(distances, out=distances)
+    if masses is None:
+        masses = np.ones(n)
+    left, right, heights = _chain(distances, n, LINKAGES.index(linkage), masses)
+    if linkage == "ward":
+        heights = np.sqrt(np.maximum(heights, 0.0))
+    order = np.argsort(heights, kind="stable")
+    return _numbered(left[order], right[order], heights[order], n)
+
+
+def chosen_merges(tree: Matrix) -> int:
+    """How many merges the data ask for: where items lie deepest inside their groups (`_holds`).
+
+    The cut with the highest mean is taken if that is at least 0.5, clear structure in the
+    silhouette's usual reading. Else the tree tells little (texts in many dimensions;
+    near-duplicates would win), and the best cut into at most sqrt(n) groups is taken. Of equal cuts
+    the one with fewer groups. Where no cut holds anything (all distances equal, one or two items)
+    everything is one group.
+    """
+    n = len(tree) + 1
+    if n < 3:
+        return n - 1
+    means = _holds(tree)
+    if means.max(initial=0.0) < CLEAR:
+        means[: max(0, n - 1 - math.isqrt(n))] = -1.0
+    return _best(means) if means.max(initial=0.0) > 1e-9 else n - 1
+
+
+def merges_between(tree: Matrix, low: float, high: float, masses: Floats | None = None) -> int:
+    """How many merges the data ask for if the cut shall lie between two heights.
+
+    Of the cuts in between, the one at which the groups hold best, each item counting with its mass.
+    """
+    first, last = (int(np.searchsorted(tree[:, 2], h, side="right")) for h in (low, high))
+    if first == last:
+        return first
+    means = np.append(0.0, _holds(tree, masses))  # after no merge nothing is held
+    return first + _best(means[first : last + 1]) - 1
+
+
+def _holds(tree: Matrix, masses: Floats | None = None) -> Floats:
+    """How deep items lie inside their groups after each merge, on average; -1 inside a tie.
+
+    A group that was closed at height a and is swallowed at height b holds its items with
+    (b - a) / b, a lone item counts 0: the silhouette, read off the tree. Merges of one height are
+    never torn apart.
+    """
+    n = len(tree) + 1
+    rounding = 1e-7 * tree[-1, 2]  # equal rows come out at 0, or at what a square root makes of it
+    heights = np.where(tree[:, 2] > rounding, tree[:, 2], 0.0)
+    closing, swallowed = np.zeros(2 * n - 1), np.full(2 * n - 1, np.inf)
+    closing[n:] = heights
+    children = tree[:, :2].astype(np.int64)
+    swallowed[children.ravel()] = np.repeat(heights, 2)
+    safe = np.where(swallowed > 0, swallowed, 1.0)
+    weights = np.append(np.ones(n) if masses is None else masses, np.zeros(n - 1))
+    for m, (left, right) in enumerate(children.tolist()):
+        weights[n + m] = weights[left] + weights[right]
+    held = weights * (1.0 - np.minimum(closing / safe, 1.0))
+    held[:n] = 0.0
+    held[swallowed <= 0] = 0.0
+    held[-1] = 0.0  # all in one group: nothing to be told apart from
+    gains = held[n:] - held[children[:, 0]] - held[children[:, 1]]
+    means: Floats = np.cumsum(gains) / weights[:n].sum()
+    means[-1] = 0.0
+    means[np.append(np.diff(heights) <= rounding, False)] = -1.0
+    return means
+
+
+def _best(means: Floats) -> int:
+    """The number of merges with the highest mean; of equal ones the most merges."""
+    return int(np.flatnonzero(means >= means.max() - 1e-12)[-1]) + 1
+
+
+class AHC:
+    """Groups from a merge tree, cut at `k` groups, at a `distance`, or where the data say.
+
+    With `farthest` the data choose the cut between `distance` and that (`merges_between`).
+
+    `linkage` is average, single, complete or ward. `mass` is what a row counts for in the
+    averages of average linkage: `equal`, or its Euclidean `length`, so that rows which are sums
+    of much outweigh those of little. `distance_from` says how a similarity s
+    becomes a distance: `one-minus` is 1 - s, `euclidean` is sqrt(2 (1 - s)); the default is
+    `euclidean` for Ward and `one-minus` otherwise. Without `k` and `distance` the cut is
+    that of `chosen_merges`. A `compare` of None means cosine.
+
+    After `cluster`: `tree_`, the merges in SciPy's form over the rows that are not empty.
+    """
+
+    def __init__(
+        self,
+        *,
+        k: int | None = None,
+        distance: float | None = None,
+        farthest: float | None = None,
+        linkage: str = "average",
+        mass: str = "equal",
+        distance_from: str | None = None,
+    ) -> None:
+        if k is not None:
+            check_whole("k", k, 1)
+        if distance is not None and not distance >= 0:
+            raise ValueError(f"distance={distance} should be >= 0")
+        if k is not None and distance is not None:
+            raise ValueError(f"k={k} and distance={distance}: one cut should be given")
+        if farthest is not None and (distance is None or not farthest >= distance):
+            raise ValueError(f"farthest={farthest} should be at least the distance, {distance}")
+        check_choice("linkage", linkage, LINKAGES)
+        check_choice("mass", mass, MASSES)
+        if mass != "equal" and linkage != "average":
+            raise ValueError(f"mass={mass!r} is for linkage='average', not {linkage!r}")
+        if distance_from is None:
+            distance_from = "euclidean" if linkage == "ward" else "one-minus"
+        check_choice("distance_from", distance_from, tuple(DISTANCES))
+        self.k = k
+        self.distance = distance
+        self.farthest = farthest
+        self.linkage = linkage
+        self.mass = mass
+        self.distance_from = distance_from
+        self.tree_: Matrix = np.empty((0, 4))
+
+    def cluster(self, rows: Rows, compare: Compare | None = None) -> Labels:
+        """One group a row; the tree is made from the similarities of all pairs."""
+        where = filled_rows(rows)[1]
+        n = len(where)
+        if n < 2:
+            self.tree_ = np.empty((0, 4))
+            return spread(np.zeros(n, dtype=np.int64), where, rows.shape[0])
+        distances = condensed_distances(rows, where, compare, self.distance_from)
+        masses = row_norms(rows)[where] if self.mass == "length" else None
+        self.tree_ = merge_tree(distances, self.linkage, masses)
+        labels = _cut(self.tree_, self._n_merges(self.tree_, masses))
+        return spread(labels, where, rows.shape[0])
+
+    def _n_merges(self, tree: Matrix, masses: Floats | None) -> int:
+        if self.k is not None:
+            return max(0, len(tree) + 1 - self.k)
+        if self.distance is not None:
+            high = self.distance if self.farthest is None else self.farthest
+            return merges_between(tree, self.distance, high, masses)
+        return chosen_merges(tree)
+
+
+def _cut(tree: Matrix, n_merges: int) -> Ints:
+    """The groups after the first merges."""
+    n = len(tree) + 1
+    leaf = np.arange(2 * n - 1)  # any leaf of each node will do to join it
+    children = tree[:, :2].astype(np.int64)
+    for m in range(n_merges):
+        leaf[n + m] = leaf[children[m, 0]]
+    pairs = leaf[children[:n_merges]]
+    return joined(pairs[:, 0].copy(), pairs[:, 1].copy(), n)
+
+
+@kernel
+def _updated(
+    linkage: int, xa: float, ya: float, xy: float, nx: float, ny: float, na: float
+) -> float:
+    """Lance and Williams: from x and y to their union, seen from a (Ward: squares)."""
+    if linkage == 0:
+        return min(xa, ya)
+    if linkage == 1:
+        return max(xa, ya)
+    if linkage == 2:
+        return (nx * xa + ny * ya) / (nx + ny)
+    return ((nx + na) * xa + (ny + na) * ya - na * xy) / (nx + ny + na)
+
+
+@kernel
+def _chain(d: Floats, n: int, linkage: int, masses: Floats) -> tuple[Ints, Ints, Floats]:
+    """Merges by a nearest-neighbour chain, in the order in which the chain finds them.
+
+    A union keeps the smaller number: rows of small numbers are the contiguous ones.
+    """
+    rows = np.empty(n, dtype=np.int64)  # d[rows[i] + j] is the distance of i < j
+    for i in range(n):
+        rows[i] = n * i - i * (i + 1) // 2 - i - 1
+    sizes = masses.copy()
+    alive = np.arange(n)
+    n_alive = n
+    chain = np.empty(n, dtype=np.int64)
+    length = 0
+    left = np.empty(n - 1, dtype=np.int64)
+    right = np.empty(n - 1, dtype=np.int64)
+    heights = np.empty(n - 1)
+    for m in range(n - 1):
+        if length == 0:
+            chain[0] = alive[0]
+            length = 1
+        while True:
+            x = chain[length - 1]
+            y, best = -1, np.inf
+            if length > 1:  # ties go back, so that the chain ends
+                y = chain[length - 2]
+                best = d[rows[min(x, y)] + max(x, y)]
+            below = 0
+            while alive[below] < x:
+                value = d[rows[alive[below]] + x]
+                if value < best:
+                    y, best = alive[below], value
+                below += 1
+            row = rows[x]
+            for i in range(below + 1, n_alive):
+                value = d[row + alive[i]]
+                if value < best:
+                    y, best = alive[i], value
+            if length > 1 and y == chain[length - 2]:
+                break
+            chain[length] = y
+            length += 1
+        length -= 2
+        x, y = min(x, y), max(x, y)
+        left[m], right[m], heights[m] = x, y, best
+        kept = 0
+        for i in range(n_alive):
+            a = alive[i]
+            if a != y:
+                alive[kept] = a
+                kept += 1
+                if a != x:
+                    here = rows[min(x, a)] + max(x, a)
+                    ya = d[rows[min(y, a)] + max(y, a)]
+                    d[here] = _updated(linkage, d[here], ya, best, sizes[x], sizes[y], sizes[a])
+        n_alive = kept
+        sizes[x] += sizes[y]
+    return left, right, heights
+
+
+@kernel
+def _numbered(left: Ints, right: Ints, heights: Floats, n: int) -> Matrix:
+    """Merges of items as merges of nodes, numbered n, n + 1, … as SciPy does."""
+    tree = np.empty((n - 1, 4))
+    parent = np.arange(2 * n - 1)
+    sizes = np.ones(2 * n - 1)
+    for m in range(n - 1):
+        a, b = left[m], right[m]
+        while parent[a] != a:
+            parent[a] = parent[parent[a]]
+            a = parent[a]
+        while parent[b] != b:
+            parent[b] = parent[parent[b]]
+            b = parent[b]
+        parent[a] = parent[b] = n + m
+        sizes[n + m] = sizes[a] + sizes[b]
+        tree[m, 0], tree[m, 1] = min(a, b), max(a, b)
+        tree[m, 2], tree[m, 3] = heights[m], sizes[n + m]
+    return tree
+
+
+@hookimpl
+def register_clusterers() -> Mapping[str, type[AHC]]:
+    return {"ahc": AHC}

@@ -1,0 +1,143 @@
+"""BVD: block value decomposition (Long, Zhang & Yu 2005).
+
+    minimise  ‖Z - R B C‖²,   all ≥ 0,   R rows × k,  B k × l,  C l × words
+
+by multiplicative updates, each of which lowers the objective or leaves it:
+
+    R *= (Z Cᵀ Bᵀ) / (R B C Cᵀ Bᵀ)    B *= (Rᵀ Z Cᵀ) / (Rᵀ R B C Cᵀ)    C *= (Bᵀ Rᵀ Z) / (Bᵀ Rᵀ R B C)
+
+Products are taken from the small sides, so that nothing of the size of Z is ever dense.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segapsith.arrays import Compare, Labels, Rows
+from segapsith.plugin.hookspecs import hookimpl
+from segapsith_plugins.clusterers._row_algebra import (
+    check_whole,
+    far_apart,
+    filled_rows,
+    membership,
+    needs_counts,
+    spread,
+    unit_rows,
+    used_columns,
+)
+
+__all__ = ["Bvd"]
+
+Floats = NDArray[np.float64]
+
+TINY = 1e-12
+"""Added to denominators, in units of the largest value."""
+
+SHARED = 0.2
+"""What a row has of every group at the start, beside 1 of its own."""
+
+
+class Bvd:
+    """At most `k` groups of rows from the factor R; `compare` is not needed.
+
+    `word_clusters` is l (k where none is given). Each of `n_init` starts begins with rows around
+    some that lie far apart, and ends when the objective falls by less than `tolerance` of itself
+    or after `max_iterations`. The best is returned. A row belongs to the column of R in which it
+    is largest, columns being scaled by the lengths of the rows of B C, since R alone is known up
+    to a scale only.
+
+    After `cluster`: `objective_`, ‖Z - R B C‖² of the rows as given; `objectives_`, one a start;
+    `trace_`, its fall in the best start.
+    """
+
+    def __init__(
+        self,
+        *,
+        k: int = 8,
+        word_clusters: int | None = None,
+        n_init: int = 5,
+        max_iterations: int = 200,
+        tolerance: float = 1e-5,
+        seed: int | None = 0,
+    ) -> None:
+        check_whole("k", k, 1)
+        check_whole("n_init", n_init, 1)
+        check_whole("max_iterations", max_iterations, 1)
+        if word_clusters is not None:
+            check_whole("word_clusters", word_clusters, 1)
+        if not 0 <= tolerance < 1:
+            raise ValueError(f"tolerance={tolerance} should be >= 0 and < 1")
+        if seed is not None:
+            check_whole("seed", seed, 0)
+        self.k = k
+        self.word_clusters = word_clusters
+        self.n_init = n_init
+        self.max_iterations = max_iterations
+        self.tolerance = tolerance
+        self.seed = seed
+        self.objective_ = 0.0
+        self.objectives_: tuple[float, ...] = ()
+        self.trace_: tuple[float, ...] = ()
+
+    def cluster(self, rows: Rows, compare: Compare | None = None) -> Labels:
+        """One group a row."""
+        filled, where = filled_rows(rows)
+        needs_counts(filled, "bvd")
+        self.objective_, self.objectives_, self.trace_ = 0.0, (), ()
+        if not len(where):
+            return np.full(rows.shape[0], -1, dtype=np.int64)
+        z = used_columns(filled)
+        peak = float(z.data.max())
+        z = z / peak
+        best = np.zeros(len(where), dtype=np.int64)
+        least, found = math.inf, []
+        for seed in np.random.SeedSequence(self.seed).spawn(self.n_init):
+            labels, trace = self._run(z, np.random.default_rng(seed))
+            scaled = tuple(value * peak * peak for value in trace)
+            found.append(scaled[-1])
+            if scaled[-1] < least:
+                best, least, self.trace_ = labels, scaled[-1], scaled
+        self.objectives_, self.objective_ = tuple(found), least
+        return spread(best, where, rows.shape[0])
+
+    def _run(self, z: Rows, rng: np.random.Generator) -> tuple[Labels, list[float]]:
+        """Labels from one start, and the objective after each iteration."""
+        n, m = z.shape
+        k = min(self.k, n)
+        n_words = min(self.word_clusters or k, m)
+        turned = z.T.tocsr()
+        squares = float(np.square(z.data).sum())
+        r: Floats = membership(far_apart(unit_rows(z), k, rng), k).T.toarray() + SHARED
+        words = far_apart(unit_rows(turned), n_words, rng)
+        c: Floats = membership(words, n_words).toarray() + SHARED
+        b: Floats = (r.T @ (z @ c.T)) / np.outer(r.sum(axis=0), c.sum(axis=1))
+        trace = [_distance(squares, r, b, z @ c.T, c @ c.T)]
+        for _ in range(self.max_iterations):
+            cc = c @ c.T
+            zc = z @ c.T
+            r *= (zc @ b.T) / (r @ (b @ cc @ b.T) + TINY)
+            rr = r.T @ r
+            b *= (r.T @ zc) / (rr @ b @ cc + TINY)
+            rb = r @ b
+            c *= (turned @ rb).T / ((rb.T @ rb) @ c + TINY)
+            trace.append(_distance(squares, r, b, z @ c.T, c @ c.T))
+            if trace[-2] - trace[-1] <= self.tolerance * trace[-2]:
+                break
+        lengths = np.sqrt(np.maximum(np.einsum("ij,jl,il->i", b, c @ c.T, b), 0))
+        return np.argmax(r * lengths, axis=1), trace
+
+
+def _distance(squares: float, r: Floats, b: Floats, zc: Floats, cc: Floats) -> float:
+    """‖Z - R B C‖², from ‖Z‖², Z Cᵀ and C Cᵀ."""
+    rb = r @ b
+    value = squares - 2 * float(np.sum(rb * zc)) + float(np.sum((rb.T @ rb) * cc))
+    return max(value, 0.0)
+
+
+@hookimpl
+def register_clusterers() -> Mapping[str, type[Bvd]]:
+    return {"bvd": Bvd}

@@ -1,0 +1,275 @@
+"""Entropy k-means: groups in which the words of a unit are as little surprising as can be.
+
+The objective is that of Jardino (Ferret, Grau & Jardino 2001, eqs. 1-5). With O_wk the
+occurrences of word w in cluster k, O_k and O their sums, and f(x) = x ln x,
+
+    H_K = - sum_wk p(w,k) ln p(w|k) = ( sum_k f(O_k) - sum_wk f(O_wk) ) / O
+
+in nats: the hard form of the information bottleneck. Only the search is ours, except
+for `method="random-moves"`, which is the published one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from segapsith.arrays import Compare, Labels, Rows
+from segapsith.plugin.hookspecs import hookimpl
+from segapsith_plugins.clusterers._entropy_search import (
+    Partition,
+    Tables,
+    agglomerated,
+    batch_start,
+    random_moves,
+    settle,
+    split_and_merge,
+    tables_for,
+    xlogx,
+)
+from segapsith_plugins.clusterers._row_algebra import (
+    canonical,
+    check_choice,
+    check_whole,
+    filled_rows,
+    spread,
+    used_columns,
+)
+
+__all__ = ["EntropyKMeans", "Move", "best_move", "conditional_entropy", "is_single_move_optimum"]
+
+OPENING = 3
+"""Sweeps after which the best of several starts is chosen."""
+METHODS = ("sequential", "agglomerative", "batch", "random-moves")
+MASSES = ("counts", "equal")
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One unit going to another cluster, and what that does to the entropy, in nats."""
+
+    unit: int
+    cluster: int
+    change: float
+
+
+def conditional_entropy(counts: Rows, labels: NDArray[np.integer]) -> float:
+    """H_K in nats: the entropy of the words once the cluster is known.
+
+    Rows with a negative label are left out. One cluster for all gives H(W), one for each
+    row gives H_TU, and every partition lies between the two.
+
+    >>> round(conditional_entropy(csr_array([[1, 1, 0], [0, 0, 6]]), np.array([0, 1])), 6)
+    0.173287
+    """
+    clean, labels = canonical(counts), np.asarray(labels)
+    kept = np.flatnonzero(labels >= 0)
+    _, groups = np.unique(labels[kept], return_inverse=True)
+    ones = np.ones(len(kept))
+    member = csr_array((ones, (groups, kept)), shape=(int(groups.max(initial=-1)) + 1, len(labels)))
+    pooled = csr_array(member @ clean)
+    total = float(pooled.sum())
+    if total <= 0:
+        return 0.0
+    sizes = np.asarray(pooled.sum(axis=1)).ravel()
+    return max(0.0, (math.fsum(xlogx(sizes)) - math.fsum(xlogx(pooled.data))) / total)
+
+
+def best_move(counts: Rows, labels: NDArray[np.integer], k: int | None = None) -> Move:
+    """The single move that lowers H_K most, or raises it least: a partition's certificate.
+
+    With `k` above the number of clusters in use, a move into an empty one counts too.
+    Where there is nothing to move or nowhere to go the change is 0 and the unit -1.
+    """
+    rows, where = filled_rows(counts)
+    held = np.asarray(labels, dtype=np.int64)[where]
+    if len(held) and held.min() < 0:
+        raise ValueError("labels of rows that are not empty should be >= 0")
+    names, inside = np.unique(held, return_inverse=True)
+    n_clusters = len(names) if k is None else max(k, len(names))
+    if n_clusters < 2 or not len(where):
+        return Move(-1, -1, 0.0)
+    partition = Partition(rows, inside.astype(np.int64), n_clusters, tables_for(rows))
+    change, unit, cluster = partition.best_move()
+    name = int(names[cluster]) if cluster < len(names) else int(names.max()) + 1
+    return Move(int(where[unit]), name, change / partition.tables.total)
+
+
+def is_single_move_optimum(counts: Rows, labels: NDArray[np.integer], k: int | None = None) -> bool:
+    """Whether no single move of a unit lowers H_K (by more than the rounding of a sum)."""
+    tables = tables_for(filled_rows(counts)[0])
+    return best_move(counts, labels, k).change * tables.total >= -2 * tables.tolerance
+
+
+class EntropyKMeans:
+    """At most `k` clusters of low conditional entropy; `compare` is not needed.
+
+    `method` says how the partition is searched; each ends where no single move lowers H_K,
+    unless `max_sweeps` ends it first.
+
+    - `sequential`: units in random order, each into its cheapest cluster, from a random start.
+    - `agglomerative`: pairs merged by the least loss (units up to 5,000, micro-clusters of
+      them above), then sequential.
+    - `batch`: all units at once against smoothed clusters, the smoothing fading away, then
+      sequential: for very many units.
+    - `random-moves`: the published search, all units in one cluster, a random unit into a
+      random cluster if that lowers H_K, until `patience` trials in a row (default: units
+      times clusters) and then a sweep over all moves bring nothing. `temperature0` above 0
+      anneals it.
+
+    `split_merge` then merges two clusters, splits a third and keeps what is better, until
+    20 attempts in a row fail: it leaves optima that single moves cannot. It is on, except
+    for `random-moves`. Of `n_init` starts (10 for `sequential` and `batch`, else 1) the best
+    third after three sweeps goes on, and of these the best. `unit_mass="equal"` gives each
+    unit the same weight instead of its length. `smoothing` are the pseudo-counts with which
+    `batch` begins (default: a fortieth of a mean cluster).
+
+    After `cluster`: `entropy_` in nats, `entropies_` (of each start, when they were compared)
+    and `move_`, the best single move left, whose `change` is not below 0, but for rounding,
+    where the result is certified: see `is_single_move_optimum`.
+    """
+
+    def __init__(
+        self,
+        *,
+        k: int = 8,
+        method: str = "sequential",
+        split_merge: bool | None = None,
+        n_init: int | None = None,
+        max_sweeps: int = 100,
+        unit_mass: str = "counts",
+        smoothing: float | None = None,
+        patience: int | None = None,
+        temperature0: float | None = None,
+        seed: int | None = 0,
+    ) -> None:
+        check_whole("k", k, 1)
+        check_choice("method", method, METHODS)
+        if n_init is None:
+            n_init = 10 if method in ("sequential", "batch") else 1
+        check_whole("n_init", n_init, 1)
+        if method == "agglomerative" and n_init > 1:
+            raise ValueError(f"n_init={n_init} should be 1: method='agglomerative' has one start")
+        check_whole("max_sweeps", max_sweeps, 1)
+        check_choice("unit_mass", unit_mass, MASSES)
+        if smoothing is not None:
+            _only_with("smoothing", smoothing, method, "batch")
+            if smoothing == 0:  # a word that a cluster lacks would forbid it
+                raise ValueError(f"smoothing={smoothing} should be > 0")
+        if patience is not None:
+            _only_with("patience", patience, method, "random-moves")
+            check_whole("patience", patience, 1)
+        if temperature0 is not None:
+            _only_with("temperature0", temperature0, method, "random-moves")
+        if seed is not None:
+            check_whole("seed", seed, 0)
+        self.k = k
+        self.method = method
+        self.split_merge = method != "random-moves" if split_merge is None else split_merge
+        self.n_init = n_init
+        self.max_sweeps = max_sweeps
+        self.unit_mass = unit_mass
+        self.smoothing = smoothing
+        self.patience = patience
+        self.temperature0 = temperature0 or 0.0
+        self.seed = seed
+        self.entropy_ = 0.0
+        self.entropies_: tuple[float, ...] = ()
+        self.move_ = Move(-1, -1, 0.0)
+
+    def cluster(self, rows: Rows, compare: Compare | None = None) -> Labels:
+        """One cluster a row; rows hold counts, or anything else that is >= 0."""
+        units, where = filled_rows(rows)
+        if len(units.data) and units.data.min() < 0:
+            raise ValueError(f"rows hold {units.data.min():g}; counts should be >= 0")
+        if self.unit_mass == "equal":
+            masses = np.asarray(units.sum(axis=1)).ravel()
+            units.data /= np.repeat(masses, np.diff(units.indptr))
+        units = used_columns(units)
+        n_units = len(where)
+        k = min(self.k, n_units)
+        if k < 2:
+            labels = np.zeros(n_units, dtype=np.int64)
+            self.entropies_ = (conditional_entropy(units, labels),)
+        elif k == n_units:
+            labels = np.arange(n_units, dtype=np.int64)
+            self.entropies_ = (conditional_entropy(units, labels),)
+        else:
+            labels = self._search(units, k)
+        self.entropy_ = conditional_entropy(units, labels)
+        full = spread(labels, where, rows.shape[0])
+        left = best_move(units, full[where], k)
+        unit = int(where[left.unit]) if left.unit >= 0 else -1
+        self.move_ = Move(unit, left.cluster, left.change)
+        return full
+
+    def _search(self, units: Rows, k: int) -> Labels:
+        """The labels at the end of the run; each start has its own seed, so that one more
+        changes none of the others."""
+        tables = tables_for(units)
+        seeds = np.random.SeedSequence(self.seed).spawn(self.n_init)
+        rngs = [np.random.default_rng(seed) for seed in seeds]
+        openings: list[tuple[float, int, Labels]] = []
+        for number, rng in enumerate(rngs):
+            partition = Partition(units, self._start(units, k, tables, rng), k, tables)
+            if self.method == "random-moves":
+                self._move_at_random(partition, rng)
+            elif self.n_init > 1:
+                settle(partition, rng, min(OPENING, self.max_sweeps))
+            openings.append((partition.loss(), number, partition.labels))
+        self.entropies_ = tuple(loss / tables.total for loss, _, _ in openings)
+        ends: list[tuple[float, int, Labels]] = []
+        for _, number, labels in sorted(openings, key=_by_loss)[: -(-self.n_init // 3)]:
+            partition = Partition(units, labels, k, tables)
+            settle(partition, rngs[number], self.max_sweeps)
+            ends.append((partition.loss(), number, partition.labels))
+        _, number, labels = min(ends, key=_by_loss)
+        if self.split_merge:
+            partition = Partition(units, labels, k, tables)
+            for _ in split_and_merge(partition, rngs[number], self.max_sweeps):
+                pass
+            labels = partition.labels
+        return labels
+
+    def _start(self, units: Rows, k: int, tables: Tables, rng: np.random.Generator) -> Labels:
+        """Where one run begins."""
+        if self.method == "agglomerative":
+            return agglomerated(units, k, rng, self.max_sweeps)
+        if self.method == "batch":
+            smoothing = tables.total / (40 * k) if self.smoothing is None else self.smoothing
+            return batch_start(units, k, rng, smoothing)
+        if self.method == "random-moves":
+            return np.zeros(units.shape[0], dtype=np.int64)
+        return (rng.permutation(units.shape[0]) % k).astype(np.int64)
+
+    def _move_at_random(self, partition: Partition, rng: np.random.Generator) -> None:
+        budget = partition.n_units * partition.k
+        random_moves(
+            partition,
+            rng,
+            patience=budget if self.patience is None else self.patience,
+            temperature=self.temperature0,
+            max_sweeps=self.max_sweeps,
+        )
+
+
+def _by_loss(run: tuple[float, int, Labels]) -> tuple[float, int]:
+    """The lower loss first, of equal ones the earlier start."""
+    return run[:2]
+
+
+def _only_with(name: str, value: float, method: str, owner: str) -> None:
+    if method != owner:
+        raise ValueError(f"{name}={value} should be left out unless method={owner!r}")
+    if not value >= 0:
+        raise ValueError(f"{name}={value} should be >= 0")
+
+
+@hookimpl
+def register_clusterers() -> Mapping[str, type[EntropyKMeans]]:
+    return {"entropy-kmeans": EntropyKMeans}

@@ -1,0 +1,403 @@
+"""Spherical k-means: groups of rows that point the same way.
+
+The objective (Farahat & Kamel 2010; Dhillon, Guan & Kogan 2002 for the refinement) is the
+sum of the cosines between rows and the centre of their cluster. With s_k the sum of the
+unit rows of cluster k it is sum_k |s_k|, and a move of x from a to b changes it by
+
+    |s_b + x| - |s_b| + |s_a - x| - |s_a|
+
+Nothing but products of rows is looked at, so the cosines of all pairs do as well as the rows:
+x · s_k is then the sum of x's cosines with the rows of k, and a move changes it for all x at once.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from segapsith.arrays import Compare, Labels, Matrix, Rows
+from segapsith.jit import kernel
+from segapsith.plugin.hookspecs import hookimpl
+from segapsith_plugins.clusterers._row_algebra import (
+    check_whole,
+    filled_rows,
+    spread,
+    unit_rows,
+    used_columns,
+)
+
+__all__ = ["SphericalKMeans", "total_cosine"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+TOLERANCE = 1e-9
+"""Gains of the objective that are no more than the rounding of a sum."""
+
+
+def total_cosine(rows: Rows, labels: NDArray[np.integer]) -> float:
+    """The objective: sum_k |s_k| over the unit rows of each cluster; negative labels left out.
+
+    >>> total_cosine(csr_array([[2.0, 0.0], [5.0, 0.0], [0.0, 1.0]]), np.array([0, 0, 1]))
+    3.0
+    """
+    labels = np.asarray(labels)
+    kept = np.flatnonzero(labels >= 0)
+    _, groups = np.unique(labels[kept], return_inverse=True)
+    shape = (int(groups.max(initial=-1)) + 1, len(labels))
+    sums = csr_array((np.ones(len(kept)), (groups, kept)), shape=shape) @ unit_rows(rows)
+    return math.fsum(np.sqrt(np.asarray(sums.multiply(sums).sum(axis=1)).ravel()))
+
+
+class SphericalKMeans:
+    """At most `k` clusters with a high sum of cosines; `compare` is not needed.
+
+    Each of `n_init` starts draws rows that lie far from those drawn before, then all rows go
+    to the nearest centre at once, for at most `max_iterations` rounds, and then one after the
+    other wherever that raises the objective, until no single move does (at most
+    `max_iterations` passes again). The best start is returned. Rows are taken at length 1.
+
+    After `cluster`: `objective_`, and `objectives_`, one a start.
+    """
+
+    def __init__(
+        self, *, k: int = 8, n_init: int = 10, max_iterations: int = 100, seed: int | None = 0
+    ) -> None:
+        check_whole("k", k, 1)
+        check_whole("n_init", n_init, 1)
+        check_whole("max_iterations", max_iterations, 1)
+        if seed is not None:
+            check_whole("seed", seed, 0)
+        self.k = k
+        self.n_init = n_init
+        self.max_iterations = max_iterations
+        self.seed = seed
+        self.objective_ = 0.0
+        self.objectives_: tuple[float, ...] = ()
+
+    def cluster(self, rows: Rows, compare: Compare | None = None) -> Labels:
+        """One cluster a row."""
+        filled, where = filled_rows(rows)
+        state = _ByWord(used_columns(unit_rows(filled)), min(self.k, max(len(where), 1)))
+        return spread(self._best(state), where, rows.shape[0])
+
+    def cluster_by_cosines(self, cosines: Matrix) -> Labels:
+        """The same clusters, but for rounding, from the cosines of all rows with all.
+
+        Far cheaper where rows are dense and as wide as there are rows. A row whose cosine with
+        itself is 0 is empty.
+        """
+        if cosines.ndim != 2 or cosines.shape[0] != cosines.shape[1]:
+            raise ValueError(f"cosines of shape {cosines.shape} should be square")
+        if not np.isfinite(cosines).all():
+            raise ValueError("cosines should hold finite numbers only")
+        where = np.flatnonzero(cosines.diagonal() > 0.5).astype(np.int64)
+        inside = np.ascontiguousarray(cosines, dtype=np.float64)
+        if len(where) < len(inside):
+            inside = np.ascontiguousarray(inside[np.ix_(where, where)])
+        state = _ByProduct(inside, min(self.k, max(len(where), 1)))
+        return spread(self._best(state), where, len(cosines))
+
+    def _best(self, state: _State) -> Labels:
+        """The labels of the best start."""
+        best: Labels = np.zeros(state.n_rows, dtype=np.int64)
+        found: list[float] = []
+        for seed in np.random.SeedSequence(self.seed).spawn(self.n_init if state.k > 1 else 0):
+            labels = state.run(np.random.default_rng(seed), self.max_iterations)
+            found.append(state.objective(labels))
+            if found[-1] > max(found[:-1], default=-math.inf):
+                best = labels
+        self.objectives_ = tuple(found) or (state.objective(best),)
+        self.objective_ = max(self.objectives_)
+        return best
+
+
+class _State(ABC):
+    """What is known of the clusters; it owns the squared lengths of their sums."""
+
+    def __init__(self, n_rows: int, k: int) -> None:
+        self.n_rows, self.k = n_rows, k
+        self.squares = np.zeros(k)
+
+    @abstractmethod
+    def sum_up(self, labels: Labels) -> None:
+        """The sums of the clusters, from the labels."""
+
+    @abstractmethod
+    def assign(self, labels: Labels) -> int:
+        """Each row to the centre nearest by cosine, ties to the old; how many changed."""
+
+    @abstractmethod
+    def move(self, order: Ints, labels: Labels) -> int:
+        """Each row to where it raises the objective most, one after the other; how many moved."""
+
+    @abstractmethod
+    def nearer(self, drawn: int, k: int, labels: Labels, nearest: Floats) -> None:
+        """Gives the rows that are nearer to the row drawn than to any before the label k."""
+
+    def objective(self, labels: Labels) -> float:
+        """sum_k |s_k|, from the labels."""
+        self.sum_up(labels)
+        return math.fsum(np.sqrt(np.maximum(self.squares, 0.0)))
+
+    def run(self, rng: np.random.Generator, max_iterations: int) -> Labels:
+        """The labels from one start."""
+        labels = self._far_apart(rng)
+        for _ in range(max_iterations):
+            self.sum_up(labels)
+            # a few rows that still change are the business of the single moves
+            if self.assign(labels) <= self.n_rows // 50:
+                break
+        for _ in range(max_iterations):
+            self.sum_up(labels)
+            if not self.move(rng.permutation(self.n_rows), labels):
+                break
+        return labels
+
+    def _far_apart(self, rng: np.random.Generator) -> Labels:
+        """Each row with the nearest of k rows, drawn by their distance to those before."""
+        labels = np.zeros(self.n_rows, dtype=np.int64)
+        nearest = np.full(self.n_rows, -np.inf)
+        drawn = int(rng.integers(self.n_rows))
+        for k in range(self.k):
+            self.nearer(drawn, k, labels, nearest)
+            chances = np.maximum(1.0 - nearest, 0.0).cumsum()
+            if chances[-1] <= self.n_rows * 1e-12:
+                break  # every row lies on one that was drawn
+            drawn = int(np.searchsorted(chances, rng.random() * chances[-1], side="right"))
+            drawn = min(drawn, self.n_rows - 1)
+        return labels
+
+
+class _ByWord(_State):
+    """Unit rows, and the sums of the clusters word by word."""
+
+    def __init__(self, units: Rows, k: int) -> None:
+        super().__init__(units.shape[0], k)
+        self.rows = (units.indptr.astype(np.int64), units.indices.astype(np.int64), units.data)
+        self.sums = np.zeros((units.shape[1], k))
+
+    def sum_up(self, labels: Labels) -> None:
+        _sum_up(*self.rows, labels, self.sums, self.squares)
+
+    def assign(self, labels: Labels) -> int:
+        return _assign(*self.rows, labels, self.sums, self.squares)
+
+    def move(self, order: Ints, labels: Labels) -> int:
+        return _move(order, *self.rows, labels, self.sums, self.squares, TOLERANCE)
+
+    def nearer(self, drawn: int, k: int, labels: Labels, nearest: Floats) -> None:
+        _nearer(drawn, k, *self.rows, labels, nearest, np.zeros(len(self.sums)))
+
+
+class _ByProduct(_State):
+    """Products of all rows, and what each row has with the sum of each cluster."""
+
+    def __init__(self, products: Floats, k: int) -> None:
+        super().__init__(len(products), k)
+        self.products = products
+        self.shared = np.zeros((k, len(products)))
+        self._summed: Labels = np.full(len(products), -1, dtype=np.int64)
+        """The labels of which `shared` is the sum."""
+
+    def sum_up(self, labels: Labels) -> None:
+        if np.count_nonzero(labels != self._summed) > self.n_rows // 4:
+            self.shared[:] = 0.0  # half of the additions, and no rounding kept
+            self._summed[:] = -1
+        _shift(self.products, self._summed, labels, self.shared, self.squares)
+
+    def objective(self, labels: Labels) -> float:
+        self._summed[:] = -1
+        self.shared[:] = 0.0
+        return super().objective(labels)
+
+    def assign(self, labels: Labels) -> int:
+        return _assign_products(labels, self.shared, self.squares)
+
+    def move(self, order: Ints, labels: Labels) -> int:
+        moved = _move_products(order, self.products, labels, self.shared, self.squares, TOLERANCE)
+        self._summed[:] = labels
+        return moved
+
+    def nearer(self, drawn: int, k: int, labels: Labels, nearest: Floats) -> None:
+        cosines = self.products[drawn].copy()
+        cosines[drawn] = 1.0
+        nearer = cosines > nearest
+        nearest[nearer] = cosines[nearer]
+        labels[nearer] = k
+
+
+@kernel
+def _nearer(
+    drawn: int, k: int, indptr: Ints, words: Ints, values: Floats, labels: Ints,
+    nearest: Floats, dense: Floats,
+) -> None:  # fmt: skip
+    """Gives the rows that are nearer to the row drawn than to any before the label k."""
+    for e in range(indptr[drawn], indptr[drawn + 1]):
+        dense[words[e]] = values[e]
+    for i in range(labels.size):
+        cosine = 0.0
+        for e in range(indptr[i], indptr[i + 1]):
+            cosine += values[e] * dense[words[e]]
+        if i == drawn:
+            cosine = 1.0
+        if cosine > nearest[i]:
+            nearest[i] = cosine
+            labels[i] = k
+
+
+@kernel
+def _sum_up(
+    indptr: Ints, words: Ints, values: Floats, labels: Ints, sums: Floats, squares: Floats
+) -> None:
+    """The sums of the clusters and their squared lengths, from the labels."""
+    sums[:] = 0.0
+    squares[:] = 0.0
+    for i in range(labels.size):
+        for e in range(indptr[i], indptr[i + 1]):
+            sums[words[e], labels[i]] += values[e]
+    for w in range(sums.shape[0]):
+        for k in range(squares.size):
+            squares[k] += sums[w, k] * sums[w, k]
+
+
+@kernel
+def _products(
+    i: int, indptr: Ints, words: Ints, values: Floats, sums: Floats, products: Floats
+) -> None:
+    """x · s_k for all k."""
+    products[:] = 0.0
+    for e in range(indptr[i], indptr[i + 1]):
+        row, value = sums[words[e]], values[e]
+        for k in range(products.size):
+            products[k] += value * row[k]
+
+
+@kernel
+def _scales(squares: Floats) -> Floats:
+    """What makes unit vectors of the sums; 0 for those that are nothing."""
+    scales = np.zeros(squares.size)
+    for k in range(squares.size):
+        if squares[k] > 1e-20:
+            scales[k] = 1.0 / math.sqrt(squares[k])
+    return scales
+
+
+@kernel
+def _assign(
+    indptr: Ints, words: Ints, values: Floats, labels: Ints, sums: Floats, squares: Floats
+) -> int:
+    """Each row to the centre nearest by cosine, ties to the old; how many changed."""
+    products = np.empty(squares.size)
+    scales = _scales(squares)
+    changed = 0
+    for i in range(labels.size):
+        _products(i, indptr, words, values, sums, products)
+        a = labels[i]
+        b, best = a, products[a] * scales[a]
+        for k in range(squares.size):
+            if scales[k] > 0.0 and products[k] * scales[k] > best:
+                b, best = k, products[k] * scales[k]
+        if b != a:
+            labels[i] = b
+            changed += 1
+    return changed
+
+
+@kernel
+def _move(
+    order: Ints, indptr: Ints, words: Ints, values: Floats, labels: Ints, sums: Floats,
+    squares: Floats, tolerance: float,
+) -> int:  # fmt: skip
+    """Each row to where it raises the objective most, one after the other; how many moved."""
+    products = np.empty(squares.size)
+    lengths = np.sqrt(np.maximum(squares, 0.0))
+    moved = 0
+    for i in order:
+        _products(i, indptr, words, values, sums, products)
+        a = labels[i]
+        without = math.sqrt(max(squares[a] - 2.0 * products[a] + 1.0, 0.0))
+        b, best = a, lengths[a] - without + tolerance
+        for k in range(squares.size):
+            if k != a:
+                gain = math.sqrt(max(squares[k] + 2.0 * products[k] + 1.0, 0.0)) - lengths[k]
+                if gain > best:
+                    b, best = k, gain
+        if b != a:
+            for e in range(indptr[i], indptr[i + 1]):
+                sums[words[e], a] -= values[e]
+                sums[words[e], b] += values[e]
+            squares[a] = max(squares[a] - 2.0 * products[a] + 1.0, 0.0)
+            squares[b] = max(squares[b] + 2.0 * products[b] + 1.0, 0.0)
+            lengths[a], lengths[b] = math.sqrt(squares[a]), math.sqrt(squares[b])
+            labels[i] = b
+            moved += 1
+    return moved
+
+
+@kernel
+def _shift(products: Floats, before: Ints, labels: Ints, shared: Floats, squares: Floats) -> None:
+    """Brings the sums from the labels before (-1: in none) to the labels now."""
+    for i in range(labels.size):
+        if before[i] != labels[i]:
+            if before[i] >= 0:
+                shared[before[i]] -= products[i]
+            shared[labels[i]] += products[i]
+            before[i] = labels[i]
+    squares[:] = 0.0
+    for i in range(labels.size):
+        squares[labels[i]] += shared[labels[i], i]
+
+
+@kernel
+def _assign_products(labels: Ints, shared: Floats, squares: Floats) -> int:
+    """As `_assign`, from the products with the sums."""
+    scales = _scales(squares)
+    changed = 0
+    for i in range(labels.size):
+        a = labels[i]
+        b, best = a, shared[a, i] * scales[a]
+        for k in range(squares.size):
+            if scales[k] > 0.0 and shared[k, i] * scales[k] > best:
+                b, best = k, shared[k, i] * scales[k]
+        if b != a:
+            labels[i] = b
+            changed += 1
+    return changed
+
+
+@kernel
+def _move_products(
+    order: Ints, products: Floats, labels: Ints, shared: Floats, squares: Floats, tolerance: float
+) -> int:
+    """As `_move`, from the products with the sums."""
+    lengths = np.sqrt(np.maximum(squares, 0.0))
+    moved = 0
+    for i in order:
+        a = labels[i]
+        without = math.sqrt(max(squares[a] - 2.0 * shared[a, i] + 1.0, 0.0))
+        b, best = a, lengths[a] - without + tolerance
+        for k in range(squares.size):
+            if k != a:
+                gain = math.sqrt(max(squares[k] + 2.0 * shared[k, i] + 1.0, 0.0)) - lengths[k]
+                if gain > best:
+                    b, best = k, gain
+        if b != a:
+            squares[a] = max(squares[a] - 2.0 * shared[a, i] + 1.0, 0.0)
+            squares[b] = max(squares[b] + 2.0 * shared[b, i] + 1.0, 0.0)
+            lengths[a], lengths[b] = math.sqrt(squares[a]), math.sqrt(squares[b])
+            shared[a] -= products[i]
+            shared[b] += products[i]
+            labels[i] = b
+            moved += 1
+    return moved
+
+
+@hookimpl
+def register_clusterers() -> Mapping[str, type[SphericalKMeans]]:
+    return {"spherical-kmeans": SphericalKMeans}

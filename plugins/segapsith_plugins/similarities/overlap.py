@@ -1,0 +1,290 @@
+"""Measures on the words that two rows share: eq7, cosine, jaccard, dice, generalized-cosine.
+
+Each pair stands for itself, so there is nothing to learn and the vocabulary may grow at any
+time; only the generalized cosine learns how near words are to each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
+
+from segapsith.arrays import Matrix, Rows, State
+from segapsith.plugin.contracts import Similarity
+from segapsith.plugin.hookspecs import hookimpl
+from segapsith_plugins._sparse_rows import (
+    canonical,
+    dense_product,
+    fitted,
+    inverse,
+    non_negative,
+    packed,
+    require,
+    row_norms,
+    same_rows,
+    times,
+    unit_peaks,
+    unpacked,
+)
+
+__all__ = ["Cosine", "Dice", "Eq7", "GeneralizedCosine", "Jaccard"]
+
+
+def _widened(left: Rows, right: Rows) -> tuple[Rows, Rows]:
+    """Both with as many columns as the wider one."""
+    width = max(left.shape[1], right.shape[1])
+    return fitted(left, width), fitted(right, width)
+
+
+def _presence(rows: Rows) -> Rows:
+    return csr_array((np.ones_like(rows.data), rows.indices, rows.indptr), shape=rows.shape)
+
+
+class _Unlearned:
+    """Nothing to learn: each pair stands for itself."""
+
+    def learn(self, rows: Rows) -> None:
+        """Nothing to learn."""
+
+    def state(self) -> State:
+        """Nothing was learned."""
+        return {}
+
+    def restore(self, state: State) -> None:
+        """Nothing to put back."""
+
+
+class Eq7(_Unlearned):
+    """Shares of weight and of occurrences that lie in the common words (S1, eq. 7).
+
+    sim(d, c) = [ Σ_common W_d / Σ W_d · Σ_common O_d / Σ O_d · the same two for c ] ^ (1/4),
+    between 0 (no common word) and 1 (the same words). A row's value is the weight W of its
+    word. The occurrences O are the same values (`occurrences="values"`, so that
+    sim = √(share_d · share_c)), or 1 for each distinct word (`occurrences="presence"`).
+    An empty row is like nothing, itself included.
+    """
+
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    unit_diagonal: ClassVar[bool] = True
+
+    def __init__(self, *, occurrences: Literal["values", "presence"] = "values") -> None:
+        wanted = "'values' or 'presence'"
+        require(occurrences in ("values", "presence"), "occurrences", occurrences, wanted)
+        self.occurrences = occurrences
+
+    def compare(self, left: Rows, right: Rows) -> Matrix:
+        """Equation 7 for each pair."""
+        a, b = _widened(*(unit_peaks(non_negative(rows, "eq7")) for rows in (left, right)))
+        has_a, has_b = _presence(a), _presence(b)
+        share_a = dense_product(a, has_b) * inverse(a.sum(axis=1))[:, None]
+        share_b = dense_product(has_a, b) * inverse(b.sum(axis=1))[None, :]
+        product = share_a * share_b
+        if self.occurrences == "values":
+            similar: Matrix = np.sqrt(product)
+        else:
+            common = dense_product(has_a, has_b)
+            product *= common * inverse(has_a.sum(axis=1))[:, None]
+            product *= common * inverse(has_b.sum(axis=1))[None, :]
+            similar = np.sqrt(np.sqrt(product))
+        return np.minimum(similar, 1.0, out=similar)
+
+
+class Cosine(_Unlearned):
+    """The cosine of the angle between two rows; 0 where one is empty.
+
+    With rows of counts or weights, which are never negative, it lies in [0, 1].
+    """
+
+    bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+    unit_diagonal: ClassVar[bool] = True
+
+    def compare(self, left: Rows, right: Rows) -> Matrix:
+        """The cosine of each pair."""
+        a, b = _widened(*(unit_peaks(canonical(rows)) for rows in (left, right)))
+        similar: Matrix = dense_product(a, b).astype(np.float64, copy=False)
+        similar *= inverse(row_norms(a))[:, None]
+        similar *= inverse(row_norms(b))[None, :]
+        return np.clip(similar, -1.0, 1.0, out=similar)
+
+
+class _Presence(_Unlearned):
+    """Measures on which words are there; a word is there if its value is above `above`."""
+
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    unit_diagonal: ClassVar[bool] = True
+
+    def __init__(self, *, above: float = 0.0) -> None:
+        require(above >= 0, "above", above, ">= 0")
+        self.above = above
+
+    def _counts(self, left: Rows, right: Rows) -> tuple[Matrix, Matrix, Matrix]:
+        """How many words each pair shares, and how many each row has."""
+        a, b = _widened(*(csr_array(canonical(rows) > self.above) for rows in (left, right)))
+        a, b = a.astype(np.float64), b.astype(np.float64)
+        common: Matrix = dense_product(a, b).astype(np.float64, copy=False)
+        return common, a.sum(axis=1)[:, None], b.sum(axis=1)[None, :]
+
+
+class Jaccard(_Presence):
+    """Common words over all words of the two rows: |a ∩ b| / |a ∪ b|, 0 for two empty rows.
+
+    With `above` > 0, a row whose values all lie below it counts as empty.
+    """
+
+    def compare(self, left: Rows, right: Rows) -> Matrix:
+        """The overlap of each pair."""
+        common, n_left, n_right = self._counts(left, right)
+        overlap: Matrix = common / np.maximum(n_left + n_right - common, 1)
+        return overlap
+
+
+class Dice(_Presence):
+    """Common words over the mean number of words: 2 |a ∩ b| / (|a| + |b|), 0 for two empty rows.
+
+    With `above` > 0, a row whose values all lie below it counts as empty.
+    """
+
+    def compare(self, left: Rows, right: Rows) -> Matrix:
+        """The overlap of each pair."""
+        common, n_left, n_right = self._counts(left, right)
+        overlap: Matrix = 2 * common / np.maximum(n_left + n_right, 1)
+        return overlap
+
+
+class GeneralizedCosine:
+    """The cosine in a space where words are near each other (S0, S2).
+
+    sim(a, b) = <a, A b> / ( √<a, A a> · √<b, A b> ), with A the similarity of words:
+
+    - `words="cosine"` (default): the cosine between the columns of the learned rows, kept
+      as its factor, so that no words × words matrix ever exists;
+    - `words="identity"`: words are only like themselves, which is the plain cosine;
+    - a matrix: symmetric, within [0, 1], with unit diagonal and positive semidefinite
+      (checked; a supplied similarity that is not can be projected first).
+
+    Words outside A, and words that never occurred in the learned rows, are like themselves
+    only. Rows must not be negative. `learn` replaces what was learned before.
+    """
+
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    unit_diagonal: ClassVar[bool] = True
+
+    def __init__(self, *, words: Literal["cosine", "identity"] | ArrayLike = "cosine") -> None:
+        self._supplied: Matrix | None = None
+        if isinstance(words, str):
+            wanted = "'cosine', 'identity' or a matrix"
+            require(words in ("cosine", "identity"), "words", repr(words), wanted)
+            self.words: str = words
+        else:
+            self.words = "supplied"
+            self._supplied = _word_similarity(words)
+        self._factor: Rows = csr_array((0, 0))
+        """Learned rows with columns of unit length: A = factorᵀ factor."""
+
+    def learn(self, rows: Rows) -> None:
+        """The lengths of the columns, which make the rows a factor of A."""
+        if self.words != "cosine":
+            return
+        columns = unit_peaks(canonical(non_negative(rows, "generalized-cosine").T))
+        lengths = np.repeat(row_norms(columns), np.diff(columns.indptr))
+        unit = csr_array((columns.data / lengths, columns.indices, columns.indptr), columns.shape)
+        self._factor = canonical(unit.T)
+
+    def compare(self, left: Rows, right: Rows) -> Matrix:
+        """The generalized cosine of each pair."""
+        a, b = (unit_peaks(non_negative(rows, "generalized-cosine")) for rows in (left, right))
+        same = same_rows(a, b)
+        inner = self._inner(a, b)
+        if same:
+            norms_a = norms_b = np.sqrt(inner.diagonal())
+        else:
+            norms_a, norms_b = self._norms(a), self._norms(b)
+        inner *= inverse(norms_a)[:, None]
+        inner *= inverse(norms_b)[None, :]
+        return np.clip(inner, 0.0, 1.0, out=inner)
+
+    def state(self) -> State:
+        """The factor of A; empty for a supplied A or the identity, which are settings."""
+        return packed(self._factor, "factor")
+
+    def restore(self, state: State) -> None:
+        """Puts the factor back."""
+        self._factor = unpacked(state, "factor")
+
+    def _known(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Which columns A covers."""
+        if self._supplied is not None:
+            return np.ones(len(self._supplied), dtype=np.bool_)
+        known = np.zeros(self._factor.shape[1], dtype=np.bool_)
+        known[self._factor.indices] = True
+        return known
+
+    def _split(self, rows: Rows) -> tuple[Rows, Rows]:
+        """The part of the rows that A covers, and the part that is like itself only."""
+        known = self._known()
+        covered = np.zeros(max(rows.shape[1], len(known)), dtype=np.bool_)
+        covered[: len(known)] = known
+        inside = covered[rows.indices]
+        parts = (
+            canonical(csr_array((rows.data * keep, rows.indices, rows.indptr), shape=rows.shape))
+            for keep in (inside, ~inside)
+        )
+        covered_rows, other_rows = parts
+        return fitted(covered_rows, len(known)), other_rows
+
+    def _image(self, rows: Rows) -> Matrix:
+        """Rows in the space where A is the inner product (A times the rows, if A is supplied)."""
+        if self._supplied is not None:
+            return times(rows, self._supplied).astype(np.float64, copy=False)
+        return dense_product(rows, self._factor).astype(np.float64, copy=False)
+
+    def _inner(self, left: Rows, right: Rows) -> Matrix:
+        (a, other_a), (b, other_b) = self._split(left), self._split(right)
+        inner: Matrix = dense_product(*_widened(other_a, other_b)).astype(np.float64, copy=False)
+        if self._supplied is not None:
+            inner += times(b, self._image(a).T).T
+        else:
+            inner += self._image(a) @ self._image(b).T
+        return inner
+
+    def _norms(self, rows: Rows) -> Matrix:
+        """√<a, A a> for each row."""
+        a, other = self._split(rows)
+        image = self._image(a)
+        if self._supplied is not None:
+            squares = a.multiply(image).sum(axis=1)
+        else:
+            squares = np.einsum("ij,ij->i", image, image)
+        norms: Matrix = np.sqrt(squares + np.square(row_norms(other)))
+        return norms
+
+
+def _word_similarity(words: ArrayLike) -> Matrix:
+    """A supplied A, or a `ValueError` that says what is wrong with it."""
+    matrix = np.array(words, dtype=np.float64)
+    shape = matrix.shape
+    require(matrix.ndim == 2 and shape[0] == shape[1], "words", f"array{shape}", "square")
+    require(bool(np.isfinite(matrix).all()), "words", f"array{shape}", "finite")
+    require(bool(np.allclose(matrix, matrix.T)), "words", f"array{shape}", "symmetric")
+    within = bool((matrix >= 0).all() and (matrix <= 1 + 1e-9).all())
+    require(within, "words", f"array{shape}", "within [0, 1]")
+    require(bool(np.allclose(matrix.diagonal(), 1)), "words", f"array{shape}", "1 on its diagonal")
+    lowest = float(np.linalg.eigvalsh(matrix)[0]) if len(matrix) else 0.0
+    wanted = f"positive semidefinite (lowest eigenvalue {lowest:.3g})"
+    require(lowest >= -1e-9 * max(1, len(matrix)), "words", f"array{shape}", wanted)
+    return matrix
+
+
+@hookimpl
+def register_similarities() -> Mapping[str, Callable[..., Similarity]]:
+    return {
+        "eq7": Eq7,
+        "cosine": Cosine,
+        "jaccard": Jaccard,
+        "dice": Dice,
+        "generalized-cosine": GeneralizedCosine,
+    }

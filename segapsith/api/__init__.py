@@ -1,0 +1,1 @@
+"""What Python calls: open a store, ask it, change it, validate it."""

@@ -1,0 +1,1 @@
+"""The bundled sample wire and the demonstration."""

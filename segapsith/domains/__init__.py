@@ -1,0 +1,1 @@
+"""Online clustering, pure: index, placement, merging, splitting, reassignment, topics, explanation."""

@@ -1,0 +1,1 @@
+"""The stateful pipeline: arrivals, state, updates, runs, removal, the storage protocol."""

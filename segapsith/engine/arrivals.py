@@ -1,0 +1,323 @@
+"""Who has arrived: a new story, one seen before, a correction, a copy or a brief of another story.
+
+Decides from the store and from what arrived earlier in the same batch, so that the way in which
+a stream is cut into batches does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple, Protocol
+
+from segapsith import limits
+from segapsith.engine.records import DocumentRecord
+from segapsith.engine.state import Counters
+from segapsith.intake import embargo, fingerprints, near_duplicates, normalization, notices
+from segapsith.intake.bag_batch import BagBatch
+from segapsith.model import Document, Reject
+
+__all__ = ["Archive", "Arrival", "ArrivalClassifier", "sound", "sound_all"]
+
+
+_REPLACING = (notices.Notice.CORRECTION, notices.Notice.WITHDRAWAL)
+
+
+class Archive(Protocol):
+    """What must be known about the documents of the past."""
+
+    def known_uids(self, uids: Sequence[str]) -> set[str]: ...
+    def known_texts(self, digests: Sequence[str]) -> set[str]: ...
+    def forgotten_uids(self, uids: Iterable[str]) -> set[str]: ...
+    def forgotten_texts(self, digests: Iterable[str]) -> set[str]: ...
+    def document(self, uid: str) -> DocumentRecord | None: ...
+    def has_text(self, document: int, digest: str) -> bool: ...
+    def stories_with(self, digest: str) -> list[DocumentRecord]: ...
+    def document_by_id(self, number: int) -> DocumentRecord | None: ...
+    def duplicates_of(self, document: int) -> list[DocumentRecord]: ...
+
+
+class Arrival(NamedTuple):
+    """A document and what it turned out to be.
+
+    `before` is what it was before a correction; `accepted` says that the clock counted it now;
+    `known` that its text was there already under this identity, so there is nothing to read.
+    `replaced` are stories that it takes the place of, as they were: the brief of a fuller copy, or
+    the text that it corrects under another identity; `displaced` are they and their copies, as
+    they are now. `notice` is what its headline says about an earlier story: the text of a
+    withdrawal is kept, and not learned from.
+    """
+
+    document: Document
+    digest: str
+    record: DocumentRecord
+    before: DocumentRecord | None = None
+    accepted: bool = False
+    known: bool = False
+    signature: bytes = b""
+    replaced: tuple[DocumentRecord, ...] = ()
+    displaced: tuple[DocumentRecord, ...] = ()
+    notice: notices.Notice = notices.Notice.NONE
+
+
+class ArrivalClassifier:
+    """Receives the documents of one batch, in order.
+
+    With a window of earlier stories, texts that repeat one of them are recognised too; without,
+    only equal texts are.
+    """
+
+    def __init__(
+        self,
+        archive: Archive,
+        counters: Counters,
+        run: int,
+        window: near_duplicates.Window | None = None,
+    ) -> None:
+        self._archive = archive
+        self._counters = counters
+        self._run = run
+        self._window = window
+        self._uids: set[str] = set()
+        """Of the documents that arrive, the identities and texts that the archive has."""
+        self._digests: set[str] = set()
+        self._forgotten_uids: set[str] = set()
+        """Of the documents that arrive, the identities and texts that must not come back."""
+        self._forgotten_texts: set[str] = set()
+        self._by_uid: dict[str, DocumentRecord] = {}
+        self._by_id: dict[int, DocumentRecord] = {}
+        self._texts: set[tuple[int, str]] = set()
+        self._stories: dict[str, set[int]] = {}
+        self._story_text: dict[int, str] = {}
+
+    def receive_all(
+        self, documents: Iterable[Document], bag_batch: BagBatch
+    ) -> Iterator[Arrival | None]:
+        """Who these are, in order; `sheaf` has the bags of the ready units among them. New
+        documents get their numbers here. None stands for a document that was forgotten."""
+        hashes = bag_batch.hashes()
+        called = [
+            _called(document, next(hashes)) if document.bag is not None else _read(document)
+            for document in documents
+        ]
+        self._uids = self._archive.known_uids([document.uid for document, _ in called])
+        self._digests = self._archive.known_texts([digest for _, digest in called])
+        self._forgotten_uids = self._archive.forgotten_uids(document.uid for document, _ in called)
+        self._forgotten_texts = self._archive.forgotten_texts(digest for _, digest in called)
+        for document, digest in called:
+            yield self._receive(document, digest)
+
+    def _receive(self, document: Document, digest: str) -> Arrival | None:
+        present = self._by_uid.get(document.uid)
+        if present is None and document.uid in self._uids:
+            present = self._archive.document(document.uid)
+        if present is not None and (
+            (present.id, digest) in self._texts or self._archive.has_text(present.id, digest)
+        ):
+            # a copy of a forgotten text that was not forgotten itself is still in the store
+            return Arrival(document, digest, present, known=True)
+        if document.uid in self._forgotten_uids or digest in self._forgotten_texts:
+            return None
+        if present is None:
+            return self._new(document, digest)
+        return self._correction(document, digest, present)
+
+    def _new(self, document: Document, digest: str) -> Arrival:
+        original, replaced = self._original(digest), None
+        if document.bag is not None:  # nothing to recognise it by, and no headline
+            record = self._numbered(document, original)
+            self._enter(record, digest, None)
+            return Arrival(document, digest, record, None, original is None)
+        signature = self._signature(document)
+        notice = notices.notice(document.title, document.body)
+        if original is None and signature is not None:
+            original, replaced = self._repeated(notice, signature)
+        record = self._numbered(document, original)
+        self._enter(record, digest, signature)
+        before, after = self._displace(replaced, record) if replaced is not None else ((), ())
+        return Arrival(
+            document,
+            digest,
+            record,
+            accepted=original is None,
+            signature=bytes(signature) if signature is not None else b"",
+            replaced=before,
+            displaced=after,
+            notice=notice,
+        )
+
+    def _numbered(self, document: Document, original: int | None) -> DocumentRecord:
+        """A document with the next number; the clock counts it unless it repeats a story."""
+        ordinal = None if original is not None else self._accept()
+        number = self._counters.document
+        self._counters.document += 1
+        return DocumentRecord(number, document.uid, ordinal, 1, original, self._run)
+
+    def _correction(self, document: Document, digest: str, present: DocumentRecord) -> Arrival:
+        ordinal = present.ordinal if present.ordinal is not None else self._accept()
+        record = present._replace(version=present.version + 1, duplicate_of=None, ordinal=ordinal)
+        signature = self._signature(document)
+        self._enter(record, digest, signature)
+        return Arrival(
+            document,
+            digest,
+            record,
+            present,
+            accepted=present.ordinal is None,
+            signature=bytes(signature) if signature is not None else b"",
+            notice=notices.notice(document.title, document.body),
+        )
+
+    def _signature(self, document: Document) -> fingerprints.Signature | None:
+        """By what a text is recognised when it is repeated; ready units are not looked at."""
+        return None if document.bag is not None else fingerprints.signature(document.text)
+
+    def _repeated(
+        self, notice: notices.Notice, signature: fingerprints.Signature
+    ) -> tuple[int | None, int | None]:
+        """The story that this text repeats, or the story that it takes the place of."""
+        if self._window is None:
+            return None, None
+        if notice in _REPLACING:
+            corrected = self._window.find(signature, fingerprints.CORRECTION)
+            return None, corrected.document if corrected is not None else None
+        match = self._window.find(signature)
+        if match is None:
+            return None, None
+        return (None, match.document) if match.verdict.kind == "fuller" else (match.document, None)
+
+    def _displace(
+        self, story: int, by: DocumentRecord
+    ) -> tuple[tuple[DocumentRecord, ...], tuple[DocumentRecord, ...]]:
+        """A story and its copies follow another story from now on: what they were and are."""
+        found = self._by_id.get(story) or self._archive.document_by_id(story)
+        assert found is not None, f"story {story} is in the window but not in the store"
+        kept = {copy.id: copy for copy in self._archive.duplicates_of(story)}
+        known = kept | {number: record for number, record in self._by_id.items() if number in kept}
+        known |= {n: r for n, r in self._by_id.items() if r.duplicate_of == story}
+        followers = [r for _, r in sorted(known.items()) if r.duplicate_of == story]
+        before = (found, *followers)
+        after = tuple(record._replace(duplicate_of=by.id) for record in before)
+        for record in after:
+            self._by_uid[record.uid] = self._by_id[record.id] = record
+        if story in self._story_text:
+            self._stories[self._story_text.pop(story)].discard(story)
+        if self._window is not None:
+            self._window.remove(story)
+        return before, after
+
+    def _accept(self) -> int:
+        self._counters.ordinal += 1
+        return self._counters.ordinal
+
+    def _original(self, digest: str) -> int | None:
+        """The earliest story that has this text now."""
+        if digest not in self._stories and digest not in self._digests:
+            return None
+        stories = set(self._stories.get(digest, ()))
+        kept = self._archive.stories_with(digest) if digest in self._digests else ()
+        for found in kept:
+            present = self._by_id.get(found.id, found)
+            if present.version == found.version and present.duplicate_of is None:
+                stories.add(found.id)
+                break  # they come by id
+        return min(stories, default=None)
+
+    def _enter(
+        self, record: DocumentRecord, digest: str, signature: fingerprints.Signature | None
+    ) -> None:
+        if record.id in self._story_text:  # its earlier text is no longer a story
+            self._stories[self._story_text.pop(record.id)].discard(record.id)
+        self._by_uid[record.uid] = record
+        self._by_id[record.id] = record
+        self._texts.add((record.id, digest))
+        if record.duplicate_of is None:
+            self._stories.setdefault(digest, set()).add(record.id)
+            self._story_text[record.id] = digest
+            if self._window is not None and signature is not None:
+                self._window.add(record.id, record.ordinal or 0, signature)
+
+
+def _read(document: Document) -> tuple[Document, str]:
+    """A text with what its sender says about its use and its identity, and its hash."""
+    marked = embargo.marked(document)
+    return _called(marked, normalization.text_hash(marked))
+
+
+def _called(document: Document, digest: str) -> tuple[Document, str]:
+    """The document with its identity, and its hash."""
+    if not document.uid:
+        document = replace(document, uid=f"sha256:{digest[:32]}")
+    return document, digest
+
+
+def sound_all(items: Sequence[Document | Reject]) -> tuple[list[Document | Reject], BagBatch]:
+    """`sound` of each item, and the bags of those that are ready units.
+
+    Words and counts are looked at once for all of them; if something is wrong, each is looked at
+    by itself.
+    """
+    bag_batch = BagBatch.if_sound(_bags(items))
+    if bag_batch is None:
+        checked = [sound(item) for item in items]
+        return checked, BagBatch.of(_bags(checked))
+    checked = [_sound_apart(item) for item in items]
+    bags = _bags(checked)
+    return checked, bag_batch if len(bags) == len(bag_batch) else BagBatch.of(bags)
+
+
+def _bags(items: Iterable[Document | Reject]) -> list[Mapping[str, int]]:
+    return [item.bag for item in items if isinstance(item, Document) and item.bag is not None]
+
+
+def sound(item: Document | Reject) -> Document | Reject:
+    """The item cleaned, or the reason why it cannot be taken."""
+    checked = _sound_apart(item)
+    if isinstance(checked, Reject) or checked.bag is None:
+        return checked
+    bag = normalization.clean_bag(checked.bag)
+    return _sound_bag(checked if bag is checked.bag else replace(checked, bag=bag), bag)
+
+
+def _sound_apart(item: Document | Reject) -> Document | Reject:
+    """`sound`, apart from the words of a ready unit."""
+    if isinstance(item, Reject):
+        return Reject(normalization.clean(item.name), normalization.clean(item.reason))
+    document = normalization.cleaned(item)
+    if len(document.uid) > limits.MAX_UID_CHARS:
+        reason = f"its id has more than {limits.MAX_UID_CHARS} characters"
+        return Reject(_name(document)[:100], reason)
+    if document.bag is not None:
+        return _without_text(document) if document.text else document
+    if not document.text.strip():
+        return Reject(_name(document), "it has neither a title nor a text")
+    if len(document.text) > limits.MAX_TEXT_CHARS:
+        reason = f"its text has more than {limits.MAX_TEXT_CHARS:,} characters"
+        return Reject(_name(document), reason)
+    return document
+
+
+def _without_text(document: Document) -> Document:
+    """A ready unit has its words and no text; a title is kept as what it is called elsewhere."""
+    told = {"title": document.title, **document.metadata} if document.title else document.metadata
+    return replace(document, title="", body="", metadata=told)
+
+
+def _name(document: Document) -> str:
+    return document.uid or document.title[:60] or "(no id)"
+
+
+def _sound_bag(document: Document, bag: Mapping[str, int]) -> Document | Reject:
+    name = _name(document)
+    for word, count in bag.items():
+        if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+            return Reject(name, f"the count of {word!r} is {count!r}, not a whole number from 1 on")
+        if not word or len(word) > limits.MAX_WORD_CHARS:
+            return Reject(
+                name, f"{word[:40]!r} is not a word of 1 to {limits.MAX_WORD_CHARS} characters"
+            )
+    if not bag:
+        return Reject(name, "it has no words")
+    if sum(bag.values()) > limits.MAX_BAG_WORDS:
+        return Reject(name, f"it has more than {limits.MAX_BAG_WORDS:,} words")
+    return document

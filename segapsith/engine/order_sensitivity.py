@@ -1,0 +1,131 @@
+"""Does the order of arrival matter? The same units learned again in shuffled orders, in memory.
+
+Documents are shuffled, units stay with their document. What is compared are partitions of the
+units: the adjusted Rand index of each pair of orders, and its mean (algorithms §2.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segapsith.arrays import Labels
+from segapsith.domains.index import DomainIndex, DomainWords, PlacementSettings
+from segapsith.domains.replay import go_on
+from segapsith.domains.topics import Grouped
+from segapsith.engine import clock
+from segapsith.engine.state import Knowledge
+from segapsith.evaluation.metrics import ari
+
+__all__ = ["Replayed", "StreamUnit", "mean_ari", "replay", "shuffled"]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamUnit:
+    """A unit as it came: its document, language, words and their counts."""
+
+    document: int
+    lang: str
+    words: NDArray[np.int32]
+    counts: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """The domain and the topic of every unit, in the order in which they were given."""
+
+    domains: Labels
+    topics: Labels
+
+
+def shuffled(units: Sequence[StreamUnit], seed: int) -> list[int]:
+    """Places of the units with their documents in another order."""
+    of: dict[int, list[int]] = {}
+    for place, unit in enumerate(units):
+        of.setdefault(unit.document, []).append(place)
+    documents = list(of)
+    np.random.default_rng(seed).shuffle(documents)
+    return [place for document in documents for place in of[document]]
+
+
+def replay(
+    units: Sequence[StreamUnit],
+    order: Iterable[int],
+    words: Iterable[tuple[int, str, str]],
+    placement: PlacementSettings,
+    importance: str,
+    group: Callable[[Mapping[int, DomainWords]], Grouped],
+) -> Replayed:
+    """Learns the units in an order, by the same clock and weights as the engine, and groups them.
+
+    Words are (number, language, word). Terms are not learned anew: the units have theirs.
+    """
+    knowledge = Knowledge(DomainIndex(placement), importance, learns_terms=False)
+    knowledge.vocabulary.restore(words)
+    knowledge.frequencies.grow(len(knowledge.vocabulary))
+    domains = knowledge.domains
+    found = np.zeros(len(units), dtype=np.int64)
+    langs: dict[int, str] = {}
+    for epoch, documents in enumerate(_epochs(_documents(units, order))):
+        if epoch:
+            knowledge.tick()
+        places = list(chain.from_iterable(documents))
+        bags = [
+            knowledge.bag(units[place].lang, np.repeat(units[place].words, units[place].counts))
+            for place in places
+        ]
+        found[places] = go_on(domains, bags).domains
+        for place in places:
+            langs[int(found[place])] = units[place].lang
+        for document in documents:
+            _count(knowledge, [units[place] for place in document])
+    topic_of = np.zeros(domains.next_domain, dtype=np.int64)
+    for lang in sorted(set(langs.values())):
+        grouped = group({d: domains.words(d) for d in domains if langs[d] == lang})
+        topic_of[grouped.domains] = topic_of.max() + 1 + grouped.groups
+    return Replayed(found, topic_of[found])
+
+
+def _documents(units: Sequence[StreamUnit], order: Iterable[int]) -> Iterable[list[int]]:
+    """Stretches of places that belong to one document."""
+    stretch: list[int] = []
+    for place in order:
+        if stretch and units[place].document != units[stretch[0]].document:
+            yield stretch
+            stretch = []
+        stretch.append(place)
+    if stretch:
+        yield stretch
+
+
+def _epochs(documents: Iterable[list[int]]) -> Iterable[list[list[int]]]:
+    """Stretches of documents that see the same epoch: the clock ticks after each but the last."""
+    stretch: list[list[int]] = []
+    for ordinal, document in enumerate(documents, 1):
+        stretch.append(document)
+        if clock.ticks(ordinal):
+            yield stretch
+            stretch = []
+    if stretch:
+        yield stretch
+
+
+def _count(knowledge: Knowledge, units: Sequence[StreamUnit]) -> None:
+    """Adds a document to the running counts."""
+    words, place = np.unique(np.concatenate([u.words for u in units]), return_inverse=True)
+    counts = np.bincount(place, weights=np.concatenate([u.counts for u in units]))
+    knowledge.frequencies.add(units[0].lang, words.astype(np.int32), counts.astype(np.int32))
+
+
+def mean_ari(partitions: Sequence[Labels]) -> float:
+    """The mean adjusted Rand index over all pairs; 1 for fewer than two partitions.
+
+    >>> mean_ari([np.array([0, 0, 1]), np.array([5, 5, 2])])
+    1.0
+    """
+    scores = [ari(left, right) for left, right in combinations(partitions, 2)]
+    return float(np.mean(scores)) if scores else 1.0

@@ -1,0 +1,233 @@
+"""What the engine hands to the store and gets back: rows, not nouns of the field.
+
+A `Batch` is one transaction: everything in it is kept, or nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segapsith.domains.index import Bag, DomainWords
+from segapsith.lexicon.cooccurrence import Pairs
+
+__all__ = [
+    "Assignment",
+    "Batch",
+    "DocumentRecord",
+    "DomainRecord",
+    "EpochRecord",
+    "Event",
+    "FeedState",
+    "ReferenceRecord",
+    "ThresholdRecord",
+    "UnitRecord",
+    "VersionRecord",
+]
+
+
+class DocumentRecord(NamedTuple):
+    """A story under one identity."""
+
+    id: int
+    uid: str
+    ordinal: int | None
+    version: int
+    duplicate_of: int | None
+    run: int
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is learned from: a duplicate is not."""
+        return self.duplicate_of is None
+
+
+class VersionRecord(NamedTuple):
+    """One text of a document; `words` are its content words in text order, none if it is a bag."""
+
+    id: int
+    document: int
+    number: int
+    hash: str
+    title: str
+    body: str
+    date: str | None
+    date_original: str | None
+    lang: str
+    source: str
+    metadata: str
+    signature: bytes
+    words: NDArray[np.int32]
+    links: NDArray[np.uint8]
+    """How each content word joins the next one: candidates for multi-word terms."""
+    run: int
+
+    @property
+    def has_text(self) -> bool:
+        """Whether its words stood in a text, and not in a bag."""
+        return bool(self.title or self.body)
+
+
+class Assignment(NamedTuple):
+    """Which domain a unit is in, and how clear that was."""
+
+    domain: int
+    score: float
+    runner_up: int | None
+    runner_up_score: float
+    run: int
+
+
+class UnitRecord(NamedTuple):
+    """A thematic unit with its words, and its domain if it has one."""
+
+    id: int
+    document: int
+    version: int
+    position: int
+    start: int
+    end: int
+    first_word: int
+    n_words: int
+    cohesion: float
+    kept: bool
+    epoch: int
+    bag: Bag
+    assignment: Assignment | None = None
+
+    def assigned(self, assignment: Assignment | None) -> UnitRecord:
+        return UnitRecord(*self[:-1], assignment)
+
+
+@dataclass(frozen=True, slots=True)
+class DomainRecord:
+    """A domain as it is after a batch."""
+
+    id: int
+    lang: str
+    label: str
+    named: bool
+    status: str
+    locked: bool
+    top_words: str
+    sums: DomainWords
+    run: int
+    grown: int = 0
+    """Ordinal of the last story that it took a unit from."""
+
+
+@dataclass(frozen=True, slots=True)
+class EpochRecord:
+    """What the clock froze at one tick."""
+
+    epoch: int
+    ordinal: int
+    name: str
+    arrays: Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceRecord:
+    """One language of a reference corpus: its size, and how often each word occurs in it."""
+
+    run: int
+    lang: str
+    documents: int
+    tokens: int
+    words: NDArray[np.int32]
+    occurrences: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdRecord:
+    """A threshold that followed a target, and what one batch placed with it."""
+
+    ordinal: int
+    """Stories accepted when it was set."""
+    unit: int
+    """The first unit that the run placed with it."""
+    threshold: int
+    base: int
+    placed: int
+    founded: int
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened to a domain."""
+
+    kind: str
+    domain: int
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class FeedState:
+    """What a feed's server said; among items it stands behind the last one of its feed.
+
+    It is kept in the batch that stores the last item, so that a validator is never there without
+    the body it stands for. With an `error` the validators that are kept stay as they were.
+    """
+
+    url: str
+    checked_at: str
+    etag: str | None = None
+    last_modified: str | None = None
+    error: str = ""
+    retry_after: int | None = None
+    """Seconds that the server asked for."""
+    new: int = 0
+    """Stories that were new since the batch before; the engine counts them."""
+
+
+@dataclass(slots=True)
+class Batch:
+    """Everything that one transaction changes."""
+
+    run: int
+    documents: dict[int, DocumentRecord] = field(default_factory=dict)
+    """New documents, and present ones that changed."""
+    changes: list[DocumentRecord] = field(default_factory=list)
+    """What changed documents were before."""
+    versions: list[VersionRecord] = field(default_factory=list)
+    units: dict[int, UnitRecord] = field(default_factory=dict)
+    """New units, and present ones whose domain changed."""
+    ended: dict[int, Assignment] = field(default_factory=dict)
+    """Assignments that ended: the text was corrected, or the unit was moved."""
+    gone_documents: list[int] = field(default_factory=list)
+    gone_versions: list[int] = field(default_factory=list)
+    forgotten: list[tuple[str, str]] = field(default_factory=list)
+    """Id and text hash of every text that must not come back; the store keeps neither as it is."""
+    allowed_again: list[str] = field(default_factory=list)
+    """Ids of forgotten documents that may come back."""
+    undone_run: int | None = None
+    """A run whose sightings, rejects and before-images go as well."""
+    sightings: list[tuple[int, str]] = field(default_factory=list)
+    rejects: list[tuple[str, str]] = field(default_factory=list)
+    new_words: list[tuple[int, str, str]] = field(default_factory=list)
+    frequencies: list[tuple[int, int, int]] = field(default_factory=list)
+    """(documents, occurrences, word) of every word whose counts changed, by word."""
+    languages: dict[str, tuple[int, int]] = field(default_factory=dict)
+    cohesion: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Of each language: units, and the sum of their cohesion in fixed point."""
+    pairs: Pairs | None = None
+    """The change of how often words met."""
+    term_runs: dict[str, Mapping[str, NDArray[np.int64]]] = field(default_factory=dict)
+    """By language, the change of the counts of term candidates."""
+    terms: list[tuple[str, tuple[str, ...], int, int]] = field(default_factory=list)
+    """Terms accepted: language, words, epoch, ordinal."""
+    domains: list[DomainRecord] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    epochs: dict[str, EpochRecord] = field(default_factory=dict)
+    """By name, the last tick of the batch."""
+    thresholds: list[ThresholdRecord] = field(default_factory=list)
+    """Those that followed a target within the batch."""
+    facts: dict[str, Any] = field(default_factory=dict)
+    position: int = 0
+    counts: dict[str, Any] = field(default_factory=dict)
+    feed: FeedState | None = None
+    """The feed whose last item is in this batch."""

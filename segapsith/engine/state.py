@@ -1,0 +1,294 @@
+"""What the stream has taught so far, in memory: words, counts, the clock, the domains.
+
+The store keeps it; the engine changes it, one document after the other. Every change is a sum of
+integers, so it can be taken back exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from segapsith import limits
+from segapsith.domains.index import Bag, DomainIndex
+from segapsith.intake import normalization
+from segapsith.intake.bag_batch import BagBatch
+from segapsith.lexicon.cooccurrence import WINDOW
+from segapsith.lexicon.multiword_terms import TermCounts, accept, lexicon_terms
+from segapsith.lexicon.vocabulary import Vocabulary
+from segapsith.lexicon.weighting import (
+    SCALE,
+    Frequencies,
+    all_unit_weights,
+    rarity,
+    significance,
+    unit_weights,
+)
+from segapsith.model import Annotation, Lexicon
+
+__all__ = ["Counters", "Frozen", "Knowledge", "Ready", "content_places"]
+
+
+@dataclass(slots=True)
+class Counters:
+    """Numbers that are given once and never go back."""
+
+    document: int = 1
+    version: int = 1
+    unit: int = 1
+    ordinal: int = 0
+    """Documents accepted for the first time so far."""
+    epoch: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """The counts at the last tick of the clock; with these the stream is read."""
+
+    documents: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    occurrences: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    totals: dict[str, tuple[int, int]] = field(default_factory=dict)
+    cohesion: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def mean_cohesion(self, lang: str) -> float:
+        """Of the units of a language; 0 while there are none."""
+        n_units, total = self.cohesion.get(lang, (0, 0))
+        return total / SCALE / n_units if n_units > 0 else 0.0
+
+    def arrays(self) -> dict[str, NDArray[np.int64] | NDArray[np.str_]]:
+        langs = sorted(self.totals)
+        return {
+            "documents": self.documents,
+            "occurrences": self.occurrences,
+            "langs": np.array(langs, dtype=np.str_),
+            "totals": np.array([self.totals[lang] for lang in langs], dtype=np.int64),
+            "cohesion": np.array(
+                [self.cohesion.get(lang, (0, 0)) for lang in langs], dtype=np.int64
+            ),
+        }
+
+    @classmethod
+    def of(cls, arrays: dict[str, NDArray[np.int64]]) -> Frozen:
+        totals = {
+            str(lang): (int(documents), int(tokens))
+            for lang, (documents, tokens) in zip(arrays["langs"], arrays["totals"], strict=True)
+        }
+        cohesion = {
+            str(lang): (int(units), int(total))
+            for lang, (units, total) in zip(arrays["langs"], arrays["cohesion"], strict=True)
+        }
+        return cls(arrays["documents"], arrays["occurrences"], totals, cohesion)
+
+
+class Ready(NamedTuple):
+    """A unit that was made elsewhere, weighted: its bag, and how many words that counts."""
+
+    bag: Bag
+    n_words: int
+
+
+class Knowledge:
+    """Everything that learning reads and changes."""
+
+    def __init__(
+        self,
+        domains: DomainIndex,
+        importance: str = "rarity",
+        *,
+        learns_terms: bool = True,
+        given_terms: Mapping[str, Iterable[tuple[str, ...]]] | None = None,
+        pair_window: int = WINDOW,
+    ) -> None:
+        if importance not in ("rarity", "significance"):
+            raise ValueError(f"importance={importance!r} should be 'rarity' or 'significance'")
+        self.vocabulary = Vocabulary()
+        self.frequencies = Frequencies()
+        self.domains = domains
+        self.counters = Counters()
+        self.frozen = Frozen()
+        self.term_counts: dict[str, TermCounts] = {}
+        """Candidates for multi-word terms, by language."""
+        self.terms: dict[str, list[tuple[str, ...]]] = {}
+        """Terms that were accepted, by language, in the order of acceptance."""
+        self.given_terms: Mapping[str, Iterable[tuple[str, ...]]] = given_terms or {}
+        self.learns_terms = learns_terms
+        self.pair_window = pair_window
+        """Content words within which two words meet."""
+        self.lexicon = Lexicon(0, lexicon_terms({}, self.given_terms))
+        self._importance = importance
+
+    def restore_counts(
+        self,
+        words: Iterable[tuple[int, str, str, int, int]],
+        totals: Mapping[str, tuple[int, int]],
+        cohesion: Mapping[str, tuple[int, int]],
+        facts: Mapping[str, Any],
+    ) -> None:
+        """Takes back words with their counts, the sizes of languages, and the counters."""
+        entries = list(words)
+        self.vocabulary.restore((n, lang, word) for n, lang, word, _, _ in entries)
+        self.frequencies.grow(len(self.vocabulary))
+        for number, _, _, documents, occurrences in entries:
+            self.frequencies.documents[number] = documents
+            self.frequencies.occurrences[number] = occurrences
+        self.frequencies.totals = dict(totals)
+        self.frequencies.cohesion = dict(cohesion)
+        for name in Counters.__dataclass_fields__:
+            value = facts.get(f"counter_{name}", getattr(self.counters, name))
+            setattr(self.counters, name, int(value))
+
+    def numbered(self, lang: str, words: Sequence[str]) -> NDArray[np.int32]:
+        """The numbers of the words of a text; new ones get the next."""
+        if not normalization.is_clean("".join(words)):
+            words = [normalization.clean(word) for word in words]
+        return np.array(self.vocabulary.numbers(lang, words), dtype=np.int32)
+
+    def bags(self, lang: str, bag_batch: BagBatch, places: Sequence[int]) -> list[Ready]:
+        """Ready units weighted, as `numbered` and `bag` would do it one after the other.
+
+        New words are numbered bag by bag and by name.
+        """
+        columns, counts, ends = bag_batch.picked(places)
+        numbers = self._sheaf_numbers(lang, bag_batch, columns)
+        rows = csr_array(
+            (counts.astype(np.int32), numbers, np.concatenate([[0], ends])),
+            shape=(len(ends), len(self.vocabulary)),
+        )
+        rows.sort_indices()  # a bag has its words by number
+        words, times = rows.indices, rows.data
+        weighed = np.ones_like(times) if self._importance == "significance" else times
+        weights = all_unit_weights(weighed, self.importance(lang, words), ends)
+        cuts = [0, *ends.tolist()]
+        sums = np.add.reduceat(times, cuts[:-1], dtype=np.int64).tolist()
+        return [
+            Ready(Bag(words[a:b], times[a:b], weights[a:b]), n_words)
+            for (a, b), n_words in zip(pairwise(cuts), sums, strict=True)
+        ]
+
+    def _sheaf_numbers(
+        self, lang: str, bag_batch: BagBatch, columns: NDArray[np.int32]
+    ) -> NDArray[np.int32]:
+        known = bag_batch.numbers.get(lang)
+        if known is None:
+            known = bag_batch.numbers[lang] = np.full(len(bag_batch.words), -1, np.int32)
+        numbers = known[columns]
+        unknown = columns[numbers < 0]
+        if len(unknown):
+            marks = np.arange(-1, -len(unknown) - 1, -1, dtype=np.int32)
+            known[unknown[::-1]] = marks[::-1]  # each word keeps the mark of its first place
+            asked = unknown[known[unknown] == marks]
+            known[asked] = self.vocabulary.numbers(
+                lang, [bag_batch.words[c] for c in asked.tolist()]
+            )
+            numbers = known[columns]
+        return numbers
+
+    def importance(self, lang: str, words: NDArray[np.int32]) -> NDArray[np.float64]:
+        """How telling each word is, by the frozen counts."""
+        documents, tokens = self.frozen.totals.get(lang, (0, 0))
+        if self._importance == "rarity":
+            return rarity(documents, _at(self.frozen.documents, words))
+        return significance(tokens, _at(self.frozen.occurrences, words))
+
+    def bag(
+        self, lang: str, words: NDArray[np.int32], inferred: Mapping[str, float] | None = None
+    ) -> Bag:
+        """The words of a unit, in any order and with repetitions, weighted; what the network
+        infers besides has the count 0 and the weight that it was given."""
+        distinct, counts = np.unique(words, return_counts=True)
+        numbers = distinct.astype(np.int32)
+        times = counts.astype(np.int32)
+        # the paper's weight is the word's own; how often it occurs is the other factor of eq. 7
+        weighed = np.ones_like(times) if self._importance == "significance" else times
+        own = Bag(numbers, times, unit_weights(weighed, self.importance(lang, numbers)))
+        return self._with_inferred(lang, own, inferred) if inferred and len(numbers) else own
+
+    def _with_inferred(self, lang: str, own: Bag, inferred: Mapping[str, float]) -> Bag:
+        usable = {
+            word: weight
+            for word, weight in inferred.items()
+            if weight > 0 and 0 < len(word) <= limits.MAX_WORD_CHARS
+        }
+        numbers = self.numbered(lang, list(usable))
+        fixed = np.clip(np.rint(np.array(list(usable.values())) * SCALE), 1, SCALE)
+        new, place = np.unique(numbers, return_index=True)
+        outside = ~np.isin(new, own.words, assume_unique=True)
+        new, fixed = new[outside], fixed[place[outside]]
+        words = np.concatenate([own.words, new]).astype(np.int32)
+        order = np.argsort(words, kind="stable")
+        return Bag(
+            words[order],
+            np.concatenate([own.counts, np.zeros(len(new), np.int32)])[order],
+            np.concatenate([own.weights, fixed.astype(np.int32)])[order],
+        )
+
+    def tick(self) -> dict[str, list[tuple[str, ...]]]:
+        """Freezes the counts as they are now; a new epoch begins. Gives the terms accepted now."""
+        n_words = len(self.vocabulary)
+        self.frequencies.grow(n_words)
+        self.freeze(
+            Frozen(
+                self.frequencies.documents[:n_words].copy(),
+                self.frequencies.occurrences[:n_words].copy(),
+                dict(self.frequencies.totals),
+                dict(self.frequencies.cohesion),
+            )
+        )
+        self.counters.epoch += 1
+        accepted = self._accept_terms() if self.learns_terms else {}
+        for lang, terms in accepted.items():
+            self.terms.setdefault(lang, []).extend(terms)
+        self.read_with_terms()
+        return accepted
+
+    def _accept_terms(self) -> dict[str, list[tuple[str, ...]]]:
+        """The terms that the counts speak for now and that were not accepted before."""
+        accepted = {}
+        for lang, counts in sorted(self.term_counts.items()):
+            found = accept(
+                counts,
+                lang,
+                self.frozen.occurrences,
+                self.frozen.totals.get(lang, (0, 0))[1],
+                self.vocabulary.words,
+                self.terms.get(lang, ()),
+            )
+            if found:
+                accepted[lang] = [term.words for term in found]
+        return accepted
+
+    def read_with_terms(self) -> None:
+        """From now on texts are read with the terms accepted so far."""
+        self.lexicon = Lexicon(self.counters.epoch, lexicon_terms(self.terms, self.given_terms))
+
+    def freeze(self, frozen: Frozen) -> None:
+        """Reads the stream with these counts from now on."""
+        self.frozen = frozen
+        values = np.ones(len(frozen.documents))
+        for lang, (_, tokens) in frozen.totals.items():
+            of_lang = self.vocabulary.of_lang(lang)[: len(values)]
+            values[of_lang] = significance(tokens, frozen.occurrences[of_lang])
+        self.domains.learn_significance(values)
+
+
+def content_places(annotation: Annotation) -> list[int]:
+    """The tokens that are learned from: content words of a sane length."""
+    return [
+        i
+        for i in np.flatnonzero(annotation.content).tolist()
+        if 0 < len(annotation.lemmas[i]) <= limits.MAX_WORD_CHARS
+    ]
+
+
+def _at(values: NDArray[np.int64], words: NDArray[np.int32]) -> NDArray[np.int64]:
+    """The value of each word; 0 for words that came later."""
+    result = np.zeros(len(words), dtype=np.int64)
+    known = words < len(values)
+    result[known] = values[words[known]]
+    return result

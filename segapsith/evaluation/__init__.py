@@ -1,0 +1,1 @@
+"""Metrics, comparison of partitions, batch clustering, validation, verdicts."""

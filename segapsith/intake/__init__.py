@@ -1,0 +1,1 @@
+"""A text before it is read: normalisation, language, notices, fingerprints, near-duplicates."""

@@ -1,0 +1,1 @@
+"""From bytes to documents: files, archives, HTTP, encodings, XML, HTML."""

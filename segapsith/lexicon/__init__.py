@@ -1,0 +1,1 @@
+"""Words: vocabulary, weights, multi-word terms, co-occurrence network, word vectors."""

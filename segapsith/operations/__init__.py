@@ -1,0 +1,1 @@
+"""Unattended work: the nightly run, feeds, alarms, backups, schedule, doctor."""

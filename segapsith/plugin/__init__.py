@@ -1,0 +1,1 @@
+"""What a plugin promises, and how it is found, made and guarded."""

@@ -1,0 +1,460 @@
+"""Where plugins meet the program: what they return is checked, what they raise is named.
+
+Each wrapper keeps its kind's contract. A broken promise becomes a `PluginError` that names the
+plugin, its package and the hook; the batch is rolled back and the store is as it was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import FrameType
+from typing import Any, BinaryIO, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segapsith.arrays import Compare, Labels, Matrix, Rows, State, Views
+from segapsith.errors import PluginError, PluginTimeoutError, SegapsithError
+from segapsith.jit import compiling_seconds
+from segapsith.model import (
+    Agreement,
+    Annotation,
+    Document,
+    Lexicon,
+    Network,
+    Reject,
+    Snapshot,
+    Unit,
+)
+from segapsith.plugin.contracts import (
+    Annotator,
+    Clusterer,
+    Comparison,
+    Exporter,
+    Segmenter,
+    Similarity,
+    Source,
+)
+
+__all__ = [
+    "GuardedAnnotator",
+    "GuardedClusterer",
+    "GuardedComparison",
+    "GuardedExporter",
+    "GuardedSegmenter",
+    "GuardedSimilarity",
+    "GuardedSource",
+    "PluginName",
+    "charged_seconds",
+    "time_limit",
+]
+
+T = TypeVar("T")
+
+_END = object()
+
+TOLERANCE = 1e-6
+"""How far a value may pass its declared bounds by rounding."""
+
+SECONDS = 20.0
+"""Time that one document may take a plugin, plus a second for every 10,000 characters."""
+
+
+class PluginName:
+    """The plugin that is at work, as messages name it."""
+
+    def __init__(self, kind: str, name: str, package: str = "") -> None:
+        self.kind, self.name, self.package = kind, name, package
+
+    def __str__(self) -> str:
+        origin = f" (package {self.package})" if self.package else ""
+        return f"{self.kind} '{self.name}'{origin}"
+
+    def error(self, hook: str, what: str) -> PluginError:
+        return PluginError(f"{self}: {hook} {what}")
+
+
+@contextlib.contextmanager
+def _named(who: PluginName, hook: str) -> Iterator[None]:
+    try:
+        yield
+    except SegapsithError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise who.error(hook, f"failed: {type(error).__name__}: {error}") from error
+
+
+_SHORT = 0.005
+"""Seconds that a clock may be off."""
+
+
+class _OutOfTime(BaseException):
+    """Not an Exception, so that a plugin's own `except Exception` does not swallow it."""
+
+
+def charged_seconds() -> float:
+    """A clock of the time that counts against a plugin.
+
+    Compiling kernels does not count: it is done once, and takes long on a busy machine. Nor does
+    waiting for a processor that others have.
+    """
+    return time.monotonic() - compiling_seconds() - _queued_seconds()
+
+
+@contextlib.contextmanager
+def time_limit(
+    who: PluginName, hook: str, seconds: float, *, clock: Callable[[], float] | None = None
+) -> Iterator[None]:
+    """Stops a plugin that takes too long by `clock` (default: `charged_seconds`), where the system
+    can (main thread of Unix)."""
+    if (
+        seconds <= 0
+        or not hasattr(signal, "setitimer")
+        or threading.current_thread() is not threading.main_thread()
+    ):
+        yield
+        return
+    now = clock or charged_seconds
+    end = now() + seconds
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        left = end - now()
+        if left <= _SHORT:
+            raise _OutOfTime
+        signal.setitimer(signal.ITIMER_REAL, left)
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    except _OutOfTime as error:
+        raise PluginTimeoutError(
+            f"{who}: {hook} took more than {seconds:g} seconds and was stopped"
+        ) from error
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _queued_seconds() -> float:
+    """How long this thread could have run and no processor was free; 0 where that is not told."""
+    try:
+        with open("/proc/thread-self/schedstat", "rb") as told:
+            return int(told.read().split()[1]) / 1e9
+    except (OSError, IndexError, ValueError):
+        return 0.0
+
+
+def _advance(who: PluginName, hook: str, iterator: Iterator[T], seconds: float) -> T | None:
+    """The next value, or None at the end; named and within the time limit."""
+    with time_limit(who, hook, seconds), _named(who, hook):
+        return next(iterator, None)
+
+
+def _iterator(who: PluginName, hook: str, call: Callable[[], Iterable[T]]) -> Iterator[T]:
+    with _named(who, hook):
+        result = call()
+        if result is None or not hasattr(result, "__iter__"):
+            raise who.error(hook, f"returned {type(result).__name__}, not an iterator")
+        return iter(result)
+
+
+def _allowance(text_length: int) -> float:
+    return SECONDS + text_length / 10_000
+
+
+class _Guarded:
+    """Passes everything else through, so that extra methods of a plugin stay reachable."""
+
+    def __init__(self, plugin: Any, who: PluginName) -> None:
+        self.plugin, self.who = plugin, who
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.plugin, name)
+
+
+class GuardedSource(_Guarded):
+    """A source whose items are documents or rejects."""
+
+    plugin: Source
+
+    def sniff(self, head: bytes) -> float:
+        with time_limit(self.who, "sniff", SECONDS), _named(self.who, "sniff"):
+            value = self.plugin.sniff(head)
+        if not isinstance(value, int | float) or not 0 <= value <= 1:
+            raise self.who.error("sniff", f"returned {value!r}, not a number from 0 to 1")
+        return float(value)
+
+    def read(self, stream: BinaryIO, name: str) -> Iterator[Document | Reject]:
+        items = _iterator(self.who, "read", lambda: self.plugin.read(stream, name))
+        while True:
+            with _named(self.who, "read"):
+                item: object = next(items, _END)
+            if item is _END:
+                return
+            if not isinstance(item, Document | Reject):
+                raise self.who.error("read", f"gave {type(item).__name__}, not a Document")
+            yield item
+
+
+class GuardedAnnotator(_Guarded):
+    """An annotator that gives one sound annotation a document."""
+
+    plugin: Annotator
+
+    def annotate(self, documents: Iterable[Document], lexicon: Lexicon) -> Iterator[Annotation]:
+        waiting = list(documents)
+        results = _iterator(self.who, "annotate", lambda: self.plugin.annotate(waiting, lexicon))
+        for document in waiting:
+            found = _advance(self.who, "annotate", results, _allowance(len(document.text)))
+            with _named(self.who, "annotate"):
+                self._check(found, document)
+            assert found is not None
+            yield found
+        if _advance(self.who, "annotate", results, SECONDS) is not None:
+            raise self.who.error("annotate", f"gave more than {len(waiting)} annotations")
+
+    def _check(self, found: Annotation | None, document: Document) -> None:
+        def wrong(what: str) -> PluginError:
+            return self.who.error("annotate", f"document {document.uid!r}: {what}")
+
+        if not isinstance(found, Annotation):
+            raise wrong(f"gave {type(found).__name__}, not an Annotation")
+        n_tokens, length = len(found.lemmas), len(document.text)
+        spans = _array(found.spans, (n_tokens, 2))
+        if spans is None:
+            raise wrong(f"spans should be integers of shape ({n_tokens}, 2)")
+        if n_tokens and (
+            spans.min() < 0
+            or spans.max() > length
+            or (spans[:, 0] >= spans[:, 1]).any()
+            or (spans[1:, 0] < spans[:-1, 1]).any()
+        ):
+            raise wrong("spans should follow each other inside the text")
+        flags = np.asarray(found.content)
+        if flags.shape != (n_tokens,) or flags.dtype != np.bool_:
+            raise wrong(f"content should be {n_tokens} booleans")
+        sentences = _array(found.sentences, (len(found.sentences), 2))
+        if sentences is None or (
+            len(sentences) and not 0 <= sentences.min() <= sentences.max() <= length
+        ):
+            raise wrong("sentences should be pairs of characters inside the text")
+        if not {str}.issuperset(map(type, found.lemmas)):
+            raise wrong("lemmas should be strings")
+
+
+class GuardedSegmenter(_Guarded):
+    """A segmenter whose units follow the text and lose no token."""
+
+    plugin: Segmenter
+
+    def segment(self, annotation: Annotation, network: Network) -> list[Unit]:
+        limit = _allowance(len(annotation.document.text))
+        units: list[Unit] = []
+        most = max(1, len(annotation.lemmas))
+        with time_limit(self.who, "segment", limit):
+            found = _iterator(self.who, "segment", lambda: self.plugin.segment(annotation, network))
+            while len(units) <= most:
+                with _named(self.who, "segment"):
+                    unit = next(found, None)
+                if unit is None:
+                    break
+                units.append(unit)
+        with _named(self.who, "segment"):
+            self._check(units, annotation, most)
+        return units
+
+    def curve(
+        self, annotation: Annotation, network: Network
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """What the segmenter looked at: characters and the values there; nothing if it has no
+        `curve`."""
+        drawn = getattr(self.plugin, "curve", None)
+        if drawn is None:
+            return np.zeros(0, np.int64), np.zeros(0)
+        length = len(annotation.document.text)
+        with time_limit(self.who, "curve", _allowance(length)), _named(self.who, "curve"):
+            places, values = drawn(annotation, network)
+            places, values = np.asarray(places, np.int64), np.asarray(values, np.float64)
+            ordered = bool((np.diff(places, prepend=0, append=length) >= 0).all())
+            if places.shape != values.shape or not ordered or not np.isfinite(values).all():
+                raise self.who.error(
+                    "curve", "should give ascending characters of the text and a number for each"
+                )
+            return places, values
+
+    def _check(self, units: list[Unit], annotation: Annotation, most: int) -> None:
+        def wrong(what: str) -> PluginError:
+            return self.who.error("segment", f"document {annotation.document.uid!r}: {what}")
+
+        if len(units) > most:
+            raise wrong(f"gave more units than the text has tokens ({most})")
+        token, character = 0, 0
+        for unit in units:
+            if not isinstance(unit, Unit):
+                raise wrong(f"gave {type(unit).__name__}, not a Unit")
+            if unit.first != token or unit.last < unit.first:
+                raise wrong(f"units should follow each other; one begins at token {unit.first}")
+            if not character <= unit.start <= unit.end <= len(annotation.document.text):
+                raise wrong(f"unit {unit.start}-{unit.end} does not follow the text")
+            if not math.isfinite(unit.cohesion):
+                raise wrong(f"cohesion is {unit.cohesion}")
+            if not all(0 <= w < math.inf for w in unit.inferred.values()):
+                raise wrong("weights of inferred words should be finite and not negative")
+            token, character = unit.last, unit.end
+        if token != len(annotation.lemmas):
+            raise wrong(f"units cover {token} of {len(annotation.lemmas)} tokens")
+
+
+class GuardedSimilarity(_Guarded):
+    """A measure that is held to its shape, its bounds and its symmetry."""
+
+    plugin: Similarity
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return self.plugin.bounds
+
+    def learn(self, rows: Rows | Views) -> None:
+        with _named(self.who, "learn"):
+            self.plugin.learn(rows)
+
+    def compare(self, left: Rows | Views, right: Rows | Views) -> Matrix:
+        given = [*_matrices(left), *_matrices(right)]
+        before = [(rows, rows.copy()) for rows in given if hasattr(rows, "indptr")]
+        with _named(self.who, "compare"):
+            values = self.plugin.compare(left, right)
+            if any(_changed(rows, copy) for rows, copy in before):
+                raise self.who.error("compare", "changed its input; it should copy what it changes")
+            return self._sound(values, left, right)
+
+    def _sound(self, values: object, left: Rows | Views, right: Rows | Views) -> Matrix:
+        wanted = (_n_rows(left), _n_rows(right))
+        if not isinstance(values, np.ndarray):
+            raise self.who.error("compare", f"returned {type(values).__name__}, not an array")
+        if values.shape != wanted:
+            raise self.who.error("compare", f"returned shape {values.shape}, not {wanted}")
+        if not np.issubdtype(values.dtype, np.floating):
+            raise self.who.error("compare", f"returned {values.dtype}, not floating point")
+        if values.size:
+            lowest, highest = float(values.min()), float(values.max())
+            if not (math.isfinite(lowest) and math.isfinite(highest)):
+                raise self.who.error("compare", "returned a value that is not finite")
+            low, high = self.plugin.bounds
+            if lowest < low - TOLERANCE or highest > high + TOLERANCE:
+                raise self.who.error(
+                    "compare",
+                    f"returned {lowest:g}…{highest:g}, outside its bounds {low:g}…{high:g}",
+                )
+            if left is right and np.abs(values - values.T).max() > TOLERANCE:
+                raise self.who.error("compare", "is not symmetric")
+        return np.asarray(values, dtype=np.float64)
+
+    def compare_both_ways(self, left: Rows, right: Rows) -> Matrix:
+        """`compare` for placing, with its time limit and its transpose checked."""
+        with time_limit(self.who, "compare", SECONDS):
+            values = self.compare(left, right)
+            turned = self.compare(right, left)
+        if values.size and np.abs(values - turned.T).max() > TOLERANCE:
+            raise self.who.error("compare", "is not symmetric: compare(a, b) differs from b, a")
+        return values
+
+    def state(self) -> State:
+        with _named(self.who, "state"):
+            state = self.plugin.state()
+            plain = {str(name): np.asarray(array) for name, array in state.items()}
+        if any(array.dtype == object for array in plain.values()):
+            raise self.who.error("state", "holds objects; only arrays of numbers can be kept")
+        return plain
+
+    def restore(self, state: State) -> None:
+        with _named(self.who, "restore"):
+            self.plugin.restore(state)
+
+
+class GuardedClusterer(_Guarded):
+    """A clusterer whose labels are one a row, without gaps, -1 only for empty rows."""
+
+    plugin: Clusterer
+
+    def cluster(self, rows: Rows | Views, compare: Compare | None) -> Labels:
+        with _named(self.who, "cluster"):
+            labels = self.plugin.cluster(rows, compare)
+        n_rows = _n_rows(rows)
+        found = _array(labels, (n_rows,))
+        if found is None:
+            raise self.who.error("cluster", f"should return {n_rows} integers")
+        if len(found):
+            used = np.unique(found[found >= 0])
+            if found.min() < -1 or not np.array_equal(used, np.arange(len(used))):
+                raise self.who.error("cluster", "labels should be 0, 1, … without gaps")
+            sizes = [np.asarray(abs(view).sum(axis=1)).ravel() for view in _matrices(rows)]
+            empty = np.sum(sizes, axis=0) == 0
+            if ((found == -1) & ~empty).any():
+                raise self.who.error("cluster", "left out a row that is not empty")
+        return found.astype(np.int64)
+
+
+class GuardedComparison(_Guarded):
+    """A comparison that gives a finite number."""
+
+    plugin: Comparison
+
+    def measure(self, left: Snapshot, right: Snapshot) -> Agreement:
+        with _named(self.who, "measure"):
+            agreement = self.plugin.measure(left, right)
+            if not isinstance(agreement, Agreement) or not math.isfinite(agreement.value):
+                raise self.who.error("measure", f"returned {agreement!r}, not a finite Agreement")
+        return agreement
+
+
+class GuardedExporter(_Guarded):
+    """An exporter whose failures are named."""
+
+    plugin: Exporter
+
+    def export(self, snapshot: Snapshot, out: BinaryIO) -> None:
+        try:
+            with _named(self.who, "export"):
+                self.plugin.export(snapshot, out)
+        except PluginError as error:
+            if isinstance(error.__cause__, OSError):
+                raise error.__cause__ from error  # the disk is full, or nobody reads any more
+            raise
+
+
+def _matrices(rows: Rows | Views) -> list[Rows]:
+    """The matrices of rows that may be given in several views."""
+    return list(rows.values()) if isinstance(rows, Mapping) else [rows]
+
+
+def _n_rows(rows: Rows | Views) -> int:
+    matrices = _matrices(rows)
+    return int(matrices[0].shape[0]) if matrices else 0
+
+
+def _changed(rows: Rows, before: Rows) -> bool:
+    """Whether rows say something else than before; sorting their indices is not a change."""
+    same = (
+        rows.shape == before.shape
+        and np.array_equal(rows.indptr, before.indptr)
+        and np.array_equal(rows.indices, before.indices)
+        and np.array_equal(rows.data, before.data, equal_nan=True)
+    )
+    return not same and (rows.shape != before.shape or bool((rows != before).nnz))
+
+
+def _array(values: object, shape: tuple[int, ...]) -> NDArray[np.integer[Any]] | None:
+    """The values as integers of that shape, or None."""
+    try:
+        found = np.asarray(values)
+    except (TypeError, ValueError):
+        return None
+    if found.shape != shape or not (np.issubdtype(found.dtype, np.integer) or found.size == 0):
+        return None
+    return found.astype(np.int64) if found.size == 0 else found

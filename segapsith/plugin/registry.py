@@ -1,0 +1,358 @@
+"""Finds plugins and makes what they offer. Names the culprit when one cannot be used.
+
+Entry points are loaded one at a time, so a plugin that cannot be imported harms nobody else.
+Managers are made, not global: `load_plugins(MyPlugin(), installed=False)` is all that a test needs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import numbers
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import Distribution, EntryPoint, entry_points
+from typing import Any
+
+import pluggy
+
+from segapsith.errors import (
+    PluginError,
+    PluginLoadError,
+    SettingError,
+    UnknownNameError,
+    did_you_mean,
+)
+from segapsith.plugin import guards
+from segapsith.plugin.contracts import KINDS
+from segapsith.plugin.hookspecs import HOOKS, PROJECT, PluginHooks
+
+__all__ = ["Offer", "Problem", "Registry", "load_plugins"]
+
+OWN_PACKAGE = "segapsith"
+
+_CHECKED = {
+    "source": guards.GuardedSource,
+    "annotator": guards.GuardedAnnotator,
+    "segmenter": guards.GuardedSegmenter,
+    "similarity": guards.GuardedSimilarity,
+    "clusterer": guards.GuardedClusterer,
+    "comparison": guards.GuardedComparison,
+    "exporter": guards.GuardedExporter,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One thing that can be made: its name, its kind, and whose it is."""
+
+    kind: str
+    name: str
+    factory: Callable[..., object]
+    package: str
+    version: str
+    licence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A plugin that cannot be used, and why; `names` are those it would have offered."""
+
+    plugin: str
+    package: str
+    reason: str
+    version: str = ""
+    licence: str = ""
+    names: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"plugin '{self.plugin}' of package {self.package}: {self.reason}"
+
+
+@dataclass(slots=True)
+class Registry:
+    """What is installed: offers by kind and name, and the problems that were met."""
+
+    offers: dict[tuple[str, str], Offer] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+
+    def names(self, kind: str) -> list[str]:
+        """The names of one kind, in order."""
+        return sorted(name for k, name in self.offers if k == kind)
+
+    def having(self, kind: str, ability: str) -> list[str]:
+        """Return the names of those of a kind that, made with their defaults, have an ability: an
+        attribute that is true."""
+        names = []
+        for name in self.names(kind):
+            with contextlib.suppress(PluginError, SettingError):
+                if getattr(self.make(kind, name), ability, False):
+                    names.append(name)
+        return names
+
+    def offer(self, kind: str, name: str) -> Offer:
+        """The offer of that name, or an error that says what there is."""
+        found = self.offers.get((kind, name))
+        if found is not None:
+            return found
+        for problem in self.problems:
+            if name == problem.plugin or name in problem.names:
+                raise PluginLoadError(f"{kind} '{name}' cannot be used: {problem}")
+        known = self.names(kind)
+        raise UnknownNameError(
+            f"no {kind} is called {name!r} (known: {', '.join(known) or 'none'}){did_you_mean(name, known)}"
+        )
+
+    def settings(self, kind: str, name: str) -> dict[str, inspect.Parameter]:
+        """The settings that a plugin takes, by name."""
+        signature = inspect.signature(self.offer(kind, name).factory)
+        return {
+            n: p
+            for n, p in signature.parameters.items()
+            if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)
+        }
+
+    def make(self, kind: str, name: str, settings: Mapping[str, object] | None = None) -> Any:
+        """The object of that kind and name with these settings, held to its contract."""
+        offer = self.offer(kind, name)
+        chosen = dict(settings or {})
+        who = guards.PluginName(kind, name, "" if offer.package == OWN_PACKAGE else offer.package)
+        known = self.settings(kind, name)
+        for setting in chosen:
+            if setting not in known:
+                listed = ", ".join(sorted(known)) or "none"
+                raise SettingError(
+                    f"{who}: there is no setting {setting!r} (settings: {listed})"
+                    f"{did_you_mean(setting, known)}"
+                )
+        expected = _types(offer.factory, known)
+        for setting, value in chosen.items():
+            if setting in expected and not _fits(value, expected[setting]):
+                raise SettingError(
+                    f"{who}: {setting}={value!r} should be {_in_words(expected[setting])}"
+                )
+        try:
+            made = offer.factory(**chosen)
+        except (TypeError, ValueError) as error:
+            raise SettingError(f"{who}: {_blamed(error, chosen, expected)}") from error
+        except (Exception, SystemExit) as error:
+            raise PluginError(f"{who}: could not be made: {error}") from error
+        if not isinstance(made, KINDS[kind]):
+            missing = [m for m in _methods(KINDS[kind]) if not hasattr(made, m)]
+            raise PluginError(f"{who}: is not a {kind}: it lacks {', '.join(missing)}")
+        return _CHECKED[kind](made, who)
+
+
+def load_plugins(
+    *plugins: object, installed: bool = True, only_own: bool = False, strict: bool = False
+) -> Registry:
+    """A catalogue of the given plugins and, unless told otherwise, of the installed ones.
+
+    `only_own` leaves third parties out (`--no-plugins`); `strict` makes any problem an error.
+    """
+    registry = Registry()
+    candidates: list[tuple[str, Callable[[], object], _Package]] = []
+    if installed:
+        candidates += [
+            (point.name, point.load, package)
+            for point, package in _entry_points()
+            if not only_own or package.name == OWN_PACKAGE
+        ]
+    for plugin in plugins:
+        name = getattr(plugin, "__name__", type(plugin).__name__)
+        candidates.append((name, _same(plugin), _Package("given")))
+    for name, load, package in candidates:
+        _register(registry, name, load, package)
+    if strict and registry.problems:
+        raise PluginLoadError("; ".join(str(problem) for problem in registry.problems))
+    return registry
+
+
+def _same(plugin: object) -> Callable[[], object]:
+    return lambda: plugin
+
+
+def _entry_points() -> list[tuple[EntryPoint, _Package]]:
+    """Installed entry points with their packages, the program's own first, then by name."""
+    unique: dict[tuple[str, str, str], tuple[EntryPoint, _Package]] = {}
+    packages: dict[int, _Package] = {}
+    for point in entry_points(group=PROJECT):
+        if id(point.dist) not in packages:
+            packages[id(point.dist)] = _package(point.dist)
+        package = packages[id(point.dist)]
+        unique.setdefault((package.name, point.name, point.value), (point, package))
+    return sorted(
+        unique.values(),
+        key=lambda found: (found[1].name != OWN_PACKAGE, found[1].name, found[0].name),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Package:
+    """Where a plugin comes from."""
+
+    name: str
+    version: str = ""
+    licence: str = ""
+
+
+def _package(distribution: Distribution | None) -> _Package:
+    if distribution is None:
+        return _Package("unknown")
+    about = distribution.metadata
+    given = [about[name] for name in ("License-Expression", "License") if name in about]
+    licence = given[0].splitlines() if given else []
+    return _Package(distribution.name, distribution.version, licence[0] if licence else "")
+
+
+def _register(registry: Registry, name: str, load: Callable[[], object], package: _Package) -> None:
+    """Loads one plugin and enters what it offers; any trouble is noted, never raised."""
+
+    def note(reason: str, names: Iterable[str] = ()) -> None:
+        registry.problems.append(
+            Problem(name, package.name, reason, package.version, package.licence, tuple(names))
+        )
+
+    try:
+        plugin = load()
+        manager = pluggy.PluginManager(PROJECT)
+        manager.add_hookspecs(PluginHooks)
+        manager.register(plugin, name=name)
+    except (Exception, SystemExit) as error:
+        note(f"cannot be loaded: {type(error).__name__}: {error}")
+        return
+    misspelt = _misspelt_hooks(plugin)
+    try:
+        manager.check_pending()
+    except pluggy.PluginValidationError as error:
+        note(f"cannot be loaded: {misspelt or error}")
+        return
+    if misspelt:
+        note(misspelt)
+    for kind, hook in HOOKS.items():
+        try:
+            mappings = getattr(manager.hook, hook)()
+        except (Exception, SystemExit) as error:
+            note(f"{hook} failed: {type(error).__name__}: {error}")
+            continue
+        for mapping in mappings:
+            if not isinstance(mapping, Mapping):
+                note(f"{hook} returned {type(mapping).__name__}, not a mapping of name to factory")
+                continue
+            for offered, factory in mapping.items():
+                taken = registry.offers.get((kind, str(offered)))
+                if taken is not None:
+                    note(
+                        f"the {kind} {offered!r} is taken by package {taken.package}; theirs is used",
+                        [],
+                    )
+                elif not callable(factory):
+                    note(
+                        f"{hook}: {offered!r} is {type(factory).__name__}, not a factory", [offered]
+                    )
+                else:
+                    registry.offers[kind, str(offered)] = Offer(
+                        kind, str(offered), factory, package.name, package.version, package.licence
+                    )
+
+
+def _misspelt_hooks(plugin: object) -> str:
+    """A hint at functions that look like hooks but are none of them."""
+    names = vars(plugin) if isinstance(plugin, types.ModuleType) else dir(plugin)
+    known = set(HOOKS.values()) | {"register_commands"}
+    strays = [n for n in names if n.startswith("register_") and n not in known]
+    return "; ".join(f"{n} is no hook{did_you_mean(n, known)}" for n in sorted(strays))
+
+
+_WORDS = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    str: "a text",
+    type(None): "none",
+}
+"""Types that a setting can be given in, in words."""
+
+
+def _types(
+    factory: Callable[..., object], known: Mapping[str, inspect.Parameter]
+) -> dict[str, tuple[object, ...]]:
+    """Return the types that each setting accepts: types, or values of a Literal.
+
+    They come from the annotations, or from the default where there is none; what can be neither
+    typed nor listed is left to the plugin.
+    """
+    try:
+        hints = typing.get_type_hints(factory.__init__ if inspect.isclass(factory) else factory)
+    except Exception:  # an annotation that cannot be resolved here
+        hints = {}
+    types_of: dict[str, tuple[object, ...]] = {}
+    for name, parameter in known.items():
+        default = parameter.default
+        if name in hints:
+            accepted = _alternatives(hints[name])
+        elif default in (None, inspect.Parameter.empty) or type(default) not in _WORDS:
+            accepted = None
+        else:
+            accepted = (type(default),)
+        if accepted is not None:
+            types_of[name] = accepted
+    return types_of
+
+
+def _alternatives(hint: object) -> tuple[object, ...] | None:
+    """Return the types and literal values of an annotation; None if it has any others."""
+    if isinstance(hint, type) and hint in _WORDS:
+        return (hint,)
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Literal:
+        return inner
+    if origin in (typing.Union, types.UnionType):
+        parts = [_alternatives(part) for part in inner]
+        known = [part for part in parts if part is not None]
+        return tuple(one for part in known for one in part) if len(known) == len(parts) else None
+    return None
+
+
+def _fits(value: object, accepted: tuple[object, ...]) -> bool:
+    for one in accepted:
+        if not isinstance(one, type):
+            if value == one:
+                return True
+        elif one in (int, float):
+            number = numbers.Integral if one is int else numbers.Real
+            if isinstance(value, number) and not isinstance(value, bool):
+                return True
+        elif isinstance(value, one):
+            return True
+    return False
+
+
+def _in_words(accepted: tuple[object, ...]) -> str:
+    """
+    >>> _in_words((int, type(None))), _in_words(("all", "nonzero"))
+    ('a whole number or none', "'all' or 'nonzero'")
+    """
+    return " or ".join(_WORDS[one] if isinstance(one, type) else repr(one) for one in accepted)
+
+
+def _blamed(
+    error: Exception, given: Mapping[str, object], expected: Mapping[str, tuple[object, ...]]
+) -> str:
+    """Return what a factory said, with the settings it was given unless it names one itself."""
+    if not given or any(name in str(error) for name in given):
+        return str(error)
+    told = ", ".join(
+        f"{name}={value!r}"
+        + (f" (should be {_in_words(expected[name])})" if name in expected else "")
+        for name, value in given.items()
+    )
+    return f"{told}: {error}"
+
+
+def _methods(protocol: type) -> list[str]:
+    return sorted(
+        n for n in {*vars(protocol), *getattr(protocol, "__annotations__", {})} if n[0] != "_"
+    )

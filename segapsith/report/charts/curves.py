@@ -1,0 +1,175 @@
+"""Lines over nights, over numbers of clusters, and over learning thresholds."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from segapsith.domains.timeline import GAP, Timeline, duration
+from segapsith.report.charts.svg import number, picture, tag, text
+
+__all__ = ["nights", "over_k", "spark", "thresholds"]
+
+WIDTH, HEIGHT = 960.0, 260.0
+LEFT, RIGHT, TOP, BOTTOM = 46.0, 20.0, 16.0, 40.0
+SPARK, BREAK = 160.0, 11.0
+"""Width of the small bars of a domain, and of a break in their axis."""
+
+
+def nights(history: Sequence[Mapping[str, Any]], label: str) -> Markup:
+    """Kappa with its interval, and the share of units, validation by validation."""
+    known = [one for one in history if one["kappa"] is not None]
+    xs = _places(len(known))
+    parts = [*_grid(), *_pauses(xs, [one["at"] for one in known])]
+    band = [(x, one["kappa_low"], one["kappa_high"]) for x, one in zip(xs, known, strict=True)
+            if one["kappa_low"] is not None]  # fmt: skip
+    if len(band) > 1:
+        upper = "L".join(f"{number(x)} {number(_y(high))}" for x, _, high in band)
+        lower = "L".join(f"{number(x)} {number(_y(low))}" for x, low, _ in reversed(band))
+        parts.append(tag("path", d=f"M{upper}L{lower}Z", class_="band"))
+    parts.append(_line([(x, one["share"]) for x, one in zip(xs, known, strict=True)], "line2"))
+    parts.append(_line([(x, one["kappa"]) for x, one in zip(xs, known, strict=True)], "line"))
+    every = max(1, (len(known) + 9) // 10)
+    for i, (x, one) in enumerate(zip(xs, known, strict=True)):
+        told = f"run {one['run']}, {one['at'][:10]}: kappa {one['kappa']:.3f}, share {one['share']:.2f}"
+        parts.append(
+            tag("circle", tag("title", told), cx=x, cy=_y(one["kappa"]), r=3.5, class_="dot")
+        )
+        if i % every == 0:
+            parts.append(text(x, HEIGHT - 20, f"run {one['run']}", "tick", "middle"))
+    parts += _legend("kappa", "share of units in stable domains")
+    return picture(WIDTH, HEIGHT, label, parts)
+
+
+def over_k(points: Sequence[Mapping[str, Any]], domains: int, label: str) -> Markup:
+    """Kappa against the number of clusters; a line stands where there are as many as domains."""
+    return _against(
+        [(float(p["k"]), p["kappa"], f"k {p['k']}") for p in points],
+        "clusters", label, mark=float(domains),
+    )  # fmt: skip
+
+
+def thresholds(points: Sequence[Mapping[str, Any]], label: str) -> Markup:
+    """Kappa against the share of units in stable domains, a dot for each threshold."""
+    return _against(
+        [(100 * p["share"], p["kappa"], f"{p['threshold']:g}") for p in points],
+        "% of the units in stable domains (a dot for each threshold)", label, span=(0.0, 100.0),
+    )  # fmt: skip
+
+
+def spark(axis: Timeline, counts: Mapping[str, int], most_bars: int = 60) -> Markup:
+    """Units by day as small bars, to scale; a slash through the line is a break of the axis."""
+    stretches = axis.bars(counts, most_bars)
+    most = max(itertools.chain.from_iterable(stretches), default=0) or 1
+    n_bars = sum(map(len, stretches))
+    width = (SPARK - BREAK * len(axis.gaps)) / max(1, n_bars)
+    bars, rules, breaks, x = [], [], [], 0.0
+    for place, sums in enumerate(stretches):
+        if place:
+            breaks += [
+                tag("rect", tag("title", axis.gap_labels[place - 1]), x=x, y=0, width=BREAK,
+                    height=28, class_="pause"),
+                tag("path", d=f"M{number(x + 2)} 28L{number(x + 5)} 16M{number(x + 6)} 28"
+                    f"L{number(x + 9)} 16", class_="break"),
+            ]  # fmt: skip
+            x += BREAK
+        rules.append(f"M{number(x)} 26.5H{number(x + width * len(sums))}")
+        bars += [
+            f"M{number(x + i * width)} 26V{number(26 - 24 * value / most)}"
+            f"h{number(max(width - 0.8, 0.6))}V26Z"
+            for i, value in enumerate(sums)
+            if value
+        ]
+        x += width * len(sums)
+    dated = {day: count for day, count in counts.items() if count}
+    peak = max(dated, key=lambda day: (dated[day], day), default="")
+    pauses = "".join(f"; {label} in between" for label in axis.gap_labels)
+    spoken = f"units by day, most on {peak}: {dated[peak]}{pauses}" if peak else "no dates"
+    parts = [
+        tag("path", d="".join(rules) or f"M0 26.5H{number(SPARK)}", class_="rule"),
+        tag("path", d="".join(bars) or "M0 26", class_="bar"),
+        *breaks,
+    ]
+    return picture(SPARK, 28, spoken, parts, "spark", stretched=True)
+
+
+def _against(
+    points: Sequence[tuple[float, float | None, str]],
+    name: str,
+    label: str,
+    span: tuple[float, float] | None = None,
+    mark: float | None = None,
+) -> Markup:
+    known = [(value, kappa, told) for value, kappa, told in points if kappa is not None]
+    values = [value for value, _, _ in known] + ([] if mark is None else [mark])
+    low, high = span or (min(values, default=0.0), max(values, default=1.0))
+
+    def x(value: float) -> float:
+        return LEFT + (WIDTH - LEFT - RIGHT) * (value - low) / (high - low or 1.0)
+
+    parts = [*_grid(), text(WIDTH / 2, HEIGHT - 4, name, "tick", "middle")]
+    if mark is not None:
+        parts.append(tag("path", d=f"M{number(x(mark))} {TOP}V{HEIGHT - BOTTOM}", class_="axis"))
+        parts.append(text(x(mark) + 4, TOP + 12, "as many as domains", "tick"))
+    if span is not None:
+        for tick in (0, 20, 40, 60, 80, 100):
+            parts.append(text(x(tick), HEIGHT - 22, str(tick), "tick", "middle"))
+    ordered = sorted(known, key=lambda point: point[0])
+    parts.append(_line([(x(value), kappa) for value, kappa, _ in ordered], "line"))
+    for value, kappa, told in known:
+        parts.append(tag("circle", tag("title", f"{told}: {kappa:.3f}"), cx=x(value), cy=_y(kappa),
+                         r=4.5, class_="dot"))  # fmt: skip
+        parts.append(text(x(value), _y(kappa) - 9, told, "tick", "middle"))
+    parts.append(text(4, TOP + 4, "kappa", "tick"))
+    return picture(WIDTH, HEIGHT, label, parts)
+
+
+def _places(size: int) -> list[float]:
+    room = WIDTH - LEFT - RIGHT - 40
+    return [LEFT + 20 + room * (i / (size - 1) if size > 1 else 0.5) for i in range(size)]
+
+
+def _pauses(xs: Sequence[float], moments: Sequence[str]) -> list[Markup]:
+    """A line and the time that passed, wherever there was no validation for long."""
+    dates = [datetime.date.fromisoformat(moment[:10]) for moment in moments]
+    parts = []
+    for (left, right), (one, other) in zip(
+        itertools.pairwise(xs), itertools.pairwise(dates), strict=True
+    ):
+        days = (other - one).days - 1
+        if days >= GAP:
+            x = (left + right) / 2
+            parts.append(tag("path", d=f"M{number(x)} {TOP}V{HEIGHT - BOTTOM}", class_="soft-mark"))
+            parts.append(text(x, TOP - 4, f"{duration(days)} without", "tick", "middle"))
+    return parts
+
+
+def _y(value: float) -> float:
+    return TOP + (HEIGHT - TOP - BOTTOM) * (1 - max(0.0, min(1.0, value)))
+
+
+def _grid() -> list[Markup]:
+    parts = []
+    for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
+        parts.append(tag("path", d=f"M{LEFT} {number(_y(tick))}H{WIDTH - RIGHT}", class_="rule"))
+        parts.append(text(LEFT - 8, _y(tick) + 4, f"{tick:g}", "tick", "end"))
+    return parts
+
+
+def _line(points: Sequence[tuple[float, float]], class_: str) -> Markup:
+    path = "L".join(f"{number(x)} {number(_y(value))}" for x, value in points)
+    return tag("path", d=f"M{path}" if path else "M0 0", class_=class_)
+
+
+def _legend(first: str, second: str) -> list[Markup]:
+    y = HEIGHT - 5
+    return [
+        tag("path", d=f"M{LEFT} {y - 4}h26", class_="line"),
+        text(LEFT + 32, y, first, "tick"),
+        tag("path", d=f"M{LEFT + 110} {y - 4}h26", class_="line2"),
+        text(LEFT + 142, y, second, "tick"),
+    ]

@@ -1,0 +1,192 @@
+"""Numbers as bytes and back: the layouts that `docs/store.md` describes. Never a pickle."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segapsith.domains.index import Bag, DomainWords
+from segapsith.jit import kernel
+
+__all__ = [
+    "bag_from",
+    "bags_bytes",
+    "domain_from",
+    "domains_bytes",
+    "integers",
+    "integers_from",
+    "named_arrays",
+    "named_arrays_from",
+    "words_bytes",
+    "words_from",
+]
+
+
+_WORD = np.dtype("<i4")
+
+Buffer = bytes | memoryview
+Ints = NDArray[np.int32] | NDArray[np.int64]
+
+
+def words_bytes(words: NDArray[np.int32]) -> bytes:
+    return (words if words.dtype == _WORD else words.astype(_WORD)).tobytes()
+
+
+def words_from(data: bytes) -> NDArray[np.int32]:
+    return np.frombuffer(data, dtype="<i4").astype(np.int32)
+
+
+def integers(values: NDArray[np.int64]) -> bytes:
+    return values.astype("<i8").tobytes()
+
+
+def integers_from(data: bytes) -> NDArray[np.int64]:
+    return np.frombuffer(data, dtype="<i8").astype(np.int64)
+
+
+def bags_bytes(bags: Sequence[Bag]) -> list[Buffer]:
+    """Each bag as a table of word ids, counts, and weights less 1."""
+    if not bags:
+        return []
+    weights = np.concatenate([bag.weights for bag in bags])
+    if len(weights) and weights.min() < 1:
+        raise ValueError("a word of a bag must weigh more than nothing")
+    return _tables(
+        np.concatenate([bag.words for bag in bags]),
+        np.concatenate([bag.counts for bag in bags]),
+        weights - np.int32(1),
+        [len(bag.words) for bag in bags],
+    )
+
+
+def bag_from(data: bytes) -> Bag:
+    words, counts, weights = _columns(data)
+    return Bag(words.astype(np.int32), counts.astype(np.int32), weights.astype(np.int32) + 1)
+
+
+def domains_bytes(sums: Sequence[DomainWords]) -> list[Buffer]:
+    """Each domain as a table of word ids, occurrences and weight sums."""
+    if not sums:
+        return []
+    return _tables(
+        np.concatenate([some.words for some in sums]),
+        np.concatenate([some.occurrences for some in sums]),
+        np.concatenate([some.weights for some in sums]),
+        [len(some.words) for some in sums],
+    )
+
+
+def domain_from(data: bytes, n_units: int) -> DomainWords:
+    words, occurrences, weights = _columns(data)
+    return DomainWords(
+        words.astype(np.int32), occurrences.astype(np.int64), weights.astype(np.int64), n_units
+    )
+
+
+def _tables(
+    first: Ints,
+    second: Ints,
+    third: Ints,
+    sizes: list[int],
+) -> list[Buffer]:
+    """Three columns of numbers, none negative, cut into tables of these sizes.
+
+    A table has three bytes, which say how many bytes a value of each column takes: 1, 2, 4 or 8;
+    then the columns one behind the other, little endian.
+    """
+    data, ends = _pack(first, second, third, np.cumsum(sizes))
+    view = memoryview(cast("bytes", data))
+    return [view[a:b] for a, b in pairwise([0, *ends.tolist()])]
+
+
+@kernel
+def _pack(
+    first: Ints,
+    second: Ints,
+    third: Ints,
+    cuts: NDArray[np.int64],
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """The tables, and where each ends."""
+    widths = np.empty((len(cuts), 3), np.uint8)
+    ends = np.empty(len(cuts), np.int64)
+    size, a = 0, 0
+    for t in range(len(cuts)):
+        b = cuts[t]
+        widths[t, 0] = _width(first[a:b])
+        widths[t, 1] = _width(second[a:b])
+        widths[t, 2] = _width(third[a:b])
+        size += 3 + (b - a) * (int(widths[t, 0]) + int(widths[t, 1]) + int(widths[t, 2]))
+        ends[t] = size
+        a = b
+    data = np.empty(size, np.uint8)
+    at, a = 0, 0
+    for t in range(len(cuts)):
+        b = cuts[t]
+        data[at : at + 3] = widths[t]
+        at = _put(first[a:b], int(widths[t, 0]), data, at + 3)
+        at = _put(second[a:b], int(widths[t, 1]), data, at)
+        at = _put(third[a:b], int(widths[t, 2]), data, at)
+        a = b
+    return data, ends
+
+
+@kernel
+def _width(column: Ints) -> int:
+    """The bytes that the largest value takes: 1, 2, 4 or 8."""
+    bits = np.int64(0)
+    for i in range(len(column)):
+        bits |= column[i]
+    if bits < 1 << 8:
+        return 1
+    if bits < 1 << 16:
+        return 2
+    return 4 if bits < 1 << 32 else 8
+
+
+@kernel
+def _put(column: Ints, width: int, data: NDArray[np.uint8], at: int) -> int:
+    """Writes a column and gives its end; the loops of each width are their own to be quick."""
+    if width == 1:
+        for i in range(len(column)):
+            data[at + i] = column[i]
+    elif width == 2:
+        for i in range(len(column)):
+            data[at + 2 * i] = column[i] & 255
+            data[at + 2 * i + 1] = column[i] >> 8
+    else:
+        for i in range(len(column)):
+            value = column[i]
+            for byte in range(width):
+                data[at + width * i + byte] = value & 255
+                value >>= 8
+    return at + width * len(column)
+
+
+def _columns(data: bytes) -> list[NDArray[Any]]:
+    """The columns of a table."""
+    widths = data[:3]
+    length, beyond = divmod(len(data) - 3, max(sum(widths), 1))
+    if len(widths) < 3 or beyond or not {1, 2, 4, 8}.issuperset(widths):
+        raise ValueError("the numbers are damaged")
+    columns, at = [], 3
+    for width in widths:
+        columns.append(np.frombuffer(data, f"<u{width}", length, at))
+        at += width * length
+    return columns
+
+
+def named_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Arrays by name in NumPy's npz format."""
+    out = io.BytesIO()
+    np.savez(out, allow_pickle=False, **dict(arrays))
+    return out.getvalue()
+
+
+def named_arrays_from(data: bytes) -> dict[str, NDArray[Any]]:
+    with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+        return {name: arrays[name] for name in arrays.files}

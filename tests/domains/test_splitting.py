@@ -1,0 +1,344 @@
+"""Broad domains are split, and units find their stable domain: as stated, exactly, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from segapsith.api.wire import Wire
+from segapsith.domains.index import Bag, DomainIndex, PlacementSettings
+from segapsith.domains.reassignment import Adopting, adopt
+from segapsith.domains.splitting import Splitting, parts
+from segapsith.errors import SettingError, UsageError
+from segapsith.lexicon.weighting import SCALE
+
+OpenWire = Callable[..., Wire]
+
+
+def _bag(words: Any, weights: Any = SCALE) -> Bag:
+    distinct = np.unique(np.asarray(words, dtype=np.int32))
+    ones = np.ones(len(distinct), dtype=np.int32)
+    return Bag(distinct, ones, (ones * weights).astype(np.int32))
+
+
+def _random_bags(seed: int, n: int, n_words: int = 14) -> list[Bag]:
+    """Weights are all different, so that no two domains are equally near but by being equal."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(2, 6, size=n)
+    return [
+        _bag(rng.choice(n_words, size, replace=False), rng.integers(SCALE // 2, SCALE, size))
+        for size in sizes.tolist()
+    ]
+
+
+def _place_slowly(bag: Bag, domains: dict[int, list[Bag]]) -> list[tuple[float, int]]:
+    """Eq. 7 with every domain, from its units; the nearest first."""
+    mine = dict(zip(bag.words.tolist(), bag.weights.tolist(), strict=True))
+    found = []
+    for number, units in domains.items():
+        occurrences: dict[int, int] = {}
+        weights: dict[int, int] = {}
+        for unit in units:
+            for word, weight in zip(unit.words.tolist(), unit.weights.tolist(), strict=True):
+                occurrences[word] = occurrences.get(word, 0) + 1
+                weights[word] = weights.get(word, 0) + weight
+        common = [word for word in mine if word in weights]
+        product = (
+            sum(weights[w] for w in common) / max(sum(weights.values()), 1)
+            * sum(occurrences[w] for w in common) / max(sum(occurrences.values()), 1)
+            * sum(mine[w] for w in common) / sum(mine.values())
+            * len(common) / len(mine)
+        )  # fmt: skip
+        found.append((product**0.25, number))
+    return sorted(found, key=lambda one: (-one[0], one[1]))
+
+
+PLACING = PlacementSettings(threshold=0.4, min_weight=0.0)
+
+
+def _parts_slowly(bags: list[Bag], chosen: Splitting) -> list[list[int]]:
+    """Every domain compared with every unit, from the units themselves."""
+    domains: dict[int, list[Bag]] = {}
+    members: dict[int, list[int]] = {}
+    for place, bag in enumerate(bags):
+        ranked = _place_slowly(bag, domains)
+        near = bool(ranked) and ranked[0][0] >= chosen.threshold - 1e-12
+        number = ranked[0][1] if near else len(domains) + 1
+        domains.setdefault(number, []).append(bag)
+        members.setdefault(number, []).append(place)
+    cores = {d: units for d, units in domains.items() if len(units) >= (chosen.stable + 1) // 2}
+    if len(cores) < 2 or len(bags) < 4 * chosen.stable:
+        return []
+    found: dict[int, list[int]] = {core: [] for core in cores}
+    for place, bag in enumerate(bags):
+        (own,) = (d for d, units in members.items() if place in units)
+        best = _place_slowly(bag, cores)[0]
+        near = best[0] >= chosen.similarity - 1e-12
+        found.setdefault(own if own in cores or not near else best[1], []).append(place)
+    return list(found.values())
+
+
+@given(
+    st.integers(0, 10_000),
+    st.integers(0, 40),
+    st.sampled_from([0.45, 0.6, 0.7]),
+    st.sampled_from([1, 4, 6]),
+)
+@settings(max_examples=80, deadline=None)
+def test_parts_are_those_of_learning_again_more_strictly(
+    seed: int, n: int, strict: float, stable: int
+) -> None:
+    bags, chosen = _random_bags(seed, n), Splitting(strict, 0.35, stable)
+    found = parts(DomainIndex(PLACING), bags, chosen)
+    assert sorted(map(sorted, found)) == sorted(map(sorted, _parts_slowly(bags, chosen)))
+    if found:
+        assert sorted(place for part in found for place in part) == list(range(n))
+        assert all(len(part) >= chosen.core for part in found[:2])
+
+
+def test_a_domain_of_one_subject_stays_whole() -> None:
+    same = [_bag([1, 2, 3, 10 + i]) for i in range(80)]
+    assert parts(DomainIndex(PLACING), same, Splitting(0.3, 0.2)) == []
+    assert parts(DomainIndex(PLACING), [], Splitting()) == []
+
+
+def _planted(i: int) -> Bag:
+    """Two subjects of four units in ten, the rest held by general words alone."""
+    own = {0: (4, 5, 6, 7), 1: (8, 9, 10, 11)}.get(i % 5, (20 + 3 * i, 21 + 3 * i, 22 + 3 * i))
+    return _bag([0, 1, *own])
+
+
+def test_subjects_among_units_that_share_general_words_are_parted() -> None:
+    found = parts(DomainIndex(PLACING), [_planted(i) for i in range(100)], Splitting(0.6, 0.55))
+    assert found[:2] == [list(range(0, 100, 5)), list(range(1, 100, 5))]
+    assert {len(part) for part in found[2:]} == {1}
+
+
+def test_only_a_domain_of_four_times_the_stable_size_may_be_broad() -> None:
+    bags = [_bag([0, *((1, 2, 3) if i % 2 else (4, 5, 6)), 10 + i]) for i in range(60)]
+    assert parts(DomainIndex(PLACING), bags[:-1], Splitting(0.6, 0.5)) == []
+    assert parts(DomainIndex(PLACING), bags, Splitting(0.6, 0.5)) == [
+        list(range(0, 60, 2)),
+        list(range(1, 60, 2)),
+    ]
+
+
+def test_the_others_go_with_the_nearest_core_and_hardly_anything_is_left_over() -> None:
+    found = parts(DomainIndex(PLACING), [_planted(i) for i in range(100)], Splitting(0.6, 0.2))
+    assert len(found) == 2 and sorted(place for part in found for place in part) == list(range(100))
+
+
+def _adopt_slowly(
+    bags: list[Bag], at: dict[int, int], chosen: Adopting, staying: set[int], growing: set[int]
+) -> dict[int, int]:
+    """Every pass over sets, the domains made anew from their units."""
+    home = dict(at)
+    for _ in range(chosen.passes):
+        units: dict[int, list[int]] = {}
+        for unit, domain in home.items():
+            units.setdefault(domain, []).append(unit)
+        stable = {
+            d: [bags[u] for u in members]
+            for d, members in sorted(units.items())
+            if len(members) >= chosen.stable
+        }
+        moves = {}
+        for unit, domain in home.items():
+            ranked = _place_slowly(bags[unit], stable)
+            if at[unit] in staying or not ranked or ranked[0][0] < chosen.similarity - 1e-12:
+                continue
+            best, number = ranked[0]
+            tied = len(ranked) > 1 and ranked[1][0] == best
+            if number == domain or tied:
+                continue
+            others = [bags[u] for u in units[domain] if u != unit]
+            own = _place_slowly(bags[unit], {domain: others})[0][0]
+            if domain in stable or domain not in growing or own < best:
+                moves[unit] = number
+        if not moves:
+            break
+        home |= moves
+    return {unit: domain for unit, domain in home.items() if domain != at[unit]}
+
+
+@given(
+    st.integers(0, 10_000),
+    st.integers(0, 40),
+    st.sets(st.integers(1, 6), max_size=2),
+    st.sets(st.integers(1, 6)),
+)
+@settings(max_examples=80, deadline=None)
+def test_units_are_adopted_as_by_comparing_all(
+    seed: int, n: int, staying: set[int], growing: set[int]
+) -> None:
+    bags, chosen = _random_bags(seed, n), Adopting(0.45, stable=5, passes=3)
+    rng = np.random.default_rng(seed)
+    at = {unit: int(rng.choice([1, 1, 2, 2, 3, 4, 5, 6])) for unit in range(n)}
+    index = DomainIndex(PLACING)
+    for _ in range(6):
+        index.create()
+    for unit, domain in at.items():
+        index.absorb(domain, bags[unit])
+    found = adopt(index, dict(enumerate(bags)), at, chosen, staying=staying, growing=growing)
+    assert {unit: place.domain for unit, place in found.items()} == _adopt_slowly(
+        bags, at, chosen, staying, growing
+    )
+    after = {**at, **{unit: place.domain for unit, place in found.items()}}
+    assert index.n_units[1:7].tolist() == [list(after.values()).count(d) for d in range(1, 7)]
+
+
+def test_settings_that_make_no_sense() -> None:
+    with pytest.raises(ValueError, match=r"threshold=0.0 should be above 0"):
+        Splitting(0.0)
+    with pytest.raises(ValueError, match=r"stable=0 should be >= 1"):
+        Splitting(stable=0)
+    with pytest.raises(ValueError, match=r"similarity=2 should be above 0"):
+        Adopting(2)
+    with pytest.raises(ValueError, match=r"passes=0 should be >= 1"):
+        Adopting(passes=0)
+
+
+SUBJECTS = ("river flood dam rain", "strike union train driver")
+
+
+def _articles(n: int, first: int = 0) -> list[dict[str, Any]]:
+    """Two subjects of four articles in ten, the rest held by general words alone."""
+    return [
+        {
+            "id": f"b{i}",
+            "words": dict.fromkeys(
+                ["country", "people"]
+                + (
+                    [*SUBJECTS[i % 5].split(), f"own{i}"]
+                    if i % 5 < 2
+                    else [f"own{i}{x}" for x in "abc"]
+                ),
+                1,
+            ),
+        }
+        for i in range(first, first + n)
+    ]
+
+
+@pytest.fixture
+def wire(open_wire: OpenWire) -> Wire:
+    made = open_wire(threshold=0.02, min_weight=0.0, narrow=0.6, adopt=0.55, stable=5)
+    made.learn(_articles(40))
+    assert [d["units"] for d in made.domains()] == [40]
+    return made
+
+
+def _digest(wire: Wire) -> str:
+    return str(wire.status()["digest"])
+
+
+def test_a_broad_domain_is_split_in_one_run_and_made_whole_again(wire: Wire) -> None:
+    before, runs = _digest(wire), len(wire.runs())
+    suggested = wire.narrow(dry_run=True)
+    assert (_digest(wire), len(wire.runs())) == (before, runs)
+    assert suggested["split"] == 1 and suggested["splits"][0]["units"] == 40
+    done = wire.narrow()
+    assert {**done, "run": None} == suggested
+    assert len(wire.runs()) == runs + 1 and wire.verify().sound
+    assert [d["units"] for d in wire.domains()][:3] == suggested["splits"][0]["parts"][:3]
+    kept, *new = [domain["id"] for domain in wire.domains(min_units=5)]
+    assert kept == suggested["splits"][0]["domain"]  # the largest part has its number still
+    history = wire.show(kept)["history"]
+    assert [event["kind"] for event in history] == ["created", "split"]
+    assert set(new) <= set(history[1]["into"])
+    for domain in new:
+        assert [event["kind"] for event in wire.show(domain)["history"]] == ["created"]
+    again = wire.narrow()
+    assert (again["run"], again["split"]) == (None, 0)
+    wire.undo()
+    assert _digest(wire) == before and wire.verify().sound
+
+
+def test_units_of_small_domains_are_adopted_and_go_back_exactly(wire: Wire) -> None:
+    wire.narrow()
+    core = wire.domains(min_units=5)[0]["id"]
+    unit = wire.show(core)["unit_ids"][0]
+    wire.split(core, [unit])  # its core has another number now
+    before, runs = _digest(wire), len(wire.runs())
+    done = wire.adopt()
+    assert done["moved"] >= 1 and len(wire.runs()) == runs + 1
+    assert wire.verify().sound
+    assert wire.explain(unit)["joined"]["run"] == done["run"]
+    assert wire.adopt() == {"run": None, "moved": 0}
+    wire.undo()
+    assert _digest(wire) == before and wire.verify().sound
+
+
+def test_what_was_narrowed_can_be_forgotten(wire: Wire) -> None:
+    wire.narrow()
+    wire.adopt()
+    wire.forget("b4")
+    assert wire.verify().sound
+    assert sum(d["units"] for d in wire.domains()) == 39
+
+
+def test_the_cut_into_batches_does_not_matter(open_wire: OpenWire) -> None:
+    digests = set()
+    for number, cut in enumerate((40, 7)):
+        wire = open_wire(
+            f"{number}.db", threshold=0.02, min_weight=0.0, narrow=0.6, adopt=0.55, stable=5
+        )
+        for first in range(0, 40, cut):
+            wire.learn(_articles(min(cut, 40 - first), first))
+        wire.narrow()
+        wire.adopt()
+        digests.add(_digest(wire))
+    assert len(digests) == 1
+
+
+def test_a_domain_is_looked_at_again_when_it_has_grown_by_a_quarter(wire: Wire) -> None:
+    (run,) = {entry["id"] for entry in wire.runs()}
+    assert wire.narrow(after=run, dry_run=True)["split"] == 0
+    wire.learn(_articles(1, 40))
+    assert wire.narrow(after=run, dry_run=True)["split"] == 0
+    wire.learn(_articles(9, 41))
+    assert wire.narrow(after=run, dry_run=True)["split"] == 1
+
+
+def test_locked_and_named_domains_stay(wire: Wire) -> None:
+    (only,) = wire.domains()
+    wire.lock([only["id"]])
+    assert wire.narrow()["split"] == 0
+    wire.lock([only["id"]], locked=False)
+    wire.rename(only["id"], "Mine")
+    assert wire.narrow()["split"] == 0
+    assert wire.adopt() == {"run": None, "moved": 0}
+
+
+def test_what_is_refused(open_wire: OpenWire, wire: Wire) -> None:
+    with pytest.raises(SettingError, match=r"threshold=1.5 should be above 0"):
+        wire.narrow(threshold=1.5)
+    with pytest.raises(SettingError, match=r"similarity=1.5 should be above 0"):
+        wire.adopt(similarity=1.5)
+    other = open_wire("other.db", placement="cosine")
+    for step in (other.narrow, other.adopt):
+        with pytest.raises(UsageError, match="places by eq7"):
+            step()
+
+
+def test_what_was_split_is_not_merged_again(open_wire: OpenWire) -> None:
+    merged = {}
+    for narrowing in (True, False):
+        wire = open_wire(
+            f"{narrowing}.db", threshold=0.02, min_weight=0.0, narrow=0.6, adopt=0.55, stable=5,
+            narrowing=narrowing, consolidate=0.1, consolidate_stable=0.1,
+        )  # fmt: skip
+        wire.learn(_articles(40))
+        assert wire.narrow()["split"] == 1
+        before = wire.runs()
+        merged[narrowing] = wire.consolidate(after=0)["merged"]
+        if narrowing:
+            assert wire.runs() == before
+            last = max(run["id"] for run in before)
+            assert wire.consolidate(after=0, since=last)["merged"] == 0
+    assert merged == {True: 0, False: 1}

@@ -1,0 +1,95 @@
+"""The documentation says what the program does."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from xml.etree import ElementTree
+
+import pytest
+import typer.main
+
+from segapsith.cli.app import app
+
+ROOT = Path(__file__).parents[2]
+LOG = ROOT / "docs" / "research" / "log"
+"""Notebooks: they name commands as they were."""
+
+PAGES = [
+    *sorted(ROOT.glob("*.md")),
+    *(page for page in sorted((ROOT / "docs").rglob("*.md")) if LOG not in page.parents),
+]
+
+
+@pytest.fixture(scope="module")
+def docs() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("docs", ROOT / "scripts" / "docs.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", ["cli.md", "store.md"])
+def test_generated_pages_are_fresh(docs: ModuleType, name: str) -> None:
+    kept = (ROOT / "docs" / name).read_text("utf-8")
+    assert kept == docs.PAGES[name](), "run scripts/docs.py"
+
+
+def test_every_command_is_in_the_reference() -> None:
+    page = (ROOT / "docs" / "cli.md").read_text("utf-8")
+    for name in typer.main.get_command(app).commands:  # type: ignore[attr-defined]  # a group of commands has them
+        assert f"## segapsith {name}\n" in page
+
+
+def _blocks(page: Path) -> list[str]:
+    """The commands in the shell blocks of a page, one line each."""
+    text = page.read_text("utf-8")
+    blocks = re.findall(r"^```(?:sh|console)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    return [line for block in blocks for line in block.splitlines()]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_commands_and_options_in_the_pages_exist(page: Path) -> None:
+    program = typer.main.get_command(app)
+    for line in _blocks(page):
+        for words in re.findall(r"(?:^|[ /])segapsith ([a-z][^|#;&>)]*)", line):
+            name, *rest = words.split()
+            assert name in program.commands, line  # type: ignore[attr-defined]  # a group of commands has them
+            command = program.commands[name]  # type: ignore[attr-defined]  # a group of commands has them
+            if rest and rest[0] in getattr(command, "commands", {}):
+                command = command.commands[rest[0]]
+            known = {o for p in command.params for o in (*p.opts, *p.secondary_opts)}
+            used = {word.partition("=")[0] for word in rest if word.startswith("-") and word != "-"}
+            assert used <= known | {"--help"}, line
+
+
+def test_the_picture_is_sound_and_stands_alone() -> None:
+    text = (ROOT / "docs" / "images" / "line.svg").read_text("utf-8")
+    tree = ElementTree.fromstring(text)
+    assert tree.tag.endswith("svg")
+    assert not any(e.tag.endswith(("script", "image", "foreignObject")) for e in tree.iter())
+    assert "prefers-color-scheme: dark" in text
+
+
+def test_the_recipe_that_opens_a_store_works(tmp_path: Path) -> None:
+    """The Python block of store.md, run as it stands beside a small store."""
+    import segapsith
+
+    texts = ("The flood rose over the river bank.", "The river flood reached the old bridge.")
+    with segapsith.open(tmp_path / "wire.db", lang="en", segmenter="none") as wire:
+        wire.ingest([{"id": str(n), "text": text * 9} for n, text in enumerate(texts)])
+        (best, *_) = wire.domains()
+    page = (ROOT / "docs" / "store.md").read_text("utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    answer = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    shown = {line.split()[0]: float(line.split()[1]) for line in answer.stdout.splitlines()}
+    assert shown == pytest.approx(
+        {w["word"]: w["weight"] for w in best["words"] if w["word"] in shown}, abs=1e-3
+    )

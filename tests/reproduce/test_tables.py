@@ -1,0 +1,361 @@
+"""The tables of clustering on data sets that are small enough to be made here."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, save_npz
+
+from segapsith.cli.app import run
+from segapsith.errors import InputError, MissingInputError, UsageError
+from segapsith_plugins.similarities.mvsim import MvSim
+from segapsith_reproduce import TABLES, Options, Table, reproduce
+from segapsith_reproduce.cells import (
+    Printed,
+    Results,
+    best_of,
+    grouped,
+    measured,
+    of_fewer_directions,
+    plugins,
+    spread_of,
+)
+from segapsith_reproduce.printed import beside, read
+
+TOPICS = {
+    "rec.boats": "harbour sailing anchor keel rudder mast tide voyage",
+    "sci.stars": "galaxy telescope planet orbit comet nebula lunar solar",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two groups of messages, a count matrix and a set with two views."""
+    data = tmp_path_factory.mktemp("data")
+    rng = np.random.default_rng(0)
+    news = data / "20ng"
+    news.mkdir()
+    uids: list[str] = []
+    with (
+        gzip.open(news / "docs.jsonl.gz", "wt", encoding="utf-8") as docs,
+        gzip.open(news / "headers.jsonl.gz", "wt", encoding="utf-8") as headers,
+    ):
+        for group, words in TOPICS.items():
+            for number in range(8):
+                uid = f"{group}/{number}"
+                text = " ".join(rng.choice([*words.split(), "people", "today"], 12))
+                docs.write(json.dumps({"id": uid, "text": text}) + "\n")
+                said = {"Newsgroups": group, "Subject": "galaxy harbour"}
+                headers.write(json.dumps({"id": uid, "headers": said}) + "\n")
+                uids.append(uid)
+    subset = {"samples": {"0": uids[:6] + uids[8:14], "1": uids[2:8] + uids[10:16]}}
+    (news / "subsets.json").write_text(
+        json.dumps({"subsets": dict.fromkeys(("M5", "M10", "NG1"), subset)})
+    )
+    classes = np.repeat([0, 1], 10)
+    counts = rng.poisson(0.3 + 2.0 * (np.arange(16)[None, :] // 8 == classes[:, None]))
+    for name in ("tr11", "tr23"):
+        (data / name).mkdir()
+        save_npz(data / name / "matrix.npz", csr_array(counts))
+        (data / name / "labels.txt").write_text("".join(f"{c}\n" for c in classes))
+    (data / "cornell").mkdir()
+    links = (rng.random((20, 20)) < 0.1 + 0.4 * (classes[:, None] == classes)).astype(int)
+    save_npz(data / "cornell" / "content.npz", csr_array(counts))
+    save_npz(data / "cornell" / "links.npz", csr_array(links))
+    (data / "cornell" / "labels.txt").write_text("".join(f"{c}\n" for c in classes))
+    return data
+
+
+PAPERS = [name for name in TABLES if name.startswith(("chi-sim", "gvsm", "mvsim"))]
+
+
+def test_every_table_of_the_issue_is_there() -> None:
+    wanted = {"chi-sim-2", "chi-sim-3", "chi-sim-figure-2"}
+    wanted |= {f"gvsm-{n}" for n in range(2, 9)} | {f"mvsim-{n}" for n in (2, 3, 4)}
+    assert wanted == set(PAPERS)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Results that all tables share, since many have cells in common."""
+    return tmp_path_factory.mktemp("kept") / "results.jsonl"
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_a_table_is_filled(name: str, folder: Path, kept: Path) -> None:
+    table = reproduce(name, folder, Options(quick=True, results=kept))
+    assert len(table.rows) > 1
+    for row in table.rows:
+        assert len(row) == len(table.head)
+        for cell in row:
+            assert not isinstance(cell, float) or 0 <= cell <= 3
+
+
+def test_a_table_is_gone_on_with(folder: Path, tmp_path: Path) -> None:
+    heard: list[str] = []
+    options = Options(quick=True, tell=heard.append, results=tmp_path / "results.jsonl")
+    first = reproduce("gvsm-2", folder, options)
+    lines = (tmp_path / "results.jsonl").read_text().splitlines()
+    assert len(lines) == len(heard) == 20
+    (tmp_path / "results.jsonl").write_text("\n".join(lines[:-1]) + "\n" + lines[-1][:10])
+    heard.clear()
+    again = reproduce("gvsm-2", folder, options)
+    assert len(heard) == 1  # only what was cut off
+    assert again.rows == first.rows
+
+
+def test_absent_sets_are_named_and_printed_figures_are_not_invented(folder: Path) -> None:
+    table = reproduce("gvsm-8", folder, Options(quick=True))
+    assert any("Not present" in note and "tr41" in note and "k1b" in note for note in table.notes)
+    assert any("not at hand" in note for note in table.notes)
+    with pytest.raises(MissingInputError, match="20ng"):
+        reproduce("chi-sim-2", folder / "tr11", Options(quick=True))
+    with pytest.raises(MissingInputError, match="has none of"):
+        reproduce("gvsm-2", folder / "20ng", Options(quick=True))
+
+
+def with_set(data: Path, name: str, classes: list[str], **matrices: Any) -> None:
+    (data / name).mkdir()
+    (data / name / "labels.txt").write_text("".join(f"{c}\n" for c in classes))
+    for matrix, values in matrices.items():
+        save_npz(data / name / f"{matrix}.npz", csr_array(values))
+
+
+@pytest.fixture
+def odd(tmp_path: Path) -> Path:
+    """Sets with a class of one document, empty rows and columns, a document without links."""
+    rng = np.random.default_rng(1)
+    classes = ["a"] * 9 + ["b"] * 9 + ["alone"]
+    counts = rng.poisson(0.4, (19, 30)) + 2 * np.eye(19, 30, dtype=int)
+    counts[4] = 0
+    counts[:, 7] = 0
+    links = (rng.random((19, 19)) < 0.2).astype(int)
+    links[3] = links[:, 3] = 0
+    with_set(tmp_path, "k1b", classes, matrix=counts)
+    with_set(tmp_path, "tr31", classes, matrix=counts)
+    with_set(tmp_path, "wisconsin", classes, content=counts, links=links)
+    with_set(tmp_path, "cornell", classes, content=counts, links=links)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["gvsm-2", "gvsm-3", "gvsm-6", "gvsm-8", "mvsim-2"])
+def test_odd_sets_do_not_stop_a_table(name: str, odd: Path) -> None:
+    table = reproduce(name, odd, Options(quick=True))
+    figures = [cell for row in table.rows for cell in row if isinstance(cell, float)]
+    assert figures and np.isfinite(figures).all()
+
+
+def test_a_set_that_is_put_there_is_taken(odd: Path) -> None:
+    gvsm = reproduce("gvsm-2", odd, Options())
+    assert {"k1b", "tr31", "mean of the paper's sets (2)"} == {row[0] for row in gvsm.rows}
+    assert not any("k1b" in note for note in gvsm.notes if "Not present" in note)
+    classes = ["a", "b"] * 5
+    with_set(odd, "tr45", classes, matrix=np.random.default_rng(0).poisson(1.0, (10, 12)))
+    again = reproduce("gvsm-2", odd, Options())
+    means = [row[0] for row in again.rows if str(row[0]).startswith("mean")]
+    assert set(means) == {"mean of the paper's sets (2)", "mean of all sets (3)"}
+
+
+def test_a_table_can_be_narrowed(odd: Path, folder: Path, kept: Path) -> None:
+    heard: list[str] = []
+    one = Options(sets=("wisconsin",), quick=True, tell=heard.append)
+    assert {row[0] for row in reproduce("mvsim-2", odd, one).rows} == {"wisconsin"}
+    heard.clear()
+    few = Options(sets=("k1b",), repetitions=3, tell=heard.append)
+    table = reproduce("gvsm-3", odd, few)
+    assert {row[0] for row in table.rows} == {"k1b", "mean of the paper's sets (1)"}
+    assert len(heard) == 5 * 3
+    news = Options(quick=True, sets=("M5",), repetitions=1, results=kept)
+    assert {(row[1], row[-1]) for row in reproduce("chi-sim-2", folder, news).rows} == {("M5", 1)}
+
+
+def test_views_are_taken_whole_or_in_samples(odd: Path, tmp_path: Path) -> None:
+    heard: list[str] = []
+    options = Options(sets=("cornell",), quick=True, repetitions=2, tell=heard.append)
+    table = reproduce("mvsim-2", odd, options)
+    assert {"cornell sample 0", "cornell sample 1"} == {" ".join(h.split()[1:4]) for h in heard}
+    assert any("2 samples of 80% of the documents" in note for note in table.notes)
+    assert any(float(str(row[4])) > 0 for row in table.rows)  # samples differ
+    whole = reproduce("mvsim-2", odd, Options(sets=("cornell",), quick=True))
+    tried = {row["method"]: row["settings"] for row in whole.as_json()["rows"]}
+    assert tried["mvsim"] == tried["chi-sim"] == 8  # as much luck for both
+    assert {row[4] for row in whole.rows} == {0.0}
+    assert "All documents, once." in whole.notes
+
+
+def test_the_fixed_settings_of_mvsim_are_its_defaults() -> None:
+    from segapsith_reproduce.mvsim import USUAL
+
+    made = MvSim()
+    assert {name: getattr(made, name) for name in USUAL} == USUAL
+
+
+def test_the_best_of_some_is_that_of_every_choice() -> None:
+    values = [0.3, 0.9, 0.1, 0.5, 0.5]
+    for n in (1, 2, 3, 5):
+        chosen = [max(some) for some in itertools.combinations(values, n)]
+        assert best_of(n, values) == pytest.approx(np.mean(chosen))
+        chosen = [min(some) for some in itertools.combinations(values, n)]
+        assert best_of(n, values, larger_is_better=False) == pytest.approx(np.mean(chosen))
+    assert best_of(20, values) == 0.9
+
+
+def test_what_cannot_be_narrowed_says_so(odd: Path, folder: Path) -> None:
+    with pytest.raises(UsageError, match=r"no set of this table is called 'trr31'.*did you mean"):
+        reproduce("gvsm-2", odd, Options(sets=("trr31",)))
+    with pytest.raises(UsageError, match="cannot be narrowed by --repetitions"):
+        reproduce("gvsm-2", odd, Options(repetitions=2))
+    with pytest.raises(UsageError, match="cannot be narrowed by --sets"):
+        reproduce("order", odd, Options(sets=("tdt2",)))
+    assert run(["reproduce", "gvsm-2", "--data", str(odd), "--sets", "tr31, k1b", "-q"]) == 0
+
+
+def test_what_is_recalled_stands_apart_from_what_was_found(folder: Path, kept: Path) -> None:
+    table = reproduce("chi-sim-2", folder, Options(quick=True, results=kept))
+    rows = table.as_json()["rows"]
+    assert {row["printed"] for row in rows if row["set"] == "NG1"} == {None}
+    recalled = {row["recalled"] for row in rows if row["set"] == "M10"}
+    assert recalled == {".49", ".59", ".69 ± .05", ".80 ± .04"}
+    assert any("not read again, confidence medium" in note for note in table.notes)
+    assert "recalled" in table.picture and "as remembered (not read again)" in table.picture
+    medoids = reproduce("chi-sim-3", folder, Options(quick=True, results=kept))
+    assert "recalled" not in medoids.head and "recalled" not in medoids.picture
+
+
+def test_labels_that_do_not_fit_are_named(odd: Path) -> None:
+    (odd / "tr31" / "labels.txt").write_text("a\nb\n")
+    with pytest.raises(InputError, match="19 rows, but there are 2 labels"):
+        reproduce("gvsm-2", odd, Options(quick=True))
+
+
+@pytest.mark.parametrize("similarity", ["lsa", "pca", "lsi-cov", "pca-cov"])
+def test_fewer_directions_are_the_first_of_all(similarity: str, odd: Path) -> None:
+    from segapsith_reproduce import gvsm
+
+    rows, _ = gvsm._data(odd / "k1b")
+    measure = plugins().make("similarity", similarity, {"rank": 4})
+    measure.learn(rows)
+    wanted = measure.compare(rows, rows)
+    found = gvsm._similar(odd / "k1b", similarity, json.dumps({"rank": 4}))
+    np.testing.assert_allclose(found, wanted, atol=1e-9)
+
+
+def test_what_is_only_rounding_in_few_directions_is_nothing() -> None:
+    alone = np.kron(np.eye(6), np.ones((2, 3))) * np.arange(6, 0, -1).repeat(2)[:, None]
+    rows = csr_array(alone)  # six directions, two rows on each
+    whole, wanted = (plugins().make("similarity", "lsa", {"rank": rank}) for rank in (6, 2))
+    whole.learn(rows)
+    wanted.learn(rows)
+    found = of_fewer_directions("lsa", whole.state(), 2).compare(rows, rows)
+    np.testing.assert_allclose(found, wanted.compare(rows, rows), atol=1e-9)
+    assert not found[4:].any()
+
+
+def test_when_a_printed_figure_is_reached() -> None:
+    assert Printed(0.78, 0.80).reached(0.771) and not Printed(0.78, 0.80).reached(0.769)
+    assert Printed(0.8, 0.8, 0.1).reached(0.701)
+    entropy = Printed(0.3, 0.3)
+    assert entropy.reached(0.329, larger_is_better=False)
+    assert not entropy.reached(0.331, larger_is_better=False)
+
+
+def test_the_command_keeps_its_results(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = tmp_path / "r.jsonl"
+    more = ["--data", str(folder), "--quick", "--results", str(kept), "--json"]
+    drawn = tmp_path / "gvsm.svg"
+    assert run(["reproduce", "gvsm-2", "--svg", str(drawn), *more]) == 0
+    assert "average" in drawn.read_text() and "no printed figure" in drawn.read_text()
+    assert run(["reproduce", "gvsm-8", "--svg", str(drawn), *more]) == 2
+    assert "no picture of gvsm-8" in capsys.readouterr().err
+    assert run(["reproduce", "gvsm-8", *more]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert found["rows"][0]["set"] == "tr11"
+    assert kept.is_file()
+
+
+def test_what_cells_are_made_of(tmp_path: Path) -> None:
+    similar = np.eye(4) * 0.5 + np.kron(np.eye(2), np.full((2, 2), 0.5))
+    labels = grouped(similar, 2, "average")
+    assert labels.tolist() == [0, 0, 1, 1]
+    assert measured(labels, ["a", "a", "b", "b"])["micro_precision"] == 1
+    assert measured(np.array([0, 0, 1, -1]), ["a", "a", "b", "b"])["micro_precision"] == 0.75
+    assert spread_of([1.0, 3.0]) == (2.0, pytest.approx(2**0.5))
+    assert spread_of([1.0]) == (1.0, 0.0)
+    (tmp_path / "r").write_text('nonsense\n{"cell": "a b", "scores": {"x": 1.0}}\n[]\n')
+    results = Results(tmp_path / "r", lambda said: None)
+    assert results.get(("a", "b"), dict) == {"x": 1.0}
+
+
+# -- figures copied from a paper -----------------------------------------------------------
+
+COPIED = Table(
+    "made up",
+    ["set", "model", "F", "E"],
+    [["a", "VSM", 0.5, 0.4], ["a", "COV", 0.6, 0.3], ["b", "COV", None, 0.2]],
+)
+
+
+def copied(folder: Path, *lines: str) -> Path:
+    path = folder / "printed.csv"
+    path.write_text("\n".join(["table,set,model,rank,column,printed,deviation,better", *lines]))
+    return path
+
+
+def test_printed_figures_stand_beside_ours(tmp_path: Path) -> None:
+    path = copied(
+        tmp_path,
+        "t,a,VSM,,F,0.53,,",  # three points are allowed
+        "t,a,VSM,,F,0.53,0.02,",  # a printed deviation is not as wide
+        "t,a,COV,,E,0.27,,smaller",
+        "t,a,COV,,E,0.26,,smaller",
+        ",a,,,F,0.6,,",  # of every model: the best
+        "t,b,COV,,F,0.1,,",  # ours is not there
+        "other,a,COV,50,F,0.1,,",  # of another table, which has ranks
+    )
+    found = beside(COPIED, read(path, "t", COPIED))
+    assert [row[-1] for row in found.rows] == ["yes", "no", "yes", "no", "yes", ""]
+    assert [row[-3] for row in found.rows] == [0.5, 0.5, 0.3, 0.3, 0.6, None]
+    assert found.notes[0].startswith("reached in 3 of 5 cells (60 %)")
+    assert found.notes[1].startswith("1 printed")
+    assert found.picture.count("<circle") >= 5
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("t,a,VSM,,G,0.5,,", "column 'G'"),
+        ("t,a,VSM,,F,half,,", "no number"),
+        ("t,a,VSM,,F,0.5,wide,", "no number"),
+        ("t,a,VSM,,F,0.5,,more", "larger"),
+        ("t,a,VSM,50,F,0.5,,", "no column 'rank'"),
+    ],
+)
+def test_a_printed_figure_that_cannot_be_read_is_named(
+    line: str, said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=said):
+        read(copied(tmp_path, line), "t", COPIED)
+    with pytest.raises(MissingInputError):
+        read(tmp_path / "nowhere.csv", "t", COPIED)
+
+
+def test_the_command_shows_and_draws_printed_figures(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = copied(tmp_path, "gvsm-2,tr11,COV,,F,0.01,,", "gvsm-2,tr11,COV,,E,9,,smaller")
+    drawn = tmp_path / "p.svg"
+    asked = ["reproduce", "gvsm-2", "--data", str(folder), "--quick", "--printed", str(path)]
+    assert run([*asked, "--svg", str(drawn), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["printed"]
+    assert [row["reached"] for row in told["rows"]] == ["yes", "yes"]
+    assert "ours against the printed figures" in drawn.read_text(encoding="utf-8")
+    assert run(asked) == 0
+    assert "reached in 2 of 2 cells (100 %)" in capsys.readouterr().out
