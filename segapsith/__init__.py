@@ -9,11 +9,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from segapsith import compare, metrics
     from segapsith.api.segmentation import segment
     from segapsith.api.wire import clusterer, open, similarity
     from segapsith.arrays import Compare, Labels, Matrix, Rows, State
     from segapsith.errors import SegapsithError
-    from segapsith.evaluation import compare, metrics
     from segapsith.model import (
         Agreement,
         Annotation,

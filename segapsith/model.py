@@ -19,6 +19,7 @@ __all__ = [
     "Agreement",
     "Annotation",
     "Document",
+    "FeedState",
     "Lexicon",
     "Network",
     "Reject",
@@ -172,3 +173,22 @@ class Agreement:
 
     value: float
     details: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class FeedState:
+    """What a feed's server said; among items it stands behind the last one of its feed.
+
+    It is kept in the batch that stores the last item, so that a validator is never there without
+    the body it stands for. With an `error` the validators that are kept stay as they were.
+    """
+
+    url: str
+    checked_at: str
+    etag: str | None = None
+    last_modified: str | None = None
+    error: str = ""
+    retry_after: int | None = None
+    """Seconds that the server asked for."""
+    new: int = 0
+    """Stories that were new since the batch before; the engine counts them."""

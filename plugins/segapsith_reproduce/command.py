@@ -12,10 +12,11 @@ from segapsith.cli.options import CommandJson, CommandQuiet
 from segapsith.cli.output import Progress, show_json, table, write
 from segapsith.errors import UsageError
 
-__all__ = ["add_to"]
+__all__ = ["register_commands"]
 
 
-def add_to(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
+    """Add `segapsith reproduce` to the program."""
     app.command("reproduce")(reproduce)
 
 

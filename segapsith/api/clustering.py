@@ -17,7 +17,7 @@ from segapsith.api.wired import Wired
 from segapsith.arrays import Labels, Rows, Views
 from segapsith.engine import order_sensitivity
 from segapsith.errors import PluginError, SettingError, UsageError
-from segapsith.evaluation import clustering
+from segapsith.evaluation import clustering, metrics
 from segapsith.evaluation.validation import LearnedUnits
 from segapsith.evaluation.views import make_views
 from segapsith.lexicon.weighting import tf_idf
@@ -200,8 +200,8 @@ def shuffled_orders(
     return {
         "shuffles": shuffles,
         "units": len(units),
-        "domains": order_sensitivity.mean_ari([r.domains for r in replayed]),
-        "topics": order_sensitivity.mean_ari([r.topics for r in replayed]),
+        "domains": metrics.mean_ari([r.domains for r in replayed]),
+        "topics": metrics.mean_ari([r.topics for r in replayed]),
     }
 
 
@@ -220,8 +220,8 @@ def _seen(
     if not getattr(wire.factory.registry.make(kind, name), "takes_views", False):
         raise UsageError(
             f"{kind} {name!r} takes one matrix; views need a similarity that takes several"
-            f" ({_names(wire.workshop, 'similarity', 'takes_views')}), or without a similarity such"
-            f" a clusterer ({_names(wire.workshop, 'clusterer', 'takes_views')})"
+            f" ({_names(wire.factory, 'similarity', 'takes_views')}), or without a similarity such"
+            f" a clusterer ({_names(wire.factory, 'clusterer', 'takes_views')})"
         )
     return wire.read(
         lambda store: make_views(

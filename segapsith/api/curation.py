@@ -13,7 +13,7 @@ import numpy as np
 
 from segapsith.api.wired import Wired
 from segapsith.arrays import Labels, Rows
-from segapsith.domains import merging, reassignment, refinement, splitting
+from segapsith.domains import merging, reassignment, splitting
 from segapsith.domains.index import DomainIndex, PlacementSettings
 from segapsith.engine import domain_changes
 from segapsith.errors import SettingError, UsageError
@@ -257,9 +257,13 @@ def refine(wire: Wired, passes: int) -> dict[str, Any]:
     wire.engine.knowledge  # noqa: B018  the lock, and settings that do not fit the store
     store = wire.writer
     staying = {row.id for row in store.domains("locked OR named")}
-    places = refinement.refine(
+    places = reassignment.refine(
         open_domains(store, wire.placing(store)),
-        lambda: store.units_where("a.unit IS NOT NULL"),
+        lambda: (
+            (unit.id, unit.bag, unit.assignment.domain)
+            for unit in store.units_where("a.unit IS NOT NULL")
+            if unit.assignment is not None
+        ),
         passes,
         staying,
     )

@@ -34,13 +34,12 @@ from segapsith.engine.learning_settings import (
     with_kept,
 )
 from segapsith.engine.order_sensitivity import StreamUnit
-from segapsith.engine.records import FeedState
 from segapsith.engine.runs import RunPlan, RunSummary
 from segapsith.errors import SegapsithError, UsageError
 from segapsith.intake.language import language_of
 from segapsith.io.dicts import document_of, unit_of
 from segapsith.lexicon.weighting import SCALE
-from segapsith.model import Document, Network, Reject, Snapshot
+from segapsith.model import Document, FeedState, Network, Reject, Snapshot
 from segapsith.plugin.registry import Registry, load_plugins
 from segapsith.report.page import page
 from segapsith.settings import (

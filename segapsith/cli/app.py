@@ -32,7 +32,6 @@ from segapsith.cli import (
 )
 from segapsith.cli.output import claimed, flush, release, say, swallow
 from segapsith.errors import ConfigurationError, SegapsithError
-from segapsith_reproduce import command
 
 __all__ = ["app", "run"]
 
@@ -61,7 +60,6 @@ for _room in (
     status,
     config,
     report,
-    command,
 ):
     _room.add_to(app)
 

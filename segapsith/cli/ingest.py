@@ -215,8 +215,7 @@ class _Rejects:
 
     def items(self) -> Any:
         from segapsith.engine.arrivals import sound
-        from segapsith.engine.records import FeedState
-        from segapsith.model import Reject
+        from segapsith.model import FeedState, Reject
 
         if self._out is None:
             yield from self._inputs.items()

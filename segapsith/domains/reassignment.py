@@ -7,12 +7,12 @@ that is nearer, without the unit in it: subjects should not be swallowed while t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from segapsith.domains.index import Bag, DomainIndex, Placement
 
-__all__ = ["Adopting", "adopt"]
+__all__ = ["Adopting", "adopt", "refine"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,3 +94,41 @@ def _without(index: DomainIndex, bag: Bag, domain: int) -> float:
     near = index.nearness(bag, domain)
     index.absorb(domain, bag)
     return near
+
+
+def refine(
+    index: DomainIndex,
+    units: Callable[[], Iterable[tuple[int, Bag, int]]],
+    passes: int,
+    staying: Collection[int] = (),
+) -> dict[int, Placement]:
+    """Place every unit again, `passes` times or until none moves; return the units that moved.
+
+    In a pass every unit is compared with the domains as they were when the pass began, its own with
+    the unit in it, and moves if another is strictly nearer and near enough. `units` gives number,
+    words and domain of every assigned unit, once a pass; units of the domains in `staying` do not
+    move. The index is changed to the one that the result describes.
+    """
+    home: dict[int, int] = {}
+    """Of units that have moved, the domain in which the store has them."""
+    placements: dict[int, Placement] = {}
+    for _ in range(passes):
+        moves = []
+        for unit, bag, first in units():
+            at = placements[unit].domain if unit in placements else first
+            if at is None or at in staying or at not in index:
+                continue
+            placed = index.place(bag)
+            if placed.domain in (None, at) or placed.score == placed.runner_up_score:
+                continue
+            moves.append((unit, bag, first, at, placed))
+        for unit, bag, first, at, placed in moves:
+            assert placed.domain is not None
+            index.absorb(placed.domain, bag)
+            index.absorb(at, bag, -1)
+            home[unit], placements[unit] = first, placed
+        if not moves:
+            break
+    return {
+        number: placed for number, placed in placements.items() if placed.domain != home[number]
+    }

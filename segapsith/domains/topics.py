@@ -25,8 +25,8 @@ from scipy.sparse import csr_array
 
 from segapsith.arrays import Compare, Labels, Matrix, Rows
 from segapsith.domains.index import DomainWords
-from segapsith.evaluation.clustering import Grouping, Measure
 from segapsith.lexicon.weighting import SCALE
+from segapsith.plugin.contracts import Clusterer, Similarity
 
 __all__ = [
     "CLUSTERING",
@@ -108,8 +108,8 @@ def topic_rows(sums: Sequence[DomainWords], settings: TopicSettings) -> Rows:
 
 def group(
     domains: Mapping[int, DomainWords],
-    measure: Measure | None,
-    grouping: Callable[[int], Grouping],
+    measure: Similarity | None,
+    grouping: Callable[[int], Clusterer],
     settings: TopicSettings | None = None,
 ) -> Grouped:
     """The domains of one language in groups.

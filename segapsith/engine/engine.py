@@ -35,7 +35,6 @@ from segapsith.engine.records import (
     DocumentRecord,
     DomainRecord,
     EpochRecord,
-    FeedState,
     UnitRecord,
     VersionRecord,
 )
@@ -50,7 +49,7 @@ from segapsith.intake.bag_batch import BagBatch
 from segapsith.intake.language import KNOWN
 from segapsith.lexicon.multiword_terms import CONNECTORS, links
 from segapsith.lexicon.weighting import SCALE
-from segapsith.model import Annotation, Document, Reject, Unit
+from segapsith.model import Annotation, Document, FeedState, Reject, Unit
 
 __all__ = ["Engine"]
 

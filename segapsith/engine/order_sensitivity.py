@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, combinations
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,8 @@ from segapsith.domains.replay import go_on
 from segapsith.domains.topics import Grouped
 from segapsith.engine import clock
 from segapsith.engine.state import Knowledge
-from segapsith.evaluation.metrics import ari
 
-__all__ = ["Replayed", "StreamUnit", "mean_ari", "replay", "shuffled"]
+__all__ = ["Replayed", "StreamUnit", "replay", "shuffled"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +118,3 @@ def _count(knowledge: Knowledge, units: Sequence[StreamUnit]) -> None:
     words, place = np.unique(np.concatenate([u.words for u in units]), return_inverse=True)
     counts = np.bincount(place, weights=np.concatenate([u.counts for u in units]))
     knowledge.frequencies.add(units[0].lang, words.astype(np.int32), counts.astype(np.int32))
-
-
-def mean_ari(partitions: Sequence[Labels]) -> float:
-    """The mean adjusted Rand index over all pairs; 1 for fewer than two partitions.
-
-    >>> mean_ari([np.array([0, 0, 1]), np.array([5, 5, 2])])
-    1.0
-    """
-    scores = [ari(left, right) for left, right in combinations(partitions, 2)]
-    return float(np.mean(scores)) if scores else 1.0

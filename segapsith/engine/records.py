@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from segapsith.domains.index import Bag, DomainWords
 from segapsith.lexicon.cooccurrence import Pairs
+from segapsith.model import FeedState
 
 __all__ = [
     "Assignment",
@@ -22,7 +23,6 @@ __all__ = [
     "DomainRecord",
     "EpochRecord",
     "Event",
-    "FeedState",
     "ReferenceRecord",
     "ThresholdRecord",
     "UnitRecord",
@@ -163,25 +163,6 @@ class Event:
     kind: str
     domain: int
     detail: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class FeedState:
-    """What a feed's server said; among items it stands behind the last one of its feed.
-
-    It is kept in the batch that stores the last item, so that a validator is never there without
-    the body it stands for. With an `error` the validators that are kept stay as they were.
-    """
-
-    url: str
-    checked_at: str
-    etag: str | None = None
-    last_modified: str | None = None
-    error: str = ""
-    retry_after: int | None = None
-    """Seconds that the server asked for."""
-    new: int = 0
-    """Stories that were new since the batch before; the engine counts them."""
 
 
 @dataclass(slots=True)

@@ -11,11 +11,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from segapsith.engine.arrivals import sound
-from segapsith.engine.records import FeedState, ReferenceRecord
+from segapsith.engine.records import ReferenceRecord
 from segapsith.engine.state import Knowledge, content_places
 from segapsith.errors import UsageError
 from segapsith.lexicon.cooccurrence import Pairs, counted
-from segapsith.model import Document, Reject
+from segapsith.model import Document, FeedState, Reject
 from segapsith.plugin.contracts import Annotator
 
 __all__ = ["BUILD", "ReferenceReader", "Shelf", "build"]

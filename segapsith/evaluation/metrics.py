@@ -19,11 +19,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from segapsith.arrays import Labels
 from segapsith.evaluation.contingency import (
     Contingency,
     Counts,
@@ -40,6 +42,7 @@ __all__ = [
     "contingency",
     "entropy",
     "f_measure",
+    "mean_ari",
     "micro_precision",
     "nmi",
     "pk",
@@ -347,3 +350,13 @@ def _window(expected: Counts, k: int | None) -> int:
     if not 1 <= k < n:
         raise ValueError(f"k={k} should lie between 1 and {n - 1}, for a text of {n} tokens")
     return k
+
+
+def mean_ari(partitions: Sequence[Labels]) -> float:
+    """The mean adjusted Rand index over all pairs; 1 for fewer than two partitions.
+
+    >>> mean_ari([np.array([0, 0, 1]), np.array([5, 5, 2])])
+    1.0
+    """
+    scores = [ari(left, right) for left, right in combinations(partitions, 2)]
+    return float(np.mean(scores)) if scores else 1.0

@@ -20,11 +20,10 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from segapsith import limits
-from segapsith.engine.records import FeedState
 from segapsith.errors import InputError, MissingInputError, PluginError, SegapsithError
 from segapsith.io.archives import Member, is_archive, members
 from segapsith.io.count_matrices import count_matrix
-from segapsith.model import Document, Reject
+from segapsith.model import Document, FeedState, Reject
 from segapsith.plugin.contracts import Source
 
 __all__ = ["Fetch", "Inputs"]

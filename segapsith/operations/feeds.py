@@ -22,7 +22,6 @@ from functools import partial
 from typing import Any
 
 from segapsith.api.wire import KeyedItems, Wire
-from segapsith.engine.records import FeedState
 from segapsith.engine.runs import RunSummary
 from segapsith.errors import (
     ConfigurationError,
@@ -35,7 +34,7 @@ from segapsith.io.full_text import FullText
 from segapsith.io.http import Address, Answer, fetch, place
 from segapsith.io.inputs import Inputs
 from segapsith.io.xml import root_name
-from segapsith.model import Document, Reject
+from segapsith.model import Document, FeedState, Reject
 from segapsith.plugin.contracts import Source
 from segapsith.settings import Settings
 from segapsith_store import Store

@@ -68,7 +68,7 @@ def page(facts: Facts) -> str:
 
     from segapsith.report.charts import curves
 
-    room = files("segapsith") / "templates"
+    room = files("segapsith.report") / "templates"
     style = (room / "report.css").read_text("utf-8")
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     template = environment.from_string((room / "report.html").read_text("utf-8"))

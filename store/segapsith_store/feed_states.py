@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import sqlite3
 
-from segapsith.engine.records import FeedState
+from segapsith.model import FeedState
 
 __all__ = [
     "FIRST",

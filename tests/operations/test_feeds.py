@@ -15,11 +15,10 @@ from typing import Any
 import pytest
 
 from segapsith.api.wire import Wire
-from segapsith.engine.records import FeedState
 from segapsith.errors import ConfigurationError, FeedError, PluginError
 from segapsith.io.http import Answer
 from segapsith.io.inputs import Inputs
-from segapsith.model import Document
+from segapsith.model import Document, FeedState
 from segapsith.operations.feeds import FeedFetcher, ask_ahead, update
 from segapsith.plugin.contracts import Source
 from segapsith.settings import resolve

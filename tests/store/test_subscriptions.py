@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from segapsith.api.wire import Wire
-from segapsith.engine.records import Batch, FeedState
-from segapsith.model import Document, Reject
+from segapsith.engine.records import Batch
+from segapsith.model import Document, FeedState, Reject
 from segapsith_store import Store, feed_states
 from segapsith_store.feed_states import FIRST, LONGEST, LONGEST_WAIT, SHORTEST, later
 from segapsith_store.queries import subscriptions

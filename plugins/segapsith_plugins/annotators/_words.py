@@ -99,7 +99,7 @@ def normal(form: str) -> str:
 
 
 def _lines(name: str) -> Iterator[str]:
-    text = (files("segapsith_plugins") / "data" / name).read_text(encoding="utf-8")
+    text = (files("segapsith_plugins.annotators") / "data" / name).read_text(encoding="utf-8")
     for line in text.splitlines():
         if line and not line.startswith("#"):
             yield line

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from segapsith.engine.records import FeedState
+from segapsith.model import FeedState
 from segapsith_store.feed_states import FIRST, keep
 from segapsith_store.store import Store
 
