@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -23,9 +23,63 @@ __all__ = [
     "Lexicon",
     "Network",
     "Reject",
+    "Result",
     "Snapshot",
     "Unit",
 ]
+
+
+class Result:
+    """Base of what the Python API returns: a frozen dataclass with a JSON form.
+
+    `as_json()` gives dicts, lists, numbers and texts only. A result can be read like that form,
+    too: `result["id"]` is `result.id`, and `dict(result)` has every field.
+
+    >>> @dataclass(frozen=True)
+    ... class Size(Result):
+    ...     units: int
+    >>> size = Size(units=3)
+    >>> size.as_json(), size["units"], {**size}
+    ({'units': 3}, 3, {'units': 3})
+    """
+
+    __slots__ = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the fields as plain values, results inside them included."""
+        return {name: _plain(getattr(self, name)) for name in self.keys()}
+
+    def keys(self) -> list[str]:
+        """Return the names of the fields, in their order."""
+        return [f.name for f in fields(self)]  # type: ignore[arg-type]  # subclasses are dataclasses
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.keys():
+            raise KeyError(name)
+        return getattr(self, name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.keys()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return a field, or `default` if there is no such field."""
+        return self[name] if name in self else default
+
+
+def _plain(value: Any) -> Any:
+    """Return a value made of dicts, lists, numbers and texts."""
+    if isinstance(value, Result):
+        return value.as_json()
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(name): _plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(inner) for inner in value]
+    return value
 
 
 @dataclass(frozen=True, slots=True)
