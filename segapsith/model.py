@@ -66,7 +66,7 @@ class Result:
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return a field, or `default` if there is no such field."""
-        return self[name] if name in self else default
+        return getattr(self, name, default) if name in self.keys() else default
 
 
 def _plain(value: Any) -> Any:
