@@ -105,7 +105,7 @@ class Wire:
         self._registry = registry
         self._may_change = change_learning
         self._writer: Store | None = None
-        self._workshop: Factory | None = None
+        self._factory: Factory | None = None
         self._kept: LearningSettings | None = None
         """What the store was learned with when the workshop was made."""
         self._learning: Components | None = None
@@ -135,10 +135,10 @@ class Wire:
 
     def _start_anew(self) -> None:
         """Let go of what was made with settings that hold no longer."""
-        if self._workshop is not None:
-            self._workshop.close()
-            self._registry = self._workshop.loaded
-        self._workshop = self._learning = self._engine = None
+        if self._factory is not None:
+            self._factory.close()
+            self._registry = self._factory.loaded
+        self._factory = self._learning = self._engine = None
         self._reads_no_text = False
 
     @property
@@ -149,11 +149,11 @@ class Wire:
     @property
     def factory(self) -> Factory:
         """What makes plugins, by the settings that hold."""
-        if self._workshop is None:
+        if self._factory is None:
             self._kept = _last(self._history())
             settings = self._given if self._kept is None else with_kept(self._given, self._kept)
-            self._workshop = Factory(settings, self._registry)
-        return self._workshop
+            self._factory = Factory(settings, self._registry)
+        return self._factory
 
     def _history(self) -> tuple[Period, ...]:
         """What the store was learned with so far; nothing if it cannot be read yet."""

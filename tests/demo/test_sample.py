@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-SAMPLE = Path(__file__).resolve().parent.parent / "segapsith" / "demo" / "sample"
+SAMPLE = Path(__file__).resolve().parents[2] / "segapsith" / "demo" / "sample"
 FIRST_DAY = date(2026, 3, 2)
 DAYS = {FIRST_DAY + timedelta(days=n) for n in range(14)}
 KINDS = {"story", "duplicate", "correction", "brief", "turn"}

@@ -24,7 +24,7 @@ from segapsith.settings import resolve
 from segapsith.testing import CHECKS
 
 ROOT = Path(__file__).parents[2]
-THIRD_PARTY = Path(__file__).parent / "third_party"
+THIRD_PARTY = Path(__file__).parents[1] / "third_party"
 
 SUBJECTS = {
     "flood": "river water bridge rain storm dam flood bank",

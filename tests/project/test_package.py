@@ -27,6 +27,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 SOURCES = {
     "segapsith": "segapsith",
     "segapsith_plugins": "plugins/segapsith_plugins",
+    "segapsith_reproduce": "plugins/segapsith_reproduce",
     "segapsith_store": "store/segapsith_store",
 }
 TOP = (
@@ -171,9 +172,10 @@ def test_the_wheel_offers_the_entry_points_of_the_project(built: Built) -> None:
 
 
 def test_every_entry_point_of_a_plugin_is_a_file() -> None:
-    for module in PROJECT["project"]["entry-points"]["segapsith"].values():
-        package, name = module.split(".")
-        assert (ROOT / SOURCES[package] / f"{name}.py").is_file(), module
+    groups = PROJECT["project"]["entry-points"]
+    for module in [*groups["segapsith"].values(), *groups["segapsith.commands"].values()]:
+        package, *inner = module.split(".")
+        assert (ROOT / SOURCES[package]).joinpath(*inner).with_suffix(".py").is_file(), module
 
 
 def test_the_sdist_holds_sources_tests_scripts_docs_and_locks(built: Built) -> None:
@@ -200,7 +202,7 @@ def _digest(path: Path) -> str:
 _TRY = """
 import json, segapsith, segapsith_plugins, segapsith_store
 from importlib.metadata import entry_points, version
-from segapsith import sample
+from segapsith.demo import sample
 points = entry_points(group="segapsith")
 print(json.dumps({
     "homes": [m.__file__ for m in (segapsith, segapsith_plugins, segapsith_store)],

@@ -9,6 +9,7 @@ from segapsith.domains.explanation import nearness
 from segapsith.domains.index import DomainIndex, PlacementSettings
 from segapsith.engine.records import DomainRecord, UnitRecord
 from segapsith.errors import MissingInputError
+from segapsith.settings import BUILT_IN_PLACEMENT
 from segapsith_store.queries import targets, topics
 from segapsith_store.queries.words import Words
 from segapsith_store.store import Store
@@ -93,7 +94,7 @@ def explain(store: Store, unit: int, settings: PlacementSettings) -> dict[str, A
                 "placement": placed_by.measure,
                 "threshold": placed_by.threshold,
             },
-            "measure": "eq7",
+            "measure": BUILT_IN_PLACEMENT,
             "changed": round(explained["score"], 6) != round(place.score, 6),
         }
 

@@ -18,7 +18,7 @@ from segapsith.testing import annotator_checks
 from segapsith_plugins.annotators import _words, simplemma_words
 from segapsith_plugins.annotators.simplemma_words import SimplemmaWords
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parents[1] / "data"
 
 words = SimplemmaWords()
 
