@@ -41,6 +41,7 @@ def test_a_matrix_file_is_clustered_and_scored(
         assert len(output.read_text().splitlines()) == 60
 
 
+@pytest.mark.slow
 def test_the_stored_units_are_clustered_and_kept(tmp_path: Path) -> None:
     with Wire(tmp_path / "s.db") as wire:
         wire.ingest(sample.lines("en"))

@@ -23,6 +23,8 @@ from segapsith.items import document_of
 from segapsith.settings import resolve
 from segapsith_store import Store
 
+pytestmark = pytest.mark.slow
+
 BATCH = 15
 ITEMS = 60
 

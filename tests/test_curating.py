@@ -11,6 +11,8 @@ import pytest
 
 from segapsith import sample
 
+pytestmark = pytest.mark.slow
+
 Command = Callable[..., tuple[int, str, str]]
 
 

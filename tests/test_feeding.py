@@ -28,6 +28,8 @@ from segapsith_plugins.json_lines import JsonLines
 from segapsith_store import Store, subscriptions
 from segapsith_store.feed_states import later
 
+pytestmark = pytest.mark.slow
+
 Command = Callable[..., tuple[int, str, str]]
 MODIFIED = "Mon, 02 Mar 2026 06:15:00 GMT"
 

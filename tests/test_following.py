@@ -21,6 +21,8 @@ from segapsith.items import unit_of
 from segapsith.tuning import Trial, slope
 from segapsith.weighting import SCALE
 
+pytestmark = pytest.mark.slow
+
 OpenWire = Callable[..., Wire]
 Command = Callable[..., tuple[int, str, str]]
 

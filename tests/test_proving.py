@@ -16,6 +16,8 @@ from segapsith import sample
 from segapsith.cli.checking import _dropped, _numbers
 from segapsith.errors import UsageError
 
+pytestmark = pytest.mark.slow
+
 Command = Callable[..., tuple[int, str, str]]
 
 

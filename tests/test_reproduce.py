@@ -18,6 +18,8 @@ from segapsith.reproduce import TABLES, Options, Reproduction, Table, reproduce
 from segapsith.reproduce.inferred import SETS, Units, auc, pairs
 from segapsith.settings import resolve
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., tuple[int, str, str]]
 
 

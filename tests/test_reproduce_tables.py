@@ -28,6 +28,8 @@ from segapsith.reproduce.cells import (
 from segapsith.reproduce.printed import beside, read
 from segapsith_plugins.mvsim import MvSim
 
+pytestmark = pytest.mark.slow
+
 TOPICS = {
     "rec.boats": "harbour sailing anchor keel rudder mast tide voyage",
     "sci.stars": "galaxy telescope planet orbit comet nebula lunar solar",

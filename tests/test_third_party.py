@@ -23,6 +23,8 @@ from segapsith.catalogue import load_plugins
 from segapsith.settings import resolve
 from segapsith.testing import CHECKS
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 THIRD_PARTY = Path(__file__).parent / "third_party"
 

@@ -13,6 +13,8 @@ import typer.main
 from segapsith.alarms import LEAST, Alarm, Figures, alarms, band, merged
 from segapsith.cli.app import app
 
+pytestmark = pytest.mark.slow
+
 FEEDS = ("https://example.org/a", "https://example.org/b")
 
 

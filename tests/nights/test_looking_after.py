@@ -19,6 +19,8 @@ from segapsith.schedule import Schedule, program
 from segapsith_store import Store, subscriptions
 from segapsith_store.feed_states import later
 
+pytestmark = pytest.mark.slow
+
 Command = Callable[..., tuple[int, str, str]]
 ITEMS = sample.lines("en")
 

@@ -17,6 +17,8 @@ from segapsith.errors import StorageError, StoreCreationError
 from segapsith.nightly import LINE, Night, Outcome, Step
 from segapsith_store import Store, nights, subscriptions
 
+pytestmark = pytest.mark.slow
+
 Command = Callable[..., tuple[int, str, str]]
 ITEMS = sample.lines("en")
 

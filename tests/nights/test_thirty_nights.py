@@ -28,6 +28,8 @@ from segapsith.seam import CheckedAnnotator, Who
 from segapsith_store import Store, nights
 from segapsith_store.feed_states import later
 
+pytestmark = pytest.mark.slow
+
 ITEMS = sample.lines("en")
 START = "2026-03-02T02:30:00+00:00"
 PATHS = ("/a", "/b", "/c")

@@ -19,6 +19,8 @@ from segapsith_plugins import spacy_words
 from segapsith_plugins.simplemma_words import SimplemmaWords
 from segapsith_plugins.spacy_words import SpacyWords
 
+pytestmark = pytest.mark.slow
+
 words = SpacyWords()
 
 

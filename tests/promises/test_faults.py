@@ -28,6 +28,8 @@ from segapsith.errors import PluginError, SegapsithError, StorageError
 from segapsith.seam import CheckedAnnotator, CheckedSegmenter, Who
 from segapsith_store.seal import kept, seal
 
+pytestmark = pytest.mark.slow
+
 PAGE = 4096
 FORGOTTEN = "en-003"
 

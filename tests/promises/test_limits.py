@@ -16,6 +16,8 @@ import pytest
 from segapsith import sample
 from segapsith.cli.app import run
 
+pytestmark = pytest.mark.slow
+
 SOURCE = str(sample.path("en"))
 
 

@@ -14,6 +14,8 @@ from segapsith.api import Wire
 from segapsith.cli.app import run
 from segapsith.settings import resolve
 
+pytestmark = pytest.mark.slow
+
 ITEMS = sample.lines("en")
 
 
