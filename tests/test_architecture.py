@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import re
 import subprocess
@@ -29,6 +30,11 @@ def modules() -> Iterator[tuple[str, Path]]:
         for path in sorted(folder.rglob("*.py")):
             inner = path.relative_to(folder).with_suffix("").parts
             yield ".".join([package, *inner]).removesuffix(".__init__"), path
+
+
+@functools.cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
 
 
 def sources() -> list[Path]:
@@ -108,7 +114,7 @@ def test_nobody_inside_goes_round_by_the_front_door() -> None:
     for name, path in modules():
         if name == "segapsith":
             continue
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.ImportFrom) and node.module == "segapsith":
                 asked = {alias.name for alias in node.names}
                 wrong += [f"{name}: {n}" for n in sorted(asked - LOW - rooms)]
@@ -179,7 +185,7 @@ def test_sources_use_no_pickle_no_eval_no_shell_and_no_blind_unpacking() -> None
     found = [
         f"{path.relative_to(ROOT)}:{line}: {what}"
         for path in sources()
-        for line, what in _unsafe(ast.parse(path.read_text("utf-8")))
+        for line, what in _unsafe(parsed(path))
     ]
     assert found == []
 
@@ -188,7 +194,7 @@ def test_xml_is_parsed_in_one_module() -> None:
     parsing = {
         name
         for name, path in modules()
-        for _, imported in _imports(ast.parse(path.read_text("utf-8")))
+        for _, imported in _imports(parsed(path))
         if imported.startswith(XML_PARSERS) and not imported.startswith((*WRITES_XML, "xml.sax."))
     }
     assert len(parsing) <= 1, sorted(parsing)
@@ -281,7 +287,7 @@ def test_the_core_names_plugins_in_the_settings_alone() -> None:
         own = name.startswith(("segapsith.", "segapsith_store."))
         if not own or name == "segapsith.settings":
             continue
-        tree = ast.parse(path.read_text("utf-8"))
+        tree = parsed(path)
         texts = {
             id(node.value)
             for node in ast.walk(tree)

@@ -11,6 +11,8 @@ import pytest
 
 from segapsith.demo import sample
 
+pytestmark = pytest.mark.slow
+
 Command = Callable[..., tuple[int, str, str]]
 
 

@@ -15,6 +15,8 @@ from segapsith.settings import resolve
 from segapsith_store import Store
 from segapsith_store.seal import kept
 
+pytestmark = pytest.mark.slow
+
 ITEMS, BASE = sample.lines("en"), 60
 
 ANSWERS: dict[str, Callable[[Wire], Any]] = {

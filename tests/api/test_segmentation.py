@@ -34,6 +34,7 @@ TEXT = (
 ) * 3
 
 
+@pytest.mark.slow
 def test_units_cover_the_text_and_the_curve_belongs_to_it(command: Run, tmp_path: Path) -> None:
     (tmp_path / "story.txt").write_text(TEXT, encoding="utf-8")
     for name in ("cohesion", "paragraphs", "none", "segcohlex", "lcp"):
@@ -65,6 +66,7 @@ def test_the_picture_is_sound_xml_whatever_the_text_says(command: Run, tmp_path:
     assert any("a&b<.txt" in (node.text or "") for node in root.iter())
 
 
+@pytest.mark.slow
 def test_what_cannot_be_read_is_named(command: Run, tmp_path: Path) -> None:
     assert command("segment", "nothing.txt")[0] == 66
     assert command("segment", str(tmp_path))[0] == 65
@@ -89,6 +91,7 @@ def test_the_network_of_the_store_is_used(command: Run, open_wire: Callable[...,
         assert not found.in_the_dark
 
 
+@pytest.mark.slow
 def test_a_segmenter_without_the_network_that_it_needs_says_so(
     command: Run, tmp_path: Path
 ) -> None:
@@ -203,6 +206,7 @@ def test_the_paper_preset_cuts_as_published_unless_another_segmenter_is_chosen()
 # -- the bundled sample --------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lang", sample.LANGS)
 def test_a_store_knows_where_the_articles_of_its_stream_turn(
     open_wire: Callable[..., Wire], lang: str
@@ -231,6 +235,7 @@ def test_a_store_knows_where_the_articles_of_its_stream_turn(
     assert whole / n_whole >= 0.95
 
 
+@pytest.mark.slow
 def test_the_units_that_an_ingest_of_the_sample_stores_end_where_the_subject_turns(
     tmp_path: Path,
 ) -> None:

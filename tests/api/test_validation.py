@@ -16,6 +16,8 @@ from segapsith.cli.validate import _dropped, _numbers
 from segapsith.demo import sample
 from segapsith.errors import UsageError
 
+pytestmark = pytest.mark.slow
+
 Command = Callable[..., tuple[int, str, str]]
 
 

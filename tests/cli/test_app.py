@@ -45,6 +45,7 @@ def wire_file(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_from_a_text_to_a_domain(command: Command, wire_file: Path) -> None:
     done = answer(command, "ingest", str(wire_file))
     assert set(done) >= {
@@ -74,6 +75,7 @@ def test_from_a_text_to_a_domain(command: Command, wire_file: Path) -> None:
     assert answer(command, "verify")["digest"] == status["digest"]
 
 
+@pytest.mark.slow
 def test_ingesting_twice_changes_nothing(command: Command, wire_file: Path) -> None:
     answer(command, "ingest", str(wire_file))
     before = answer(command, "status")
@@ -85,6 +87,7 @@ def test_ingesting_twice_changes_nothing(command: Command, wire_file: Path) -> N
     assert after == before
 
 
+@pytest.mark.slow
 def test_deliveries_of_every_kind_are_counted_once(command: Command, tmp_path: Path) -> None:
     lines = sample.path("en").read_bytes().splitlines(keepends=True)[:40]
     folder = tmp_path / "in"
@@ -103,6 +106,7 @@ def test_deliveries_of_every_kind_are_counted_once(command: Command, tmp_path: P
     assert answer(command, "status")["digest"] == digest
 
 
+@pytest.mark.slow
 def test_standard_input_is_read(tmp_path: Path) -> None:
     text = b"The river rose and the flood reached the town below the dam."
     done = subprocess.run(
@@ -112,6 +116,7 @@ def test_standard_input_is_read(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["new"] == 1
 
 
+@pytest.mark.slow
 def test_shared_options_may_stand_before_the_command(command: Command, wire_file: Path) -> None:
     code, out, _ = command("--json", "--store", "other.db", "ingest", str(wire_file))
     assert code == 0
@@ -119,6 +124,7 @@ def test_shared_options_may_stand_before_the_command(command: Command, wire_file
     assert Path("other.db").exists()
 
 
+@pytest.mark.slow
 def test_missing_and_unreadable_inputs_are_named_and_the_rest_is_stored(
     command: Command, wire_file: Path, tmp_path: Path
 ) -> None:
@@ -147,6 +153,7 @@ def test_rejects_are_written_and_strict_says_so(command: Command, tmp_path: Path
     assert command("ingest", str(path), "--strict")[0] == 65
 
 
+@pytest.mark.slow
 def test_a_dry_run_leaves_the_store_alone(command: Command, wire_file: Path) -> None:
     answer(command, "ingest", str(wire_file))
     digest = answer(command, "status")["digest"]
@@ -163,6 +170,7 @@ def test_ready_units_come_as_bags(command: Command, tmp_path: Path) -> None:
     assert (done["new"], done["rejected"]) == (1, 1)
 
 
+@pytest.mark.slow
 def test_forget_undo_and_runs(command: Command, wire_file: Path) -> None:
     answer(command, "ingest", str(wire_file))
     before = answer(command, "status")["digest"]
@@ -178,6 +186,7 @@ def test_forget_undo_and_runs(command: Command, wire_file: Path) -> None:
     assert command("runs", "undo")[0] == 2
 
 
+@pytest.mark.slow
 def test_search_finds_documents_and_domains(command: Command) -> None:
     answer(command, "ingest", str(sample.path("fr")))
     found = answer(command, "search", "grève")
@@ -187,6 +196,7 @@ def test_search_finds_documents_and_domains(command: Command) -> None:
     assert answer(command, "search", '"; DROP TABLE domains; --')["documents"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["documents", "units", "domains", "assignments"])
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
 def test_everything_can_be_exported(
@@ -200,6 +210,7 @@ def test_everything_can_be_exported(
     assert Path("out").stat().st_size > 0
 
 
+@pytest.mark.slow
 def test_exported_assignments_point_into_the_text(command: Command, wire_file: Path) -> None:
     answer(command, "ingest", str(wire_file))
     code, out, _ = command("export", "--to", "jsonl", "--what", "assignments")
@@ -330,6 +341,7 @@ def test_a_missing_store_is_not_made_by_reading(command: Command) -> None:
     assert list(Path().iterdir()) == []
 
 
+@pytest.mark.slow
 def test_foreign_files_are_refused_and_left_alone(command: Command, wire_file: Path) -> None:
     Path("notes.txt").write_text("These are my notes, not a database. " * 100)
     with sqlite3.connect("other.db") as other:
@@ -344,6 +356,7 @@ def test_foreign_files_are_refused_and_left_alone(command: Command, wire_file: P
         assert Path(name).read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_damaged_store_is_noticed(command: Command, wire_file: Path) -> None:
     answer(command, "ingest", str(wire_file))
     with sqlite3.connect("segapsith.db") as store:
@@ -371,6 +384,7 @@ def test_a_busy_store_says_so(command: Command, wire_file: Path) -> None:
         assert command("status")[0] == 0
 
 
+@pytest.mark.slow
 def test_a_foreign_transaction_is_waited_for_and_then_named(
     command: Command, wire_file: Path
 ) -> None:
@@ -385,6 +399,7 @@ def test_a_foreign_transaction_is_waited_for_and_then_named(
     assert command("ingest", str(sample.path("fr")))[0] == 0
 
 
+@pytest.mark.slow
 def test_backup_is_a_sound_copy(command: Command, wire_file: Path) -> None:
     answer(command, "ingest", str(wire_file))
     assert command("backup", "copy.db")[0] == 0
@@ -394,6 +409,7 @@ def test_backup_is_a_sound_copy(command: Command, wire_file: Path) -> None:
     assert command("backup", "copy.db")[0] == 73
 
 
+@pytest.mark.slow
 def test_nothing_is_writable_by_others(command: Command, wire_file: Path) -> None:
     before = os.umask(0)
     try:
@@ -408,6 +424,7 @@ def test_nothing_is_writable_by_others(command: Command, wire_file: Path) -> Non
             assert not path.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH), path
 
 
+@pytest.mark.slow
 def test_feed_text_reaches_the_terminal_without_control_characters(
     command: Command, tmp_path: Path
 ) -> None:
@@ -449,6 +466,7 @@ class _Elements(HTMLParser):
         self.links.update(value or "" for name, value in attrs if name in ("href", "src"))
 
 
+@pytest.mark.slow
 def test_the_report_escapes_whatever_a_feed_says(command: Command, tmp_path: Path) -> None:
     """Each vector stands in a story of its own, so that its headline is shown."""
     path = tmp_path / "nasty.jsonl"
@@ -472,6 +490,7 @@ def test_the_report_escapes_whatever_a_feed_says(command: Command, tmp_path: Pat
         assert str(escape(vector)) in html, vector  # shown as it stands, not run
 
 
+@pytest.mark.slow
 def test_the_demo_is_the_whole_line(command: Command) -> None:
     code, out, err = command("demo", "--store", "demo.db")
     assert code == 0, err
@@ -481,6 +500,7 @@ def test_the_demo_is_the_whole_line(command: Command) -> None:
     assert command("verify", "--store", "demo.db")[0] == 0
 
 
+@pytest.mark.slow
 def test_the_demo_differs_with_another_annotator(command: Command) -> None:
     ours = answer(command, "demo", "--store", "ours.db")
     other = answer(command, "demo", "--store", "spacy.db", "--annotator", "spacy")
@@ -489,6 +509,7 @@ def test_the_demo_differs_with_another_annotator(command: Command) -> None:
     assert command("verify", "--store", "spacy.db")[0] == 0
 
 
+@pytest.mark.slow
 def test_validation_keeps_the_contract(command: Command, wire_file: Path) -> None:
     answer(command, "ingest", str(wire_file))
     found = answer(command, "validate", "--min-units", "5")
@@ -507,6 +528,7 @@ def test_validation_keeps_the_contract(command: Command, wire_file: Path) -> Non
     assert command("validate", "--fail-under", "beauty=1")[0] == 2
 
 
+@pytest.mark.slow
 def test_quiet_is_quiet(command: Command, wire_file: Path) -> None:
     for arguments in (
         ("ingest", str(wire_file)), ("status",), ("domains",), ("verify",), ("runs",),

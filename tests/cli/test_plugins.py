@@ -31,6 +31,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "plugins.md").read_text("utf-8")
 # -- new -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_new_project_is_sound_and_keeps_its_contract(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -93,6 +94,7 @@ def test_a_name_that_is_none_is_refused(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_names_that_are_taken_or_ours_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -164,6 +166,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> Registry:
     return registry
 
 
+@pytest.mark.slow
 def test_check_gives_verdicts_times_and_scores(
     few: Registry, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -181,6 +184,7 @@ def test_check_gives_verdicts_times_and_scores(
     assert first["f1"] > 0.6 > last["f1"] and 0 <= last["nmi_en"] <= 1
 
 
+@pytest.mark.slow
 def test_check_prints_what_a_person_reads(
     few: Registry, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -217,6 +221,7 @@ def test_a_slow_plugin_is_said_to_be_slow(
     assert [t["rows"] for t in plugin["timings"]] == [20, 500]
 
 
+@pytest.mark.slow
 def test_a_name_is_looked_for_in_every_kind(
     few: Registry, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -229,6 +234,7 @@ def test_a_name_is_looked_for_in_every_kind(
     assert "it lacks export" in lacking["reason"]
 
 
+@pytest.mark.slow
 def test_check_of_what_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["plugins", "check", "cosin"]) == 78
     assert "did you mean 'cosine'?" in capsys.readouterr().err
@@ -236,6 +242,7 @@ def test_check_of_what_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["plugins", "check", "cosine", "--kind", "thing"]) == 2
 
 
+@pytest.mark.slow
 def test_a_clusterer_is_scored_with_the_number_of_the_gold(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -340,12 +340,14 @@ def test_single_pass_separates_plain_subjects() -> None:
     assert single_pass(tfidf(units, "en"), 1.0) == [0, 1, 2, 3]
 
 
+@pytest.mark.slow
 def test_plain_tfidf_does_not_solve_the_paragraphs(sample: Sample) -> None:
     texts, classes = zip(*sample.paragraphs(), strict=True)
     f1, threshold = best_baseline(texts, classes, sample.lang)
     assert f1 < 0.8, (f1, threshold)
 
 
+@pytest.mark.slow
 def test_plain_tfidf_does_not_solve_the_documents(sample: Sample) -> None:
     texts = [w["text"] for w in sample.wire]
     classes = [g["paragraphs"][0] for g in sample.gold]

@@ -129,6 +129,7 @@ def test_the_paper_preset_is_explained_too(open_wire: OpenWire) -> None:
         assert 0 < found["score"] <= 1
 
 
+@pytest.mark.slow
 def test_a_text_that_was_learned_finds_its_domain_and_nothing_changes(wire: Wire) -> None:
     before = wire.status()["digest"]
     rows = units(wire)

@@ -108,6 +108,7 @@ def test_the_index_agrees_with_the_formula(units: list[Bag], chosen: PlacementSe
         }
 
 
+@pytest.mark.slow
 @given(st.lists(bags, min_size=2, max_size=30), choices)
 @settings(deadline=None, max_examples=100)
 def test_domains_that_are_passed_over_change_neither_the_two_best_nor_ties(
@@ -123,6 +124,7 @@ def test_domains_that_are_passed_over_change_neither_the_two_best_nor_ties(
         index.absorb(found.domain or index.create(), bag)
 
 
+@pytest.mark.slow
 @given(st.lists(bags, max_size=25), st.lists(bags, max_size=10), choices)
 @settings(deadline=None, max_examples=60)
 def test_units_sought_together_are_sought_as_one_by_one(
@@ -162,6 +164,7 @@ def test_units_placed_together_are_placed_as_one_after_the_other(
         assert together.heaviest([domain], 3) == [best]
 
 
+@pytest.mark.slow
 def test_many_domains_find_room_and_leave_none_behind() -> None:
     rng = np.random.default_rng(3)
     index, plain = DomainIndex(), PlainDomains(PlacementSettings())
@@ -182,6 +185,7 @@ def test_many_domains_find_room_and_leave_none_behind() -> None:
     assert len(index._index.words) < 12 * n_words + 4096
 
 
+@pytest.mark.slow
 @given(st.lists(bags, min_size=1, max_size=12), st.data())
 @settings(deadline=None, max_examples=40)
 def test_taking_units_away_leaves_the_sums_of_the_others(

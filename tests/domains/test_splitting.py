@@ -166,6 +166,7 @@ def _adopt_slowly(
     return {unit: domain for unit, domain in home.items() if domain != at[unit]}
 
 
+@pytest.mark.slow
 @given(
     st.integers(0, 10_000),
     st.integers(0, 40),

@@ -21,6 +21,8 @@ from segapsith.errors import UsageError
 from segapsith.io.dicts import unit_of
 from segapsith.lexicon.weighting import SCALE
 
+pytestmark = pytest.mark.slow
+
 OpenWire = Callable[..., Wire]
 Command = Callable[..., tuple[int, str, str]]
 

@@ -60,6 +60,7 @@ def learned(bags: list[Bag], index: DomainIndex) -> tuple[list[int], int]:
     return places, founded
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", [0.3, 0.5])
 def test_from_now_on(target: float) -> None:
     bags = synthetic(3000)
@@ -72,6 +73,7 @@ def test_from_now_on(target: float) -> None:
     assert learned(later, index)[1] / len(later) == pytest.approx(target, rel=0.1)
 
 
+@pytest.mark.slow
 def test_learned_afresh() -> None:
     bags = synthetic(3000, seed=2)
     best, _ = search(Afresh(bags[:2000], PLACING), 0.4)
@@ -92,6 +94,7 @@ def test_the_last_stretch_is_placed_on_what_was_before_it() -> None:
     assert world.trial(PLACING.threshold).new_rate == pytest.approx(founded / 180)
 
 
+@pytest.mark.slow
 def test_the_store_does_not_change(open_wire: OpenWire) -> None:
     wire = open_wire()
     wire.ingest(sample.lines("en"))
@@ -103,6 +106,7 @@ def test_the_store_does_not_change(open_wire: OpenWire) -> None:
     assert wire.tune(target_singletons=0.6, afresh=True, sample=100)["curve"]
 
 
+@pytest.mark.slow
 def test_what_cannot_be_reached_is_said(open_wire: OpenWire) -> None:
     wire = open_wire()
     wire.ingest(sample.lines("en")[:80])

@@ -216,6 +216,7 @@ def test_languages_stay_apart(open_wire: Callable[..., Wire]) -> None:
     assert all({langs[d] for d in t["domains"]} == {t["lang"]} for t in wire.topics())
 
 
+@pytest.mark.slow
 def test_any_measure_and_clusterer_and_friendly_errors(
     open_wire: Callable[..., Wire], command: Command
 ) -> None:

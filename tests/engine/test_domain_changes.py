@@ -77,6 +77,7 @@ def test_merged_domains_are_one_with_the_sums_of_all(wire: Wire) -> None:
     check_sound(wire)
 
 
+@pytest.mark.slow
 def test_the_order_of_merging_does_not_matter(open_wire: OpenWire) -> None:
     ends = set()
     for number, order in enumerate(itertools.permutations((1, 2, 3))):
@@ -259,6 +260,7 @@ def test_a_locked_domain_stays(wire: Wire) -> None:
     assert digest(wire) == before
 
 
+@pytest.mark.slow
 def test_quiet_domains_retire_at_the_same_place_however_the_stream_is_cut(
     open_wire: OpenWire,
 ) -> None:
@@ -427,7 +429,7 @@ Life.TestCase.settings = settings(
     max_examples=15, stateful_step_count=14, deadline=None,
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
-TestLife = Life.TestCase
+TestLife = pytest.mark.slow(Life.TestCase)
 
 
 def test_the_sample_can_be_merged_and_parted(open_wire: OpenWire) -> None:

@@ -74,6 +74,7 @@ def cut(items: list[Any], cuts: list[int]) -> Iterator[list[Any]]:
         yield items[first:last]
 
 
+@pytest.mark.slow
 @given(documents, st.lists(st.integers(0, 40), max_size=5), st.integers(1, 7))
 @settings(deadline=None, max_examples=25)
 def test_cutting_the_stream_does_not_matter(
@@ -97,6 +98,7 @@ def test_a_copy_follows_the_earliest_story_that_has_its_text_now() -> None:
         assert digest(whole) == digest(parts)
 
 
+@pytest.mark.slow
 @given(documents, documents)
 @settings(deadline=None, max_examples=25)
 def test_again_and_overlapping_changes_nothing(
@@ -113,6 +115,7 @@ def test_again_and_overlapping_changes_nothing(
         assert digest(wire) == before
 
 
+@pytest.mark.slow
 @given(documents, documents, st.integers(1, 7))
 @settings(deadline=None, max_examples=25)
 def test_undo_brings_back_what_was(
@@ -127,6 +130,7 @@ def test_undo_brings_back_what_was(
         check_sound(wire)
 
 
+@pytest.mark.slow
 @given(documents, st.lists(st.sampled_from("abcdefgh"), max_size=6))
 @settings(deadline=None, max_examples=25)
 def test_forgetting_leaves_a_sound_store(items: list[dict[str, str]], gone: list[str]) -> None:
@@ -310,6 +314,7 @@ def test_labels_never_enter_learning(open_wire: OpenWire) -> None:
     assert rows[0] == rows[1]
 
 
+@pytest.mark.slow
 def test_a_dry_run_changes_nothing_and_tells_the_same(open_wire: OpenWire) -> None:
     wire = open_wire()
     wire.ingest(sample.lines("en")[:50])
@@ -404,6 +409,7 @@ def test_a_failing_plugin_loses_only_its_batch_and_the_same_input_goes_on(
         assert getattr(summary, name) == getattr(expected, name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", ["default", "paper"])
 def test_presets_learn_soundly_and_differently(open_wire: OpenWire, preset: str) -> None:
     wire = open_wire(f"{preset}.db", preset=preset)
@@ -432,6 +438,7 @@ def test_the_paper_preset_shows_its_own_weights(open_wire: OpenWire) -> None:
     assert shown["words"][0]["weight"] == pytest.approx(float(weights[0]), abs=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("placement", ["cosine", "gvsm-cov"])
 def test_any_similarity_places_and_resumes(open_wire: OpenWire, placement: str) -> None:
     items = sample.lines("en")[:90]
@@ -446,6 +453,7 @@ def test_any_similarity_places_and_resumes(open_wire: OpenWire, placement: str) 
     check_sound(whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lang", ["en", "fr"])
 def test_the_sample_is_learned_better_than_by_a_plain_single_pass(
     open_wire: OpenWire, lang: str
@@ -459,6 +467,7 @@ def test_the_sample_is_learned_better_than_by_a_plain_single_pass(
     assert agreement(wire, lang)["f1"] > plain
 
 
+@pytest.mark.slow
 @given(documents)
 @settings(deadline=None, max_examples=5, suppress_health_check=[HealthCheck.too_slow])
 def test_nothing_depends_on_the_order_of_dictionaries(items: list[dict[str, str]]) -> None:

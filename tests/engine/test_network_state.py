@@ -110,6 +110,7 @@ def sound(wire: Wire) -> None:
     assert verdict.sound, verdict.faults
 
 
+@pytest.mark.slow
 def test_cutting_the_stream_does_not_matter(registry: Registry) -> None:
     items = stories()
     digests = set()
@@ -216,6 +217,7 @@ def test_verify_sees_damage_and_changed_cohesion(registry: Registry) -> None:
         assert "cohesion" in faults
 
 
+@pytest.mark.slow
 def test_many_runs_become_few_and_stay_in_blocks(
     registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -240,6 +242,7 @@ def test_another_segmenter_does_not_change_what_is_summed(registry: Registry) ->
     assert len(marks) == 1
 
 
+@pytest.mark.slow
 def test_a_network_that_was_not_frozen_is_frozen_when_it_is_needed(
     registry: Registry, tmp_path: Path
 ) -> None:
@@ -276,6 +279,7 @@ def test_segmenters_may_use_only_what_a_network_has() -> None:
         used_by(Greedy())
 
 
+@pytest.mark.slow
 def test_the_text_of_segment_is_read_with_the_network_of_a_store(tmp_path: Path) -> None:
     path = str(tmp_path / "s.db")
     with Wire(path, resolve({"segmenter": "cohesion"}, environment={})) as wire:
@@ -301,6 +305,7 @@ def few_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(word_vectors, "_FEWEST", 1)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_are_enough")
 def test_axes_from_company_do_not_depend_on_how_the_stream_is_cut(registry: Registry) -> None:
     digests, points = set(), []
@@ -315,6 +320,7 @@ def test_axes_from_company_do_not_depend_on_how_the_stream_is_cut(registry: Regi
     assert np.array_equal(*points)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_are_enough")
 def test_a_reference_corpus_alone_gives_words_points(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
@@ -334,6 +340,7 @@ def test_a_reference_corpus_alone_gives_words_points(tmp_path: Path) -> None:
 # --- reference corpora -------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_reference_corpus_counts_for_the_network_only(registry: Registry, tmp_path: Path) -> None:
     corpus, items = stories(30), stories(40)[30:]
     with wire_on(registry, tmp_path / "s.db") as wire:
@@ -376,6 +383,7 @@ def test_a_corpus_that_fails_leaves_nothing(registry: Registry) -> None:
         sound(wire)
 
 
+@pytest.mark.slow
 def test_the_same_corpus_is_taken_once(command: Command, tmp_path: Path) -> None:
     corpus = tmp_path / "corpus.jsonl"
     corpus.write_text("".join(json.dumps(story) + "\n" for story in stories(40)))
@@ -396,6 +404,7 @@ def test_the_same_corpus_is_taken_once(command: Command, tmp_path: Path) -> None
     assert command("verify", "--store", "s.db")[0] == 0
 
 
+@pytest.mark.slow
 def test_the_company_of_a_word_is_shown(command: Command, tmp_path: Path) -> None:
     texts = ["The storm flooded the harbour.", "A storm closed the harbour again."] * 3
     lines = [{"id": str(n), "text": f"{t} Note {n}{n}."} for n, t in enumerate(texts)]

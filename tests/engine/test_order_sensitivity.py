@@ -103,6 +103,7 @@ def _slow(units: list[StreamUnit], threshold: float) -> list[int]:
     return labels
 
 
+@pytest.mark.slow
 def test_the_command_reads_only(
     command: Callable[..., tuple[int, str, str]], open_wire: Callable[..., Wire]
 ) -> None:

@@ -46,6 +46,7 @@ def test_a_matrix_file_is_clustered_and_scored(
         assert [str(row["cluster"]) for row in found["assignment"]] == output.read_text().split()
 
 
+@pytest.mark.slow
 def test_the_stored_units_are_clustered_and_kept(tmp_path: Path) -> None:
     with Wire(tmp_path / "s.db") as wire:
         wire.ingest(sample.lines("en"))

@@ -58,6 +58,7 @@ def test_the_table_counts_what_meets():
     assert table.n == 5
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(labellings)
 def test_the_table_is_that_of_scikit_learn(both):
@@ -111,6 +112,7 @@ def test_what_is_no_table_is_refused(table):
         Contingency.of_table(table)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(labellings)
 def test_the_largest_overlap_is_that_of_the_dense_assignment(both):
@@ -123,6 +125,7 @@ def test_the_largest_overlap_is_that_of_the_dense_assignment(both):
     assert len(set(found_columns.tolist())) == len(found_columns)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(labellings)
 def test_scores_agree_with_scikit_learn(both):
@@ -138,6 +141,7 @@ def test_scores_agree_with_scikit_learn(both):
     )
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(labellings)
 def test_the_sums_over_classes_are_those_of_the_formulae(both):
@@ -163,6 +167,7 @@ def test_the_sums_over_classes_are_those_of_the_formulae(both):
         )
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(labellings)
 def test_entropy_is_what_homogeneity_lacks(both):
@@ -172,6 +177,7 @@ def test_entropy_is_what_homogeneity_lacks(both):
     assert metrics.entropy(labels, classes, normalised=False) == pytest.approx(missing, abs=1e-12)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(labellings)
 def test_bcubed_is_the_mean_over_units(both):
@@ -188,6 +194,7 @@ def test_bcubed_is_the_mean_over_units(both):
     assert metrics.bcubed(labels, classes) == pytest.approx((p, r, 2 * p * r / (p + r)))
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(labellings)
 def test_micro_precision_is_the_best_of_all_mappings(both):
@@ -204,6 +211,7 @@ def test_micro_precision_is_the_best_of_all_mappings(both):
     assert metrics.micro_precision(labels, classes) <= metrics.purity(labels, classes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("score", [*agreements, *distances])
 @settings(deadline=None)
 @given(labellings)
@@ -244,6 +252,7 @@ def test_independent_partitions_do_not_fall_below_zero():
     assert 0.0 <= metrics.nmi(labels, classes) < 1e-12
 
 
+@pytest.mark.slow
 def test_scores_hold_for_a_million_units():
     labels = np.arange(1_000_000) % 70
     assert metrics.ari(labels, labels // 2) == pytest.approx(

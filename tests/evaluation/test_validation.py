@@ -198,6 +198,7 @@ def test_a_domain_that_every_half_shows_again_is_firm() -> None:
     assert max(loose.values()) < 0.5
 
 
+@pytest.mark.slow
 def test_the_newest_stories_alone_can_be_validated() -> None:
     from segapsith.demo import sample
     from segapsith_store.queries import browse

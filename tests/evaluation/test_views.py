@@ -63,6 +63,7 @@ def clustered(store: Path, *more: str) -> int:
     return run(["cluster", "--store", str(store), "-k", "8", "--json", *more])
 
 
+@pytest.mark.slow
 def test_the_stored_units_are_clustered_in_several_views(
     store: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -83,6 +84,7 @@ def test_the_stored_units_are_clustered_in_several_views(
     assert json.loads(kept[first["run"]])["views"] == ["words", "names", "source"]
 
 
+@pytest.mark.slow
 def test_languages_stay_apart(store: Path) -> None:
     with Wire(store) as wire:
         found = wire.cluster(
@@ -105,6 +107,7 @@ def test_languages_stay_apart(store: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_labels_do_not_change_the_views(tmp_path: Path) -> None:
     outcomes = []
     for turn in range(2):

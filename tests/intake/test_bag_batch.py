@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -48,6 +49,7 @@ def test_a_row_is_the_bag_that_it_was_made_of(given: list[dict[str, int]]) -> No
         assert "nowhere" not in row
 
 
+@pytest.mark.slow
 @settings(deadline=None)  # kernels are compiled on first use
 @given(bags)
 def test_hashes_are_those_of_each_bag(given: list[dict[str, int]]) -> None:
@@ -58,6 +60,7 @@ def test_hashes_are_those_of_each_bag(given: list[dict[str, int]]) -> None:
     assert list(BagBatch.of(mixed).hashes()) == wanted
 
 
+@pytest.mark.slow
 @settings(deadline=None)  # kernels are compiled on first use
 @given(bags, st.data())
 def test_numbers_and_weights_are_those_of_units_one_at_a_time(

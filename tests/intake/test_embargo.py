@@ -40,6 +40,7 @@ def written(path: Path, *items: dict[str, object]) -> str:
     return str(path)
 
 
+@pytest.mark.slow
 def test_an_embargoed_story_is_counted_and_learned(
     command: Callable[..., tuple[int, str, str]], tmp_path: Path
 ) -> None:
@@ -51,6 +52,7 @@ def test_an_embargoed_story_is_counted_and_learned(
     assert json.loads(out)["embargoed"] == 0  # known already
 
 
+@pytest.mark.slow
 def test_a_story_that_is_taken_back_under_its_id_is_not_learned_any_more(
     command: Callable[..., tuple[int, str, str]], tmp_path: Path
 ) -> None:

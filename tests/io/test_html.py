@@ -63,6 +63,7 @@ def test_html_is_told_from_text() -> None:
     assert not looks_like_html("a < b & c > d") and not looks_like_html("<= 3, R&D;")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", ["<p>", "<", "<b", "<script>", "<nav>", "<!--", "&#9", "<a b='", "<h1>", "<article>", "<title>"])  # fmt: skip
 def test_time_grows_with_length_only(piece: str) -> None:
     html = piece * (300_000 // len(piece))

@@ -194,6 +194,7 @@ def test_a_cut_archive(tmp_path: Path) -> None:
     assert read(tmp_path / "g")[2].failures
 
 
+@pytest.mark.slow
 def test_bombs_are_stopped_by_what_they_produce(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -250,6 +251,7 @@ def test_directories_are_walked_in_order_without_links(tmp_path: Path) -> None:
     assert [Path(r.name).name for r in rejects] == ["picture.png"]
 
 
+@pytest.mark.slow
 def test_mutated_archives_never_raise(tmp_path: Path) -> None:
     rng = random.Random(0)
     originals = [pack() for pack in PACKED.values()]
@@ -264,6 +266,7 @@ def test_mutated_archives_never_raise(tmp_path: Path) -> None:
         read(path)
 
 
+@pytest.mark.slow
 def test_a_long_compressed_line_takes_little_memory(tmp_path: Path) -> None:
     path = tmp_path / "x"
     with gzip.open(path, "wb", compresslevel=1) as out:

@@ -80,6 +80,7 @@ def test_an_external_document_type_is_not_fetched() -> None:
     assert parsed(only.text).text == "é"
 
 
+@pytest.mark.slow
 def test_nesting_elements_and_attributes_are_bounded() -> None:
     deep = "<a>" * (limits.MAX_XML_DEPTH + 1)
     with pytest.raises(XmlError, match="nested"):
@@ -178,6 +179,7 @@ def test_the_root_is_found_behind_what_precedes_it() -> None:
     assert root_name(b"text <b>") == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece", ["<", "<!--", "<![CDATA[", "<?", "<!", "<!D[", "&", "<a ", '<a b="', "<a b='", "</a", "<item>", "<a/>", "]]>"]
 )  # fmt: skip
@@ -205,6 +207,7 @@ def test_any_text_gives_tokens_and_well_formed_output(text: str) -> None:
     assert rewritten(written)[0] == written
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(alphabet="ab<>&é\n", max_size=20), max_size=6), st.integers(1, 60))
 def test_windows_do_not_matter(bodies: list[str], window: int) -> None:
     data = "<d>" + "".join(f"<item>{markup.html.escape(b)}</item>" for b in bodies) + "</d>"

@@ -58,6 +58,7 @@ def test_a_large_one_is_found(rank):
     check(symmetric(150, 2, rank))
 
 
+@pytest.mark.slow
 def test_no_bit_differs_from_one_time_to_the_next():
     matrix = symmetric(60, 3)
     one, other = eigen(matrix), eigen(matrix.copy(order="F"))

@@ -182,6 +182,7 @@ def equal(left: TermCounts, right: TermCounts) -> bool:
     return one.keys() == two.keys() and all(np.array_equal(one[k], two[k]) for k in one)
 
 
+@pytest.mark.slow
 @given(texts, st.randoms(use_true_random=False), st.integers(0, 8))
 def test_the_order_and_the_batches_do_not_matter(
     wire: list[tuple[list[int], int]], chance: object, cut: int
@@ -198,6 +199,7 @@ def test_the_order_and_the_batches_do_not_matter(
     assert equal(whole, other)
 
 
+@pytest.mark.slow
 @given(texts, texts)
 def test_what_is_taken_back_leaves_nothing_behind(
     kept: list[tuple[list[int], int]], gone: list[tuple[list[int], int]]
@@ -212,6 +214,7 @@ def test_what_is_taken_back_leaves_nothing_behind(
     assert equal(one, two)
 
 
+@pytest.mark.slow
 @given(texts)
 def test_counts_are_what_a_counter_counts(wire: list[tuple[list[int], int]]) -> None:
     counts = TermCounts()

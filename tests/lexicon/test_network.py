@@ -84,12 +84,14 @@ def test_many_pairs_come_in_pieces_that_follow_each_other(monkeypatch):
     assert as_dict(together) == naive(texts)
 
 
+@pytest.mark.slow
 @given(st.lists(st.dictionaries(st.integers(0, 2**62), st.integers(-2, 2)), max_size=5))
 @settings(deadline=None)
 def test_sparse_runs_add_up(runs):
     _add_up(runs)
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.dictionaries(
@@ -120,6 +122,7 @@ def _add_up(runs: Sequence[dict[int, int]]) -> None:
     assert (np.diff(found.keys) > 0).all()
 
 
+@pytest.mark.slow
 @given(TEXTS, TEXTS)
 @settings(deadline=None)
 def test_parts_add_up_and_can_be_taken_back(a, b):
@@ -133,6 +136,7 @@ def test_parts_add_up_and_can_be_taken_back(a, b):
     assert as_dict(merged([Pairs(first.keys, -first.counts), first])) == {}
 
 
+@pytest.mark.slow
 @given(st.lists(TEXTS, max_size=5), st.integers(1, 7))
 @settings(deadline=None)
 def test_runs_in_pieces_add_up_as_whole_ones(parts, size):
@@ -182,6 +186,7 @@ def naive_links(
     return found
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.lists(st.integers(0, 9), max_size=25), max_size=8),
     st.sampled_from(["tight", "ferret"]),

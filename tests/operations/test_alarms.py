@@ -13,6 +13,8 @@ import typer.main
 from segapsith.cli.app import app
 from segapsith.operations.alarms import LEAST, Alarm, Figures, alarms, band, merged
 
+pytestmark = pytest.mark.slow
+
 FEEDS = ("https://example.org/a", "https://example.org/b")
 
 

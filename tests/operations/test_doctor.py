@@ -20,6 +20,8 @@ from segapsith_store import Store
 from segapsith_store.feed_states import later
 from segapsith_store.queries import subscriptions
 
+pytestmark = pytest.mark.slow
+
 Command = Callable[..., tuple[int, str, str]]
 ITEMS = sample.lines("en")
 

@@ -28,6 +28,8 @@ from segapsith_store import Store
 from segapsith_store.feed_states import later
 from segapsith_store.queries import subscriptions
 
+pytestmark = pytest.mark.slow
+
 Command = Callable[..., tuple[int, str, str]]
 MODIFIED = "Mon, 02 Mar 2026 06:15:00 GMT"
 

@@ -19,6 +19,8 @@ from segapsith.operations.nightly import LINE, Night, Outcome, Step
 from segapsith_store import Store
 from segapsith_store.queries import nights, subscriptions
 
+pytestmark = pytest.mark.slow
+
 Command = Callable[..., tuple[int, str, str]]
 ITEMS = sample.lines("en")
 

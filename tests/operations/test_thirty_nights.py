@@ -29,6 +29,8 @@ from segapsith_store import Store
 from segapsith_store.feed_states import later
 from segapsith_store.queries import nights
 
+pytestmark = pytest.mark.slow
+
 ITEMS = sample.lines("en")
 START = "2026-03-02T02:30:00+00:00"
 PATHS = ("/a", "/b", "/c")

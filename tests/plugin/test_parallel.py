@@ -11,6 +11,7 @@ from segapsith.demo import sample
 from segapsith.errors import SettingError
 
 
+@pytest.mark.slow
 def test_workers_do_not_change_the_result(open_wire: Callable[..., Wire]) -> None:
     digests = set()
     for workers in (1, 2):

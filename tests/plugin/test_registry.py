@@ -23,6 +23,8 @@ from segapsith.plugin.registry import load_plugins
 from segapsith.settings import resolve
 from segapsith.testing import CHECKS
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 THIRD_PARTY = Path(__file__).parents[1] / "third_party"
 

@@ -68,6 +68,7 @@ def test_every_name_is_offered():
         assert isinstance(factory(), Comparison)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", kinds)
 @settings(max_examples=60, deadline=None)
 @given(snapshots)
@@ -77,6 +78,7 @@ def test_a_snapshot_agrees_with_itself(kind, snapshot):
     assert agreement.details["units"] == np.count_nonzero(snapshot.labels >= 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", kinds)
 @settings(max_examples=60, deadline=None)
 @given(snapshots, snapshots)

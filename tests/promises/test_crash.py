@@ -25,6 +25,8 @@ from segapsith.io.dicts import document_of
 from segapsith.settings import resolve
 from segapsith_store import Store
 
+pytestmark = pytest.mark.slow
+
 BATCH = 15
 ITEMS = 60
 

@@ -28,6 +28,8 @@ from segapsith.errors import MissingInputError, PluginError, SegapsithError, Sto
 from segapsith.plugin.guards import GuardedAnnotator, GuardedSegmenter, PluginName
 from segapsith_store.seal import kept, seal
 
+pytestmark = pytest.mark.slow
+
 PAGE = 4096
 FORGOTTEN = "en-003"
 

@@ -16,6 +16,8 @@ import pytest
 from segapsith.cli.app import run
 from segapsith.demo import sample
 
+pytestmark = pytest.mark.slow
+
 SOURCE = str(sample.path("en"))
 
 

@@ -37,6 +37,8 @@ from segapsith_store.digest import digest
 from segapsith_store.queries import browse
 from segapsith_store.seal import seal
 
+pytestmark = pytest.mark.slow
+
 TEXTS = [f"{item['title']}\n\n{item['text']}" for item in sample.lines("en")[:24]]
 IDS = st.sampled_from("abcdefghij")
 TEXT = st.integers(0, len(TEXTS) - 1)

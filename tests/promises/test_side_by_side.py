@@ -14,6 +14,8 @@ from segapsith.cli.app import run
 from segapsith.demo import sample
 from segapsith.settings import resolve
 
+pytestmark = pytest.mark.slow
+
 ITEMS = sample.lines("en")
 
 

@@ -20,6 +20,8 @@ from segapsith.demo import sample
 from segapsith.errors import SegapsithError
 from segapsith_store.seal import seal
 
+pytestmark = pytest.mark.slow
+
 SOURCE = str(sample.path("en"))
 READING = (["status"], ["domains"], ["verify"], ["report", "--output", "out.html"], ["backup", "b"])
 WRITING = (["ingest", SOURCE], ["forget", "en-001"], ["topics"], ["update", "--nightly"])

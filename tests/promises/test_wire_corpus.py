@@ -54,6 +54,7 @@ def test_the_corpus_is_the_same_each_time_and_has_every_kind() -> None:
     assert {one.source for one in made} == {"feed", "newsml", "nitf", "ninjs", "anpa"}
 
 
+@pytest.mark.slow
 def test_every_story_of_every_sound_file_is_found(tmp_path: Path, known: dict[str, Source]) -> None:
     path = tmp_path / "file"
     for made in wires.corpus(2, 290):
@@ -72,6 +73,7 @@ def test_a_reader_that_misses_something_is_noticed() -> None:
     assert wires.missing(made, [(title, f"<p>{body}</p>") for title, body in whole])
 
 
+@pytest.mark.slow
 def test_damaged_files_are_recovered_or_reported_soon(
     tmp_path: Path, known: dict[str, Source]
 ) -> None:

@@ -18,6 +18,8 @@ import segapsith
 from segapsith.demo import sample
 from segapsith.report.page import last_run_of
 
+pytestmark = pytest.mark.slow
+
 Command = Callable[..., tuple[int, str, str]]
 
 HOSTILE = (

@@ -18,6 +18,8 @@ from segapsith.settings import resolve
 from segapsith_reproduce import TABLES, Options, Reproduction, Table, reproduce
 from segapsith_reproduce.inferred import SETS, Units, auc, pairs
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., tuple[int, str, str]]
 
 

@@ -28,6 +28,8 @@ from segapsith_reproduce.cells import (
 )
 from segapsith_reproduce.printed import beside, read
 
+pytestmark = pytest.mark.slow
+
 TOPICS = {
     "rec.boats": "harbour sailing anchor keel rudder mast tide voyage",
     "sci.stars": "galaxy telescope planet orbit comet nebula lunar solar",

@@ -114,6 +114,7 @@ def test_texts_are_found_by_the_beginning_of_their_hash(tmp_path: Path) -> None:
             assert any(step.startswith("SEARCH") and "versions_hash" in step for step in plan), plan
 
 
+@pytest.mark.slow
 def test_a_batch_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Wire(tmp_path / "s.db") as wire:
         wire.ingest(sample.lines("en")[:20])
@@ -131,6 +132,7 @@ def test_a_batch_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.M
         assert wire.verify().sound
 
 
+@pytest.mark.slow
 def test_measuring_runs_can_be_undone(tmp_path: Path) -> None:
     with Wire(tmp_path / "s.db") as wire:
         wire.ingest(sample.lines("en")[:80])

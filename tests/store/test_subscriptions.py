@@ -131,6 +131,7 @@ def stories(n: int) -> list[Document | Reject]:
     ]
 
 
+@pytest.mark.slow
 def test_validators_come_with_the_last_batch(
     open_wire: Callable[..., Wire], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -152,6 +153,7 @@ def test_validators_come_with_the_last_batch(
     assert wire.verify().sound
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("broken", ["versions", "feeds"])
 def test_stories_and_validators_are_kept_together_or_not_at_all(
     open_wire: Callable[..., Wire], broken: str

@@ -30,6 +30,7 @@ BUILT_IN = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("offer", BUILT_IN, ids=lambda o: f"{o.kind}-{o.name}")
 def test_built_ins_keep_their_contract(offer: Offer) -> None:
     for check in CHECKS[offer.kind]:
@@ -168,6 +169,7 @@ def test_the_checks_name_the_fault(measure: type[Presence], checked: str, at_the
     assert isinstance(caught.value, TooSlowError) == slow
 
 
+@pytest.mark.slow
 def test_time_that_does_not_count_makes_nobody_slow() -> None:
     def check_nothing(_: object) -> None:
         sum(range(10**7))  # longer than the limit by any real clock
@@ -239,6 +241,7 @@ def test_a_measure_that_says_so_must_refuse() -> None:
     assert "compare took rows that it has not learned" in found["check_new_rows"]
 
 
+@pytest.mark.slow
 def test_more_faults_of_measures() -> None:
     class Pickled(Presence):
         def state(self) -> Any:
@@ -327,6 +330,7 @@ def test_faults_of_clusterers() -> None:
         assert bool(found) == bool(reason) and reason in " ".join(found.values()), found
 
 
+@pytest.mark.slow
 def test_faults_of_segmenters() -> None:
     def cutting(units: Callable[[Annotation], Any]) -> Callable[[], object]:
         return lambda: SimpleNamespace(segment=lambda annotation, network: units(annotation))

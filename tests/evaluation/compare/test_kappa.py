@@ -208,6 +208,7 @@ def test_an_interval_holds_the_value_and_narrows_with_more_units():
     assert narrow == kappa_interval(a, b)
 
 
+@pytest.mark.slow
 def test_an_interval_is_that_of_units_drawn_one_by_one():
     rng = np.random.default_rng(1)
     a = rng.integers(0, 3, 300)
@@ -232,6 +233,7 @@ def test_wrong_settings_are_named(call):
         call()
 
 
+@pytest.mark.slow
 def test_kappa_holds_for_a_million_units():
     labels = np.arange(1_000_000) % 71
     assert kappa(labels, labels) == kappa(labels, labels, "optimal") == 1.0

@@ -108,6 +108,7 @@ def test_the_filter_looks_at_activated_domains_only(clusters, domains, share, at
             assert found.scores[uid] == pytest.approx(similarity(domains[linked], cluster))
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(groups, groups)
 def test_a_filter_that_keeps_all_changes_nothing(clusters, domains):
@@ -117,6 +118,7 @@ def test_a_filter_that_keeps_all_changes_nothing(clusters, domains):
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(groups, groups)
 def test_entropy_is_the_divergence_from_equation_eight(clusters, domains):

@@ -96,6 +96,7 @@ def test_p_is_near_that_of_all_permutations(both):
     assert found.p == pytest.approx(np.mean(values >= found.z), abs=0.06)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(labellings)
 def test_ari_rand_and_correlation_follow_from_z(both):
@@ -153,6 +154,7 @@ def test_scikit_bio_finds_the_same():
     assert mantel(a, weak).p == pytest.approx(p, abs=0.06)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", [_drawn_tables, _permuted_units])
 @pytest.mark.parametrize(
     ("left", "right"),
@@ -181,6 +183,7 @@ def test_the_seed_decides_and_nothing_else():
     assert mantel(a, b, seed=5).p == mantel(a, np.array(list("xyz"))[b], seed=5).p
 
 
+@pytest.mark.slow
 def test_a_million_units_take_no_matrix():
     rng = np.random.default_rng(0)
     a = rng.integers(0, 71, 1_000_000)

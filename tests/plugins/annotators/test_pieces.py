@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +14,7 @@ _ORACLE = re.compile(rf"(?:{CHUNK.pattern})[\W_]*", re.VERBOSE)
 _SIGNS = "aZé1٣²_ .,-‐'’&\u0301\u00ad\u200d!?\n𝒳\ud800中"
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.text(alphabet=_SIGNS, max_size=40) | st.text(max_size=20), max_size=6))
 def test_pieces_are_what_the_pattern_finds(texts: list[str]) -> None:

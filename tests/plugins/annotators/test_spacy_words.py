@@ -19,6 +19,8 @@ from segapsith_plugins.annotators import spacy_words
 from segapsith_plugins.annotators.simplemma_words import SimplemmaWords
 from segapsith_plugins.annotators.spacy_words import SpacyWords
 
+pytestmark = pytest.mark.slow
+
 words = SpacyWords()
 
 

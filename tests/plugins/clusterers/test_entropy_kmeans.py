@@ -168,6 +168,7 @@ def test_the_best_move_is_that_of_trying_all(highest):
     check()
 
 
+@pytest.mark.slow
 @quick
 @given(partitions(), st.sampled_from([0.5, 0.1, 3.7]))
 def test_fractions_are_moved_like_whole_counts(case, scale):
@@ -204,6 +205,7 @@ def test_an_insertion_costs_what_the_jensen_shannon_form_says(case):
         assert cost == pytest.approx(constant + (n + size) * divergence, abs=1e-9)
 
 
+@pytest.mark.slow
 @quick
 @given(partitions(), st.integers(0, 2**32 - 1), st.sampled_from([1.0, 0.3]))
 def test_sums_kept_along_the_way_are_those_made_again(case, seed, scale):
@@ -242,6 +244,7 @@ def test_a_random_move_is_made_exactly_if_it_lowers_the_entropy(case, seed):
             assert made == (change < 0)
 
 
+@pytest.mark.slow
 @quick
 @given(tables(), st.integers(1, 5), st.sampled_from(METHODS), st.sampled_from(["counts", "equal"]))
 def test_every_method_keeps_the_promises(counts, k, method, unit_mass):

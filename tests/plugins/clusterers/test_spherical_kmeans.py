@@ -77,6 +77,7 @@ def test_the_promises_are_kept_and_no_single_move_helps(cells, k, seed):
             assert obvious_objective(cells, moved) <= objective + 1e-7
 
 
+@pytest.mark.slow
 @quick
 @given(tables(), st.integers(1, 5), st.integers(0, 100))
 def test_cosines_do_as_well_as_rows(cells, k, seed):

@@ -51,6 +51,7 @@ RIVER = ["river", "flood", "bridge", "valley", "rain", "dam"]
 MARKET = ["share", "bank", "dividend", "broker", "bond", "investor"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("check", segmenter_checks, ids=lambda check: check.__name__)
 def test_cohesion_keeps_the_contract(check):
     check(Cohesion)
@@ -153,6 +154,7 @@ def tasks(draw: st.DrawFn) -> Task:
     )
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(tasks())
 def test_no_division_is_cheaper_than_the_one_found(task):
@@ -384,6 +386,7 @@ def test_a_network_may_bring_the_space():
 # -- evaluation ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lang", sample.LANGS)
 def test_articles_of_the_sample_are_cut_where_their_subject_turns(lang):
     paragraphs: dict[str, list[tuple[int, str]]] = {}

@@ -407,6 +407,7 @@ def test_without_a_network_the_text_is_one_unit_that_is_kept(kind):
     assert [len(part) for part in kind().curve(annotation, Network())] == [0, 0]
 
 
+@pytest.mark.slow
 @BOTH
 def test_a_long_text_takes_time_in_proportion(kind, learned):
     def long_text(n_words: int) -> Annotation:

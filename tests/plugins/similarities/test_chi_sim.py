@@ -88,6 +88,7 @@ def has_copies(m):
     return len(np.unique(m, axis=0)) < len(m)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(counts, powers, shares, st.integers(1, 5))
 def test_compare_is_the_papers_matrix(m, k, prune, iterations):
@@ -102,6 +103,7 @@ def test_compare_is_the_papers_matrix(m, k, prune, iterations):
     np.testing.assert_allclose(sim.columns(), sc, rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(counts, st.sampled_from([0.5, 0.8, 1.0]), shares, st.integers(1, 5))
 def test_a_word_matrix_that_is_not_kept_gives_the_same(m, k, prune, iterations):
@@ -141,6 +143,7 @@ def test_the_true_limit_of_k_sees_only_the_support(m, iterations):
     np.testing.assert_allclose(found, expected(m, sr), rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(counts, st.integers(0, 9), st.integers(1, 4))
 def test_supplied_starts_are_taken(m, seed, iterations):
@@ -161,6 +164,7 @@ def test_supplied_starts_are_taken(m, seed, iterations):
     np.testing.assert_allclose(sim.columns(), sc, rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(counts, st.integers(1, 4), st.booleans())
 def test_the_original_divides_by_the_sums(m, iterations, reset):
@@ -217,6 +221,7 @@ def test_without_power_and_pruning_there_is_a_factor(m, iterations):
     assert np.linalg.eigvalsh(found).min() > -1e-9
 
 
+@pytest.mark.slow
 @given(counts, counts, powers, shares)
 @settings(max_examples=80, deadline=None)
 def test_new_rows_and_new_words_are_welcome(m, new, k, prune):
@@ -233,6 +238,7 @@ def test_new_rows_and_new_words_are_welcome(m, new, k, prune):
     np.testing.assert_array_equal(sim.compare(csr_array(both), learned), 0)
 
 
+@pytest.mark.slow
 @given(counts, powers, shares, st.sampled_from([0, 2**30]))
 @settings(max_examples=80, deadline=None)
 def test_a_state_can_be_put_back(m, k, prune, memory):
@@ -312,6 +318,7 @@ def test_many_blocks_are_one_matrix(monkeypatch):
     )
 
 
+@pytest.mark.slow
 def test_large_products_take_the_quick_ways():
     """Panels, threads, mirrored halves and the dense way give what the formula gives."""
     rng = np.random.default_rng(4)
@@ -329,6 +336,7 @@ def test_large_products_take_the_quick_ways():
         np.testing.assert_allclose(sim.compare(csr_array(m), csr_array(m)), sr, rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         arrays(np.float64, st.integers(0, 6), elements=st.floats(0, 1)), min_size=1, max_size=5

@@ -40,6 +40,7 @@ def naive(m, a=7.0, graph="cooccurrence", centre=False):
     return k
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(counts, st.sampled_from(["cooccurrence", "bipartite"]), st.booleans())
 def test_it_is_the_formula(m, graph, centre):

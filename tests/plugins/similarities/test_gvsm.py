@@ -63,6 +63,7 @@ def naive(model, x, q):
     return cosines(x.T @ g @ x, np.square(x).sum(axis=0) * np.square(q).sum())
 
 
+@pytest.mark.slow
 @models
 @settings(max_examples=80, deadline=None)
 @given(m=counts)
@@ -150,6 +151,7 @@ def test_single_precision_is_near(model):
     np.testing.assert_allclose(found, double.compare(rows, rows), rtol=0, atol=1e-4)
 
 
+@pytest.mark.slow
 @models
 def test_a_sample_of_the_reference_documents_is_unbiased_and_seeded(model):
     rng = np.random.default_rng(4)
@@ -188,6 +190,7 @@ def naive_projection(model, x, q, rank):
     return cosines(wd.T @ wd, np.full(x.shape[1], size)), s
 
 
+@pytest.mark.slow
 @projections
 @settings(max_examples=80, deadline=None)
 @given(m=counts, rank=st.integers(1, 7))

@@ -89,6 +89,7 @@ def test_signs_are_fixed(model):
     assert (vectors[np.abs(vectors).argmax(axis=0), np.arange(4)] > 0).all()
 
 
+@pytest.mark.slow
 @both
 @settings(max_examples=60, deadline=None)
 @given(m=counts, new=counts)

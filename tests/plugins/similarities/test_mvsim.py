@@ -90,6 +90,7 @@ def dense(rng, n, m):
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     st.integers(0, 10_000),

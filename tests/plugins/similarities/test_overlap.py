@@ -53,6 +53,7 @@ def naive_dice(d, c):
     return 2 * len(d.keys() & c.keys()) / (len(d) + len(c)) if d or c else 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sim", "naive"),
     [
@@ -72,6 +73,7 @@ def test_compare_is_the_formula(sim, naive, left, right):
     np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(m=counts, new=counts)
 def test_the_generalized_cosine_is_the_formula(m, new):

@@ -35,6 +35,7 @@ def test_its_samples_are_claimed(
     assert claimed(sample(name)) == "anpa"
 
 
+@pytest.mark.slow
 def test_broken_input_never_raises_and_ends(withstands: Callable[[Any, str], None]) -> None:
     withstands(WireText, "anpa")
 

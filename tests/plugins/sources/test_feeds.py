@@ -36,6 +36,7 @@ def test_its_samples_are_claimed(
     assert claimed(sample(name)) == "feed"
 
 
+@pytest.mark.slow
 def test_broken_input_never_raises_and_ends(withstands: Callable[[Any, str], None]) -> None:
     withstands(Feed, "feed")
 

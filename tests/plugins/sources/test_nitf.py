@@ -28,6 +28,7 @@ def test_its_samples_are_claimed(
     assert claimed(sample(name)) == "nitf"
 
 
+@pytest.mark.slow
 def test_broken_input_never_raises_and_ends(withstands: Callable[[Any, str], None]) -> None:
     withstands(Nitf, "nitf")
 
