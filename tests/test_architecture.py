@@ -11,6 +11,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 from importlinter.cli import lint_imports
@@ -83,6 +84,39 @@ def test_plugins_of_a_kind_share_only_modules_with_an_underscore() -> None:
             if other and not other.startswith("_"):
                 wrong.append(f"{name} imports {imported}")
     assert wrong == []
+
+
+SQL = re.compile(
+    r"\b(SELECT|INSERT (OR \w+ )?INTO|DELETE FROM|UPDATE \w+ SET|CREATE (TABLE|INDEX|TRIGGER)|PRAGMA"
+    r"|WHERE|JOIN|ORDER BY|GROUP BY|IS (NOT )?NULL)\b"
+)
+
+ASKS_BY_ITSELF = {"segapsith.api.reporting"}
+"""Modules with queries of their own that belong into the store; this may only shrink."""
+
+
+def _spoken(tree: ast.AST) -> Iterator[ast.Constant]:
+    """The strings of a module, docstrings aside."""
+    docstrings = {
+        id(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    for node in ast.walk(tree):
+        text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if text and id(node) not in docstrings:
+            yield cast("ast.Constant", node)
+
+
+def test_only_the_store_speaks_sql() -> None:
+    spoken = [
+        f"{name}:{node.lineno}: {node.value}"
+        for name, path in modules()
+        if not name.startswith("segapsith_store") and name not in ASKS_BY_ITSELF
+        for node in _spoken(ast.parse(path.read_text("utf-8")))
+        if SQL.search(node.value)
+    ]
+    assert spoken == []
 
 
 MOST_MODULES = 20

@@ -105,23 +105,21 @@ def _learn(data: Path, name: str, options: Options) -> _Learned:
         topic_of = {d: t["id"] for t in wire.topics(top=1) for d in t["domains"]}
         gold: dict[int, str] = {}
         story: dict[int, int] = {}
-        for number, original, metadata in wire.writer.rows(
-            "SELECT d.id, d.duplicate_of, v.metadata FROM documents d"
-            " JOIN versions v ON v.document = d.id AND v.number = d.version"
-        ):
-            story[number] = number if original is None else original
-            label = json.loads(metadata).get("label")
+        for document, version in wire.writer.present_texts():
+            original = document.duplicate_of
+            story[document.id] = document.id if original is None else original
+            label = json.loads(version.metadata).get("label")
             if label is not None:
-                gold[number] = str(label)
+                gold[document.id] = str(label)
         units = wire.stream_units()
         domains: dict[int, dict[int, int]] = {}
         topics: dict[int, dict[int, int]] = {}
-        for document, domain, n_words in wire.writer.rows(
-            "SELECT u.document, a.domain, u.n_words FROM assignments a JOIN units u ON u.id = a.unit"
-        ):
+        for unit in wire.writer.assigned_units():
+            assert unit.assignment is not None
+            domain = unit.assignment.domain
             for votes, voted in ((domains, domain), (topics, topic_of[domain])):
-                of = votes.setdefault(document, {})
-                of[voted] = of.get(voted, 0) + n_words
+                of = votes.setdefault(unit.document, {})
+                of[voted] = of.get(voted, 0) + unit.n_words
     return _Learned(gold, story, _most(domains), _most(topics), units, rate)
 
 

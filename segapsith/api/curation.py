@@ -16,6 +16,7 @@ from segapsith.arrays import Labels, Rows
 from segapsith.domains import merging, reassignment, splitting
 from segapsith.domains.index import DomainIndex, PlacementSettings
 from segapsith.engine import domain_changes
+from segapsith.engine.records import DomainRecord
 from segapsith.errors import SettingError, UsageError
 from segapsith.evaluation import clustering
 from segapsith.settings import BUILT_IN_PLACEMENT, CLUSTERER
@@ -86,47 +87,31 @@ def _near_identical(
     since: int,
 ) -> dict[str, Any]:
     """The open domains of a store that would be one, and the labels of all."""
-    index = open_domains(store, placing)
-    sizes, taken = index.n_units.copy(), _taken(store, since)
+    rows = list(store.open_domains())
+    index = _index(store, placing, rows)
+    sizes, taken = index.n_units.copy(), store.units_taken_since(since)
 
     def whole(domains: Sequence[int]) -> bool:
         if narrow is None:
             return True
         if not _resized(int(sizes[list(domains)].sum()), sum(taken.get(d, 0) for d in domains)):
             return False  # as it was decided before
-        places = ", ".join("?" * len(domains))
-        units = store.units_where(f"a.domain IN ({places})", list(domains))
-        return not splitting.parts(index, [unit.bag for unit in units], narrow)
+        bags = [unit.bag for unit in store.units_in(domains)]
+        return not splitting.parts(index, bags, narrow)
 
-    rows = [
-        (int(number), str(label), int(named), int(locked), int(grown))
-        for number, label, named, locked, grown in store.rows(
-            "SELECT id, label, named, locked, grown FROM domains"
-            " WHERE status = 'open' AND units > 0 ORDER BY id"
-        )
-    ]
     still = int(store.facts().get("counter_ordinal", 0)) - quiet
     return {
         "domains": len(rows),
-        "labels": {row[0]: row[1] for row in rows},
+        "labels": {row.id: row.label for row in rows},
         "joined": merging.consolidate(
             index,
             chosen,
-            named=[row[0] for row in rows if row[2]],
-            apart=[row[0] for row in rows if row[3]],
-            growing=[row[0] for row in rows if row[4] > still],
+            named=[row.id for row in rows if row.named],
+            apart=[row.id for row in rows if row.locked],
+            growing=[row.id for row in rows if row.grown > still],
             whole=whole,
         ),
     }
-
-
-def _taken(store: Store, since: int) -> dict[int, int]:
-    """How many units domains took after a run."""
-    return dict(
-        store.rows(
-            "SELECT domain, count(*) FROM assignments WHERE run > ? GROUP BY domain", [since]
-        )
-    )
 
 
 def _resized(size: int, taken: int) -> bool:
@@ -174,16 +159,16 @@ def narrow(
         wire.engine.knowledge  # noqa: B018  the lock, and settings that do not fit the store
 
     def broad(store: Store) -> tuple[int, list[tuple[str, domain_changes.Split]]]:
-        index, found = open_domains(store, wire.factory.placing()), []
+        rows, found = list(store.open_domains()), []
+        index = _index(store, wire.factory.placing(), rows)
         still = int(store.facts().get("counter_ordinal", 0)) - quiet
-        taken = _taken(store, after)
-        for row in store.domains(
-            "status = 'open' AND units >= ? AND grown > ? AND NOT (locked OR named)",
-            [chosen.large, still],
-        ):
-            if not _resized(row.sums.n_units, taken.get(row.id, 0)):
+        taken = store.units_taken_since(after)
+        for row in rows:
+            stays = row.locked or row.named or row.grown <= still
+            size = row.sums.n_units
+            if stays or size < chosen.large or not _resized(size, taken.get(row.id, 0)):
                 continue
-            units = list(store.units_where("a.domain = ?", [row.id]))
+            units = store.units_in([row.id])
             groups = splitting.parts(index, [unit.bag for unit in units], chosen)
             if groups:
                 apart = tuple(tuple(units[place].id for place in group) for group in groups)
@@ -229,10 +214,10 @@ def adopt(wire: Wired, *, similarity: float | None = None) -> dict[str, Any]:
     wire.engine.knowledge  # noqa: B018  the lock, and settings that do not fit the store
     store = wire.writer
     ordinal = int(store.facts().get("counter_ordinal", 0))
-    units = list(store.units_where("a.unit IS NOT NULL AND d.ordinal > ?", [ordinal - last]))
-    rows = list(store.domains("status = 'open' AND units > 0"))
+    units = store.units_since(ordinal - last)
+    rows = list(store.open_domains())
     places = reassignment.adopt(
-        open_domains(store, wire.factory.placing()),
+        _index(store, wire.factory.placing(), rows),
         {unit.id: unit.bag for unit in units},
         {unit.id: unit.assignment.domain for unit in units if unit.assignment is not None},
         chosen,
@@ -256,12 +241,12 @@ def refine(wire: Wired, passes: int) -> dict[str, Any]:
     _only_by_eq7(wire, "refining")
     wire.engine.knowledge  # noqa: B018  the lock, and settings that do not fit the store
     store = wire.writer
-    staying = {row.id for row in store.domains("locked OR named")}
+    staying = store.protected_domains()
     places = reassignment.refine(
         open_domains(store, wire.placing(store)),
         lambda: (
             (unit.id, unit.bag, unit.assignment.domain)
-            for unit in store.units_where("a.unit IS NOT NULL")
+            for unit in store.assigned_units()
             if unit.assignment is not None
         ),
         passes,
@@ -320,12 +305,16 @@ def _parted(
 
 
 def open_domains(store: Store, placing: PlacementSettings, lang: str | None = None) -> DomainIndex:
-    """The open domains of a store, to be tried with."""
+    """Return an index of the open domains of a store, to try placements with."""
+    return _index(store, placing, store.open_domains(lang))
+
+
+def _index(store: Store, placing: PlacementSettings, rows: Iterable[DomainRecord]) -> DomainIndex:
+    """Return an index of some domains; `store` gives the significance of words."""
     index, significance = DomainIndex(placing), Words(store).significance
     if significance is not None:
         index.learn_significance(significance)
-    chosen, values = ("", []) if lang is None else (" AND lang = ?", [lang])
-    for row in store.domains(f"status = 'open' AND units > 0{chosen}", values):
+    for row in rows:
         index.restore(row.id, row.sums)
     return index
 

@@ -470,7 +470,7 @@ class Wire:
     def placing(self, store: Store) -> PlacementSettings:
         """How a unit finds its domain now: by the settings, with the threshold of a kept target."""
         placing = self.factory.placing()
-        followed = None if self.factory.overruled else store.following()
+        followed = None if self.factory.overruled else store.threshold_controller()
         return (
             placing if followed is None else replace(placing, threshold=followed.threshold / SCALE)
         )

@@ -8,33 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from segapsith import limits
 from segapsith.engine.records import DocumentRecord
 from segapsith.engine.state import Counters
+from segapsith.engine.storage import Storage
 from segapsith.intake import embargo, fingerprints, near_duplicates, normalization, notices
 from segapsith.intake.bag_batch import BagBatch
 from segapsith.model import Document, Reject
 
-__all__ = ["Archive", "Arrival", "ArrivalClassifier", "sound", "sound_all"]
+__all__ = ["Arrival", "ArrivalClassifier", "sound", "sound_all"]
 
 
 _REPLACING = (notices.Notice.CORRECTION, notices.Notice.WITHDRAWAL)
-
-
-class Archive(Protocol):
-    """What must be known about the documents of the past."""
-
-    def known_uids(self, uids: Sequence[str]) -> set[str]: ...
-    def known_texts(self, digests: Sequence[str]) -> set[str]: ...
-    def forgotten_uids(self, uids: Iterable[str]) -> set[str]: ...
-    def forgotten_texts(self, digests: Iterable[str]) -> set[str]: ...
-    def document(self, uid: str) -> DocumentRecord | None: ...
-    def has_text(self, document: int, digest: str) -> bool: ...
-    def stories_with(self, digest: str) -> list[DocumentRecord]: ...
-    def document_by_id(self, number: int) -> DocumentRecord | None: ...
-    def duplicates_of(self, document: int) -> list[DocumentRecord]: ...
 
 
 class Arrival(NamedTuple):
@@ -69,17 +56,17 @@ class ArrivalClassifier:
 
     def __init__(
         self,
-        archive: Archive,
+        storage: Storage,
         counters: Counters,
         run: int,
         window: near_duplicates.Window | None = None,
     ) -> None:
-        self._archive = archive
+        self._storage = storage
         self._counters = counters
         self._run = run
         self._window = window
         self._uids: set[str] = set()
-        """Of the documents that arrive, the identities and texts that the archive has."""
+        """Of the documents that arrive, the identities and texts that the store has."""
         self._digests: set[str] = set()
         self._forgotten_uids: set[str] = set()
         """Of the documents that arrive, the identities and texts that must not come back."""
@@ -100,19 +87,19 @@ class ArrivalClassifier:
             _called(document, next(hashes)) if document.bag is not None else _read(document)
             for document in documents
         ]
-        self._uids = self._archive.known_uids([document.uid for document, _ in called])
-        self._digests = self._archive.known_texts([digest for _, digest in called])
-        self._forgotten_uids = self._archive.forgotten_uids(document.uid for document, _ in called)
-        self._forgotten_texts = self._archive.forgotten_texts(digest for _, digest in called)
+        self._uids = self._storage.known_uids([document.uid for document, _ in called])
+        self._digests = self._storage.known_texts([digest for _, digest in called])
+        self._forgotten_uids = self._storage.forgotten_uids(document.uid for document, _ in called)
+        self._forgotten_texts = self._storage.forgotten_texts(digest for _, digest in called)
         for document, digest in called:
             yield self._receive(document, digest)
 
     def _receive(self, document: Document, digest: str) -> Arrival | None:
         present = self._by_uid.get(document.uid)
         if present is None and document.uid in self._uids:
-            present = self._archive.document(document.uid)
+            present = self._storage.document(document.uid)
         if present is not None and (
-            (present.id, digest) in self._texts or self._archive.has_text(present.id, digest)
+            (present.id, digest) in self._texts or self._storage.has_text(present.id, digest)
         ):
             # a copy of a forgotten text that was not forgotten itself is still in the store
             return Arrival(document, digest, present, known=True)
@@ -190,9 +177,9 @@ class ArrivalClassifier:
         self, story: int, by: DocumentRecord
     ) -> tuple[tuple[DocumentRecord, ...], tuple[DocumentRecord, ...]]:
         """A story and its copies follow another story from now on: what they were and are."""
-        found = self._by_id.get(story) or self._archive.document_by_id(story)
+        found = self._by_id.get(story) or self._storage.document_by_id(story)
         assert found is not None, f"story {story} is in the window but not in the store"
-        kept = {copy.id: copy for copy in self._archive.duplicates_of(story)}
+        kept = {copy.id: copy for copy in self._storage.duplicates_of(story)}
         known = kept | {number: record for number, record in self._by_id.items() if number in kept}
         known |= {n: r for n, r in self._by_id.items() if r.duplicate_of == story}
         followers = [r for _, r in sorted(known.items()) if r.duplicate_of == story]
@@ -215,7 +202,7 @@ class ArrivalClassifier:
         if digest not in self._stories and digest not in self._digests:
             return None
         stories = set(self._stories.get(digest, ()))
-        kept = self._archive.stories_with(digest) if digest in self._digests else ()
+        kept = self._storage.stories_with(digest) if digest in self._digests else ()
         for found in kept:
             present = self._by_id.get(found.id, found)
             if present.version == found.version and present.duplicate_of is None:

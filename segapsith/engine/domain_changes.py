@@ -6,20 +6,19 @@ batch. Each leaves its trace in the lineage with what it changed, so that it can
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from segapsith.domains.index import Placement
 from segapsith.engine.records import Assignment, Batch, DomainRecord, Event, UnitRecord
+from segapsith.engine.storage import Storage
 from segapsith.engine.updates import BatchUpdate
 from segapsith.errors import MissingInputError, UsageError
 from segapsith.intake.normalization import clean
 
 __all__ = [
     "Change",
-    "Ledger",
     "Lock",
     "Merge",
     "Move",
@@ -34,24 +33,13 @@ __all__ = [
 MAX_LABEL_CHARS = 200
 
 
-class Ledger(Protocol):
-    """What lineage reads of a store."""
-
-    def domains(
-        self, where: str = "1", parameters: Sequence[Any] = ()
-    ) -> Iterator[DomainRecord]: ...
-    def units_where(self, where: str, parameters: Sequence[Any] = ()) -> Iterator[UnitRecord]: ...
-    def events_of(self, run: int) -> list[Event]: ...
-    def past_assignments(self, ended_by: int) -> dict[int, Assignment]: ...
-
-
 class Change(Protocol):
     """Something that is done to domains."""
 
-    def check(self, ledger: Ledger) -> None:
+    def check(self, storage: Storage) -> None:
         """Refuses what makes no sense, before anything is begun."""
 
-    def apply(self, ledger: Ledger, batch: Batch, contributions: BatchUpdate) -> dict[str, Any]:
+    def apply(self, storage: Storage, batch: Batch, contributions: BatchUpdate) -> dict[str, Any]:
         """Does it, and says what was done."""
 
 
@@ -70,8 +58,8 @@ class Merge:
     def sources(self) -> list[int]:
         return sorted(set(self.domains) - {self.target})
 
-    def check(self, ledger: Ledger) -> None:
-        rows = _unlocked(ledger, {*self.domains, self.target}, "merged")
+    def check(self, storage: Storage) -> None:
+        rows = _unlocked(storage, {*self.domains, self.target}, "merged")
         if len(rows) < 2:
             raise UsageError("merging needs at least two different domains")
         langs = sorted({row.lang for row in rows})
@@ -80,12 +68,12 @@ class Merge:
                 f"domains of different languages ({', '.join(langs)}) cannot be merged"
             )
 
-    def apply(self, ledger: Ledger, batch: Batch, contributions: BatchUpdate) -> dict[str, Any]:
+    def apply(self, storage: Storage, batch: Batch, contributions: BatchUpdate) -> dict[str, Any]:
         target, *sources = _present(contributions, [self.target, *self.sources])
         moved = 0
         for source in sources:
             n_units = 0
-            for unit in _members(ledger, source.id, batch, contributions):
+            for unit in _members(storage, source.id, batch, contributions):
                 contributions.move(unit, target.id)
                 n_units += 1
             contributions.pour(source.id, target.id)
@@ -108,17 +96,14 @@ class Move:
 
     places: Mapping[int, Placement]
 
-    def check(self, ledger: Ledger) -> None:
-        living(ledger, {place.domain for place in self.places.values() if place.domain})
+    def check(self, storage: Storage) -> None:
+        living(storage, {place.domain for place in self.places.values() if place.domain})
 
-    def apply(self, ledger: Ledger, batch: Batch, contributions: BatchUpdate) -> dict[str, Any]:
+    def apply(self, storage: Storage, batch: Batch, contributions: BatchUpdate) -> dict[str, Any]:
         moved = []
-        for unit in ledger.units_where(
-            "a.unit IS NOT NULL AND u.id IN (SELECT value FROM json_each(?))",
-            [json.dumps(sorted(self.places))],
-        ):
+        for unit in storage.units(self.places):
             place = self.places[unit.id]
-            if place.domain is None:
+            if place.domain is None or unit.assignment is None:
                 continue
             moved.append(unit)
             contributions.move(unit, place.domain)
@@ -145,10 +130,10 @@ class Split:
     """The units of each part; together all that the domain has."""
     stays: bool = False
 
-    def check(self, ledger: Ledger) -> None:
-        _unlocked(ledger, {self.domain}, "split")
+    def check(self, storage: Storage) -> None:
+        _unlocked(storage, {self.domain}, "split")
         given = [unit for part in self.parts for unit in part]
-        members = {unit.id for unit in _members(ledger, self.domain)}
+        members = {unit.id for unit in _members(storage, self.domain)}
         strangers = sorted(set(given) - members)
         if strangers:
             raise UsageError(f"unit {strangers[0]} is not in domain {self.domain}")
@@ -159,9 +144,9 @@ class Split:
         if len(given) != len(members):
             raise UsageError(f"every unit of domain {self.domain} should be in exactly one part")
 
-    def apply(self, ledger: Ledger, batch: Batch, contributions: BatchUpdate) -> dict[str, Any]:
+    def apply(self, storage: Storage, batch: Batch, contributions: BatchUpdate) -> dict[str, Any]:
         (whole,) = _present(contributions, [self.domain])
-        members = {unit.id: unit for unit in _members(ledger, self.domain, batch, contributions)}
+        members = {unit.id: unit for unit in _members(storage, self.domain, batch, contributions)}
         ranked = sorted(self.parts, key=lambda part: (-len(part), min(part)))
         parts: list[dict[str, Any]] = []
         if self.stays:
@@ -189,14 +174,14 @@ class Rename:
     domain: int
     label: str
 
-    def check(self, ledger: Ledger) -> None:
-        living(ledger, {self.domain})
+    def check(self, storage: Storage) -> None:
+        living(storage, {self.domain})
         if len(self.label) > MAX_LABEL_CHARS:
             raise UsageError(
                 f"a label of {len(self.label)} characters should have at most {MAX_LABEL_CHARS}"
             )
 
-    def apply(self, ledger: Ledger, batch: Batch, contributions: BatchUpdate) -> dict[str, Any]:
+    def apply(self, storage: Storage, batch: Batch, contributions: BatchUpdate) -> dict[str, Any]:
         (row,) = _present(contributions, [self.domain])
         label = " ".join(clean(self.label).split())
         _change(batch, contributions, "renamed", row, {"label": label, "named": bool(label)})
@@ -210,13 +195,13 @@ class Retire:
     domains: tuple[int, ...]
     back: bool = False
 
-    def check(self, ledger: Ledger) -> None:
+    def check(self, storage: Storage) -> None:
         wanted, found = ("retired", "open") if self.back else ("open", "retired")
-        for row in _unlocked(ledger, set(self.domains), "opened" if self.back else "retired"):
+        for row in _unlocked(storage, set(self.domains), "opened" if self.back else "retired"):
             if row.status != wanted:
                 raise UsageError(f"domain {row.id} is {found} already")
 
-    def apply(self, ledger: Ledger, batch: Batch, contributions: BatchUpdate) -> dict[str, Any]:
+    def apply(self, storage: Storage, batch: Batch, contributions: BatchUpdate) -> dict[str, Any]:
         kind, status = ("opened", "open") if self.back else ("retired", "retired")
         for row in _present(contributions, sorted(set(self.domains))):
             _change(batch, contributions, kind, row, {"status": status})
@@ -230,21 +215,21 @@ class Lock:
     domains: tuple[int, ...]
     locked: bool = True
 
-    def check(self, ledger: Ledger) -> None:
-        living(ledger, set(self.domains))
+    def check(self, storage: Storage) -> None:
+        living(storage, set(self.domains))
 
-    def apply(self, ledger: Ledger, batch: Batch, contributions: BatchUpdate) -> dict[str, Any]:
+    def apply(self, storage: Storage, batch: Batch, contributions: BatchUpdate) -> dict[str, Any]:
         kind = "locked" if self.locked else "unlocked"
         for row in _present(contributions, sorted(set(self.domains))):
             _change(batch, contributions, kind, row, {"locked": self.locked})
         return {kind: sorted(set(self.domains))}
 
 
-def living(ledger: Ledger, numbers: set[int]) -> list[DomainRecord]:
+def living(storage: Storage, numbers: set[int]) -> list[DomainRecord]:
     """The rows of domains that have units; an error names one that has not."""
     found = []
     for number in sorted(numbers):
-        row = next(ledger.domains("id = ?", [number]), None)
+        row = storage.domain(number)
         if row is None or row.sums.n_units == 0:
             fate = f" any more: it was {row.status}" if row and row.status != "open" else ""
             raise MissingInputError(
@@ -263,8 +248,8 @@ def _present(contributions: BatchUpdate, numbers: list[int]) -> list[DomainRecor
     return [contributions.row(number) for number in numbers]
 
 
-def _unlocked(ledger: Ledger, numbers: set[int], what: str) -> list[DomainRecord]:
-    rows = living(ledger, numbers)
+def _unlocked(storage: Storage, numbers: set[int], what: str) -> list[DomainRecord]:
+    rows = living(storage, numbers)
     for row in rows:
         if row.locked:
             raise UsageError(
@@ -275,16 +260,16 @@ def _unlocked(ledger: Ledger, numbers: set[int], what: str) -> list[DomainRecord
 
 
 def _members(
-    ledger: Ledger,
+    storage: Storage,
     domain: int,
     batch: Batch | None = None,
     contributions: BatchUpdate | None = None,
 ) -> list[UnitRecord]:
     """The units of a domain: those of the store, or as they are within a batch."""
-    kept = ledger.units_where("a.domain = ?", [domain])
+    stored = storage.units_in([domain])
     if batch is None or contributions is None:
-        return list(kept)
-    units = {unit.id: batch.units.get(unit.id, unit) for unit in kept}
+        return stored
+    units = {unit.id: batch.units.get(unit.id, unit) for unit in stored}
     units |= {number: batch.units[number] for number in contributions.arrived(domain)}
     return [u for _, u in sorted(units.items()) if u.assignment and u.assignment.domain == domain]
 
@@ -331,23 +316,20 @@ def retire_quiet(
     return len(quiet)
 
 
-def take_back(ledger: Ledger, run: int, batch: Batch, contributions: BatchUpdate) -> int:
+def take_back(storage: Storage, run: int, batch: Batch, contributions: BatchUpdate) -> int:
     """Undoes what a run did to domains: units go back to where they were, rows to what they were.
 
     Units that the batch has changed already are not touched. Says how many units went back.
     """
-    past = ledger.past_assignments(run)
+    past = storage.past_assignments(run)
     moved = 0
-    for unit in ledger.units_where(
-        "a.unit IS NOT NULL AND u.id IN (SELECT unit FROM past_assignments WHERE ended_by = ?)",
-        [run],
-    ):
+    for unit in storage.units_moved_by(run):
         if unit.id in batch.units:
             continue
         contributions.leave(unit)
         contributions.enter(unit, past[unit.id])
         moved += 1
-    for event in reversed(ledger.events_of(run)):
+    for event in reversed(storage.events_of(run)):
         before = event.detail.get("before")
         if before:
             contributions.describe(event.domain, **before)

@@ -27,7 +27,7 @@ from segapsith.domains.index import Bag, DomainIndex
 from segapsith.domains.threshold_control import ThresholdController
 from segapsith.engine import clock, domain_changes
 from segapsith.engine.arrivals import Arrival, ArrivalClassifier, sound, sound_all
-from segapsith.engine.components import Components, Storage
+from segapsith.engine.components import Components
 from segapsith.engine.learning_settings import FACT, periods
 from segapsith.engine.network_state import NetworkState, used_by
 from segapsith.engine.records import (
@@ -42,6 +42,7 @@ from segapsith.engine.removal import Removal, undo_target
 from segapsith.engine.runs import RunPlan, RunSummary
 from segapsith.engine.state import Frozen, Knowledge, Ready, content_places
 from segapsith.engine.steering import Steering
+from segapsith.engine.storage import Storage
 from segapsith.engine.updates import BatchUpdate
 from segapsith.errors import MissingInputError, SettingError, StorageError, UsageError
 from segapsith.intake import embargo, near_duplicates, normalization, notices
@@ -94,7 +95,7 @@ class Engine:
     def _load(self, lang: str | None = None) -> Knowledge:
         """The knowledge; for one language alone it is enough to read with, not to learn."""
         store, learning = self._store, self._learning
-        self._following = store.following() if learning.follows else None
+        self._following = store.threshold_controller() if learning.follows else None
         knowledge = Knowledge(
             DomainIndex(learning.placement),
             learning.importance,
@@ -119,8 +120,7 @@ class Engine:
                 f" within {window}"
             )
         self._rows = {}
-        chosen, values = ("", []) if lang is None else (" AND lang = ?", [lang])
-        for row in store.domains(f"status = 'open' AND units > 0{chosen}", values):
+        for row in store.open_domains(lang):
             knowledge.domains.restore(row.id, row.sums)
             self._rows[row.id] = row
         knowledge.domains.skip_to(int(facts.get("next_domain", 1)))
@@ -157,7 +157,12 @@ class Engine:
 
     def _asleep(self, domain: int) -> DomainRecord:
         """A domain that is not in memory: closed, or without units."""
-        return next(self._store.domains("id = ?", [domain]))
+        row = self._store.domain(domain)
+        if row is None:
+            raise StorageError(
+                f"domain {domain} is missing; `segapsith verify` lists what is wrong"
+            )
+        return row
 
     # -- ingest ----------------------------------------------------------------------------
 
@@ -544,9 +549,13 @@ class Engine:
             heirs = {story.id: withdrawal.promote(story, units) for story, units in taken}
             batch.ended.clear()
             for record in records:
-                versions = self._store.versions("document = ?", [record.id])
+                versions = self._store.versions_of(record.id)
                 batch.forgotten += [(record.uid, version.hash) for version in versions]
-                units = {unit.id for version in versions for unit in self._store.units(version.id)}
+                units = {
+                    unit.id
+                    for version in versions
+                    for unit in self._store.units_of_version(version.id)
+                }
                 for number in units:
                     batch.units.pop(number, None)
                 heir = heirs.get(record.id)
@@ -561,9 +570,7 @@ class Engine:
             n_units = sum(result["units"] for result in results)
             # the run log keeps no id: what is forgotten must not be read there
             batch.counts = {"documents": len(records), "units": n_units}
-            self._store.scrubbing()
         self._loaded = None  # the window has lost stories
-        self._store.scrub()
         return {"run": batch.run, "documents": results, "units": n_units}
 
     def _forgettable(self, uids: Sequence[str]) -> list[DocumentRecord]:

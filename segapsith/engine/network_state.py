@@ -10,14 +10,15 @@ they are then, and the store keeps it with the next batch.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.engine import clock
-from segapsith.engine.records import Batch, EpochRecord, ReferenceRecord
+from segapsith.engine.records import Batch, EpochRecord
 from segapsith.engine.state import Knowledge
+from segapsith.engine.storage import Storage
 from segapsith.errors import SettingError
 from segapsith.lexicon.cooccurrence import Pairs, merged_streams, words_of
 from segapsith.lexicon.network import Links, NetworkSettings, both_ways, half_of, links
@@ -32,7 +33,7 @@ from segapsith.lexicon.word_vectors import (
 from segapsith.model import Network
 from segapsith.plugin.contracts import NETWORK_PARTS
 
-__all__ = ["ENOUGH_WORDS", "NETWORK", "RANK", "SPACE", "NetworkState", "Sums", "used_by"]
+__all__ = ["ENOUGH_WORDS", "NETWORK", "RANK", "SPACE", "NetworkState", "used_by"]
 
 NETWORK, SPACE = "network", "word space"
 """The names under which the store keeps what was frozen."""
@@ -51,16 +52,6 @@ STORIES = clock.LONGEST_SPACE
 """Stories, the latest by ordinal, that the word space is learned from: so its cost is bounded."""
 
 
-class Sums(Protocol):
-    """What the network needs of a store."""
-
-    def facts(self) -> dict[str, Any]: ...
-    def frozen_arrays(self, name: str) -> EpochRecord | None: ...
-    def pairs(self, source: int | None = None) -> Iterator[Pairs]: ...
-    def references(self) -> list[ReferenceRecord]: ...
-    def sequences(self, after: int) -> Iterator[tuple[int, int, str, NDArray[np.int32]]]: ...
-
-
 def used_by(segmenter: object) -> frozenset[str]:
     """What a segmenter uses of the network: everything, unless it says less (`uses`)."""
     found = frozenset(getattr(segmenter, "uses", NETWORK_PARTS))
@@ -77,12 +68,12 @@ class NetworkState:
 
     def __init__(
         self,
-        store: Sums,
+        storage: Storage,
         knowledge: Knowledge,
         settings: NetworkSettings,
         uses: frozenset[str] = NETWORK_PARTS,
     ) -> None:
-        self._store, self._knowledge = store, knowledge
+        self._storage, self._knowledge = storage, knowledge
         self._settings, self._uses = settings, uses
         self._graph: Links | None = None
         self._significance: NDArray[np.float32] | None = None
@@ -128,9 +119,9 @@ class NetworkState:
         if self._significance is not None or not self._uses:
             return
         ordinal = self._knowledge.counters.ordinal
-        facts = self._store.facts()
+        facts = self._storage.facts()
         if "network" in self._uses:
-            kept = self._store.frozen_arrays(NETWORK)
+            kept = self._storage.frozen_arrays(NETWORK)
             if (
                 kept is not None
                 and kept.ordinal >= clock.last_renewal(ordinal)
@@ -140,7 +131,7 @@ class NetworkState:
             else:
                 self._freeze(ordinal, Pairs.none(), batch)
         if "vectors" in self._uses:
-            kept = self._store.frozen_arrays(SPACE)
+            kept = self._storage.frozen_arrays(SPACE)
             if kept is not None and kept.ordinal >= clock.last_space_renewal(ordinal):
                 self._take(kept.arrays)
             else:
@@ -169,7 +160,7 @@ class NetworkState:
         occurrences = counted.occurrences[:n_words].copy()
         langs = sorted({*vocabulary.known_langs, *counted.totals})
         tokens = {lang: int(counted.totals.get(lang, (0, 0))[1]) for lang in langs}
-        for reference in self._store.references():
+        for reference in self._storage.references():
             occurrences[reference.words] += reference.occurrences
             tokens[reference.lang] += reference.tokens
         return occurrences, tokens, vocabulary.places(langs)
@@ -177,7 +168,7 @@ class NetworkState:
     def _freeze(self, ordinal: int, pending: Pairs, batch: Batch | None) -> None:
         occurrences, tokens, of_word = self._counts()
         self._graph = links(
-            merged_streams([self._store.pairs(), iter([pending])]),
+            merged_streams([self._storage.pairs(), iter([pending])]),
             occurrences,
             list(tokens.values()),
             self._settings,
@@ -229,14 +220,14 @@ class NetworkState:
         for place, (lang, size) in enumerate(tokens.items()):
             if size >= ENOUGH_WORDS:
                 own = of_word == place
-                pairs = merged_streams([self._store.pairs(), iter([pending()])])
+                pairs = merged_streams([self._storage.pairs(), iter([pending()])])
                 yield lang, learn_company(_within(pairs, own), np.where(own, occurrences, 0))
 
     def _stories(self, after: int, batch: Batch | None) -> Iterator[tuple[str, NDArray[np.int32]]]:
         """Language and words of the stories after an ordinal that count now, by ordinal."""
         stories = {
             document: (ordinal, document, lang, words)
-            for document, ordinal, lang, words in self._store.sequences(after)
+            for document, ordinal, lang, words in self._storage.sequences(after)
         }
         if batch is not None:
             texts = {(v.document, v.number): v for v in batch.versions if v.has_text}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Protocol
@@ -13,12 +13,13 @@ import numpy as np
 from segapsith.engine.arrivals import sound
 from segapsith.engine.records import ReferenceRecord
 from segapsith.engine.state import Knowledge, content_places
+from segapsith.engine.storage import Storage
 from segapsith.errors import UsageError
-from segapsith.lexicon.cooccurrence import Pairs, counted
+from segapsith.lexicon.cooccurrence import counted
 from segapsith.model import Document, FeedState, Reject
 from segapsith.plugin.contracts import Annotator
 
-__all__ = ["BUILD", "ReferenceReader", "Shelf", "build"]
+__all__ = ["BUILD", "ReferenceReader", "build"]
 
 BUILD = "network build"
 """The command that reads a reference corpus, as the run log has it."""
@@ -28,31 +29,6 @@ BUFFER = 8_000_000
 
 CHUNK = 200
 """Texts that are annotated at a time."""
-
-
-class Shelf(Protocol):
-    """What reading a corpus needs of a store."""
-
-    def done_run(self, command: str, input_key: str) -> int | None: ...
-    def begin_run(
-        self,
-        command: str,
-        *,
-        settings: Mapping[str, Any],
-        versions: Mapping[str, str],
-        input_key: str = "",
-    ) -> int: ...
-    def finish_run(
-        self, run: int, status: str, counts: Mapping[str, Any] | None = None
-    ) -> None: ...
-    def drop_unnamed_pairs(self) -> None: ...
-    def add_reference_pairs(self, run: int, pairs: Iterable[Pairs]) -> None: ...
-    def save_reference(
-        self,
-        new_words: Sequence[tuple[int, str, str]],
-        references: Sequence[ReferenceRecord],
-        facts: Mapping[str, Any],
-    ) -> None: ...
 
 
 class Planned(Protocol):
@@ -68,7 +44,7 @@ class Planned(Protocol):
 
 
 def build(
-    store: Shelf,
+    storage: Storage,
     items: Iterable[Document | Reject | FeedState],
     knowledge: Knowledge,
     annotator: Annotator,
@@ -77,7 +53,7 @@ def build(
     watch: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
     """Reads a corpus into the network in one run; what was read before is refused."""
-    earlier = store.done_run(BUILD, plan.input_key) if plan.input_key else None
+    earlier = storage.done_run(BUILD, plan.input_key) if plan.input_key else None
     if earlier is not None:
         raise UsageError(
             f"this corpus is in the network already (run {earlier}); to read it again, undo"
@@ -85,14 +61,14 @@ def build(
         )
     began = time.monotonic()
     first = len(knowledge.vocabulary)
-    run = store.begin_run(
+    run = storage.begin_run(
         BUILD, settings=plan.settings, versions=plan.versions, input_key=plan.input_key
     )
-    reader = ReferenceReader(store, run, knowledge, annotator, language)
+    reader = ReferenceReader(storage, run, knowledge, annotator, language)
     try:
-        store.drop_unnamed_pairs()
+        storage.drop_unnamed_pairs()
         found = reader.read(items, watch)
-        store.save_reference(
+        storage.save_reference(
             knowledge.vocabulary.since(first),
             found,
             {
@@ -101,8 +77,8 @@ def build(
             },
         )
     except BaseException:
-        store.finish_run(run, "failed")
-        store.drop_unnamed_pairs()
+        storage.finish_run(run, "failed")
+        storage.drop_unnamed_pairs()
         raise
     result = {
         "run": run,
@@ -112,7 +88,7 @@ def build(
         "rejected": reader.rejected,
         "seconds": round(time.monotonic() - began, 3),
     }
-    store.finish_run(run, "done", result)
+    storage.finish_run(run, "done", result)
     return result
 
 
@@ -131,13 +107,13 @@ class ReferenceReader:
 
     def __init__(
         self,
-        store: Shelf,
+        storage: Storage,
         run: int,
         knowledge: Knowledge,
         annotator: Annotator,
         language: Callable[[Document], str],
     ) -> None:
-        self._store, self._run, self._knowledge = store, run, knowledge
+        self._storage, self._run, self._knowledge = storage, run, knowledge
         self._annotator, self._language = annotator, language
         self._langs: dict[str, _Language] = {}
         self._words: list[np.ndarray[Any, np.dtype[np.int32]]] = []
@@ -195,7 +171,7 @@ class ReferenceReader:
         if self._words:
             ends = np.cumsum([len(words) for words in self._words])
             window = self._knowledge.pair_window
-            self._store.add_reference_pairs(
+            self._storage.add_reference_pairs(
                 self._run, counted(np.concatenate(self._words), window, ends)
             )
         self._words, self._waiting = [], 0

@@ -7,35 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 import numpy as np
 
 from segapsith.engine.records import Assignment, Batch, DocumentRecord, UnitRecord, VersionRecord
+from segapsith.engine.storage import Storage
 from segapsith.engine.updates import BatchUpdate
 from segapsith.errors import UsageError
 
-__all__ = ["Archive", "Removal", "undo_target"]
-
-
-class Archive(Protocol):
-    """What taking back needs of a store."""
-
-    def document_by_id(self, number: int) -> DocumentRecord | None: ...
-    def duplicates_of(self, document: int) -> list[DocumentRecord]: ...
-    def version(self, document: int, number: int) -> VersionRecord: ...
-    def versions(self, where: str, parameters: Any) -> list[VersionRecord]: ...
-    def units(self, version: int) -> list[UnitRecord]: ...
-    def undoable(self) -> tuple[int, str] | None: ...
-    def later_runs(self, run: int) -> list[tuple[int, str]]: ...
-    def run(self, number: int) -> tuple[str, str] | None: ...
+__all__ = ["Removal", "undo_target"]
 
 
 @dataclass(frozen=True, slots=True)
 class Removal:
     """Takes texts out of the sums, within one batch."""
 
-    store: Archive
+    storage: Storage
     batch: Batch
     contributions: BatchUpdate
 
@@ -58,7 +45,7 @@ class Removal:
     ) -> DocumentRecord | None:
         """The earliest copy of a forgotten document counts in its place, unless it goes as well."""
         going = set(self.batch.gone_documents)
-        copies = [c for c in self.store.duplicates_of(gone.id) if c.id not in going]
+        copies = [c for c in self.storage.duplicates_of(gone.id) if c.id not in going]
         if not copies:
             return None
         heir = copies[0]._replace(duplicate_of=None, ordinal=gone.ordinal)
@@ -83,24 +70,22 @@ class Removal:
         past: Mapping[int, Assignment],
     ) -> None:
         """Brings a document back to the text that it had before a run corrected it."""
-        present = self.store.document_by_id(before.id)
+        present = self.storage.document_by_id(before.id)
         assert present is not None
         if present.counts:
             self.take_out(present)
-        for version in self.store.versions(
-            "document = ? AND number > ?", [before.id, before.version]
-        ):
+        for version in self.storage.versions_of(before.id, after=before.version):
             self.batch.gone_versions.append(version.id)
-            for unit in self.store.units(version.id):
+            for unit in self.storage.units_of_version(version.id):
                 self.batch.units.pop(unit.id, None)
         original = before.duplicate_of
-        if original is not None and self.store.document_by_id(original) is None:
+        if original is not None and self.storage.document_by_id(original) is None:
             before = before._replace(duplicate_of=None, ordinal=present.ordinal)
         self.batch.documents[before.id] = before
         if not before.counts:
             return
-        version = self.store.version(before.id, before.version)
-        units = self.store.units(version.id)
+        version = self.storage.version(before.id, before.version)
+        units = self.storage.units_of_version(version.id)
         self.contributions.count(version, units, 1)
         for unit in units:
             if unit.id in past:
@@ -114,21 +99,23 @@ class Removal:
             if version.document == record.id and version.number == record.version:
                 units = [u for u in self.batch.units.values() if u.version == version.id]
                 return version, units
-        version = self.store.version(record.id, record.version)
-        return version, [self.batch.units.get(u.id, u) for u in self.store.units(version.id)]
+        version = self.storage.version(record.id, record.version)
+        return version, [
+            self.batch.units.get(u.id, u) for u in self.storage.units_of_version(version.id)
+        ]
 
 
-def undo_target(store: Archive, run: int | None) -> int:
+def undo_target(storage: Storage, run: int | None) -> int:
     """The run that may be undone now: the last one, or the given one if nothing comes first."""
-    last = store.undoable()
+    last = storage.undoable()
     if last is None:
         raise UsageError("there is no run to undo")
     target, command = last
     if run is not None and run != target:
-        found = store.run(run)
+        found = storage.command_and_status(run)
         if found is None:
             raise UsageError(f"there is no run {run}; `segapsith runs` lists them")
-        later = [(n, c) for n, c in store.later_runs(run) if c != "forget"]
+        later = [(n, c) for n, c in storage.later_runs(run) if c != "forget"]
         if found[1] == "undone" or later:
             raise UsageError(
                 f"run {run} cannot be undone: "

@@ -120,7 +120,7 @@ def back_up(store: Store, shelf: Dated, night: str, wanted: str | None = None) -
     try:
         store.backup(fresh)
         with Store.reading(fresh) as copy:
-            wrong = [line for (line,) in copy.rows("PRAGMA quick_check") if line != "ok"]
+            wrong = copy.damage()
             found = digest(copy, anew=True)
         if wrong:
             raise StorageError(f"{target}: the copy is damaged ({wrong[0]}); it is not kept")

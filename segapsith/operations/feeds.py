@@ -277,13 +277,12 @@ def _recalled(store: Store | None, uid: str) -> tuple[str, str] | None:
     """The summary that was followed for a document, and the text that was found then."""
     if store is None:
         return None
-    found = store.row(
-        "SELECT v.metadata, v.body FROM documents d JOIN versions v ON v.document = d.id"
-        " AND v.number = d.version WHERE d.uid = ?",
-        [uid],
-    )
-    summary = None if found is None else json.loads(found[0]).get("summary")
-    return (summary, found[1]) if found is not None and isinstance(summary, str) else None
+    document = store.document(uid)
+    if document is None:
+        return None
+    version = store.version(document.id, document.version)
+    summary = json.loads(version.metadata).get("summary")
+    return (summary, version.body) if isinstance(summary, str) else None
 
 
 class _RefusedError(FeedError):

@@ -1,8 +1,9 @@
-"""Numbers as bytes and back: the layouts that `docs/store.md` describes. Never a pickle."""
+"""Values as the store writes them, and back: arrays as bytes, single values as JSON. Never a pickle."""
 
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, cast
@@ -11,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.domains.index import Bag, DomainWords
+from segapsith.errors import SegapsithError
 from segapsith.jit import kernel
 
 __all__ = [
+    "as_json",
     "bag_from",
     "bags_bytes",
     "domain_from",
@@ -31,6 +34,14 @@ _WORD = np.dtype("<i4")
 
 Buffer = bytes | memoryview
 Ints = NDArray[np.int32] | NDArray[np.int64]
+
+
+def as_json(value: Any) -> str:
+    """Return JSON with sorted keys; a number that is not finite is refused."""
+    try:
+        return json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False)
+    except ValueError as error:
+        raise SegapsithError(f"a value that is not a number must not be stored: {error}") from error
 
 
 def words_bytes(words: NDArray[np.int32]) -> bytes:

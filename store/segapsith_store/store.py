@@ -31,8 +31,7 @@ from segapsith.engine.records import (
 from segapsith.errors import StorageError, StoreCreationError
 from segapsith.lexicon.cooccurrence import Pairs
 from segapsith.lexicon.multiword_terms import TermCounts
-from segapsith_store import codecs, pair_runs, tombstones
-from segapsith_store import writing as batches
+from segapsith_store import codecs, pair_runs, tombstones, writing
 from segapsith_store.connections import (
     MEMORY,
     database_errors,
@@ -43,7 +42,6 @@ from segapsith_store.connections import (
     read_only_uri,
 )
 from segapsith_store.schema import HASH_BEGIN, hash_begin, migrate
-from segapsith_store.values import as_json
 
 __all__ = ["Store"]
 
@@ -53,6 +51,7 @@ _UNIT = (
     " u.cohesion, u.kept, u.epoch, u.words"
 )
 _ASSIGNMENT = "a.domain, a.score, a.runner_up, a.runner_up_score, a.run"
+_DOMAIN = "id, lang, label, named, status, locked, top_words, words, units, run, grown"
 
 
 def _now() -> str:
@@ -176,18 +175,36 @@ class Store:
             for lang, units, cohesion in self.rows("SELECT lang, units, cohesion FROM languages")
         }
 
-    def domains(self, where: str = "1", parameters: Sequence[Any] = ()) -> Iterator[DomainRecord]:
-        """Domains by id; every one, those without units too, unless some are chosen."""
-        for row in self.rows(
-            "SELECT id, lang, label, named, status, locked, top_words, words, units, run, grown"
-            f" FROM domains WHERE {where} ORDER BY id",
+    def domain(self, number: int) -> DomainRecord | None:
+        """Return a domain, whatever its status and even without units."""
+        row = self.row(f"SELECT {_DOMAIN} FROM domains WHERE id = ?", [number])
+        return None if row is None else _domain(row)
+
+    def domains(self) -> Iterator[DomainRecord]:
+        """Yield every domain, closed ones and those without units too."""
+        yield from map(_domain, self.rows(f"SELECT {_DOMAIN} FROM domains ORDER BY id"))
+
+    def open_domains(self, lang: str | None = None) -> Iterator[DomainRecord]:
+        """Yield the domains that take units and have some; of one language, or of all."""
+        of_lang, parameters = ("", []) if lang is None else (" AND lang = ?", [lang])
+        rows = self.rows(
+            f"SELECT {_DOMAIN} FROM domains WHERE status = 'open' AND units > 0{of_lang}"
+            " ORDER BY id",
             parameters,
-        ):
-            uid, lang, label, named, status, locked, top, words, n_units, run, grown = row
-            sums = codecs.domain_from(words, n_units)
-            yield DomainRecord(
-                uid, lang, label, bool(named), status, bool(locked), top, sums, run, grown
+        )
+        yield from map(_domain, rows)
+
+    def protected_domains(self) -> set[int]:
+        """Return the domains that are locked or that people named."""
+        return {row[0] for row in self.rows("SELECT id FROM domains WHERE locked OR named")}
+
+    def units_taken_since(self, run: int) -> dict[int, int]:
+        """Return how many present units each domain took after a run."""
+        return dict(
+            self.rows(
+                "SELECT domain, count(*) FROM assignments WHERE run > ? GROUP BY domain", [run]
             )
+        )
 
     def events_of(self, run: int) -> list[Event]:
         """What a run did to domains, in order."""
@@ -309,8 +326,8 @@ class Store:
             found.setdefault(lang, []).append(tuple(words.split(" ")))
         return found
 
-    def following(self) -> ThresholdController | None:
-        """The target that holds and where its threshold stands, if one is kept."""
+    def threshold_controller(self) -> ThresholdController | None:
+        """Return the target that the threshold follows and its present state; None without one."""
         found = self.row("SELECT * FROM targets ORDER BY run DESC LIMIT 1")
         if found is None or not found[1]:
             return None
@@ -393,33 +410,62 @@ class Store:
 
     def version(self, document: int, number: int) -> VersionRecord:
         found = self.row(
-            f"SELECT {batches.VERSION} FROM versions WHERE document = ? AND number = ?",
+            f"SELECT {writing.VERSION} FROM versions WHERE document = ? AND number = ?",
             [document, number],
         )
         if found is None:
             raise StorageError(f"{self.path}: version {number} of document {document} is missing")
-        return self._version(found)
+        return _version(found)
 
-    def versions(self, where: str, parameters: Sequence[Any]) -> list[VersionRecord]:
-        return [
-            self._version(row)
-            for row in self.rows(
-                f"SELECT {batches.VERSION} FROM versions WHERE {where} ORDER BY id", parameters
-            )
-        ]
+    def versions_of(self, document: int, after: int = 0) -> list[VersionRecord]:
+        """Return the texts of a document whose version number is above `after`."""
+        rows = self.rows(
+            f"SELECT {writing.VERSION} FROM versions WHERE document = ? AND number > ? ORDER BY id",
+            [document, after],
+        )
+        return [_version(row) for row in rows]
 
-    @staticmethod
-    def _version(row: tuple[Any, ...]) -> VersionRecord:
-        *head, words, links, run = row
-        joins = np.frombuffer(links, dtype=np.uint8)
-        return VersionRecord(*[*head, codecs.words_from(words), joins, run])
+    def present_texts(self) -> Iterator[tuple[DocumentRecord, VersionRecord]]:
+        """Yield every document with its present text."""
+        rows = self.rows(
+            f"SELECT {', '.join(f'd.{name}' for name in _DOCUMENT.split(', '))},"
+            f" {', '.join(f'v.{name}' for name in writing.VERSION.split(', '))}"
+            " FROM documents d JOIN versions v ON v.document = d.id AND v.number = d.version"
+            " ORDER BY d.id"
+        )
+        for row in rows:
+            yield DocumentRecord(*row[:6]), _version(row[6:])
 
-    def units(self, version: int) -> list[UnitRecord]:
-        """The units of one text, with their domains."""
-        return list(self.units_where("u.version = ?", [version]))
+    def units(self, ids: Iterable[int]) -> list[UnitRecord]:
+        """Return the units with these ids, as far as they exist."""
+        chosen = json.dumps(sorted(ids))
+        return list(self._units("u.id IN (SELECT value FROM json_each(?))", [chosen]))
 
-    def units_where(self, where: str, parameters: Sequence[Any] = ()) -> Iterator[UnitRecord]:
-        """Units with their domains, by id; `u` is the unit, `d` the document, `a` the assignment."""
+    def units_of_version(self, version: int) -> list[UnitRecord]:
+        """Return the units of one text."""
+        return list(self._units("u.version = ?", [version]))
+
+    def units_in(self, domains: Iterable[int]) -> list[UnitRecord]:
+        """Return the units that are in one of these domains."""
+        numbers = list(domains)
+        return list(self._units(f"a.domain IN ({', '.join('?' * len(numbers))})", numbers))
+
+    def units_since(self, ordinal: int) -> list[UnitRecord]:
+        """Return the units with a domain, of the stories after an ordinal."""
+        return list(self._units("a.unit IS NOT NULL AND d.ordinal > ?", [ordinal]))
+
+    def units_moved_by(self, run: int) -> list[UnitRecord]:
+        """Return the units with a domain whose earlier assignment a run ended."""
+        moved = "SELECT unit FROM past_assignments WHERE ended_by = ?"
+        return list(self._units(f"a.unit IS NOT NULL AND u.id IN ({moved})", [run]))
+
+    def assigned_units(self) -> Iterator[UnitRecord]:
+        """Yield every unit that has a domain."""
+        return self._units("a.unit IS NOT NULL")
+
+    def _units(self, where: str, parameters: Sequence[Any] = ()) -> Iterator[UnitRecord]:
+        """Yield units with their assignments, by id: `u` the unit, `d` its document, `a` the
+        assignment."""
         for row in self.rows(
             f"SELECT {_UNIT}, {_ASSIGNMENT} FROM units u JOIN documents d ON d.id = u.document"
             f" LEFT JOIN assignments a ON a.unit = u.id WHERE {where} ORDER BY u.id",
@@ -479,7 +525,16 @@ class Store:
             connection.execute(
                 "INSERT INTO runs (id, command, status, started_at, name, input, settings,"
                 " versions, seed) VALUES (?, ?, 'running', ?, ?, ?, ?, ?, ?)",
-                [run, command, _now(), name, input_key, as_json(settings), as_json(versions), seed],
+                [
+                    run,
+                    command,
+                    _now(),
+                    name,
+                    input_key,
+                    codecs.as_json(settings),
+                    codecs.as_json(versions),
+                    seed,
+                ],
             )
         return run
 
@@ -505,9 +560,9 @@ class Store:
             )
         ]
 
-    def run(self, number: int) -> tuple[str, str] | None:
-        """Command and status of a run."""
-        found = self.row("SELECT command, status FROM runs WHERE id = ?", [number])
+    def command_and_status(self, run: int) -> tuple[str, str] | None:
+        """Return command and status of a run; None if there is no such run."""
+        found = self.row("SELECT command, status FROM runs WHERE id = ?", [run])
         return (found[0], found[1]) if found else None
 
     def unfinished(self, command: str, input_key: str) -> tuple[int, int, dict[str, Any]] | None:
@@ -538,7 +593,7 @@ class Store:
             connection.execute(
                 "UPDATE runs SET status = ?, finished_at = ?, counts = coalesce(?, counts)"
                 " WHERE id = ?",
-                [status, _now(), None if counts is None else as_json(counts), run],
+                [status, _now(), None if counts is None else codecs.as_json(counts), run],
             )
 
     @staticmethod
@@ -561,10 +616,31 @@ class Store:
             return write(connection)
 
     def save(self, batch: Batch) -> None:
-        """Keeps a batch: all of it, or nothing."""
+        """Write everything that a batch brings and changes, or nothing.
+
+        Nothing of a forgotten text stays in the file or in the log beside it.
+        """
+        if batch.forgotten:
+            self._overwrite_deleted()
         with self._transaction() as connection:
-            batches.remove(connection, batch)
-            batches.write(connection, batch)
+            writing.remove(connection, batch)
+            writing.write(connection, batch)
+        if batch.forgotten:
+            self._empty_log()
+
+    def _overwrite_deleted(self) -> None:
+        """Overwrite from now on what is deleted."""
+        with plain_errors(self.path):
+            self._db.conn.execute("PRAGMA secure_delete = ON")
+
+    def _empty_log(self) -> None:
+        """Write the log beside the store into it, and cut the log to nothing."""
+        with plain_errors(self.path):
+            self._db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def damage(self) -> list[str]:
+        """Return what a quick check of the file finds wrong."""
+        return [line for (line,) in self.rows("PRAGMA quick_check") if line != "ok"]
 
     def add_reference_pairs(self, run: int, pairs: Iterable[Pairs]) -> None:
         """Pairs of a reference corpus, in pieces by ascending key; they count when
@@ -596,9 +672,9 @@ class Store:
             )  # fmt: skip
             connection.executemany(
                 "INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)",
-                [(name, as_json(value)) for name, value in facts.items()],
+                [(name, codecs.as_json(value)) for name, value in facts.items()],
             )
-            connection.execute(batches.MELT)
+            connection.execute(writing.MELT)
 
     def drop_unnamed_pairs(self) -> None:
         """Takes away what is left of builds that never ended."""
@@ -627,18 +703,8 @@ class Store:
         with self._transaction() as connection:
             connection.execute(
                 "INSERT INTO comparisons (run, kind, lang, result) VALUES (?, ?, ?, ?)",
-                [run, kind, lang, as_json(result)],
+                [run, kind, lang, codecs.as_json(result)],
             )
-
-    def scrubbing(self) -> None:
-        """From now on, what is deleted is overwritten."""
-        with plain_errors(self.path):
-            self._db.conn.execute("PRAGMA secure_delete = ON")
-
-    def scrub(self) -> None:
-        """Leaves nothing of what was deleted in the log beside the store."""
-        with plain_errors(self.path):
-            self._db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     # -- copies ----------------------------------------------------------------------------
 
@@ -675,3 +741,17 @@ class Store:
                 raise
             copy.close()
             os.replace(partial, path)
+
+
+def _domain(row: tuple[Any, ...]) -> DomainRecord:
+    number, lang, label, named, status, locked, top_words, words, n_units, run, grown = row
+    sums = codecs.domain_from(words, n_units)
+    return DomainRecord(
+        number, lang, label, bool(named), status, bool(locked), top_words, sums, run, grown
+    )
+
+
+def _version(row: tuple[Any, ...]) -> VersionRecord:
+    *head, words, links, run = row
+    joins = np.frombuffer(links, dtype=np.uint8)
+    return VersionRecord(*[*head, codecs.words_from(words), joins, run])

@@ -14,7 +14,7 @@ import sqlite3
 from dataclasses import dataclass
 
 from segapsith.engine.records import Batch
-from segapsith_store.values import as_json
+from segapsith_store.codecs import as_json
 
 __all__ = ["FACT", "HASH_BYTES", "Marker", "write"]
 

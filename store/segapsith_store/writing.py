@@ -11,8 +11,8 @@ from typing import Any
 from segapsith.engine.records import Batch
 from segapsith.lexicon.multiword_terms import TermCounts
 from segapsith_store import codecs, feed_states, pair_runs, tombstones
+from segapsith_store.codecs import as_json
 from segapsith_store.schema import BLOCK
-from segapsith_store.values import as_json
 
 __all__ = ["MELT", "VERSION", "remove", "write"]
 

@@ -242,7 +242,7 @@ def test_a_pass_sees_the_domains_as_they_were_when_it_began(open_wire: OpenWire)
     )
     index = wire.read(lambda store: open_domains(store, wire.factory.placing()))
     expected = {}
-    for unit in wire.read(lambda store: list(store.units_where("a.unit IS NOT NULL"))):
+    for unit in wire.read(lambda store: list(store.assigned_units())):
         (best, score), *others = [*index.nearest(unit.bag, 2), (0, 0.0)]
         moves = score >= 0.4 and score > others[0][1]
         expected[unit.id] = best if moves else unit.assignment.domain

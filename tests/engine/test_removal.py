@@ -394,7 +394,7 @@ def test_a_failed_forget_is_not_what_undo_takes_back(
     wire = open_wire()
     wire.ingest(EN[:6])
     with monkeypatch.context() as patch:
-        patch.setattr(Store, "scrubbing", lambda self: 1 / 0)
+        patch.setattr(Store, "_overwrite_deleted", lambda self: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             wire.forget(EN[0]["id"])
     assert wire.forgotten_since(1) == 0

@@ -287,7 +287,7 @@ class Machine(RuleBasedStateMachine):
         target = Target(aim, share, SCALE // 5, 5_000_000, clock)
         self.done(before, self.wire.follow(target))
         assert self.picture() == before.picture
-        kept = self.wire.writer.following()
+        kept = self.wire.writer.threshold_controller()
         assert kept is not None and kept == ThresholdController.begun(target)
 
     @precondition(lambda self: self.state)

@@ -26,7 +26,7 @@ def explain(store: Store, unit: int, settings: PlacementSettings) -> dict[str, A
     that took it. `measure` is what the other figures are made with: eq. 7, whatever placed the unit.
     """
     with store.frozen():
-        kept = next(store.units_where("u.id = ?", [unit]), None)
+        kept = next(iter(store.units([unit])), None)
         if kept is None:
             raise MissingInputError(
                 f"there is no unit {unit}; `segapsith show` lists those of a domain"
@@ -104,7 +104,8 @@ def _named(row: DomainRecord) -> dict[str, Any]:
 
 
 def _enter(store: Store, index: DomainIndex, number: int) -> DomainRecord:
-    row = next(store.domains("id = ?", [number]))
+    row = store.domain(number)
+    assert row is not None, f"domain {number} has units but no row"
     index.restore(row.id, row.sums)
     return row
 
@@ -120,7 +121,7 @@ def _runner_up(store: Store, number: int | None) -> tuple[DomainRecord | None, i
     seen: set[int] = set()
     while number is not None and number not in seen:
         seen.add(number)
-        row = next(store.domains("id = ?", [number]), None)
+        row = store.domain(number)
         if row is None:
             return None, None
         if row.sums.n_units:

@@ -89,7 +89,7 @@ def moment(store: Store, text: str | int) -> Moment:
     """
     if isinstance(text, int) or text.isdigit():
         run, date = int(text), None
-        found = store.run(run)
+        found = store.command_and_status(run)
         if found is None:
             raise UsageError(f"there is no run {run}; `segapsith runs` lists them")
         if found[1] == "undone":
@@ -114,7 +114,7 @@ def _forgotten_after(store: Store, run: int) -> int:
 def night(store: Store, named: str | int) -> int:
     """The last run of a night: a run's number, or a date (UTC) that names the last run until then."""
     if isinstance(named, int) or named.isdigit():
-        if store.run(int(named)) is None:
+        if store.command_and_status(int(named)) is None:
             raise UsageError(f"there is no run {named}; `segapsith runs` lists them")
         return int(named)
     date = checked_date(named.replace(" ", "T"))

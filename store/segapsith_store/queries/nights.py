@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from segapsith_store.store import Store
-from segapsith_store.values import as_json
+from segapsith_store.codecs import as_json
 
 __all__ = ["Night", "arrivals", "begin", "delivered", "end", "last_run", "listed", "placed"]
 

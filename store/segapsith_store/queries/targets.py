@@ -29,7 +29,7 @@ def keep(store: Store, run: int, target: Target) -> None:
 
 def standing(store: Store) -> dict[str, Any] | None:
     """The target that is kept, the threshold that holds now, and what came since."""
-    found = store.following()
+    found = store.threshold_controller()
     if found is None:
         return None
     told: dict[str, Any] = {
