@@ -87,14 +87,14 @@ def add(
 
 def _sound(url: str) -> str:
     """The address in its one spelling, or an error that says what is wrong with it."""
-    from segapsith.io.http import Address
+    from segapsith.io.addresses import Address
 
     return Address.of(url).full_url
 
 
 def _shown(url: str) -> str:
     """The address without its credentials."""
-    from segapsith.io.http import Address
+    from segapsith.io.addresses import Address
 
     return Address.of(url).url
 

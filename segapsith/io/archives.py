@@ -1,8 +1,8 @@
-"""The members of zip and tar archives, in the order of their names.
+"""Members of zip and tar archives, in the order of their names.
 
-Nothing is unpacked: names are only names, links are passed over, and the only thing written is an
-anonymous temporary file where an archive comes from a pipe or is compressed as a whole. Declared
-sizes are not believed; what members really produce is counted over the whole archive.
+Nothing is unpacked to disk: member names are never used as paths, and links are skipped. Only an
+archive from a pipe, or one that is compressed as a whole, is copied to an anonymous temporary file.
+The size limit applies to the bytes that all members of an archive produce, not to declared sizes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import BinaryIO, Protocol, cast
+from typing import BinaryIO, NamedTuple, Protocol, cast
 
 from segapsith import limits
 from segapsith.errors import InputError
@@ -22,13 +22,15 @@ from segapsith.model import Reject
 
 __all__ = ["Member", "is_archive", "members"]
 
-_BLOCK = 512
-_SPOOL = 16 * 1024 * 1024
-_MAX_NAME = 4096
+_TAR_BLOCK_BYTES = 512
+_MAX_MEMORY_BYTES = 16 * 1024 * 1024
+"""Bytes of an archive that are copied to memory; more go to a temporary file."""
+
+_MAX_NAME_CHARS = 4096
 
 
 class Stream(Protocol):
-    """A stream; `plain` is the file behind it if that can be sought."""
+    """A stream; `plain` is the underlying file if that is seekable, else None."""
 
     plain: BinaryIO | None
 
@@ -37,20 +39,20 @@ class Stream(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member: the name of the archive, a slash and its own name; opened when it is read."""
+    """A member, named `ARCHIVE/MEMBER`; `open` is called when it is read."""
 
     name: str
     open: Callable[[], BinaryIO]
 
 
 def is_archive(head: bytes) -> bool:
-    """Whether a stream that begins like this is a zip or a tar archive."""
+    """Return whether a stream with this beginning is a zip or tar archive."""
     return _is_zip(head) or _is_tar(head)
 
 
 def members(stream: Stream, name: str) -> Iterator[Member | Reject]:
-    """Every regular member, sorted by name; what cannot be opened is a reject."""
-    with tempfile.SpooledTemporaryFile(max_size=_SPOOL) as spooled:
+    """Yield every regular member, sorted by name; one that cannot be opened is a reject."""
+    with tempfile.SpooledTemporaryFile(max_size=_MAX_MEMORY_BYTES) as spooled:
         file = stream.plain
         if file is None:
             file = cast(BinaryIO, spooled)
@@ -60,25 +62,28 @@ def members(stream: Stream, name: str) -> Iterator[Member | Reject]:
         size = file.tell()
         file.seek(0)
         budget = _Budget(size, name)
-        found = _zipped if _is_zip(file.read(4)) else _tarred
-        yield from found(file, size, name, budget)
+        list_members = _zip_members if _is_zip(file.read(4)) else _tar_members
+        yield from list_members(file, size, name, budget)
 
 
 class _Budget:
-    """Bytes that the members of an archive may still produce together."""
+    """Bytes that the members of an archive may still produce in all."""
 
     def __init__(self, size: int, name: str) -> None:
-        wanted = max(limits.SMALL_BYTES, limits.MAX_EXPANSION * size)
-        self._name, self._left = name, min(wanted, limits.MAX_DECODED_BYTES)
+        allowed = max(limits.SMALL_BYTES, limits.MAX_EXPANSION * size)
+        self._limit = min(allowed, limits.MAX_DECODED_BYTES)
+        self._name, self._left = name, self._limit
 
     def spend(self, n_bytes: int) -> None:
         self._left -= n_bytes
         if self._left < 0:
-            raise InputError(f"{self._name}: its members grow beyond what an archive may hold")
+            raise InputError(
+                f"{self._name}: not read further: its members exceed {self._limit:,} bytes in all"
+            )
 
 
-class _Spent(io.RawIOBase):
-    """A member whose bytes are counted."""
+class _CountedMember(io.RawIOBase):
+    """A member whose bytes are counted against the budget of its archive."""
 
     def __init__(self, stream: BinaryIO, budget: _Budget) -> None:
         self._stream, self._budget = stream, budget
@@ -108,9 +113,13 @@ def _is_zip(head: bytes) -> bool:
     return head.startswith((b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08"))
 
 
-def _zipped(file: BinaryIO, size: int, name: str, budget: _Budget) -> Iterator[Member | Reject]:
+def _zip_members(
+    file: BinaryIO, size: int, name: str, budget: _Budget
+) -> Iterator[Member | Reject]:
     if _directory_size(file, size) > limits.MAX_DIRECTORY_BYTES:
-        raise InputError(f"{name}: its list of members is too long")
+        raise InputError(
+            f"{name}: not read: its list of members exceeds {limits.MAX_DIRECTORY_BYTES:,} bytes"
+        )
     try:
         archive = zipfile.ZipFile(file)
     except (zipfile.BadZipFile, NotImplementedError, ValueError, struct.error, OSError) as error:
@@ -118,44 +127,46 @@ def _zipped(file: BinaryIO, size: int, name: str, budget: _Budget) -> Iterator[M
     with archive:
         listed = sorted(archive.infolist(), key=lambda i: (i.filename, i.header_offset))
         if any(i.filename in ("[Content_Types].xml", "mimetype") for i in listed):
-            raise InputError(f"{name}: it is an office document or a book, not an archive of texts")
+            raise InputError(
+                f"{name}: not read: this is an office document or an e-book, not an archive of texts"
+            )
         if len(listed) > limits.MAX_ARCHIVE_MEMBERS:
-            raise InputError(f"{name}: it has more than {limits.MAX_ARCHIVE_MEMBERS:,} members")
+            raise _too_many_members(name)
         for info in listed:
             if info.is_dir() or _is_hidden(info.filename) or (info.external_attr >> 28) == 0o12:
-                continue  # a directory, the furniture of some system, or a link
-            inner = f"{name}/{info.filename}"
+                continue  # a directory, a file of the operating system, or a link
+            member_name = f"{name}/{info.filename}"
             if info.flag_bits & 1:
-                yield Reject(inner, "it is encrypted")
+                yield Reject(member_name, "not read: the member is encrypted")
             else:
-                yield Member(inner, _opener(archive, info, budget))
+                yield Member(member_name, _opener(archive, info, budget))
 
 
 def _opener(
     archive: zipfile.ZipFile, info: zipfile.ZipInfo, budget: _Budget
 ) -> Callable[[], BinaryIO]:
-    def opened() -> BinaryIO:
+    def open_member() -> BinaryIO:
         try:
             stream = archive.open(info)
         except (NotImplementedError, RuntimeError, ValueError, struct.error) as error:
             raise zipfile.BadZipFile(str(error)) from error
-        return cast(BinaryIO, _Spent(cast(BinaryIO, stream), budget))
+        return cast(BinaryIO, _CountedMember(cast(BinaryIO, stream), budget))
 
-    return opened
+    return open_member
 
 
 def _directory_size(file: BinaryIO, size: int) -> int:
-    """Bytes of the list of members, as the end of the archive declares them."""
+    """Return the bytes of the list of members that the end of the archive declares."""
     file.seek(max(0, size - 70_000))
     tail = file.read(70_000)
     file.seek(0)
-    place = tail.rfind(b"PK\x05\x06")
-    if place < 0 or len(tail) < place + 22:
-        return 0  # without an end it is damaged, as will be found
-    (declared,) = struct.unpack_from("<L", tail, place + 12)
-    wide = tail.rfind(b"PK\x06\x06")
-    if declared == 0xFFFFFFFF and wide >= 0 and len(tail) >= wide + 48:
-        (declared,) = struct.unpack_from("<Q", tail, wide + 40)
+    record = tail.rfind(b"PK\x05\x06")
+    if record < 0 or len(tail) < record + 22:
+        return 0  # damaged: `zipfile` reports it
+    (declared,) = struct.unpack_from("<L", tail, record + 12)
+    zip64_record = tail.rfind(b"PK\x06\x06")
+    if declared == 0xFFFFFFFF and zip64_record >= 0 and len(tail) >= zip64_record + 48:
+        (declared,) = struct.unpack_from("<Q", tail, zip64_record + 40)
     return min(int(declared), size)
 
 
@@ -163,15 +174,20 @@ def _directory_size(file: BinaryIO, size: int) -> int:
 
 
 def _is_tar(head: bytes) -> bool:
-    return len(head) >= _BLOCK and head[0] != 0 and _sum_holds(head[:_BLOCK])
+    return (
+        len(head) >= _TAR_BLOCK_BYTES
+        and head[0] != 0
+        and _has_valid_checksum(head[:_TAR_BLOCK_BYTES])
+    )
 
 
-def _sum_holds(block: bytes) -> bool:
+def _has_valid_checksum(block: bytes) -> bool:
     declared = _number(block[148:156])
     return declared is not None and declared == sum(block[:148]) + 256 + sum(block[156:])
 
 
 def _number(field: bytes) -> int | None:
+    """Return an octal or binary number of a tar header, or None if it is not one."""
     if field[:1] in (b"\x80", b"\xff"):
         return int.from_bytes(field[1:], "big") if field[:1] == b"\x80" else None
     text = field.split(b"\0")[0].strip()
@@ -181,60 +197,92 @@ def _number(field: bytes) -> int | None:
         return None
 
 
-def _tarred(file: BinaryIO, size: int, name: str, budget: _Budget) -> Iterator[Member | Reject]:
-    listed: list[tuple[str, int, int]] = []
+class _TarEntry(NamedTuple):
+    """A regular member of a tar archive."""
+
+    name: str
+    start: int
+    length: int
+
+
+def _tar_members(
+    file: BinaryIO, size: int, name: str, budget: _Budget
+) -> Iterator[Member | Reject]:
+    entries: list[_TarEntry] = []
     damage = ""
-    place, longer = 0, ""
-    while place < size:
-        file.seek(place)
-        block = file.read(_BLOCK)
-        if not block.strip(b"\0"):
-            break
-        if len(block) < _BLOCK:
-            damage = "the archive ends inside a header"
-            break
-        length = _number(block[124:136])
-        if not _sum_holds(block) or length is None or length < 0:
-            damage = f"the header at byte {place:,} is damaged; what follows is not read"
-            break
-        kind, start = block[156:157], place + _BLOCK
-        place = start + -(-length // _BLOCK) * _BLOCK
-        if kind in b"LxX" and kind:
-            data = file.read(min(length, 1 << 16))
-            longer = _text(data) if kind == b"L" else _path(data) or longer
-            continue
-        own, longer = longer or _own_name(block), ""
-        if kind not in (b"0", b"\0", b"7") or _is_hidden(own):
-            continue  # directories, links, devices and notes of the packer
-        if start + length > size:
-            damage = f"the archive ends inside {own}"
-            break
-        listed.append((own[:_MAX_NAME], start, length))
-        if len(listed) > limits.MAX_ARCHIVE_MEMBERS:
-            raise InputError(f"{name}: it has more than {limits.MAX_ARCHIVE_MEMBERS:,} members")
-    for own, start, length in sorted(listed):
-        yield Member(f"{name}/{own}", _part(file, start, length, budget))
+    try:
+        for entry in _tar_entries(file, size):
+            entries.append(entry)
+            if len(entries) > limits.MAX_ARCHIVE_MEMBERS:
+                raise _too_many_members(name)
+    except _DamagedTarError as error:
+        damage = str(error)
+    for entry in sorted(entries):
+        yield Member(f"{name}/{entry.name}", _opener_of_slice(file, entry, budget))
     if damage:
         yield Reject(name, damage)
 
 
-def _part(file: BinaryIO, start: int, length: int, budget: _Budget) -> Callable[[], BinaryIO]:
-    return lambda: cast(BinaryIO, _Spent(cast(BinaryIO, _Slice(file, start, length)), budget))
+class _DamagedTarError(Exception):
+    """The rest of a tar archive cannot be read."""
+
+
+def _tar_entries(file: BinaryIO, size: int) -> Iterator[_TarEntry]:
+    """Yield the regular members in the order of the archive."""
+    position, long_name = 0, ""
+    while position < size:
+        file.seek(position)
+        block = file.read(_TAR_BLOCK_BYTES)
+        if not block.strip(b"\0"):
+            return
+        if len(block) < _TAR_BLOCK_BYTES:
+            raise _DamagedTarError("the archive ends inside a header")
+        length = _number(block[124:136])
+        if not _has_valid_checksum(block) or length is None or length < 0:
+            raise _DamagedTarError(
+                f"the header at byte {position:,} is damaged; what follows is not read"
+            )
+        kind, start = block[156:157], position + _TAR_BLOCK_BYTES
+        position = start + -(-length // _TAR_BLOCK_BYTES) * _TAR_BLOCK_BYTES
+        if kind in (b"L", b"x", b"X"):  # the name of the next member, in GNU or POSIX form
+            data = file.read(min(length, 1 << 16))
+            long_name = _text(data) if kind == b"L" else _path(data) or long_name
+            continue
+        member_name, long_name = long_name or _name_in_header(block), ""
+        if kind not in (b"0", b"\0", b"7") or _is_hidden(member_name):
+            continue  # directories, links, devices and headers of the packing program
+        if start + length > size:
+            raise _DamagedTarError(f"the archive ends inside {member_name}")
+        yield _TarEntry(member_name[:_MAX_NAME_CHARS], start, length)
+
+
+def _too_many_members(name: str) -> InputError:
+    return InputError(
+        f"{name}: not read: an archive may have at most {limits.MAX_ARCHIVE_MEMBERS:,} members"
+    )
+
+
+def _opener_of_slice(file: BinaryIO, entry: _TarEntry, budget: _Budget) -> Callable[[], BinaryIO]:
+    def open_member() -> BinaryIO:
+        part = _Slice(file, entry.start, entry.length)
+        return cast(BinaryIO, _CountedMember(cast(BinaryIO, part), budget))
+
+    return open_member
 
 
 class _Slice(io.RawIOBase):
-    """A stretch of a file."""
+    """A part of a file."""
 
     def __init__(self, file: BinaryIO, start: int, length: int) -> None:
-        self._file, self._place, self._end = file, start, start + length
+        self._file, self._position, self._end = file, start, start + length
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # any writable buffer
-        self._file.seek(self._place)
-        data = self._file.read(min(len(buffer), self._end - self._place))
-        self._place += len(data)
+        self._file.seek(self._position)
+        data = self._file.read(min(len(buffer), self._end - self._position))
+        self._position += len(data)
         buffer[: len(data)] = data
         return len(data)
 
@@ -243,21 +291,21 @@ def _text(data: bytes) -> str:
     return data.split(b"\0")[0].decode("utf-8", "replace")
 
 
-def _own_name(block: bytes) -> str:
-    own = _text(block[:100])
+def _name_in_header(block: bytes) -> str:
+    name = _text(block[:100])
     prefix = _text(block[345:500]) if block[257:262] == b"ustar" else ""
-    return f"{prefix}/{own}" if prefix else own
+    return f"{prefix}/{name}" if prefix else name
 
 
 def _path(data: bytes) -> str:
-    """The path in an extended header: records of a length, a name and a value."""
-    place = 0
-    while place < len(data):
-        number, space, _ = data[place : place + 12].partition(b" ")
+    """Return the path in an extended header, whose records are `LENGTH NAME=VALUE`."""
+    position = 0
+    while position < len(data):
+        number, space, _ = data[position : position + 12].partition(b" ")
         if not space or not number.isdigit() or int(number) <= len(number) + 1:
             return ""
-        record = data[place + len(number) + 1 : place + int(number)].rstrip(b"\n")
+        record = data[position + len(number) + 1 : position + int(number)].rstrip(b"\n")
         if record.startswith(b"path="):
             return _text(record[5:])
-        place += int(number)
+        position += int(number)
     return ""

@@ -1,4 +1,4 @@
-"""Count matrices: units that were made elsewhere, one a row."""
+"""Count matrices: pre-segmented units, one per row."""
 
 from __future__ import annotations
 
@@ -16,44 +16,46 @@ __all__ = ["count_matrix", "read_matrix"]
 
 
 def read_matrix(path: Path) -> csr_array:
-    """The sparse matrix of a file, finite, duplicates summed, columns sorted."""
+    """Read a sparse matrix: finite, duplicates summed, columns sorted."""
     try:
         rows = csr_array(load_npz(path))
     except (OSError, ValueError, KeyError, EOFError, TypeError) as error:
-        raise InputError(f"{path}: it is not a sparse matrix saved by SciPy: {error}") from error
+        raise InputError(
+            f"{path}: not a sparse matrix saved with scipy.sparse.save_npz: {error}"
+        ) from error
     if not np.isfinite(rows.data).all():
-        raise InputError(f"{path}: it holds values that are not finite")
+        raise InputError(f"{path}: not read: the matrix has values that are not finite")
     rows.sum_duplicates()
     rows.eliminate_zeros()
     return rows
 
 
 def count_matrix(path: Path) -> Iterator[Document | Reject]:
-    """Rows as units, in the order of `dates.txt` if that lies beside; `labels.txt` is kept too.
+    """Yield the rows as units, in the order of `dates.txt` if that file is in the same folder.
 
-    A unit is called after its folder and row (`tdt2:17`), a word after its column (`w42`) or by the
-    line of `words.txt`.
+    The id of a unit is its folder and row (`tdt2:17`). A word is the line of `words.txt`, or named
+    after its column (`w42`). The lines of `labels.txt` become metadata.
     """
     rows = read_matrix(path)
     n_rows, n_words = rows.shape
     dates = _beside(path, "dates.txt", n_rows)
     labels = _beside(path, "labels.txt", n_rows)
     words = _beside(path, "words.txt", n_words) or [f"w{i}" for i in range(n_words)]
-    whole = (rows.data == np.rint(rows.data)) & (rows.data >= 0)
-    wrong = set(np.repeat(np.arange(n_rows), np.diff(rows.indptr))[~whole].tolist())
+    is_count = (rows.data == np.rint(rows.data)) & (rows.data >= 0)
+    invalid = set(np.repeat(np.arange(n_rows), np.diff(rows.indptr))[~is_count].tolist())
     order = sorted(range(n_rows), key=dates.__getitem__) if dates else range(n_rows)
     folder = path.absolute().parent.name
     names = sorted(set(words))
-    place = dict(zip(names, range(len(names)), strict=True))
-    columns = np.fromiter(map(place.__getitem__, words), np.int32, n_words)
+    column_of = dict(zip(names, range(len(names)), strict=True))
+    columns = np.fromiter(map(column_of.__getitem__, words), np.int32, n_words)
     named = csr_array((rows.data, columns[rows.indices], rows.indptr), (n_rows, len(names)))
-    named.sum_duplicates()  # sorts, and columns of one name are one word
+    named.sum_duplicates()  # sorts, and joins columns of equal name
     indices, counts = named.indices, named.data.astype(np.int64)
     ends = named.indptr.tolist()
     for row in order:
         uid = f"{folder}:{row}"
-        if row in wrong:
-            yield Reject(uid, "its counts are not whole numbers")
+        if row in invalid:
+            yield Reject(uid, "the counts should be whole numbers, at least 0")
             continue
         metadata: dict[str, Json] = {"label": labels[row]} if labels else {}
         first, last = ends[row], ends[row + 1]
@@ -66,12 +68,12 @@ def count_matrix(path: Path) -> Iterator[Document | Reject]:
         )
 
 
-def _beside(path: Path, name: str, wanted: int) -> list[str] | None:
-    """The lines of a file beside a matrix, if there are as many as wanted."""
+def _beside(path: Path, name: str, n_lines: int) -> list[str] | None:
+    """Return the lines of a file in the folder of a matrix, or None if there is no such file."""
     file = path.with_name(name)
     if not file.is_file():
         return None
     lines = file.read_text(encoding="utf-8").splitlines()
-    if len(lines) != wanted:
-        raise InputError(f"{file}: it has {len(lines)} lines, but {path.name} wants {wanted}")
+    if len(lines) != n_lines:
+        raise InputError(f"{file}: {len(lines)} lines, but {path.name} requires {n_lines}")
     return lines

@@ -1,4 +1,4 @@
-"""What Python code hands in, as documents: dicts with a text, or with words already counted."""
+"""Documents from dicts: with a text, or with words already counted."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ __all__ = ["document_of", "unit_of"]
 
 
 _FIELDS = frozenset({"id", "text", "title", "date", "lang", "source"})
-_PLAIN = (str, int)
+_FIELD_TYPES = (str, int)
 
 
 def document_of(item: Document | Reject | Mapping[str, Any]) -> Document | Reject:
-    """The document that a dict describes, or why it does not describe one."""
+    """Return the document that a dict describes, or a reject with the reason."""
     if isinstance(item, Document | Reject):
         return item
     if not isinstance(item, Mapping):
-        return Reject(repr(item)[:80], f"it is {type(item).__name__}, not a document")
-    wrong = _wrong_field(item)
-    if wrong is not None:
-        return wrong
+        return Reject(repr(item)[:80], f"expected a document or a dict, not {type(item).__name__}")
+    invalid = _invalid_field(item)
+    if invalid is not None:
+        return invalid
     return Document(
         uid=_text(item.get("id")),
         title=str(item.get("title") or ""),
@@ -35,16 +35,16 @@ def document_of(item: Document | Reject | Mapping[str, Any]) -> Document | Rejec
 
 
 def unit_of(item: Mapping[str, Any]) -> Document | Reject:
-    """The ready unit that a dict describes, or why it does not describe one."""
+    """Return the pre-segmented unit that a dict describes, or a reject with the reason."""
     words = item.get("words")
     if not isinstance(words, Mapping):
-        return Reject(str(item.get("id", "(no id)")), "it has no `words` (word to count)")
-    wrong = _wrong_field(item)
-    if wrong is not None:
-        return wrong
+        return Reject(str(item.get("id", "(no id)")), "no `words` (a mapping of word to count)")
+    invalid = _invalid_field(item)
+    if invalid is not None:
+        return invalid
     try:
         "".join(words)
-    except TypeError:  # not all of them are strings
+    except TypeError:  # not all words are strings
         words = {str(word): count for word, count in words.items()}
     return Document(
         uid=_text(item.get("id")),
@@ -56,10 +56,10 @@ def unit_of(item: Mapping[str, Any]) -> Document | Reject:
     )
 
 
-def _wrong_field(item: Mapping[str, Any]) -> Reject | None:
-    """Why an item cannot be taken, if one of the fields that are read is no string."""
+def _invalid_field(item: Mapping[str, Any]) -> Reject | None:
+    """Return a reject if one of the fields has a type other than string or integer."""
     for name, value in item.items():
-        if name in _FIELDS and value is not None and not isinstance(value, _PLAIN):
+        if name in _FIELDS and value is not None and not isinstance(value, _FIELD_TYPES):
             return Reject(str(item.get("id", "(no id)")), f"{name} is not a string")
     return None
 

@@ -1,8 +1,8 @@
-"""Bytes to text: byte-order mark, UTF-8, what is declared, what it looks like, Windows-1252.
+"""Bytes to text: by byte-order mark, UTF-8, declaration, statistics, or else Windows-1252.
 
-Real wires declare one encoding and send another, or two in one file. UTF-8 that holds is UTF-8
-whatever is declared, since hardly any other text happens to be valid UTF-8; bytes that do not fit
-are read as Windows-1252 where they stand, so that one wrong byte costs at most one letter.
+Wires declare one encoding and send another, or mix two in one file. Bytes that are valid UTF-8 are
+read as UTF-8 whatever is declared, because other texts are almost never valid UTF-8. Single bytes
+that do not fit are read as Windows-1252, so one wrong byte costs at most one letter.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import BinaryIO
 
 __all__ = ["decoded", "encoding_of", "is_binary", "repaired", "text_chunks"]
 
-HEAD = 1 << 16
-"""Bytes from which the encoding of a stream is told."""
+HEAD_BYTES = 1 << 16
+"""Bytes that decide the encoding of a stream."""
 
-_SAMPLE = 1 << 14
-"""Bytes that charset-normalizer is shown."""
+_SAMPLE_BYTES = 1 << 14
+"""Bytes that charset-normalizer receives."""
 
-_CHUNK = 1 << 20
+_CHUNK_BYTES = 1 << 20
 
 _MARKS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -30,8 +30,8 @@ _MARKS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 
-# What the names mean in practice: a superset that decodes the same texts and more.
-_IN_PRACTICE = {
+# Supersets that decode the same texts and more; senders use the names loosely.
+_SUPERSETS = {
     "ascii": "cp1252",
     "iso8859-1": "cp1252",
     "iso8859-9": "cp1254",
@@ -51,28 +51,28 @@ _WESTERN = frozenset(
     "àâäáãåæçéèêëíìîïñóòôöõøœúùûüýÿßšž«»’‘“”–—…€°•·£§©®¡¿º\xa0ÀÂÄÁÃÅÆÇÉÈÊËÍÎÏÑÓÔÖÕØŒÚÙÛÜ"
 )
 
-_FOREIGN_WORD = re.compile(rb"[\xc0-\xff]{4}")
-"""Western words have no four such letters in a row; Cyrillic and Greek ones have little else."""
+_NON_LATIN_WORD = re.compile(rb"[\xc0-\xff]{4}")
+"""Western words never have four such letters in a row; Cyrillic and Greek words usually do."""
 
-_FAMILIES = [
+_CANDIDATES = [
     *("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "koi8_r"),
     *("mac_roman", "cp850", "shift_jis", "euc_jp", "gb18030", "big5", "euc_kr", "iso8859_2"),
 ]
 
 
 def _as_windows(error: UnicodeError) -> tuple[str, int]:
-    """The bytes that do not fit, as Windows-1252."""
+    """Decode the bytes that do not fit as Windows-1252."""
     if not isinstance(error, UnicodeDecodeError):
         raise error
-    wrong = error.object[error.start : error.end]
-    return wrong.decode("cp1252", "replace"), error.end
+    invalid = error.object[error.start : error.end]
+    return invalid.decode("cp1252", "replace"), error.end
 
 
 codecs.register_error("segapsith-windows", _as_windows)
 
 
 def encoding_of(head: bytes, declared: str | None = None) -> str:
-    """The codec that reads a text which begins like this.
+    """Return the codec for a text with this beginning.
 
     >>> encoding_of("été".encode()), encoding_of("été à Évry".encode("cp1252"))
     ('utf-8', 'cp1252')
@@ -82,50 +82,50 @@ def encoding_of(head: bytes, declared: str | None = None) -> str:
     for mark, name in _MARKS:
         if head.startswith(mark) and not (name == "utf-16" and head[2:4] == b"\0\0"):
             return name
-    if wide := _without_mark(head):
+    if wide := _wide_encoding(head):
         return wide
     if _is_utf8(head):
         return "utf-8"
-    named = _declared(head) if declared is None else _known(declared)
-    if named and named != "utf-8":
-        return named
-    if named == "utf-8" or _is_mostly_utf8(head):
+    codec = _declared(head) if declared is None else _usable_codec(declared)
+    if codec and codec != "utf-8":
+        return codec
+    if codec == "utf-8" or _is_mostly_utf8(head):
         return "utf-8"
-    return _looks_like(head)
+    return _guessed(head)
 
 
 def decoded(data: bytes, declared: str | None = None) -> str:
-    """The text of some bytes, without its mark; never fails.
+    """Decode bytes, without the byte-order mark; never fails.
 
     >>> decoded("été".encode("cp1252")), decoded("été".encode("utf-8-sig"))
     ('été', 'été')
     >>> decoded("été ".encode() + "été".encode("cp1252"))
     'été été'
     """
-    if wide := _without_mark(data[:512]):  # plain letters with NULs between are UTF-8 too
+    if wide := _wide_encoding(data[:512]):  # letters with NULs between them are valid UTF-8 too
         return data.decode(wide, "replace").removeprefix("\ufeff")
     try:
         return data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        # the head may be plain ASCII: what tells is where it stops being UTF-8
-        start = max(0, error.start - HEAD // 2)
+        # The head may be plain ASCII; the bytes around the first invalid one decide.
+        start = max(0, error.start - HEAD_BYTES // 2)
     if data.startswith(tuple(mark for mark, _ in _MARKS)) or start == 0:
-        encoding = encoding_of(data[:HEAD], declared)
+        encoding = encoding_of(data[:HEAD_BYTES], declared)
     else:
-        known = _known(declared) if declared else _declared(data[:HEAD])
-        encoding = encoding_of(data[start : start + HEAD], known)
+        codec = _usable_codec(declared) if declared else _declared(data[:HEAD_BYTES])
+        encoding = encoding_of(data[start : start + HEAD_BYTES], codec)
     return data.decode(encoding, _errors(encoding)).removeprefix("\ufeff")
 
 
 def text_chunks(stream: BinaryIO, declared: str | None = None) -> Iterator[str]:
-    """The text of a stream, a piece at a time; its encoding is told from the beginning."""
-    head = stream.read(HEAD)
+    """Decode a stream piece by piece; its beginning decides the encoding."""
+    head = stream.read(HEAD_BYTES)
     encoding = encoding_of(head, declared)
     decoder = codecs.getincrementaldecoder(encoding)(_errors(encoding))
     first = decoder.decode(head).removeprefix("\ufeff")
     if first:
         yield first
-    while data := stream.read(_CHUNK):
+    while data := stream.read(_CHUNK_BYTES):
         if text := decoder.decode(data):
             yield text
     if text := decoder.decode(b"", final=True):
@@ -133,10 +133,10 @@ def text_chunks(stream: BinaryIO, declared: str | None = None) -> Iterator[str]:
 
 
 def is_binary(head: bytes) -> bool:
-    """Whether these are no letters: NUL bytes that belong to no wide encoding."""
+    """Return whether there are NUL bytes that belong to no wide encoding."""
     if b"\0" not in head:
         return False
-    return not head.startswith(tuple(mark for mark, _ in _MARKS)) and not _without_mark(head)
+    return not head.startswith(tuple(mark for mark, _ in _MARKS)) and not _wide_encoding(head)
 
 
 _MOJIBAKE = re.compile(
@@ -146,7 +146,7 @@ _MOJIBAKE = re.compile(
 
 
 def repaired(text: str) -> str:
-    """The text with UTF-8 that was read as Windows-1252 put right, where that is clear.
+    """Repair UTF-8 that was decoded as Windows-1252, where that is certain.
 
     >>> repaired("PrÃ©sident Ã  Ã‰vry, dÃ©jÃ\xa0")
     'Président à Évry, déjà'
@@ -167,49 +167,58 @@ def _errors(encoding: str) -> str:
     return "segapsith-windows" if encoding == "utf-8" else "replace"
 
 
-def _known(name: str | None) -> str | None:
-    """The codec behind a declared name, as it is used in practice; None for none of text."""
+def _usable_codec(name: str | None) -> str | None:
+    """Return the codec, or its superset, for a declared name; None if it does not decode text."""
     try:
-        found = codecs.lookup(name or "")
-        if not found._is_text_encoding or found.name.startswith(("utf-16", "utf-32", "utf-7")):
-            return None  # a wide one would have been seen by its mark or its NULs
-        codecs.getincrementaldecoder(found.name)
+        codec = codecs.lookup(name or "")
+        if not codec._is_text_encoding or codec.name.startswith(("utf-16", "utf-32", "utf-7")):
+            return None  # a wide encoding is recognised by its mark or its NULs
+        codecs.getincrementaldecoder(codec.name)
     except (LookupError, ValueError):
         return None
-    if found.name in ("idna", "punycode", "raw-unicode-escape", "unicode-escape", "mbcs", "oem"):
+    if codec.name in ("idna", "punycode", "raw-unicode-escape", "unicode-escape", "mbcs", "oem"):
         return None
-    return _IN_PRACTICE.get(found.name, found.name)
+    return _SUPERSETS.get(codec.name, codec.name)
 
 
 def _declared(head: bytes) -> str | None:
-    found = _DECLARED.search(head[:4096])
-    if found is None:
+    declaration = _DECLARED.search(head[:4096])
+    if declaration is None:
         return None
-    return _known((found.group(1) or found.group(2)).decode("ascii"))
+    return _usable_codec((declaration.group(1) or declaration.group(2)).decode("ascii"))
 
 
-def _without_mark(head: bytes) -> str | None:
-    """UTF-16 or UTF-32 without a mark: Latin letters leave their NULs at regular places."""
+_WIDE_ENCODINGS = (
+    ("utf-32-le", "?M00", "L???"),
+    ("utf-32-be", "00M?", "???L"),
+    ("utf-16-le", "?M?M", "L?L?"),
+    ("utf-16-be", "M?M?", "?L?L"),
+)
+"""By byte of each group of four: always NUL (0), mostly NUL (M), mostly a letter (L), any (?)."""
+
+
+def _wide_encoding(head: bytes) -> str | None:
+    """Return UTF-16 or UTF-32 for a text without a mark, where Latin letters have regular NULs."""
     sample = head[: min(len(head), 512) // 4 * 4]
     if len(sample) < 4 or b"\0" not in sample:
         return None
-    mostly = [sample[place::4].count(0) * 8 > len(sample) for place in range(4)]
-    always = [not any(sample[place::4]) for place in range(4)]
-    if always[2] and always[3] and mostly[1] and not mostly[0]:
-        return "utf-32-le"
-    if always[0] and always[1] and mostly[2] and not mostly[3]:
-        return "utf-32-be"
-    if mostly[1] and mostly[3] and not mostly[0] and not mostly[2]:
-        return "utf-16-le"
-    if mostly[0] and mostly[2] and not mostly[1] and not mostly[3]:
-        return "utf-16-be"
+    traits = []
+    for offset in range(4):
+        column = sample[offset::4]
+        is_mostly_nul = column.count(0) * 8 > len(sample)
+        traits.append("?M" if is_mostly_nul else "?L")
+        if not any(column):
+            traits[offset] += "0"
+    for name, nuls, letters in _WIDE_ENCODINGS:
+        if all(nuls[i] in traits[i] and letters[i] in traits[i] for i in range(4)):
+            return name
     return None
 
 
 def _is_utf8(head: bytes) -> bool:
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
-        decoder.decode(head)  # a character cut at the end of the head is no error
+        decoder.decode(head)  # a character that is cut at the end of the head is not an error
     except UnicodeDecodeError:
         return False
     return True
@@ -224,28 +233,28 @@ def _is_mostly_utf8(head: bytes) -> bool:
     return high > 0 and sequences >= 0.6 * high
 
 
-def _looks_like(head: bytes) -> str:
-    """What the bytes beyond ASCII suggest; Windows-1252 where that reads as western letters."""
-    sample = _telling(head)
+def _guessed(head: bytes) -> str:
+    """Return the codec that the bytes beyond ASCII suggest; Windows-1252 for western letters."""
+    sample = _lines_beyond_ascii(head)
     western = sample.decode("cp1252", "replace")
     high = [c for c in western if ord(c) > 127]
     letters = sum(c in _WESTERN for c in high)
-    if letters >= 0.9 * len(high) and not _FOREIGN_WORD.search(sample):
+    if letters >= 0.9 * len(high) and not _NON_LATIN_WORD.search(sample):
         return "cp1252"
     from charset_normalizer import from_bytes
 
-    best = from_bytes(sample, cp_isolation=_FAMILIES, explain=False).best()
-    return _known(best.encoding) or "cp1252" if best is not None else "cp1252"
+    best = from_bytes(sample, cp_isolation=_CANDIDATES, explain=False).best()
+    return _usable_codec(best.encoding) or "cp1252" if best is not None else "cp1252"
 
 
-def _telling(head: bytes) -> bytes:
-    """The lines that are not plain ASCII, as far as they are needed."""
-    found: list[bytes] = []
+def _lines_beyond_ascii(head: bytes) -> bytes:
+    """Return the lines that are not plain ASCII, up to the size of a sample."""
+    lines: list[bytes] = []
     size = 0
     for line in head.splitlines(keepends=True):
         if not line.isascii():
-            found.append(line[: _SAMPLE - size])
-            size += len(found[-1])
-            if size >= _SAMPLE:
+            lines.append(line[: _SAMPLE_BYTES - size])
+            size += len(lines[-1])
+            if size >= _SAMPLE_BYTES:
                 break
-    return b"".join(found)
+    return b"".join(lines)

@@ -13,19 +13,20 @@ from segapsith.model import Document
 
 __all__ = ["FullText"]
 
-ENOUGH = 1000
-"""Characters from which the text of an item is taken for the whole article."""
+MIN_ARTICLE_CHARS = 1000
+"""A text of at least this length is the whole article; its link is not followed."""
 
 Get = Callable[[str], bytes]
 Recall = Callable[[str], tuple[str, str] | None]
 
 
 class FullText:
-    """Follows the link of an item, through the one guarded way out, and takes the article's text.
+    """Replaces the summary of a feed item by the text of the article that it links to.
 
-    An item whose summary is the one that was followed before keeps the text of then, so that a
-    page which changes around its article is no correction. What cannot be had stays a summary,
-    with the reason in its metadata. The link of a forgotten item is not followed.
+    `get` fetches an address. `recall` returns the summary hash and the text that are stored for an
+    id. If the summary is unchanged, the stored text is used again, so a page that changes around
+    its article is not a correction. An article that cannot be fetched leaves the summary, with the
+    reason in the metadata. The link of a forgotten item is not followed.
     """
 
     def __init__(
@@ -35,33 +36,34 @@ class FullText:
 
     def __call__(self, document: Document) -> Document:
         link = document.metadata.get("link")
-        if not isinstance(link, str) or len(document.body) >= ENOUGH:
+        if not isinstance(link, str) or len(document.body) >= MIN_ARTICLE_CHARS:
             return document
         summary = hashlib.sha256(document.text.encode("utf-8", "replace")).hexdigest()[:16]
         if document.uid and self._is_forgotten(document.uid):
             return document
-        known = self._recall(document.uid) if document.uid else None
-        if known is not None and known[0] == summary:
-            return replace(document, body=known[1])
+        stored = self._recall(document.uid) if document.uid else None
+        if stored is not None and stored[0] == summary:
+            return replace(document, body=stored[1])
         try:
             text = article(self._get(link))
         except FeedError as error:
-            return _noted(document, "full_text_error", str(error))
+            return _with_metadata(document, "full_text_error", str(error))
         if len(text) <= len(document.body):
-            return _noted(document, "full_text_error", "the page has no longer text than the feed")
-        return _noted(replace(document, body=text), "summary", summary)
+            reason = "the text of the page is not longer than that of the feed"
+            return _with_metadata(document, "full_text_error", reason)
+        return _with_metadata(replace(document, body=text), "summary", summary)
 
 
-def _noted(document: Document, name: str, value: str) -> Document:
+def _with_metadata(document: Document, name: str, value: str) -> Document:
     return replace(document, metadata={**document.metadata, name: value})
 
 
 def article(body: bytes) -> str:
-    """The text of a page: by trafilatura where it is installed, else by our own reading."""
+    """Return the text of a page, by trafilatura if it is installed, else by `io.html`."""
     html = decoded(body)
     try:
         from trafilatura import extract
     except ImportError:
         return page(html).text
-    found: str | None = extract(html, deduplicate=False, include_comments=False)
-    return found or page(html).text
+    text: str | None = extract(html, deduplicate=False, include_comments=False)
+    return text or page(html).text

@@ -1,4 +1,4 @@
-"""HTML to plain text: paragraphs kept, scripts and furniture dropped, entities resolved."""
+"""HTML to plain text: paragraphs preserved, scripts and navigation dropped, entities resolved."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NEVER_TEXT = frozenset(
     {"script", "style", "template", "svg", "math", "iframe", "object", "audio", "video", "canvas"}
     | {"textarea", "select", "button", "noframes", "noembed", "xmp", "title", "map", "datalist"}
 )
-_FURNITURE = frozenset({"nav", "footer", "aside", "form", "menu", "dialog", "noscript"})
+_NAVIGATION = frozenset({"nav", "footer", "aside", "form", "menu", "dialog", "noscript"})
 _PARAGRAPHS = frozenset(
     {"p", "div", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "dl", "table", "blockquote"}
     | {"article", "section", "header", "footer", "main", "aside", "figure", "figcaption", "hr"}
@@ -30,16 +30,16 @@ _BREAKS = re.compile(r"\n{3,}")
 _TAG = re.compile(
     r"</?[A-Za-z][A-Za-z0-9]{0,15}(?:\s[^<>]{0,2000})?/?>|&(?:#\d{1,7}|#x[0-9a-fA-F]{1,6}|[A-Za-z]{2,8});"
 )
-_FACTS_CHARS = 1_000_000
-"""Characters of a page in which its particulars are looked for."""
+_METADATA_CHARS = 1_000_000
+"""Characters of a page that are searched for its metadata."""
 
-_ARTICLE_CHARS = 250
-"""Text that an <article> must have to stand for its page."""
+_MIN_ARTICLE_CHARS = 250
+"""A shorter <article> is not taken for the text of its page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What a page says about itself, and its text."""
+    """The text of a page and its metadata."""
 
     title: str = ""
     text: str = ""
@@ -53,7 +53,7 @@ class Page:
 
 
 def looks_like_html(text: str) -> bool:
-    """Whether a text that may be either holds tags or entities.
+    """Return whether a text contains tags or entities.
 
     >>> looks_like_html("a <b>bold</b> word"), looks_like_html("3 < 4 & 5 > 4")
     (True, False)
@@ -62,27 +62,27 @@ def looks_like_html(text: str) -> bool:
 
 
 def text_of(html: str) -> str:
-    """The text of a piece of HTML; paragraphs are parted by a blank line.
+    """Return the text of a piece of HTML; a blank line separates paragraphs.
 
     >>> text_of("<p>Rain&nbsp;fell.<br>Wind rose.<p><ul><li>one<li>two</ul>")
     'Rain fell.\\nWind rose.\\n\\none\\ntwo'
     """
-    text, cut = _Text.of(tokens(html, page=True), _NEVER_TEXT)
-    return text if text or not cut else _Text.of(tokens(html, page=True), frozenset())[0]
+    text, is_cut = _Text.of(tokens(html, page=True), _NEVER_TEXT)
+    return text if text or not is_cut else _Text.of(tokens(html, page=True), frozenset())[0]
 
 
-def text_of_tokens(found: Iterator[Token], dropped: frozenset[str] = frozenset()) -> str:
-    """The text of markup that is parsed already, without the elements that are dropped."""
-    return _Text.of(found, _NEVER_TEXT | dropped)[0]
+def text_of_tokens(markup: Iterator[Token], dropped: frozenset[str] = frozenset()) -> str:
+    """Return the text of tokens, without the elements that `dropped` names."""
+    return _Text.of(markup, _NEVER_TEXT | dropped)[0]
 
 
 def page(html: str) -> Page:
-    """The title, the text and the particulars of a whole page."""
-    facts = _Facts(html)
-    text, cut = _Text.of(_articles(html), _NEVER_TEXT | _FURNITURE)
-    if len(text) < _ARTICLE_CHARS:
-        text, cut = _Text.of(tokens(html, page=True), _NEVER_TEXT | _FURNITURE)
-    if not text or cut:  # an element that is dropped was never closed
+    """Return the title, the text and the metadata of a whole page."""
+    facts = _Metadata(html)
+    text, is_cut = _Text.of(_articles(html), _NEVER_TEXT | _NAVIGATION)
+    if len(text) < _MIN_ARTICLE_CHARS:
+        text, is_cut = _Text.of(tokens(html, page=True), _NEVER_TEXT | _NAVIGATION)
+    if not text or is_cut:  # a dropped element was never closed
         text = _Text.of(tokens(html, page=True), _NEVER_TEXT)[0] or text_of(html)
     title = facts.title
     if title and text.startswith(title + "\n"):
@@ -115,43 +115,48 @@ class _Text:
         self._dropped = dropped
         self._parts: list[str] = []
         self._skipped = ""  # the element that is being dropped
-        self._inside = 0
-        self._kept_spaces = 0
+        self._depth = 0  # of elements of that name
+        self._preformatted = 0
 
     @classmethod
-    def of(cls, found: Iterator[Token], dropped: frozenset[str]) -> tuple[str, bool]:
-        """The text, and whether an element that is dropped was still open at the end."""
+    def of(cls, markup: Iterator[Token], dropped: frozenset[str]) -> tuple[str, bool]:
+        """Return the text, and whether a dropped element was still open at the end."""
         collector = cls(dropped)
-        for token in found:
-            collector.take(token)
+        for token in markup:
+            if isinstance(token, str):
+                collector._add_text(token)
+            else:
+                collector._add_tag(token)
         return collector.text(), bool(collector._skipped)
 
-    def take(self, token: Token) -> None:
-        if isinstance(token, str):
-            if not self._skipped:
-                kept = token if self._kept_spaces else " ".join(token.split())
-                edge = "" if self._kept_spaces else " "
-                before = edge if token[:1].isspace() else ""
-                after = edge if token[-1:].isspace() else ""
-                self._parts.append(f"{before}{kept}{after}")
+    def _add_text(self, token: str) -> None:
+        if self._skipped:
             return
+        if self._preformatted:
+            self._parts.append(token)
+            return
+        before = " " if token[:1].isspace() else ""
+        after = " " if token[-1:].isspace() else ""
+        self._parts.append(f"{before}{' '.join(token.split())}{after}")
+
+    def _add_tag(self, token: Open | Close) -> None:
         name = token.name.lower().rpartition(":")[2]
-        opening = isinstance(token, Open)
+        is_opening = isinstance(token, Open)
         if self._skipped:
             if name == self._skipped:
-                self._inside += 1 if opening else -1
-                if self._inside <= 0:
+                self._depth += 1 if is_opening else -1
+                if self._depth <= 0:
                     self._skipped = ""
             return
-        if opening and name in self._dropped and not (isinstance(token, Open) and token.closed):
-            self._skipped, self._inside = name, 1
-            name = "div" if name in _FURNITURE else name
+        if name in self._dropped and isinstance(token, Open) and not token.closed:
+            self._skipped, self._depth = name, 1
+            name = "div" if name in _NAVIGATION else name
         if name == "pre":
-            self._kept_spaces = max(0, self._kept_spaces + (1 if opening else -1))
+            self._preformatted = max(0, self._preformatted + (1 if is_opening else -1))
         if name in _PARAGRAPHS:
             self._parts.append("\n\n")
         elif name in _LINES:
-            self._parts.append("\n" if opening else "")
+            self._parts.append("\n" if is_opening else "")
         elif name in _CELLS:
             self._parts.append(" ")
 
@@ -162,7 +167,7 @@ class _Text:
 
 
 def _articles(html: str) -> Iterator[Token]:
-    """The tokens inside <article> or <main>."""
+    """Yield the tokens inside <article> or <main>."""
     depth = 0
     for token in tokens(html, page=True):
         if not isinstance(token, str) and token.name.lower() in ("article", "main"):
@@ -171,15 +176,15 @@ def _articles(html: str) -> Iterator[Token]:
             yield token
 
 
-class _Facts:
-    """What the head of a page says."""
+class _Metadata:
+    """Title, language and other metadata from the head of a page."""
 
     def __init__(self, html: str) -> None:
         self.lang: str | None = None
         self._meta: dict[str, str] = {}
         self._texts: dict[str, list[str]] = {}
         inside = ""
-        for token in tokens(html[:_FACTS_CHARS]):
+        for token in tokens(html[:_METADATA_CHARS]):
             if isinstance(token, str):
                 if inside and len(self._texts[inside]) < 50:
                     self._texts[inside].append(token[:1000])
@@ -189,17 +194,18 @@ class _Facts:
                 inside = "" if token.name.lower() == inside else inside
             else:
                 if inside and token.name.lower() in _PARAGRAPHS:
-                    inside = ""  # it was never closed
-                inside = self._open(token) or inside
+                    inside = ""  # the end tag is missing
+                inside = self._read_tag(token) or inside
 
-    def _open(self, token: Open) -> str:
+    def _read_tag(self, token: Open) -> str:
+        """Store the metadata of a tag; return its name if its text is the title or a heading."""
         name = token.name.lower()
         attributes = {key.lower(): value.strip() for key, value in token.attributes.items()}
         if name == "html":
             self.lang = attributes.get("lang") or attributes.get("xml:lang") or self.lang
         elif name == "meta":
-            key = attributes.get("property") or attributes.get("name") or ""
-            key = key or attributes.get("itemprop") or attributes.get("http-equiv") or ""
+            names = ("property", "name", "itemprop", "http-equiv")
+            key = next((attributes[n] for n in names if attributes.get(n)), "")
             self._meta.setdefault(key.lower(), attributes.get("content", ""))
         elif name == "link" and attributes.get("rel", "").lower() == "canonical":
             self._meta.setdefault("canonical", attributes.get("href", ""))
@@ -211,12 +217,12 @@ class _Facts:
         return ""
 
     def _from_json(self, text: str) -> None:
-        """The date of a news article in linked data."""
+        """Store the date of a news article from linked data (JSON-LD)."""
         try:
-            found = json.loads(text[:200_000])
+            data = json.loads(text[:200_000])
         except (ValueError, RecursionError):
             return
-        for value in found if isinstance(found, list) else [found]:
+        for value in data if isinstance(data, list) else [data]:
             graph = value.get("@graph", [value]) if isinstance(value, dict) else []
             for node in graph if isinstance(graph, list) else []:
                 date = node.get("datePublished") if isinstance(node, dict) else None
@@ -224,15 +230,15 @@ class _Facts:
                     self._meta.setdefault("datepublished", date)
 
     def first(self, *names: str) -> str:
-        """The first of these that the page gives."""
+        """Return the first of these that the page has, or an empty string."""
         return next((self._meta[name] for name in names if self._meta.get(name)), "")
 
     @property
     def title(self) -> str:
-        """The heading if there is one, since <title> often carries the name of the site."""
-        given = " ".join("".join(self._texts.get("title", [])).split())
+        """The heading, because <title> often includes the name of the site."""
+        title = " ".join("".join(self._texts.get("title", [])).split())
         heading = " ".join("".join(self._texts.get("h1", [])).split())
         shared = self.first("og:title", "dc.title", "headline")
-        if heading and given and heading.casefold() in given.casefold():
+        if heading and title and heading.casefold() in title.casefold():
             return heading
-        return shared or given or heading
+        return shared or title or heading

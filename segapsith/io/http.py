@@ -1,14 +1,14 @@
-"""The one guarded way out to the network.
+"""HTTP for feeds and articles: checked addresses, one deadline, bounded sizes.
 
-Names are resolved here, every address is checked after that, and the connection is made to the
-very address that was checked, at each hop: there is no second resolution that could answer
-otherwise. One deadline holds from the first question to the last byte, and sizes count the bytes
-that arrive and the bytes they decompress to, whatever was declared.
+Host names are resolved here, each address is checked after that, and the connection goes to the
+address that was checked, for every redirect again. No second resolution can return another address.
+One deadline covers name resolution, connections, redirects and body. The size limits apply to the
+bytes that arrive and to the bytes they decompress to, not to declared sizes.
 
 `h11` parses HTTP; sockets, TLS, deadline and size limits are implemented here. httpcore, which httpx
 is built on, can connect to a checked address through its public `NetworkBackend`. Its timeouts hold
-for each read and each write, so the deadline for a whole fetch would still be ours, and so would the
-resolver, the check of addresses and both size limits. What httpx would save is one small exchange.
+for each read and each write, so the deadline for a whole fetch, the resolver, the check of addresses
+and both size limits would still be written here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import base64
 import contextlib
 import email.utils
 import functools
-import ipaddress
 import queue
 import re
 import socket
@@ -28,20 +27,20 @@ import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
-from urllib.parse import quote, unquote, urljoin, urlsplit
+from urllib.parse import urljoin
 
 import h11
 
 from segapsith import __version__, limits
-from segapsith.errors import ConfigurationError, FeedError
+from segapsith.errors import FeedError
+from segapsith.io.addresses import Address, is_public
 
-__all__ = ["Address", "Answer", "fetch", "is_public", "place"]
+__all__ = ["Answer", "Transport", "fetch"]
 
 TIMEOUT = 20.0
-"""Seconds for everything: names, connections, redirects, head and body."""
+"""Seconds for one fetch: name resolution, connections, redirects, head and body."""
 
 MAX_REDIRECTS = 10
-MAX_URL_CHARS = 2000
 MAX_HEAD_BYTES = 64 * 1024
 MAX_HEADERS = 200
 MAX_VALIDATOR_CHARS = 1000
@@ -52,174 +51,20 @@ ACCEPT = (
     " text/xml;q=0.9, */*;q=0.5"
 )
 
-_PORTS = {"http": 80, "https": 443}
 _REDIRECTS = (301, 302, 303, 307, 308)
-_PIECE = 64 * 1024
+_CHUNK_BYTES = 64 * 1024
 _GZIP = b"\x1f\x8b"
-_NAME = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*\.?")
-_MISLEADING = re.compile(r"[\x00-\x20\x7f-\xa0\\\ud800-\udfff]")
 
 Resolver = Callable[[str, int], Sequence[str]]
-"""From a host and a port to numeric addresses."""
+"""Return the numeric addresses of a host and port."""
 
 Opener = Callable[[str, int, float], socket.socket]
-"""From a numeric address, a port and a limit in seconds to a connection."""
-
-
-# -- what may be contacted -----------------------------------------------------------------------
-
-_NOT_PUBLIC_4 = tuple(
-    ipaddress.IPv4Network(network)
-    for network in (
-        "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16",
-        "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16",
-        "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3",
-    )
-)  # fmt: skip
-"""IANA's special-purpose registry; multicast, reserved and broadcast are the last."""
-
-_PUBLIC_6 = ipaddress.IPv6Network("2000::/3")
-_NOT_PUBLIC_6 = tuple(
-    ipaddress.IPv6Network(network)
-    for network in ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
-)
-"""Of the global range: Teredo and other protocols, documentation, 6to4. All that lies outside it
-(loopback, mapped and translated IPv4, link-local, unique local, multicast) is refused at once."""
-
-_ISATAP = (0x00005EFE, 0x02005EFE)
-
-
-def is_public(address: str) -> bool:
-    """Whether a numeric address belongs to the public internet.
-
-    The tables are ours because those of the standard library differ between its versions.
-
-    >>> [is_public(a) for a in ("192.0.33.8", "10.0.0.1", "::ffff:192.0.33.8", "2606:4700::1")]
-    [True, False, False, True]
-    """
-    try:
-        number = ipaddress.ip_address(address.partition("%")[0])
-    except ValueError:
-        return False
-    if isinstance(number, ipaddress.IPv4Address):
-        return not any(number in network for network in _NOT_PUBLIC_4)
-    embedded = (int(number) >> 32) & 0xFFFFFFFF in _ISATAP
-    return (
-        number in _PUBLIC_6
-        and not embedded
-        and not any(number in network for network in _NOT_PUBLIC_6)
-    )
-
-
-def place(text: str) -> str:
-    """HOST:PORT in its one spelling, as leave is given to it.
-
-    >>> place("LocalHost:8080"), place("[0:0::1]:80")
-    ('localhost:8080', '[::1]:80')
-    """
-    try:
-        address = Address.of(f"http://{text.strip()}")
-        if urlsplit(f"http://{text.strip()}").port is None or address.target != "/":
-            raise ValueError
-    except (FeedError, ValueError) as error:
-        raise ConfigurationError(f"{text!r} should be HOST:PORT, as in 127.0.0.1:8080") from error
-    return address.place
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """A web address taken apart, its host in the form that is looked up."""
-
-    scheme: str
-    host: str
-    port: int
-    target: str
-    credentials: str = ""
-    """`user:password`, sent to this origin alone and never shown."""
-
-    @classmethod
-    def of(cls, text: str) -> Address:
-        """The parts of an address; what programs read in different ways is refused.
-
-        >>> Address.of("HTTPS://Example.org:443/wire?x=1#top").url
-        'https://example.org/wire?x=1'
-        """
-        text = text.strip(" \t\r\n")
-        shown = re.sub(r"//[^/]*@", "//", text)[:200]
-        if len(text) > MAX_URL_CHARS:
-            raise FeedError(f"{shown}…: the address has more than {MAX_URL_CHARS} characters")
-        if _MISLEADING.search(text):
-            raise FeedError(f"{shown!r}: an address has no spaces, controls or backslashes")
-        try:
-            parts = urlsplit(text)
-            scheme, port = parts.scheme.lower(), parts.port
-            host = _host(parts.hostname or "")
-        except ValueError as error:
-            raise FeedError(f"{shown}: this is not an address: {error}") from error
-        if scheme not in _PORTS:
-            raise FeedError(f"{shown}: only http and https are read")
-        if port == 0:
-            raise FeedError(f"{shown}: there is no port 0")
-        target = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._")
-        if not target.startswith("/"):
-            raise FeedError(f"{shown}: this is not an address")
-        if parts.query:
-            target += "?" + quote(parts.query, safe="/%:@!$&'()*+,;=~-._?")
-        secret = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
-        return cls(scheme, host, port or _PORTS[scheme], target, "" if secret == ":" else secret)
-
-    @property
-    def origin(self) -> tuple[str, str, int]:
-        return self.scheme, self.host, self.port
-
-    @property
-    def place(self) -> str:
-        return f"{self._bracketed}:{self.port}"
-
-    @property
-    def authority(self) -> str:
-        """As the Host header says it."""
-        return self._bracketed if self.port == _PORTS[self.scheme] else self.place
-
-    @property
-    def url(self) -> str:
-        """The address without credentials."""
-        return f"{self.scheme}://{self.authority}{self.target}"
-
-    @property
-    def full_url(self) -> str:
-        """The address with credentials, as a subscription keeps it."""
-        if not self.credentials:
-            return self.url
-        user, _, password = (quote(part, safe="") for part in self.credentials.partition(":"))
-        return f"{self.scheme}://{user}:{password}@{self.authority}{self.target}"
-
-    @property
-    def _bracketed(self) -> str:
-        return f"[{self.host}]" if ":" in self.host else self.host
-
-
-def _host(name: str) -> str:
-    """The host as it is looked up: ASCII, lower case, IPv6 in its short form."""
-    if ":" in name:
-        return str(ipaddress.IPv6Address(name if "%" not in name else ""))
-    if not name.isascii():
-        try:
-            name = name.encode("idna").decode("ascii")
-        except UnicodeError as error:
-            raise ValueError(f"the host name cannot be encoded ({error})") from error
-    name = name.lower()
-    if not _NAME.fullmatch(name) or len(name) > 253:
-        raise ValueError("it has no host" if not name else "the host name is malformed")
-    return name.removesuffix(".")
-
-
-# -- what comes back -----------------------------------------------------------------------------
+"""Connect to a numeric address and port within a number of seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a server said at the end of all redirects; only 200 and 203 have a body."""
+    """The response after all redirects; only statuses 200 and 203 have a body."""
 
     url: str
     final_url: str
@@ -229,7 +74,7 @@ class Answer:
     last_modified: str | None = None
     content_type: str = ""
     retry_after: int | None = None
-    """Seconds, with 429 and 503."""
+    """Seconds, for statuses 429 and 503."""
 
     @property
     def has_body(self) -> bool:
@@ -237,33 +82,37 @@ class Answer:
 
 
 class _Deadline:
-    """The time and the bytes that one fetch has left."""
+    """The time and the bytes that are left for one fetch."""
 
     def __init__(
         self, name: str, seconds: float, now: Callable[[], float] = time.monotonic
     ) -> None:
         self._name, self._seconds, self._now = name, seconds, now
         self._end = now() + seconds
-        self._bytes = limits.MAX_TRANSFERRED_BYTES
+        self._bytes_left = limits.MAX_TRANSFERRED_BYTES
 
-    def left(self) -> float:
+    def seconds_left(self) -> float:
+        """Return the seconds that are left; raise `FeedError` if there are none."""
         left = self._end - self._now()
         if left <= 0:
-            raise self.passed()
+            raise self.error()
         return left
 
-    def passed(self) -> FeedError:
-        return FeedError(f"{self._name}: it took more than {self._seconds:g} s")
+    def error(self) -> FeedError:
+        return FeedError(f"{self._name}: took more than {self._seconds:g} s")
 
     def spend(self, n_bytes: int) -> None:
-        self._bytes -= n_bytes
-        if self._bytes < 0:
+        """Count bytes that arrived; raise `FeedError` above the limit."""
+        self._bytes_left -= n_bytes
+        if self._bytes_left < 0:
             raise FeedError(
-                f"{self._name}: it sent more than {limits.MAX_TRANSFERRED_BYTES:,} bytes"
+                f"{self._name}: sent more than {limits.MAX_TRANSFERRED_BYTES:,} bytes in all"
             )
 
 
-class _Reader(Protocol):
+class _Connection(Protocol):
+    """The part of a socket that is used here."""
+
     def settimeout(self, value: float | None, /) -> None: ...
     def recv(self, bufsize: int, /) -> bytes: ...
     def sendall(self, data: bytes, /) -> None: ...
@@ -273,13 +122,13 @@ class _Reader(Protocol):
 
 
 def system_addresses(host: str, port: int) -> list[str]:
-    """The addresses of a host as the system knows them."""
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    """Return the numeric addresses of a host from the system's resolver."""
+    entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in entries))
 
 
 def connected(address: str, port: int, seconds: float) -> socket.socket:
-    """A connection to a numeric address; nothing is looked up."""
+    """Connect to a numeric address; nothing is resolved."""
     connection = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
     try:
         connection.settimeout(seconds)
@@ -292,8 +141,22 @@ def connected(address: str, port: int, seconds: float) -> socket.socket:
 
 @functools.cache
 def verified() -> ssl.SSLContext:
-    """TLS with certificates and names verified."""
+    """Return a TLS context that verifies certificates and host names."""
     return ssl.create_default_context()
+
+
+@dataclass(frozen=True, slots=True)
+class Transport:
+    """Resolver, sockets, TLS and clock of a fetch; tests replace them."""
+
+    resolver: Resolver = system_addresses
+    opener: Opener = connected
+    tls: Callable[[], ssl.SSLContext] = verified
+    now: Callable[[], float] = time.monotonic
+
+
+SYSTEM = Transport()
+"""The system's resolver, sockets, certificates and clock."""
 
 
 def fetch(
@@ -303,130 +166,130 @@ def fetch(
     last_modified: str | None = None,
     allow: Collection[str] = frozenset(),
     timeout: float = TIMEOUT,
-    resolver: Resolver = system_addresses,
-    opener: Opener = connected,
-    tls: Callable[[], ssl.SSLContext] = verified,
-    now: Callable[[], float] = time.monotonic,
+    transport: Transport = SYSTEM,
 ) -> Answer:
-    """What is at an address, or a `FeedError` that says why it was not got.
+    """Fetch an address; raise `FeedError` with the reason if that fails.
 
-    `allow` names places (HOST:PORT, see `place`) that may be contacted although they are not
-    public. With validators the answer may be 304 and have no body.
+    `allow` lists HOST:PORT (see `segapsith.io.addresses.place`) that may be contacted although they
+    are not public. With validators (`etag`, `last_modified`) the status may be 304, without a body.
     """
     address = Address.of(url)
     name = address.url
-    deadline = _Deadline(name, timeout, now)
+    deadline = _Deadline(name, timeout, transport.now)
     visited: set[str] = set()
     for _ in range(MAX_REDIRECTS + 1):
         if address.url in visited:
-            raise FeedError(f"{name}: it redirects in a circle, back to {address.url}")
+            raise FeedError(f"{name}: redirects in a circle, back to {address.url}")
         visited.add(address.url)
         with contextlib.ExitStack() as stack:
             try:
-                reader = _connect(address, allow, deadline, resolver, opener, tls, stack)
-                answer = _exchange(reader, address, name, etag, last_modified, deadline)
+                connection = _connect(address, allow, deadline, transport, stack)
+                headers = _headers(address, etag, last_modified)
+                answer = _exchange(connection, address, headers, name, deadline)
             except TimeoutError as error:
-                raise deadline.passed() from error
+                raise deadline.error() from error
             except ssl.SSLError as error:
                 raise FeedError(f"{name}: no safe connection: {error.reason or error}") from error
             except OSError as error:
                 raise FeedError(f"{name}: {error.strerror or error}") from error
             except (h11.RemoteProtocolError, h11.LocalProtocolError) as error:
-                raise FeedError(f"{name}: this is not sound HTTP: {error}") from error
+                raise FeedError(f"{name}: invalid HTTP response: {error}") from error
         if isinstance(answer, Answer):
             return answer
         address = _next_hop(address, answer, name)
-    raise FeedError(f"{name}: it redirects more than {MAX_REDIRECTS} times")
+    raise FeedError(f"{name}: redirects more than {MAX_REDIRECTS} times")
 
 
 def _next_hop(address: Address, location: str, name: str) -> Address:
-    """Where a redirect leads. Credentials stay with their origin; those it brings are dropped."""
+    """Return the target of a redirect.
+
+    Credentials are sent to their origin only; those in `location` are dropped.
+    """
     try:
         target = Address.of(urljoin(address.url, location.strip().replace(" ", "%20")))
     except (FeedError, ValueError) as error:
-        raise FeedError(f"{name}: it redirects to a place that is not read: {error}") from error
-    kept = address.credentials if target.origin == address.origin else ""
-    return replace(target, credentials=kept)
+        raise FeedError(f"{name}: redirects to an address that is not read: {error}") from error
+    credentials = address.credentials if target.origin == address.origin else ""
+    return replace(target, credentials=credentials)
 
 
 def _connect(
     address: Address,
     allow: Collection[str],
     deadline: _Deadline,
-    resolver: Resolver,
-    opener: Opener,
-    tls: Callable[[], ssl.SSLContext],
+    transport: Transport,
     stack: contextlib.ExitStack,
-) -> _Reader:
-    """A connection to one of the checked addresses, with TLS if the scheme asks for it."""
-    found = _resolved(address, deadline, resolver)
-    checked = found if address.place in allow else [a for a in found if is_public(a)]
+) -> _Connection:
+    """Connect to one of the checked addresses, with TLS for https."""
+    resolved = _resolved(address, deadline, transport.resolver)
+    checked = resolved if address.place in allow else [a for a in resolved if is_public(a)]
     if not checked:
+        addresses = ", ".join(resolved[:3]) or "nowhere"
         raise FeedError(
-            f"{address.url}: refused, since {address.host} is {', '.join(found[:3]) or 'nowhere'},"
-            f" which is not a public address (--allow-host {address.place} permits it)"
+            f"{address.url}: not read: {address.host} is {addresses}, which is not a public address"
+            f" (allow it with --allow-host {address.place})"
         )
-    for tried, numeric in enumerate(checked, 1):
-        last = tried == len(checked)
-        share = deadline.left() / (len(checked) - tried + 1)
+    for n_left, numeric in zip(range(len(checked), 0, -1), checked, strict=True):
+        seconds = deadline.seconds_left() / n_left  # leaves time for the other addresses
         try:
-            plain = opener(numeric, address.port, share)
+            plain = transport.opener(numeric, address.port, seconds)
             break
         except OSError:
-            if last:
+            if n_left == 1:
                 raise
     stack.enter_context(contextlib.closing(plain))
     if address.scheme == "http":
         return plain
-    plain.settimeout(deadline.left())
-    secure = tls().wrap_socket(plain, server_hostname=address.host, suppress_ragged_eofs=False)
+    plain.settimeout(deadline.seconds_left())
+    context = transport.tls()
+    secure = context.wrap_socket(plain, server_hostname=address.host, suppress_ragged_eofs=False)
     return stack.enter_context(contextlib.closing(secure))
 
 
 def _resolved(address: Address, deadline: _Deadline, resolver: Resolver) -> list[str]:
-    """The addresses of a host. The system's resolver knows no limit, so it is not waited for."""
+    """Return the addresses of a host.
+
+    The resolver runs in a thread, because the system's resolver has no time limit.
+    """
     answers: queue.SimpleQueue[Sequence[str] | Exception] = queue.SimpleQueue()
 
-    def ask() -> None:
+    def resolve() -> None:
         try:
             answers.put(resolver(address.host, address.port))
         except Exception as error:
             answers.put(error)
 
-    threading.Thread(target=ask, daemon=True, name="resolver").start()
+    threading.Thread(target=resolve, daemon=True, name="resolver").start()
     try:
-        answer = answers.get(timeout=deadline.left())
+        answer = answers.get(timeout=deadline.seconds_left())
     except queue.Empty:
-        raise deadline.passed() from None
+        raise deadline.error() from None
     if isinstance(answer, OSError | UnicodeError):
         reason = getattr(answer, "strerror", None) or answer
-        raise FeedError(f"{address.url}: no address of {address.host}: {reason}") from answer
+        raise FeedError(f"{address.url}: cannot resolve {address.host}: {reason}") from answer
     if isinstance(answer, Exception):
         raise answer
     return list(answer)
 
 
 def _exchange(
-    reader: _Reader,
+    connection: _Connection,
     address: Address,
+    headers: list[tuple[str, str]],
     name: str,
-    etag: str | None,
-    last_modified: str | None,
     deadline: _Deadline,
 ) -> Answer | str:
-    """Asks once: the answer, or where it redirects to."""
+    """Send one request; return the answer, or the location of a redirect."""
     http = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEAD_BYTES)
-    request = h11.Request(
-        method="GET", target=address.target, headers=_headers(address, etag, last_modified)
-    )
-    reader.settimeout(deadline.left())
-    reader.sendall((http.send(request) or b"") + (http.send(h11.EndOfMessage()) or b""))
-    head = _head(http, reader, name, deadline)
+    request = h11.Request(method="GET", target=address.target, headers=headers)
+    connection.settimeout(deadline.seconds_left())
+    connection.sendall((http.send(request) or b"") + (http.send(h11.EndOfMessage()) or b""))
+    head = _head(http, connection, name, deadline)
     fields = _fields(head)
     status = head.status_code
     if status in _REDIRECTS:
         if "location" not in fields:
-            raise FeedError(f"{name}: it redirects ({status}) to nowhere")
+            raise FeedError(f"{name}: redirects ({status}) without a location")
         return fields["location"]
     answer = Answer(
         name,
@@ -439,11 +302,11 @@ def _exchange(
     )
     if not answer.has_body:
         return answer
-    pieces = _body(http, reader, deadline)
-    for coding in _codings(fields.get("content-encoding", ""), name):
-        pieces = coding(pieces, name, deadline)
-    body = b"".join(_within(pieces, name))
-    if body.startswith(_GZIP):  # a feed that is kept as a .gz file
+    pieces = _body(http, connection, deadline)
+    for decode in _decoders(fields.get("content-encoding", ""), name):
+        pieces = decode(pieces, name, deadline)
+    body = b"".join(_bounded(pieces, name))
+    if body.startswith(_GZIP):  # a feed that is stored as a .gz file
         body = b"".join(_gunzipped([body], name, deadline))
     return replace(answer, body=body)
 
@@ -468,46 +331,48 @@ def _headers(
     return headers
 
 
-def _more(http: h11.Connection, reader: _Reader, deadline: _Deadline) -> int:
-    """Hands over what has arrived; an end of the stream is for h11 to judge."""
-    reader.settimeout(deadline.left())
-    data = reader.recv(_PIECE)
+def _receive(http: h11.Connection, connection: _Connection, deadline: _Deadline) -> int:
+    """Pass what arrived to h11, which also judges an early end of the stream."""
+    connection.settimeout(deadline.seconds_left())
+    data = connection.recv(_CHUNK_BYTES)
     deadline.spend(len(data))
     http.receive_data(data)
     return len(data)
 
 
-def _head(http: h11.Connection, reader: _Reader, name: str, deadline: _Deadline) -> h11.Response:
-    """Status and fields; answers of the kind `100 Continue` before it are passed over."""
-    arrived = 0
+def _head(
+    http: h11.Connection, connection: _Connection, name: str, deadline: _Deadline
+) -> h11.Response:
+    """Return status and header fields; skip responses such as `100 Continue` before them."""
+    n_received = 0
     while True:
         event = http.next_event()
         if isinstance(event, h11.Response):
             if len(event.headers) > MAX_HEADERS:
-                raise FeedError(f"{name}: its answer has more than {MAX_HEADERS} header fields")
+                raise FeedError(f"{name}: the response has more than {MAX_HEADERS} header fields")
             return event
         if isinstance(event, h11.ConnectionClosed):
-            raise FeedError(f"{name}: it ended the connection without an answer")
+            raise FeedError(f"{name}: the connection was closed without a response")
         if event is h11.NEED_DATA:
-            if arrived > 2 * MAX_HEAD_BYTES:
-                raise FeedError(f"{name}: the head of its answer is too long")
-            arrived += _more(http, reader, deadline)
+            if n_received > 2 * MAX_HEAD_BYTES:
+                raise FeedError(f"{name}: the headers exceed {2 * MAX_HEAD_BYTES:,} bytes")
+            n_received += _receive(http, connection, deadline)
 
 
-def _body(http: h11.Connection, reader: _Reader, deadline: _Deadline) -> Iterator[bytes]:
-    """The body as it was sent, to its declared end; h11 raises if that never comes."""
+def _body(http: h11.Connection, connection: _Connection, deadline: _Deadline) -> Iterator[bytes]:
+    """Yield the body as it was sent, to its declared end; h11 raises if that never comes."""
     while True:
         event = http.next_event()
         if isinstance(event, h11.Data):
             yield bytes(event.data)
         elif event is h11.NEED_DATA:
-            _more(http, reader, deadline)
+            _receive(http, connection, deadline)
         else:
             return
 
 
 def _fields(head: h11.Response) -> dict[str, str]:
-    """Header fields by lower-case name; the first of several counts."""
+    """Return header fields by lower-case name; the first of several counts."""
     fields: dict[str, str] = {}
     for name, value in head.headers:
         fields.setdefault(name.decode("ascii"), _decoded(value))
@@ -522,12 +387,12 @@ def _decoded(value: bytes) -> str:
 
 
 def _validator(value: str | None) -> str | None:
-    """A validator that can be sent back as it came."""
+    """Return a validator if it can be sent back unchanged, else None."""
     return value if value and value.isascii() and len(value) <= MAX_VALIDATOR_CHARS else None
 
 
 def _seconds(value: str | None) -> int | None:
-    """`Retry-After` in seconds from now, given as a number or as a date.
+    """Return `Retry-After`, a number or a date, as seconds from now.
 
     >>> _seconds("120"), _seconds("soon"), _seconds("Mon, 02 Mar 1998 06:15:00 GMT")
     (120, None, 0)
@@ -546,55 +411,57 @@ def _seconds(value: str | None) -> int | None:
 # -- bodies --------------------------------------------------------------------------------------
 
 
-def _within(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
-    """The pieces, as long as they are not too many bytes together."""
-    produced = 0
+def _bounded(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
+    """Yield the pieces; raise `FeedError` if they exceed the limit of a body."""
+    n_bytes = 0
     for piece in pieces:
-        produced += len(piece)
-        if produced > limits.MAX_FETCHED_BYTES:
-            raise FeedError(f"{name}: its body has more than {limits.MAX_FETCHED_BYTES:,} bytes")
+        n_bytes += len(piece)
+        if n_bytes > limits.MAX_FETCHED_BYTES:
+            raise FeedError(f"{name}: the body has more than {limits.MAX_FETCHED_BYTES:,} bytes")
         yield piece
 
 
-Coding = Callable[[Iterable[bytes], str, _Deadline], Iterator[bytes]]
+Decoder = Callable[[Iterable[bytes], str, _Deadline], Iterator[bytes]]
 
 
-def _codings(named: str, name: str) -> list[Coding]:
-    """What takes the codings of a body off, outermost first."""
-    codings = [c.strip().lower() for c in reversed(named.split(",")) if c.strip()]
+def _decoders(content_encoding: str, name: str) -> list[Decoder]:
+    """Return the decoders of a body, outermost first."""
+    codings = [c.strip().lower() for c in reversed(content_encoding.split(",")) if c.strip()]
     unknown = [c for c in codings if c not in ("gzip", "x-gzip", "identity")]
     if unknown or len(codings) > 3:
-        raise FeedError(f"{name}: its body is coded as {named[:60]!r}; gzip was asked for")
+        raise FeedError(
+            f"{name}: not read: Content-Encoding {content_encoding[:60]!r}, expected gzip"
+        )
     return [_gunzipped for c in codings if c != "identity"]
 
 
 def _gunzipped(pieces: Iterable[bytes], name: str, deadline: _Deadline) -> Iterator[bytes]:
-    """What gzip made of something, a piece at a time, held to the limit of a body."""
-    return _within(_members(pieces, name, deadline), name)
+    """Yield the decompressed body piece by piece, up to the limit of a body."""
+    return _bounded(_gzip_members(pieces, name, deadline), name)
 
 
-def _members(pieces: Iterable[bytes], name: str, deadline: _Deadline) -> Iterator[bytes]:
+def _gzip_members(pieces: Iterable[bytes], name: str, deadline: _Deadline) -> Iterator[bytes]:
     unzip = zlib.decompressobj(wbits=31)
-    complete, begun, arrived = 0, False, False
+    n_complete, begun, has_data = 0, False, False
     for piece in pieces:
-        data, arrived = piece, True
+        data, has_data = piece, True
         while data or begun:
-            deadline.left()
+            deadline.seconds_left()
             try:
-                out = unzip.decompress(data, _PIECE)
+                out = unzip.decompress(data, _CHUNK_BYTES)
             except zlib.error as error:
-                if complete and not begun:
-                    return  # padding behind the last member
-                raise FeedError(f"{name}: its compressed body is damaged: {error}") from error
+                if n_complete and not begun:
+                    return  # padding after the last member
+                raise FeedError(f"{name}: the compressed body is damaged: {error}") from error
             begun = begun or bool(out)
             if out:
                 yield out
             if unzip.eof:
                 data, unzip = unzip.unused_data, zlib.decompressobj(wbits=31)
-                complete, begun = complete + 1, False
+                n_complete, begun = n_complete + 1, False
             else:
                 data = unzip.unconsumed_tail
-                if not data and len(out) < _PIECE:
+                if not data and len(out) < _CHUNK_BYTES:
                     break
-    if begun or (arrived and not complete):
-        raise FeedError(f"{name}: its compressed body is cut off")
+    if begun or (has_data and not n_complete):
+        raise FeedError(f"{name}: the compressed body is truncated")

@@ -1,6 +1,7 @@
 """Named inputs to items: files, directories, compressed files, archives, standard input, addresses.
 
-What an input is, is told from its content. One unreadable input does not stop the others; what went wrong is kept in `failures`.
+The content of an input decides its format. One unreadable input does not stop the others; the errors
+are collected in `failures`.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ from segapsith.plugin.contracts import Source
 __all__ = ["Fetch", "Inputs"]
 
 Fetch = Callable[[str], tuple[bytes, str, FeedState | None]]
-"""From an address to its body (empty if nothing is new), the name that its items go under, and
-what is to be kept with the last of them."""
+"""Return, for an address, its body (empty if nothing is new), the name that its items get, and the
+feed state to store with the last of them."""
 
-HEAD = 8192
-"""Bytes that a source is shown to recognise its own."""
+HEAD_BYTES = 8192
+"""Bytes that a source receives to recognise its format."""
 
 _OPENERS: dict[bytes, Callable[..., object]] = {
     b"\x1f\x8b": gzip.open,
@@ -42,24 +43,28 @@ _OPENERS: dict[bytes, Callable[..., object]] = {
 }
 
 
-_DAMAGES = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, zipfile.BadZipFile)
+_DAMAGE_ERRORS = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, zipfile.BadZipFile)
 
 
 class Inputs:
-    """Reads named inputs in the order given; directories are walked in sorted order."""
+    """Reads named inputs in the given order; files of a directory in sorted order.
+
+    `format_name` is the source to use instead of the one that recognises the content, `fetch` reads
+    an address, `follow` is applied to each document. With `bags_only`, items need counted words.
+    """
 
     def __init__(
         self,
         names: Sequence[str],
         sources: Mapping[str, Source],
-        chosen: str | None = None,
+        format_name: str | None = None,
         bags_only: bool = False,
         fetch: Fetch | None = None,
         follow: Callable[[Document], Document] | None = None,
     ) -> None:
         self._names = list(names)
         self._sources = sources
-        self._chosen = chosen
+        self._format_name = format_name
         self._bags_only = bags_only
         self._fetch = fetch
         self._follow = follow
@@ -67,17 +72,17 @@ class Inputs:
 
     @property
     def key(self) -> str:
-        """A hash of what was named: the same names are the same delivery."""
-        named = [n if n == "-" or "://" in n else os.path.abspath(n) for n in self._names]
-        content = "\0".join([*named, self._chosen or ""])
+        """A hash of the names and the format; equal inputs have equal keys."""
+        names = [n if n == "-" or "://" in n else os.path.abspath(n) for n in self._names]
+        content = "\0".join([*names, self._format_name or ""])
         return hashlib.sha256(content.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
     def items(self) -> Iterator[Document | Reject | FeedState]:
-        """Every item of every input; behind those of an address, what its server said."""
+        """Yield the items of all inputs; the items of an address are followed by its feed state."""
         for name in self._names:
             try:
-                for item in self._named(name):
-                    checked = self._ready(item) if self._bags_only else item
+                for item in self._read(name):
+                    checked = self._with_words(item) if self._bags_only else item
                     if self._follow is not None and isinstance(checked, Document):
                         yield self._follow(checked)
                     else:
@@ -88,15 +93,13 @@ class Inputs:
                 self.failures.append(failure)
 
     @staticmethod
-    def _ready(item: Document | Reject | FeedState) -> Document | Reject | FeedState:
-        """A unit that was made elsewhere; a text is not one."""
+    def _with_words(item: Document | Reject | FeedState) -> Document | Reject | FeedState:
+        """Return a pre-segmented unit unchanged; reject a document without counted words."""
         if isinstance(item, Document) and item.bag is None:
-            return Reject(
-                item.uid or "(no id)", "it has no `words` (word to count), as --bag wants"
-            )
+            return Reject(item.uid or "(no id)", "no `words` (word to count), which --bag requires")
         return item
 
-    def _named(self, name: str) -> Iterator[Document | Reject | FeedState]:
+    def _read(self, name: str) -> Iterator[Document | Reject | FeedState]:
         if name == "-":
             yield from self._stream(sys.stdin.buffer, "stdin")
             return
@@ -105,7 +108,7 @@ class Inputs:
             return
         try:
             if not os.path.exists(name):
-                raise MissingInputError(f"{name}: there is no such file or directory")
+                raise MissingInputError(f"{name}: no such file or directory")
         except ValueError as error:
             raise MissingInputError(f"{name!r}: {error}") from error
         if self._bags_only and name.endswith(".npz"):
@@ -124,15 +127,17 @@ class Inputs:
 
     def _address(self, url: str) -> Iterator[Document | Reject | FeedState]:
         if self._fetch is None:
-            raise InputError(f"{url}: addresses are not read here; save the feed to a file first")
+            raise InputError(
+                f"{url}: not read: addresses are not allowed here; save it to a file first"
+            )
         body, name, state = self._fetch(url)
         if body:
-            # what was fetched is unpacked already, and no archive comes over the network
+            # `fetch` has decompressed the body, and archives are not read from the network.
             for item in self._stream(io.BytesIO(body), name, fetched=True):
                 if isinstance(item, Document):
                     yield _of_feed(item, name)
                     continue
-                if state is not None:  # not stored whole: ask for all of it again
+                if state is not None:  # not stored completely: fetch everything again next time
                     state = replace(state, etag=None, last_modified=None)
                 yield item
         if state is not None:
@@ -140,7 +145,7 @@ class Inputs:
 
     def _file(self, name: str) -> Iterator[Document | Reject]:
         if not os.path.isfile(name):
-            raise InputError(f"{name}: it is not a regular file")
+            raise InputError(f"{name}: not read: not a regular file")
         try:
             with open(name, "rb") as raw:
                 yield from self._stream(raw, name)
@@ -152,28 +157,30 @@ class Inputs:
     ) -> Iterator[Document | Reject]:
         try:
             stream = _Counted(raw, name, unpacked=fetched)
-            head = stream.head(HEAD)
+            head = stream.head(HEAD_BYTES)
             if not head.strip():
-                raise InputError(f"{name}: it is empty")
+                raise InputError(f"{name}: not read: the input is empty")
             if is_archive(head) and not fetched:
                 yield from self._archive(stream, name, depth)
                 return
             source = self._source(head, name)
             yield from source.read(io.BufferedReader(stream, 1 << 16), name)
-        except _DAMAGES as error:
+        except _DAMAGE_ERRORS as error:
             raise InputError(f"{name}: the compressed file is damaged: {error}") from error
         except PluginError as error:
             cause = error.__cause__
-            if isinstance(cause, (*_DAMAGES, OSError)):
-                raise InputError(f"{name}: it could not be read to its end: {cause}") from error
+            if isinstance(cause, (*_DAMAGE_ERRORS, OSError)):
+                raise InputError(f"{name}: could not be read to the end: {cause}") from error
             if isinstance(cause, InputError):
                 raise cause from error
             raise
 
     def _archive(self, stream: _Counted, name: str, depth: int) -> Iterator[Document | Reject]:
-        """The items of every member, in the order of their names."""
+        """Yield the items of every member, in the order of their names."""
         if depth >= limits.MAX_ARCHIVE_DEPTH:
-            raise InputError(f"{name}: it lies in {depth} archives already and is left closed")
+            raise InputError(
+                f"{name}: not read: archives may be nested at most {limits.MAX_ARCHIVE_DEPTH} deep"
+            )
         for member in members(stream, name):
             if isinstance(member, Reject):
                 yield member
@@ -189,21 +196,21 @@ class Inputs:
         try:
             with member.open() as raw:
                 yield from self._stream(raw, member.name, depth + 1)
-        except (*_DAMAGES, OSError) as error:
+        except (*_DAMAGE_ERRORS, OSError) as error:
             raise InputError(f"{member.name}: the member is damaged: {error}") from error
 
     def _source(self, head: bytes, name: str) -> Source:
-        if self._chosen is not None:
-            return self._sources[self._chosen]
-        sure = {n: source.sniff(head) for n, source in sorted(self._sources.items())}
-        best = max(sure, key=lambda n: sure[n], default=None)
-        if best is None or sure[best] <= 0:
-            raise InputError(f"{name}: no source knows this format (--format NAME)")
+        if self._format_name is not None:
+            return self._sources[self._format_name]
+        scores = {n: source.sniff(head) for n, source in sorted(self._sources.items())}
+        best = max(scores, key=lambda n: scores[n], default=None)
+        if best is None or scores[best] <= 0:
+            raise InputError(f"{name}: not read: unknown format; give it with --format NAME")
         return self._sources[best]
 
 
 def _of_feed(item: Document, url: str) -> Document:
-    """An item under its feed: guids are unique within one feed only.
+    """Prefix the id of an item with its feed, because ids are unique within one feed only.
 
     >>> _of_feed(Document("1"), "https://example.org/wire").uid
     'https://example.org/wire 1'
@@ -215,11 +222,11 @@ def _of_feed(item: Document, url: str) -> Document:
 
 
 class _Metered(io.RawIOBase):
-    """Counts the bytes that are taken from a stream."""
+    """Counts the bytes that are read from a stream."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
-        self.taken = 0
+        self.n_bytes = 0
 
     def readable(self) -> bool:
         return True
@@ -227,16 +234,16 @@ class _Metered(io.RawIOBase):
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # any writable buffer
         read = getattr(self._stream, "read1", self._stream.read)
         data = read(len(buffer))
-        self.taken += len(data)
+        self.n_bytes += len(data)
         buffer[: len(data)] = data
         return len(data)
 
 
 class _Counted(io.RawIOBase):
-    """What a stream holds or decompresses to; counts the bytes really produced, and stops."""
+    """The decompressed content of a stream; raises `InputError` above the size limits."""
 
     def __init__(self, raw: BinaryIO, name: str, unpacked: bool = False) -> None:
-        self._name, self._produced, self._ahead = name, 0, b""
+        self._name, self._n_produced, self._ahead = name, 0, b""
         self._metered = _Metered(raw)
         packed = io.BufferedReader(self._metered, 1 << 16)
         magic = b"" if unpacked else packed.peek(8)
@@ -249,7 +256,7 @@ class _Counted(io.RawIOBase):
         return True
 
     def head(self, size: int) -> bytes:
-        """The first bytes, which are still to be read."""
+        """Return the first bytes without consuming them."""
         while len(self._ahead) < size and (data := self._more(size - len(self._ahead))):
             self._ahead += data
         return self._ahead[:size]
@@ -265,19 +272,22 @@ class _Counted(io.RawIOBase):
     def _more(self, size: int) -> bytes:
         read = getattr(self._stream, "read1", self._stream.read)
         data: bytes = read(size)
-        self._produced += len(data)
-        if self._produced > limits.MAX_DECODED_BYTES:
-            raise InputError(f"{self._name}: more than {limits.MAX_DECODED_BYTES:,} bytes")
-        allowed = max(limits.SMALL_BYTES, limits.MAX_EXPANSION * self._metered.taken)
-        if self._packed and self._produced > allowed:
+        self._n_produced += len(data)
+        if self._n_produced > limits.MAX_DECODED_BYTES:
             raise InputError(
-                f"{self._name}: it grows to more than {limits.MAX_EXPANSION} times its size"
+                f"{self._name}: not read further: more than {limits.MAX_DECODED_BYTES:,} bytes"
+            )
+        allowed = max(limits.SMALL_BYTES, limits.MAX_EXPANSION * self._metered.n_bytes)
+        if self._packed and self._n_produced > allowed:
+            raise InputError(
+                f"{self._name}: not read further: decompresses to more than"
+                f" {limits.MAX_EXPANSION} times its size"
             )
         return data
 
 
 def _walk(folder: Path) -> Iterator[Path]:
-    """Every regular file below a folder, sorted; links that lead outside are left alone."""
+    """Yield the regular files below a folder, sorted; links and hidden files are skipped."""
     for parent, folders, files in os.walk(folder):
         folders.sort()
         for file in sorted(files):

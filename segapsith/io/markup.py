@@ -1,8 +1,8 @@
-"""Tags and text of any markup, however broken, in time that grows with its length only.
+"""Tags and text of any markup, valid or not, in time linear in its length.
 
-For what a strict parser refuses: feeds with stray ampersands, pages, SGML. Nothing is fetched,
-declared or expanded; entities are the fixed ones of HTML. The standard `html.parser` does the same
-for sound pages, but takes quadratic time over hostile ones.
+For markup that a strict parser refuses: feeds with stray ampersands, HTML pages, SGML. Nothing is
+fetched, declared or expanded; entities are the fixed ones of HTML. The standard `html.parser` does
+the same for valid pages, but takes quadratic time for hostile ones.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["Close", "Open", "Token", "tokens", "unescaped"]
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """A start tag; `closed` says that it ends itself."""
+    """A start tag; `closed` if it ends itself, as `<br/>` does."""
 
     name: str
     attributes: dict[str, str] = field(default_factory=dict)
@@ -38,7 +38,7 @@ Token: TypeAlias = Open | Close | str
 _NAME = re.compile(r"[A-Za-z_][^\s/>\x00<=\"'&;]{0,200}")
 _SPACE = re.compile(r"[\s/]*")
 _ATTRIBUTE = re.compile(r"([^\s=<>\"'/]+)(?:\s*=\s*(?:\"([^\"<]*)\"|'([^'<]*)'|([^\s\"'<>]*)))?")
-# In pages a value may hold tags, as in the captions of pictures.
+# In pages a value may contain tags, for example the caption of a picture.
 _ATTRIBUTE_OF_PAGE = re.compile(
     r"([^\s=<>\"'/]+)(?:\s*=\s*(?:\"([^\"]{0,8192})\"|'([^']{0,8192})'|([^\s\"'<>]*)))?"
 )
@@ -50,7 +50,7 @@ _RAW_END = {
 
 
 def unescaped(text: str) -> str:
-    """The text with the entities of HTML and numbered characters resolved.
+    """Resolve the entities of HTML and numbered characters.
 
     >>> unescaped("AT&amp;T &eacute;t&#233; &unknown; &#99999999999;")
     'AT&T été &unknown; �'
@@ -61,113 +61,116 @@ def unescaped(text: str) -> str:
 
 
 class _Ends:
-    """Where something ends; remembers that it never does, so that nobody looks twice."""
+    """Searches for end marks; a failed search is remembered, so that time stays linear."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._never: dict[str, int] = {}
+        self._absent_from: dict[str, int] = {}
 
     def after(self, mark: str, start: int) -> int:
-        """The place behind the next mark, or -1."""
-        if start >= self._never.get(mark, len(self._text) + 1):
+        """Return the position after the next mark, or -1."""
+        if start >= self._absent_from.get(mark, len(self._text) + 1):
             return -1
-        found = self._text.find(mark, start)
-        if found < 0:
-            self._never[mark] = start
+        position = self._text.find(mark, start)
+        if position < 0:
+            self._absent_from[mark] = start
             return -1
-        return found + len(mark)
+        return position + len(mark)
 
 
 def tokens(text: str, *, page: bool = False) -> Iterator[Token]:
-    """The tags and texts in order; comments, declarations and instructions are left out.
+    """Yield tags and texts in order, without comments, declarations and instructions.
 
-    With `page`, scripts and styles are skipped as HTML does.
+    With `page`, the content of scripts and styles is skipped, as in HTML.
 
     >>> list(tokens("<p class=a>Rain &amp; <br/>wind</p><!-- no -->"))  # doctest: +ELLIPSIS
     [Open(name='p', attributes={'class': 'a'}, ...), 'Rain & ', Open(...), 'wind', Close(name='p')]
     """
     ends = _Ends(text)
-    place, length = 0, len(text)
+    position, length = 0, len(text)
     attribute = _ATTRIBUTE_OF_PAGE if page else _ATTRIBUTE
-    while place < length:
-        tag = text.find("<", place)
+    while position < length:
+        tag = text.find("<", position)
         if tag < 0:
-            yield unescaped(text[place:])
+            yield unescaped(text[position:])
             return
-        if tag > place:
-            yield unescaped(text[place:tag])
+        if tag > position:
+            yield unescaped(text[position:tag])
         following = text[tag + 1 : tag + 2]
-        if following == "!":
-            place, literal = _declaration(text, tag, ends)
-            if literal is not None:
-                yield literal
+        if following in ("!", "?"):
+            position, section = _declaration(text, tag, ends)
+            if section is not None:
+                yield section
             continue
-        if following == "?":
-            behind = ends.after("?>", tag)
-            place = behind if behind > 0 else max(ends.after(">", tag), tag + 2)
-            continue
-        closing = following == "/"
-        name = _NAME.match(text, tag + 1 + closing)
+        is_closing = following == "/"
+        name = _NAME.match(text, tag + 1 + is_closing)
         if name is None:
             yield "<"
-            place = tag + 1
-            continue
-        if closing:
+            position = tag + 1
+        elif is_closing:
             yield Close(name.group())
-            place = _behind_tag(text, name.end(), ends)
-            continue
-        attributes, closed, place = _attributes(text, name.end(), attribute)
-        yield Open(name.group(), attributes, closed)
-        if page and not closed and name.group().lower() in _RAW_END:
-            found = _RAW_END[name.group().lower()].search(text, place)
-            place = found.start() if found else length
+            position = _after_tag(text, name.end(), ends)
+        else:
+            attributes, closed, position = _attributes(text, name.end(), attribute)
+            yield Open(name.group(), attributes, closed)
+            raw_end = _RAW_END.get(name.group().lower()) if page and not closed else None
+            if raw_end is not None:
+                end_tag = raw_end.search(text, position)
+                position = end_tag.start() if end_tag else length
 
 
 def _declaration(text: str, tag: int, ends: _Ends) -> tuple[int, str | None]:
-    """Behind a comment, a CDATA section (with its text) or a declaration."""
+    """Return the position after a comment, instruction, CDATA section or declaration.
+
+    The second value is the text of a CDATA section.
+    """
+    if text.startswith("<?", tag):
+        after = ends.after("?>", tag)
+        return (after if after > 0 else max(ends.after(">", tag), tag + 2)), None
     if text.startswith("<!--", tag):
-        behind = ends.after("-->", tag + 4)
-        return (behind if behind > 0 else tag + 4), None
+        after = ends.after("-->", tag + 4)
+        return (after if after > 0 else tag + 4), None
     if text.startswith("<![CDATA[", tag):
-        behind = ends.after("]]>", tag + 9)
-        return (behind, text[tag + 9 : behind - 3]) if behind > 0 else (tag + 9, None)
-    behind = ends.after(">", tag)
-    if behind < 0:
+        after = ends.after("]]>", tag + 9)
+        return (after, text[tag + 9 : after - 3]) if after > 0 else (tag + 9, None)
+    after = ends.after(">", tag)
+    if after < 0:
         return tag + 2, None
-    subset = text.find("[", tag, behind)
+    subset = text.find("[", tag, after)
     if subset < 0:
-        return behind, None
-    inner = ends.after("]>", subset)
-    spaced = ends.after("]\n>", subset) if inner < 0 else -1
-    return max(inner, spaced, behind), None
+        return after, None
+    subset_end = ends.after("]>", subset)
+    if subset_end < 0:
+        subset_end = ends.after("]\n>", subset)
+    return max(subset_end, after), None
 
 
-def _behind_tag(text: str, place: int, ends: _Ends) -> int:
-    behind = ends.after(">", place)
-    if behind < 0:
+def _after_tag(text: str, position: int, ends: _Ends) -> int:
+    after = ends.after(">", position)
+    if after < 0:
         return len(text)
-    broken = text.find("<", place, behind)
-    return behind if broken < 0 else broken
+    next_tag = text.find("<", position, after)
+    return after if next_tag < 0 else next_tag
 
 
 def _attributes(
-    text: str, place: int, pattern: re.Pattern[str]
+    text: str, position: int, pattern: re.Pattern[str]
 ) -> tuple[dict[str, str], bool, int]:
-    """The attributes of a start tag, whether it closes itself, and the place behind it."""
-    found: dict[str, str] = {}
+    """Return the attributes of a start tag, whether it closes itself, and the position after it."""
+    attributes: dict[str, str] = {}
     while True:
-        space = _SPACE.match(text, place)
-        assert space is not None  # it matches nothing too
-        place = space.end()
-        character = text[place : place + 1]
+        space = _SPACE.match(text, position)
+        assert space is not None  # it matches the empty string too
+        position = space.end()
+        character = text[position : position + 1]
         if character == ">":
-            return found, text[place - 1] == "/", place + 1
+            return attributes, text[position - 1] == "/", position + 1
         if character in ("", "<"):
-            return found, False, place
-        match = pattern.match(text, place)
+            return attributes, False, position
+        match = pattern.match(text, position)
         if match is None:
-            place += 1  # a stray quote or equals sign
+            position += 1  # a stray quote or equals sign
             continue
-        place = match.end()
+        position = match.end()
         value = next((v for v in match.groups()[1:] if v is not None), "")
-        found.setdefault(match.group(1), unescaped(value))
+        attributes.setdefault(match.group(1), unescaped(value))

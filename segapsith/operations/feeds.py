@@ -30,8 +30,9 @@ from segapsith.errors import (
     PluginError,
     SegapsithError,
 )
+from segapsith.io.addresses import Address, place
 from segapsith.io.full_text import FullText
-from segapsith.io.http import Address, Answer, fetch, place
+from segapsith.io.http import Answer, fetch
 from segapsith.io.inputs import Inputs
 from segapsith.io.xml import root_name
 from segapsith.model import Document, FeedState, Reject

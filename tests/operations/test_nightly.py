@@ -195,7 +195,7 @@ def test_a_delivery_that_cannot_be_read_is_told_until_it_is_mended(house: Any) -
     for _ in range(2):
         night = house.night()
         assert codes(night) == {"inbox": 65}
-        assert "it is empty" in night.line
+        assert "the input is empty" in night.line
     assert house.uids() == {i["id"] for i in ITEMS[:5]}
     house.drop("1.jsonl", ITEMS[5:8])
     assert house.night().code == 0

@@ -16,7 +16,8 @@ from xml.sax.saxutils import quoteattr
 from segapsith import Document, Reject, hookimpl
 from segapsith.io.encoding import decoded, repaired
 from segapsith.io.html import looks_like_html, text_of
-from segapsith.io.xml import Head, Piece, XmlError, pieces, rewritten, root_name
+from segapsith.io.xml import XmlError, rewritten, root_name
+from segapsith.io.xml_items import Head, Piece, pieces
 from segapsith_plugins.sources._dates import dated
 from segapsith_plugins.sources._json_values import beginning, values
 

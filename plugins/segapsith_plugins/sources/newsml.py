@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from segapsith import Document, Reject, hookimpl
 from segapsith.io.encoding import decoded, repaired
-from segapsith.io.xml import Element, Piece, XmlError, parsed, pieces, root_name
+from segapsith.io.xml import Element, XmlError, parsed, root_name
+from segapsith.io.xml_items import Piece, pieces
 from segapsith_plugins.sources._dates import dated
 from segapsith_plugins.sources._news_xml import (
     NITF_ASIDE,

@@ -7,7 +7,8 @@ from typing import BinaryIO
 
 from segapsith import Document, Reject, hookimpl
 from segapsith.io.encoding import decoded
-from segapsith.io.xml import XmlError, parsed, pieces, root_name
+from segapsith.io.xml import XmlError, parsed, root_name
+from segapsith.io.xml_items import pieces
 from segapsith_plugins.sources._news_xml import nitf_document
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, BinaryIO
 from segapsith import Document, Reject, hookimpl
 from segapsith.io.encoding import decoded
 from segapsith.io.markup import Open, tokens
-from segapsith.io.xml import Element, XmlError, parsed, pieces
+from segapsith.io.xml import Element, XmlError, parsed
+from segapsith.io.xml_items import pieces
 from segapsith_plugins.sources._dates import dated
 
 if TYPE_CHECKING:
