@@ -36,7 +36,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from segapsith.api.wire import Wire
-from segapsith.domains.index import Bag, DomainIndex
+from segapsith.domains.index import DomainIndex
+from segapsith.domains.values import Bag
 from segapsith.io.count_matrices import count_matrix, read_matrix
 from segapsith.lexicon.weighting import SCALE
 from segapsith.model import Document

@@ -20,10 +20,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.domains.index import Bag, DomainIndex, PlacementSettings
+from segapsith.domains.index import DomainIndex
 from segapsith.domains.replay import go_on
 from segapsith.domains.threshold_control import MILLION, STEP, Target, ThresholdController
 from segapsith.domains.threshold_search import Onward, search, slope
+from segapsith.domains.values import Bag, PlacementSettings
 from segapsith.errors import UsageError
 from segapsith.lexicon.weighting import SCALE
 from segapsith_store import Store, codecs

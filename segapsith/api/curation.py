@@ -14,7 +14,8 @@ import numpy as np
 from segapsith.api.wired import Wired
 from segapsith.arrays import Labels, Rows
 from segapsith.domains import merging, reassignment, splitting
-from segapsith.domains.index import DomainIndex, PlacementSettings
+from segapsith.domains.index import DomainIndex
+from segapsith.domains.values import PlacementSettings
 from segapsith.engine import domain_changes
 from segapsith.errors import SettingError, UsageError
 from segapsith.evaluation import clustering

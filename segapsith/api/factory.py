@@ -18,7 +18,7 @@ from typing import Any
 
 from segapsith.arrays import Labels, Rows
 from segapsith.domains import topics as grouping
-from segapsith.domains.index import PlacementSettings
+from segapsith.domains.values import PlacementSettings
 from segapsith.engine.components import Components
 from segapsith.engine.learning_settings import (
     LEARNED,

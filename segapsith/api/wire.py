@@ -18,8 +18,8 @@ from segapsith.api.factory import Factory
 from segapsith.api.validation import Validation
 from segapsith.arrays import Rows
 from segapsith.domains import threshold_search
-from segapsith.domains.index import PlacementSettings
 from segapsith.domains.threshold_control import MILLION, Target
+from segapsith.domains.values import PlacementSettings
 from segapsith.engine import domain_changes, reference_corpus
 from segapsith.engine.components import Components
 from segapsith.engine.engine import Engine

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.domains.index import Bag, DomainIndex
+from segapsith.domains.index import DomainIndex
+from segapsith.domains.values import Bag
 from segapsith.lexicon.weighting import SCALE
 
 __all__ = ["RATIOS", "Nearness", "Shared", "nearness"]

@@ -9,8 +9,8 @@ unit costs the postings of its words, not the number of domains.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,97 +18,19 @@ from scipy.sparse import csr_array
 
 from segapsith.arrays import Compare
 from segapsith.domains import postings
+from segapsith.domains.values import Bag, DomainWords, Ints, Placement, PlacementSettings
 from segapsith.lexicon.weighting import SCALE
 
-__all__ = ["Bag", "DomainIndex", "DomainWords", "Placement", "PlacementSettings"]
+__all__ = ["LABEL_WORDS", "TOP_WORDS", "DomainIndex"]
 
-Ints = NDArray[np.int64]
 Array = NDArray[Any]
 
 
-@dataclass(frozen=True, slots=True)
-class PlacementSettings:
-    """How a unit finds its domain; every field is a choice that the papers leave open."""
+TOP_WORDS = 12
+"""Number of words of a domain that are stored as text, for display and search."""
 
-    threshold: float = 0.17
-    """A unit joins the best domain from this similarity on."""
-    domain_weight: str = "mean-unit-weight"
-    """Weight of a word in a domain: `mean-unit-weight` or `occurrence-significance`."""
-    min_weight: float = 0.02
-    """Words of a domain that weigh less are not compared."""
-    count: str = "units"
-    """What an occurrence is: a unit that has the word (`units`) or a token (`tokens`)."""
-    inferred_occurrence: int = 1
-    """Occurrences that a word inferred from the network counts for in a unit."""
-    prefilter: str = "none"
-    """`activation` keeps only the domains that eq. 6 activates most; `none` compares all."""
-    activation_share: float = 0.5
-    activation_most: int = 20
-
-    def __post_init__(self) -> None:
-        if not 0 < self.threshold <= 1:
-            raise ValueError(f"threshold={self.threshold} should be above 0 and at most 1")
-        if self.domain_weight not in ("mean-unit-weight", "occurrence-significance"):
-            raise ValueError(
-                f"domain_weight={self.domain_weight!r} should be "
-                "'mean-unit-weight' or 'occurrence-significance'"
-            )
-        if not 0 <= self.min_weight < 1:
-            raise ValueError(f"min_weight={self.min_weight} should be at least 0 and below 1")
-        if self.count not in ("units", "tokens"):
-            raise ValueError(f"count={self.count!r} should be 'units' or 'tokens'")
-        if self.inferred_occurrence < 1:  # a domain knows its words by their occurrences
-            raise ValueError(f"inferred_occurrence={self.inferred_occurrence} should be >= 1")
-        if self.prefilter not in ("none", "activation"):
-            raise ValueError(f"prefilter={self.prefilter!r} should be 'none' or 'activation'")
-        if not 0 <= self.activation_share <= 1:
-            raise ValueError(f"activation_share={self.activation_share} should be in 0..1")
-        if self.activation_most < 1:
-            raise ValueError(f"activation_most={self.activation_most} should be >= 1")
-
-
-class Bag(NamedTuple):
-    """The words of a unit: distinct numbers in ascending order, counts, fixed-point weights.
-
-    A word with the count 0 is not in the text: it was inferred from the network.
-    """
-
-    words: NDArray[np.int32]
-    counts: NDArray[np.int32]
-    weights: NDArray[np.int32]
-
-    @property
-    def said(self) -> Bag:
-        """Without what was inferred."""
-        said = self.counts > 0
-        if said.all():
-            return self
-        return Bag(self.words[said], self.counts[said], self.weights[said])
-
-    def occurrences(self, by_tokens: bool, inferred: int) -> NDArray[np.int32]:
-        """What each word counts for: its tokens or 1, and `inferred` if it was inferred."""
-        counted = self.counts if by_tokens else np.ones_like(self.counts)
-        return np.where(self.counts > 0, counted, np.int32(inferred))
-
-
-class Placement(NamedTuple):
-    """Where a unit belongs: the best domain if it is near enough, and the runner-up."""
-
-    domain: int | None
-    score: float
-    best: int | None = None
-    runner_up: int | None = None
-    runner_up_score: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class DomainWords:
-    """The sums of one domain, words in ascending order."""
-
-    words: NDArray[np.int32]
-    occurrences: Ints
-    weights: Ints
-    n_units: int
+LABEL_WORDS = 3
+"""Number of words in the automatic label of a domain."""
 
 
 class DomainIndex:

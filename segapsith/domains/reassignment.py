@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from segapsith.domains.index import Bag, DomainIndex, Placement
+from segapsith.domains.index import DomainIndex
+from segapsith.domains.values import Bag, Placement
 
 __all__ = ["Adopting", "adopt", "refine"]
 

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.domains.index import Bag, DomainIndex
+from segapsith.domains.index import DomainIndex
+from segapsith.domains.values import Bag
 
 __all__ = ["Splitting", "nearer", "parts", "split_broad", "step"]
 

@@ -19,8 +19,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.domains.index import Bag, DomainIndex, PlacementSettings
+from segapsith.domains.index import DomainIndex
 from segapsith.domains.replay import Replay, go_on, replay
+from segapsith.domains.values import Bag, PlacementSettings
 from segapsith.errors import UsageError
 
 __all__ = ["Afresh", "Onward", "Trial", "search", "slope"]

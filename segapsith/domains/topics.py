@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from segapsith.arrays import Compare, Labels, Matrix, Rows
-from segapsith.domains.index import DomainWords
+from segapsith.domains.values import DomainWords
 from segapsith.lexicon.weighting import SCALE
 from segapsith.plugin.contracts import Clusterer, Similarity
 
@@ -85,7 +85,7 @@ class Grouped:
 def topic_rows(sums: Sequence[DomainWords], settings: TopicSettings) -> Rows:
     """Domains as rows of mean unit weight × size^power, over the words that they have.
 
-    >>> from segapsith.domains.index import DomainWords
+    >>> from segapsith.domains.values import DomainWords
     >>> two = DomainWords(np.array([7], np.int32), np.array([4]), np.array([2 * SCALE]), 4)
     >>> topic_rows([two], TopicSettings(power=0.5)).toarray()
     array([[1.]])

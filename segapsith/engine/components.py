@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from segapsith.arrays import Matrix, Rows, State
-from segapsith.domains.index import PlacementSettings
 from segapsith.domains.threshold_control import ThresholdController
+from segapsith.domains.values import PlacementSettings
 from segapsith.engine.network_state import Sums
 from segapsith.engine.records import (
     Assignment,

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from segapsith.domains.index import Placement
+from segapsith.domains.values import Placement
 from segapsith.engine.records import Assignment, Batch, DomainRecord, Event, UnitRecord
 from segapsith.engine.updates import BatchUpdate
 from segapsith.errors import MissingInputError, UsageError

@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 from segapsith.arrays import Compare
 from segapsith.domains import threshold_control
 from segapsith.domains.explanation import nearness
-from segapsith.domains.index import Bag, DomainIndex
+from segapsith.domains.index import DomainIndex
 from segapsith.domains.threshold_control import ThresholdController
+from segapsith.domains.values import Bag
 from segapsith.engine import clock, domain_changes
 from segapsith.engine.arrivals import Arrival, ArrivalClassifier, sound, sound_all
 from segapsith.engine.components import Components, Storage

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.arrays import Labels
-from segapsith.domains.index import DomainIndex, DomainWords, PlacementSettings
+from segapsith.domains.index import DomainIndex
 from segapsith.domains.replay import go_on
 from segapsith.domains.topics import Grouped
+from segapsith.domains.values import DomainWords, PlacementSettings
 from segapsith.engine import clock
 from segapsith.engine.state import Knowledge
 

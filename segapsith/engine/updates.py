@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.arrays import Compare
-from segapsith.domains.index import DomainWords
+from segapsith.domains.index import LABEL_WORDS, TOP_WORDS
+from segapsith.domains.values import DomainWords
 from segapsith.engine.records import (
     Assignment,
     Batch,
@@ -25,11 +26,6 @@ from segapsith.lexicon.cooccurrence import Pairs, PairSums, count_pairs
 from segapsith.lexicon.multiword_terms import Candidates, TermCounts
 
 __all__ = ["BatchUpdate"]
-
-TOP_WORDS = 12
-"""Words of a domain that are kept for reading and searching."""
-
-LABEL_WORDS = 3
 
 _NO_WORDS = DomainWords(np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int64), 0)
 

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from segapsith.arrays import Labels, Rows
-from segapsith.domains.index import Bag, PlacementSettings
 from segapsith.domains.reassignment import Adopting, adopt
 from segapsith.domains.replay import empty, go_on
 from segapsith.domains.splitting import Splitting, split_broad
+from segapsith.domains.values import Bag, PlacementSettings
 from segapsith.evaluation import compare, metrics
 from segapsith.evaluation.contingency import Contingency, LabelSequence, contingency
 from segapsith.lexicon.weighting import SCALE

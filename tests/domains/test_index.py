@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from segapsith.domains import postings
-from segapsith.domains.index import Bag, DomainIndex, PlacementSettings
+from segapsith.domains.index import DomainIndex
+from segapsith.domains.values import Bag, PlacementSettings
 from segapsith.lexicon.weighting import SCALE
 
 bags = st.dictionaries(

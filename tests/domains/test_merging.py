@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from segapsith.api.curation import open_domains
 from segapsith.api.wire import Wire
-from segapsith.domains.index import Bag, DomainIndex, PlacementSettings
+from segapsith.domains.index import DomainIndex
 from segapsith.domains.merging import Consolidating, Joined, consolidate
+from segapsith.domains.values import Bag, PlacementSettings
 from segapsith.errors import SettingError
 from segapsith.lexicon.weighting import SCALE
 

@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from segapsith.api.wire import Wire
-from segapsith.domains.index import Bag, DomainIndex, PlacementSettings
+from segapsith.domains.index import DomainIndex
 from segapsith.domains.reassignment import Adopting, adopt
 from segapsith.domains.splitting import Splitting, parts
+from segapsith.domains.values import Bag, PlacementSettings
 from segapsith.errors import SettingError, UsageError
 from segapsith.lexicon.weighting import SCALE
 

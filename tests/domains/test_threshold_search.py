@@ -18,9 +18,10 @@ import pytest
 
 from segapsith.api.wire import Wire
 from segapsith.demo import sample
-from segapsith.domains.index import Bag, DomainIndex, PlacementSettings
+from segapsith.domains.index import DomainIndex
 from segapsith.domains.replay import Replay, replay
 from segapsith.domains.threshold_search import Afresh, Onward, Trial, search
+from segapsith.domains.values import Bag, PlacementSettings
 from segapsith.errors import UsageError
 from segapsith.lexicon.weighting import SCALE
 

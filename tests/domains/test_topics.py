@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import segapsith
 from segapsith.api.wire import Wire
-from segapsith.domains.index import DomainWords
 from segapsith.domains.topics import Grouped, TopicSettings, group, identified, topic_rows
+from segapsith.domains.values import DomainWords
 from segapsith.lexicon.weighting import SCALE
 
 Command = Callable[..., tuple[int, str, str]]

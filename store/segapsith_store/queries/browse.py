@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from segapsith.domains.index import Bag, DomainWords
+from segapsith.domains.index import LABEL_WORDS
 from segapsith.domains.trends import Stream, bursts, trend
+from segapsith.domains.values import Bag, DomainWords
 from segapsith.engine.order_sensitivity import StreamUnit
-from segapsith.engine.updates import LABEL_WORDS
 from segapsith.errors import MissingInputError, UsageError
 from segapsith.evaluation.validation import LearnedUnits
 from segapsith.evaluation.views import Origin
@@ -682,7 +682,7 @@ def learned_units(
     for unit, found, blob in store.rows(f"{question}{chosen} ORDER BY u.id", parameters):
         ids.append(unit)
         labels.append(found)
-        bags.append(codecs.bag_from(blob).said)
+        bags.append(codecs.bag_from(blob).observed)
     all_words = np.concatenate([b.words for b in bags] or [np.zeros(0, dtype=np.int32)])
     used, columns = np.unique(all_words, return_inverse=True)
     pointers = np.concatenate([[0], np.cumsum([len(b.words) for b in bags], dtype=np.int64)])

@@ -6,7 +6,8 @@ import json
 from typing import Any
 
 from segapsith.domains.explanation import nearness
-from segapsith.domains.index import DomainIndex, PlacementSettings
+from segapsith.domains.index import DomainIndex
+from segapsith.domains.values import PlacementSettings
 from segapsith.engine.records import DomainRecord, UnitRecord
 from segapsith.errors import MissingInputError
 from segapsith.settings import BUILT_IN_PLACEMENT

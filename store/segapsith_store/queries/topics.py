@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from segapsith.domains.index import DomainWords
 from segapsith.domains.topics import Grouped, identified
+from segapsith.domains.values import DomainWords
 from segapsith.errors import MissingInputError
 from segapsith_store import codecs
 from segapsith_store.store import Store
