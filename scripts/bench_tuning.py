@@ -67,7 +67,7 @@ def placed(
         new = sum(place.domain is None for _, place in index.place_all(bags[first:last]))
         founded += new
         state.count(last - first, new)
-        n_domains, n_single = index.census()
+        n_domains, n_single = index.count_open()
         if last in stops:
             found[last] = founded / last if aim == "new_rate" else n_single / n_domains
         if follows and (last == len(bags) or ordinals[last] > step):
@@ -92,7 +92,7 @@ def main() -> None:
             at = int(np.searchsorted(ordinals, int(cut * ordinals[-1]), side="right"))
             places += go_on(index, bags[len(places) : at]).domains.tolist()
             world = Onward(deepcopy(index), bags[max(0, at - SAMPLE) : at], places[-SAMPLE:], at)
-            n_domains, n_single = index.census()
+            n_domains, n_single = index.count_open()
             for value in map(float, targets.split(",")):
                 wanted = value if args.aim == "new_rate" else n_single / n_domains + value
                 aim = f"next_{args.aim}"

@@ -41,12 +41,12 @@ def consolidate(
     `similarity` on; those that still grow or are stable, from `consolidate_stable` on. Locked
     and retired ones stay, two that people named, and, with `narrowing`, two stable ones that would
     be split again. With `since`, a run, these are asked about again only where they came to another
-    size after it (`splitting.step`). `dry_run` only says what would be merged.
+    size after it (`splitting.size_step`). `dry_run` only says what would be merged.
     """
     least = float(wire.settings["consolidate"]) if similarity is None else similarity
     quiet = int(wire.settings["consolidate_after"]) if after is None else after
     try:
-        chosen = merging.Consolidating(
+        chosen = merging.MergeSettings(
             least, float(wire.settings["consolidate_stable"]), int(wire.settings["stable"])
         )
     except ValueError as error:
@@ -57,7 +57,7 @@ def consolidate(
     found = wire.read(
         lambda store: _near_identical(wire.factory.placing(), store, chosen, quiet, narrow, since)
     )
-    joined: list[merging.Joined] = found["joined"]
+    joined: list[merging.MergedDomains] = found["joined"]
     done: list[dict[str, Any]] = []
     if joined and not dry_run:
         merges = [domain_changes.Merge(group.domains, group.into) for group in joined]
@@ -81,9 +81,9 @@ def consolidate(
 def _near_identical(
     placing: PlacementSettings,
     store: Store,
-    chosen: merging.Consolidating,
+    chosen: merging.MergeSettings,
     quiet: int,
-    narrow: splitting.Splitting | None,
+    narrow: splitting.SplitSettings | None,
     since: int,
 ) -> dict[str, Any]:
     """The open domains of a store that would be one, and the labels of all."""
@@ -97,7 +97,7 @@ def _near_identical(
             return False  # as it was decided before
         places = ", ".join("?" * len(domains))
         units = store.units_where(f"a.domain IN ({places})", list(domains))
-        return not splitting.parts(index, [unit.bag for unit in units], narrow)
+        return not splitting.split_units(index, [unit.bag for unit in units], narrow)
 
     rows = [
         (int(number), str(label), int(named), int(locked), int(grown))
@@ -110,7 +110,7 @@ def _near_identical(
     return {
         "domains": len(rows),
         "labels": {row[0]: row[1] for row in rows},
-        "joined": merging.consolidate(
+        "joined": merging.merge_similar(
             index,
             chosen,
             named=[row[0] for row in rows if row[2]],
@@ -132,7 +132,7 @@ def _taken(store: Store, since: int) -> dict[int, int]:
 
 def _resized(size: int, taken: int) -> bool:
     """Whether a domain is looked at again: it came to another step with what it took."""
-    return splitting.step(size) != splitting.step(size - taken)
+    return splitting.size_step(size) != splitting.size_step(size - taken)
 
 
 def _narrows(wire: Wired) -> bool:
@@ -145,12 +145,12 @@ def _narrows(wire: Wired) -> bool:
     )
 
 
-def _splitting(wire: Wired, threshold: float | None = None) -> splitting.Splitting:
+def _splitting(wire: Wired, threshold: float | None = None) -> splitting.SplitSettings:
     """How domains are split."""
     try:
-        return splitting.Splitting(
+        return splitting.SplitSettings(
             float(wire.settings["narrow"]) if threshold is None else threshold,
-            splitting.nearer(wire.read(wire.placing).threshold),
+            splitting.core_similarity(wire.read(wire.placing).threshold),
             int(wire.settings["stable"]),
         )
     except ValueError as error:
@@ -165,7 +165,7 @@ def narrow(
     A large domain is split if its units, learned again among themselves from `threshold` on, give
     two cores or more; its largest part keeps its number. Locked, named and retired ones stay, and
     those that took nothing from the last `consolidate_after` stories. With `after`, a run, only
-    domains that have come to another size since are looked at (`splitting.step`): a domain is read
+    domains that have come to another size since are looked at (`splitting.size_step`): a domain is read
     each time that it has grown by a quarter, and not each night.
     """
     quiet = int(wire.settings["consolidate_after"])
@@ -185,7 +185,7 @@ def narrow(
             if not _resized(row.sums.n_units, taken.get(row.id, 0)):
                 continue
             units = list(store.units_where("a.domain = ?", [row.id]))
-            groups = splitting.parts(index, [unit.bag for unit in units], chosen)
+            groups = splitting.split_units(index, [unit.bag for unit in units], chosen)
             if groups:
                 apart = tuple(tuple(units[place].id for place in group) for group in groups)
                 found.append((row.label, domain_changes.Split(row.id, apart, stays=True)))
@@ -223,7 +223,7 @@ def adopt(wire: Wired, *, similarity: float | None = None) -> dict[str, Any]:
     _only_by_eq7(wire, "adopting")
     least = float(wire.settings["adopt"]) if similarity is None else similarity
     try:
-        chosen = reassignment.Adopting(least, int(wire.settings["stable"]))
+        chosen = reassignment.ReassignSettings(least, int(wire.settings["stable"]))
     except ValueError as error:
         raise SettingError(f"adopt: {error}") from error
     last, quiet = int(wire.settings["adopt_last"]), int(wire.settings["consolidate_after"])
@@ -232,7 +232,7 @@ def adopt(wire: Wired, *, similarity: float | None = None) -> dict[str, Any]:
     ordinal = int(store.facts().get("counter_ordinal", 0))
     units = list(store.units_where("a.unit IS NOT NULL AND d.ordinal > ?", [ordinal - last]))
     rows = list(store.domains("status = 'open' AND units > 0"))
-    places = reassignment.adopt(
+    places = reassignment.reassign(
         open_domains(store, wire.factory.placing()),
         {unit.id: unit.bag for unit in units},
         {unit.id: unit.assignment.domain for unit in units if unit.assignment is not None},

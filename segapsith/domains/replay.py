@@ -48,7 +48,7 @@ def go_on(index: DomainIndex, bags: Sequence[Bag]) -> Replay:
     for number, bag in enumerate(bags):
         best = index.place(bag).domain
         domain = index.create() if best is None else best
-        index.absorb(domain, bag)
+        index.add_unit(domain, bag)
         founded[number], domains[number] = best is None, domain
     return Replay(founded, domains)
 

@@ -159,7 +159,7 @@ class Onward:
                 bags[last - size : last], places[last - size : last], strict=True
             ):
                 if place:
-                    before.absorb(place, bag, -1)
+                    before.remove_unit(place, bag)
             first = self._n_units - len(bags) + last - size
             self._stretches.append(_Stretch(deepcopy(before), bags[last - size : last], first))
             last -= size

@@ -395,7 +395,7 @@ class Engine:
             if steering and arrival.accepted and threshold_control.steps(ordinal):
                 contributions.flush()
                 knowledge = self.knowledge
-                steering.step(ordinal, knowledge.counters.unit, knowledge.domains.census())
+                steering.step(ordinal, knowledge.counters.unit, knowledge.domains.count_open())
                 self._follow(knowledge)
 
     def _follow(self, knowledge: Knowledge) -> None:

@@ -152,7 +152,7 @@ class BatchUpdate:
     def enter(self, unit: UnitRecord, assignment: Assignment) -> None:
         """Puts a unit into a given domain."""
         self.row(assignment.domain)
-        self._knowledge.domains.absorb(assignment.domain, unit.bag)
+        self._knowledge.domains.add_unit(assignment.domain, unit.bag)
         self._domains.add(assignment.domain)
         self._batch.units[unit.id] = unit.assigned(assignment)
         self._arrived.setdefault(assignment.domain, set()).add(unit.id)
@@ -163,7 +163,7 @@ class BatchUpdate:
             return
         domain = unit.assignment.domain
         self.row(domain)
-        self._knowledge.domains.absorb(domain, unit.bag, -1)
+        self._knowledge.domains.remove_unit(domain, unit.bag)
         self._domains.add(domain)
         if domain not in self._knowledge.domains:
             self._batch.events.append(Event("emptied", domain))
@@ -184,7 +184,7 @@ class BatchUpdate:
         """Moves the sums of one domain into another."""
         self.row(source)
         self.row(target)
-        self._knowledge.domains.pour(source, target)
+        self._knowledge.domains.move_sums(source, target)
         self._domains.update((source, target))
 
     def row(self, domain: int) -> DomainRecord:

@@ -56,7 +56,7 @@ def learned(bags: list[Bag], index: DomainIndex) -> tuple[list[int], int]:
         if domain is None:
             domain = index.create()
             founded += 1
-        index.absorb(domain, bag)
+        index.add_unit(domain, bag)
         places.append(domain)
     return places, founded
 

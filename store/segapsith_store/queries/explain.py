@@ -58,7 +58,7 @@ def explain(store: Store, unit: int, settings: PlacementSettings) -> dict[str, A
             }
         without = None
         if home.sums.n_units > 1:
-            index.absorb(home.id, kept.bag, -1)
+            index.remove_unit(home.id, kept.bag)
             apart = nearness(index, home.id, kept.bag).as_json(words.name, 0)
             without = {"score": apart["score"], "ratios": apart["ratios"]}
         head = store.row("SELECT document, date, text FROM unit_texts WHERE id = ?", [unit])
