@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.domains.index import DomainIndex
-from segapsith.domains.replay import go_on
+from segapsith.domains.replay import place_units
 from segapsith.domains.threshold_control import MILLION, STEP, Target, ThresholdController
-from segapsith.domains.threshold_search import Onward, search, slope
+from segapsith.domains.threshold_search import Continuation, search, slope
 from segapsith.domains.values import Bag, PlacementSettings
 from segapsith.errors import UsageError
 from segapsith.lexicon.weighting import SCALE
@@ -90,8 +90,10 @@ def main() -> None:
         index, places = DomainIndex(PlacementSettings()), list[int]()
         for cut in map(float, args.cuts.split(",")):
             at = int(np.searchsorted(ordinals, int(cut * ordinals[-1]), side="right"))
-            places += go_on(index, bags[len(places) : at]).domains.tolist()
-            world = Onward(deepcopy(index), bags[max(0, at - SAMPLE) : at], places[-SAMPLE:], at)
+            places += place_units(index, bags[len(places) : at]).domains.tolist()
+            world = Continuation(
+                deepcopy(index), bags[max(0, at - SAMPLE) : at], places[-SAMPLE:], at
+            )
             n_domains, n_single = index.count_open()
             for value in map(float, targets.split(",")):
                 wanted = value if args.aim == "new_rate" else n_single / n_domains + value
@@ -114,7 +116,7 @@ def main() -> None:
                 line = told
                 for row, follows in enumerate((False, True)):
                     shares, steps = placed(
-                        index, bags[at:], ordinals[at:], ThresholdController.begun(target), follows,
+                        index, bags[at:], ordinals[at:], ThresholdController.start(target), follows,
                         args.aim, stops,
                     )  # fmt: skip
                     near = [abs(share / wanted - 1) <= CLOSE for share in shares]

@@ -392,7 +392,7 @@ class Engine:
                 batch.units.update((unit.id, unit) for unit in units)
             if arrival is last and _ticks(arrival):
                 self._tick(ordinal, batch, contributions)
-            if steering and arrival.accepted and threshold_control.steps(ordinal):
+            if steering and arrival.accepted and threshold_control.is_control_step(ordinal):
                 contributions.flush()
                 knowledge = self.knowledge
                 steering.step(ordinal, knowledge.counters.unit, knowledge.domains.count_open())

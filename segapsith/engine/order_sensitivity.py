@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from segapsith.arrays import Labels
 from segapsith.domains.index import DomainIndex
-from segapsith.domains.replay import go_on
+from segapsith.domains.replay import place_units
 from segapsith.domains.topics import Grouped
 from segapsith.domains.values import DomainWords, PlacementSettings
 from segapsith.engine import clock
@@ -78,7 +78,7 @@ def replay(
             knowledge.bag(units[place].lang, np.repeat(units[place].words, units[place].counts))
             for place in places
         ]
-        found[places] = go_on(domains, bags).domains
+        found[places] = place_units(domains, bags).domains
         for place in places:
             langs[int(found[place])] = units[place].lang
         for document in documents:

@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 
 from segapsith.arrays import Labels, Rows
 from segapsith.domains.reassignment import ReassignSettings, reassign
-from segapsith.domains.replay import empty, go_on
+from segapsith.domains.replay import empty_index, place_units
 from segapsith.domains.splitting import SplitSettings, split_broad
 from segapsith.domains.values import Bag, PlacementSettings
 from segapsith.evaluation import compare, metrics
@@ -353,8 +353,8 @@ def curve(
     for threshold in thresholds:
         if watch is not None:
             watch(threshold)
-        index = empty(replace(settings, threshold=threshold), learned.significance)
-        labels = go_on(index, bags).domains
+        index = empty_index(replace(settings, threshold=threshold), learned.significance)
+        labels = place_units(index, bags).domains
         if splitting is not None:
             split_broad(index, bags, labels, splitting)
         if adopting is not None:

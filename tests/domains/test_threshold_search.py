@@ -1,6 +1,6 @@
 """The threshold reaches its target on a stretch of the stream that was not searched.
 
-That it follows one is in `test_following.py`.
+That it follows one is in `test_threshold_control.py`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from segapsith.api.wire import Wire
 from segapsith.demo import sample
 from segapsith.domains.index import DomainIndex
 from segapsith.domains.replay import Replay, replay
-from segapsith.domains.threshold_search import Afresh, Onward, Trial, search
+from segapsith.domains.threshold_search import Continuation, FreshStart, Trial, search
 from segapsith.domains.values import Bag, PlacementSettings
 from segapsith.errors import UsageError
 from segapsith.lexicon.weighting import SCALE
@@ -67,7 +67,7 @@ def test_from_now_on(target: float) -> None:
     first, later = bags[:2000], bags[2000:]
     index = DomainIndex(PLACING)
     places, _ = learned(first, index)
-    best, trials = search(Onward(deepcopy(index), first, places, len(first)), target)
+    best, trials = search(Continuation(deepcopy(index), first, places, len(first)), target)
     assert [t.threshold for t in trials] == sorted(t.threshold for t in trials)
     index.settings = replace(PLACING, threshold=best.threshold)
     assert learned(later, index)[1] / len(later) == pytest.approx(target, rel=0.1)
@@ -75,10 +75,10 @@ def test_from_now_on(target: float) -> None:
 
 def test_learned_afresh() -> None:
     bags = synthetic(3000, seed=2)
-    best, _ = search(Afresh(bags[:2000], PLACING), 0.4)
+    best, _ = search(FreshStart(bags[:2000], PLACING), 0.4)
     run = replay(bags, replace(PLACING, threshold=best.threshold))
     assert run.new_rate(2000, 3000) == pytest.approx(0.4, rel=0.1)
-    best, _ = search(Afresh(bags[:2000], PLACING), 0.5, "next_singletons")
+    best, _ = search(FreshStart(bags[:2000], PLACING), 0.5, "next_singletons")
     run = replay(bags, replace(PLACING, threshold=best.threshold))
     assert run.singletons(3000) == pytest.approx(0.5, rel=0.1)
 
@@ -89,8 +89,8 @@ def test_the_last_stretch_is_placed_on_what_was_before_it() -> None:
     index = DomainIndex(PLACING)
     before, _ = learned(bags[:720], index)
     after, founded = learned(bags[720:], index)
-    world = Onward(index, bags, before + after, len(bags))
-    assert world.trial(PLACING.threshold).new_rate == pytest.approx(founded / 180)
+    experiment = Continuation(index, bags, before + after, len(bags))
+    assert experiment.trial(PLACING.threshold).new_rate == pytest.approx(founded / 180)
 
 
 def test_the_store_does_not_change(open_wire: OpenWire) -> None:
