@@ -64,7 +64,7 @@ class TopicMaking:
     clusterer: Callable[[int], Any]
     """Takes the number of rows."""
 
-    def group(self, domains: Any) -> grouping.Grouped:
+    def group(self, domains: Any) -> grouping.DomainGroups:
         """The topics of some domains."""
         return grouping.group(domains, self.measure(), self.clusterer, self.chosen)
 

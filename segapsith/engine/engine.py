@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from segapsith.arrays import Compare
 from segapsith.domains import threshold_control
-from segapsith.domains.explanation import nearness
+from segapsith.domains.explanation import explain_similarity
 from segapsith.domains.index import DomainIndex
 from segapsith.domains.threshold_control import ThresholdController
 from segapsith.domains.values import Bag
@@ -271,7 +271,9 @@ class Engine:
     def _near(self, bag: Bag, domain: int, score: float) -> dict[str, Any]:
         """A domain that a unit is near to, and the words that speak for it."""
         knowledge = self.knowledge
-        found = nearness(knowledge.domains, domain, bag).as_json(knowledge.vocabulary.word)
+        found = explain_similarity(knowledge.domains, domain, bag).as_json(
+            knowledge.vocabulary.word
+        )
         return {
             "id": domain,
             "label": self._rows[domain].label,

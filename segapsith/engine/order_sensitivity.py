@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from segapsith.arrays import Labels
 from segapsith.domains.index import DomainIndex
 from segapsith.domains.replay import place_units
-from segapsith.domains.topics import Grouped
+from segapsith.domains.topics import DomainGroups
 from segapsith.domains.values import DomainWords, PlacementSettings
 from segapsith.engine import clock
 from segapsith.engine.state import Knowledge
@@ -58,7 +58,7 @@ def replay(
     words: Iterable[tuple[int, str, str]],
     placement: PlacementSettings,
     importance: str,
-    group: Callable[[Mapping[int, DomainWords]], Grouped],
+    group: Callable[[Mapping[int, DomainWords]], DomainGroups],
 ) -> Replayed:
     """Learns the units in an order, by the same clock and weights as the engine, and groups them.
 

@@ -216,7 +216,7 @@ def domains(
                     "last": life.last,
                     "topic": topic_of.get(number),
                     **({"days": life.days} if days else {}),
-                    "trend": trend(life.days, whole),
+                    "trend": trend(life.days, whole).as_json(),
                     "words": names.best(kept, top),
                 }
             )
@@ -374,8 +374,8 @@ def domain(store: Store, number: int, *, top: int | None = 40, near: int = 8) ->
             "unit_ids": [unit for unit, _, _, _ in members],
             "document_ids": list(dict.fromkeys(uid for _, uid, _, _ in members)),
             "days": dict(sorted(days.items())),
-            "trend": trend(days, whole),
-            "bursts": bursts(days, whole),
+            "trend": trend(days, whole).as_json(),
+            "bursts": [burst.as_json() for burst in bursts(days, whole)],
             "sentences": _typical(store, number, names.best(sums, TYPICAL_WORDS)),
             "history": [
                 {
