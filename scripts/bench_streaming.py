@@ -36,7 +36,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from segapsith.api.wire import Wire
-from segapsith.domains.index import Bag, DomainIndex
+from segapsith.domains.index import DomainIndex
+from segapsith.domains.values import Bag
 from segapsith.io.count_matrices import count_matrix, read_matrix
 from segapsith.lexicon.weighting import SCALE
 from segapsith.model import Document
@@ -158,9 +159,9 @@ def seconds_per_unit(n_others: int) -> tuple[int, float]:
     index.place_all(random_units(rng, 2_000, 0, 1_000))
     index.place_all(random_units(rng, n_others, 1_000, 1_000 + 20 * n_others))
     asked = random_units(rng, 20_000, 0, 1_000)
-    index.seek_all(asked[:10])  # compiles
+    index.find_all(asked[:10])  # compiles
     began = time.process_time()
-    index.seek_all(asked)
+    index.find_all(asked)
     return index.next_domain - 1, (time.process_time() - began) / len(asked)
 
 

@@ -20,10 +20,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.domains.index import Bag, DomainIndex, PlacementSettings
-from segapsith.domains.replay import go_on
+from segapsith.domains.index import DomainIndex
+from segapsith.domains.replay import place_units
 from segapsith.domains.threshold_control import MILLION, STEP, Target, ThresholdController
-from segapsith.domains.threshold_search import Onward, search, slope
+from segapsith.domains.threshold_search import Continuation, search, slope
+from segapsith.domains.values import Bag, PlacementSettings
 from segapsith.errors import UsageError
 from segapsith.lexicon.weighting import SCALE
 from segapsith_store import Store, codecs
@@ -66,7 +67,7 @@ def placed(
         new = sum(place.domain is None for _, place in index.place_all(bags[first:last]))
         founded += new
         state.count(last - first, new)
-        n_domains, n_single = index.census()
+        n_domains, n_single = index.count_open()
         if last in stops:
             found[last] = founded / last if aim == "new_rate" else n_single / n_domains
         if follows and (last == len(bags) or ordinals[last] > step):
@@ -89,9 +90,11 @@ def main() -> None:
         index, places = DomainIndex(PlacementSettings()), list[int]()
         for cut in map(float, args.cuts.split(",")):
             at = int(np.searchsorted(ordinals, int(cut * ordinals[-1]), side="right"))
-            places += go_on(index, bags[len(places) : at]).domains.tolist()
-            world = Onward(deepcopy(index), bags[max(0, at - SAMPLE) : at], places[-SAMPLE:], at)
-            n_domains, n_single = index.census()
+            places += place_units(index, bags[len(places) : at]).domains.tolist()
+            world = Continuation(
+                deepcopy(index), bags[max(0, at - SAMPLE) : at], places[-SAMPLE:], at
+            )
+            n_domains, n_single = index.count_open()
             for value in map(float, targets.split(",")):
                 wanted = value if args.aim == "new_rate" else n_single / n_domains + value
                 aim = f"next_{args.aim}"
@@ -113,7 +116,7 @@ def main() -> None:
                 line = told
                 for row, follows in enumerate((False, True)):
                     shares, steps = placed(
-                        index, bags[at:], ordinals[at:], ThresholdController.begun(target), follows,
+                        index, bags[at:], ordinals[at:], ThresholdController.start(target), follows,
                         args.aim, stops,
                     )  # fmt: skip
                     near = [abs(share / wanted - 1) <= CLOSE for share in shares]

@@ -14,7 +14,8 @@ import numpy as np
 from segapsith.api.wired import Wired
 from segapsith.arrays import Labels, Rows
 from segapsith.domains import merging, reassignment, splitting
-from segapsith.domains.index import DomainIndex, PlacementSettings
+from segapsith.domains.index import DomainIndex
+from segapsith.domains.values import PlacementSettings
 from segapsith.engine import domain_changes
 from segapsith.engine.records import DomainRecord
 from segapsith.errors import SettingError, UsageError
@@ -41,12 +42,12 @@ def consolidate(
     `similarity` on; those that still grow or are stable, from `consolidate_stable` on. Locked
     and retired ones stay, two that people named, and, with `narrowing`, two stable ones that would
     be split again. With `since`, a run, these are asked about again only where they came to another
-    size after it (`splitting.step`). `dry_run` only says what would be merged.
+    size after it (`splitting.size_step`). `dry_run` only says what would be merged.
     """
     least = float(wire.settings["consolidate"]) if similarity is None else similarity
     quiet = int(wire.settings["consolidate_after"]) if after is None else after
     try:
-        chosen = merging.Consolidating(
+        chosen = merging.MergeSettings(
             least, float(wire.settings["consolidate_stable"]), int(wire.settings["stable"])
         )
     except ValueError as error:
@@ -57,7 +58,7 @@ def consolidate(
     found = wire.read(
         lambda store: _near_identical(wire.factory.placing(), store, chosen, quiet, narrow, since)
     )
-    joined: list[merging.Joined] = found["joined"]
+    joined: list[merging.MergedDomains] = found["joined"]
     done: list[dict[str, Any]] = []
     if joined and not dry_run:
         merges = [domain_changes.Merge(group.domains, group.into) for group in joined]
@@ -81,9 +82,9 @@ def consolidate(
 def _near_identical(
     placing: PlacementSettings,
     store: Store,
-    chosen: merging.Consolidating,
+    chosen: merging.MergeSettings,
     quiet: int,
-    narrow: splitting.Splitting | None,
+    narrow: splitting.SplitSettings | None,
     since: int,
 ) -> dict[str, Any]:
     """The open domains of a store that would be one, and the labels of all."""
@@ -97,13 +98,13 @@ def _near_identical(
         if not _resized(int(sizes[list(domains)].sum()), sum(taken.get(d, 0) for d in domains)):
             return False  # as it was decided before
         bags = [unit.bag for unit in store.units_in(domains)]
-        return not splitting.parts(index, bags, narrow)
+        return not splitting.split_units(index, bags, narrow)
 
     still = int(store.facts().get("counter_ordinal", 0)) - quiet
     return {
         "domains": len(rows),
         "labels": {row.id: row.label for row in rows},
-        "joined": merging.consolidate(
+        "joined": merging.merge_similar(
             index,
             chosen,
             named=[row.id for row in rows if row.named],
@@ -116,7 +117,7 @@ def _near_identical(
 
 def _resized(size: int, taken: int) -> bool:
     """Whether a domain is looked at again: it came to another step with what it took."""
-    return splitting.step(size) != splitting.step(size - taken)
+    return splitting.size_step(size) != splitting.size_step(size - taken)
 
 
 def _narrows(wire: Wired) -> bool:
@@ -129,12 +130,12 @@ def _narrows(wire: Wired) -> bool:
     )
 
 
-def _splitting(wire: Wired, threshold: float | None = None) -> splitting.Splitting:
+def _splitting(wire: Wired, threshold: float | None = None) -> splitting.SplitSettings:
     """How domains are split."""
     try:
-        return splitting.Splitting(
+        return splitting.SplitSettings(
             float(wire.settings["narrow"]) if threshold is None else threshold,
-            splitting.nearer(wire.read(wire.placing).threshold),
+            splitting.core_similarity(wire.read(wire.placing).threshold),
             int(wire.settings["stable"]),
         )
     except ValueError as error:
@@ -149,7 +150,7 @@ def narrow(
     A large domain is split if its units, learned again among themselves from `threshold` on, give
     two cores or more; its largest part keeps its number. Locked, named and retired ones stay, and
     those that took nothing from the last `consolidate_after` stories. With `after`, a run, only
-    domains that have come to another size since are looked at (`splitting.step`): a domain is read
+    domains that have come to another size since are looked at (`splitting.size_step`): a domain is read
     each time that it has grown by a quarter, and not each night.
     """
     quiet = int(wire.settings["consolidate_after"])
@@ -169,7 +170,7 @@ def narrow(
             if stays or size < chosen.large or not _resized(size, taken.get(row.id, 0)):
                 continue
             units = store.units_in([row.id])
-            groups = splitting.parts(index, [unit.bag for unit in units], chosen)
+            groups = splitting.split_units(index, [unit.bag for unit in units], chosen)
             if groups:
                 apart = tuple(tuple(units[place].id for place in group) for group in groups)
                 found.append((row.label, domain_changes.Split(row.id, apart, stays=True)))
@@ -207,7 +208,7 @@ def adopt(wire: Wired, *, similarity: float | None = None) -> dict[str, Any]:
     _only_by_eq7(wire, "adopting")
     least = float(wire.settings["adopt"]) if similarity is None else similarity
     try:
-        chosen = reassignment.Adopting(least, int(wire.settings["stable"]))
+        chosen = reassignment.ReassignSettings(least, int(wire.settings["stable"]))
     except ValueError as error:
         raise SettingError(f"adopt: {error}") from error
     last, quiet = int(wire.settings["adopt_last"]), int(wire.settings["consolidate_after"])
@@ -216,7 +217,7 @@ def adopt(wire: Wired, *, similarity: float | None = None) -> dict[str, Any]:
     ordinal = int(store.facts().get("counter_ordinal", 0))
     units = store.units_since(ordinal - last)
     rows = list(store.open_domains())
-    places = reassignment.adopt(
+    places = reassignment.reassign(
         _index(store, wire.factory.placing(), rows),
         {unit.id: unit.bag for unit in units},
         {unit.id: unit.assignment.domain for unit in units if unit.assignment is not None},

@@ -18,7 +18,7 @@ from typing import Any
 
 from segapsith.arrays import Labels, Rows
 from segapsith.domains import topics as grouping
-from segapsith.domains.index import PlacementSettings
+from segapsith.domains.values import PlacementSettings
 from segapsith.engine.components import Components
 from segapsith.engine.learning_settings import (
     LEARNED,
@@ -64,7 +64,7 @@ class TopicMaking:
     clusterer: Callable[[int], Any]
     """Takes the number of rows."""
 
-    def group(self, domains: Any) -> grouping.Grouped:
+    def group(self, domains: Any) -> grouping.DomainGroups:
         """The topics of some domains."""
         return grouping.group(domains, self.measure(), self.clusterer, self.chosen)
 

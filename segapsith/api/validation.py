@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from segapsith.api.wired import Wired
 from segapsith.arrays import Labels, Rows
-from segapsith.domains.reassignment import Adopting
-from segapsith.domains.splitting import Splitting, nearer
+from segapsith.domains.reassignment import ReassignSettings
+from segapsith.domains.splitting import SplitSettings, core_similarity
 from segapsith.errors import MissingInputError, SettingError, UsageError, did_you_mean
 from segapsith.evaluation import verdicts
 from segapsith.evaluation.alignment import Side, labelled_file, matched
@@ -304,16 +304,16 @@ class Validation:
             ),
         }
 
-    def _night(self) -> tuple[Splitting | None, Adopting | None]:
+    def _night(self) -> tuple[SplitSettings | None, ReassignSettings | None]:
         """What a night does to domains once units are placed, as far as it is switched on."""
         narrow, least, stable = (
             float(self._wire.settings[name]) for name in ("narrow", "adopt", "stable")
         )
-        near = nearer(self._wire.read(self._wire.placing).threshold)
+        near = core_similarity(self._wire.read(self._wire.placing).threshold)
         try:
             return (
-                Splitting(narrow, near, int(stable)) if narrow else None,
-                Adopting(least, int(stable)) if least else None,
+                SplitSettings(narrow, near, int(stable)) if narrow else None,
+                ReassignSettings(least, int(stable)) if least else None,
             )
         except ValueError as error:
             raise SettingError(str(error)) from error

@@ -18,8 +18,8 @@ from segapsith.api.factory import Factory
 from segapsith.api.validation import Validation
 from segapsith.arrays import Rows
 from segapsith.domains import threshold_search
-from segapsith.domains.index import PlacementSettings
 from segapsith.domains.threshold_control import MILLION, Target
+from segapsith.domains.values import PlacementSettings
 from segapsith.engine import domain_changes, reference_corpus
 from segapsith.engine.components import Components
 from segapsith.engine.engine import Engine
@@ -571,14 +571,14 @@ class Wire:
 
     def _world(
         self, store: Store, afresh: bool, lang: str | None, sample: int | None
-    ) -> threshold_search.World:
+    ) -> threshold_search.Experiment:
         """The stored stream, as it is tried with thresholds."""
         placing, stream = self.factory.placing(), browse.stream(store, lang, sample)
         if afresh:
-            return threshold_search.Afresh(stream.bags, placing, stream.significance)
+            return threshold_search.FreshStart(stream.bags, placing, stream.significance)
         index = curation.open_domains(store, placing, lang)
         places = [d if d in index else 0 for d in stream.domains]
-        return threshold_search.Onward(
+        return threshold_search.Continuation(
             index, stream.bags, places, stream.n_units, stream.significance
         )
 

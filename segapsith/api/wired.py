@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar
 
 from segapsith.api.factory import Factory
-from segapsith.domains.index import PlacementSettings
+from segapsith.domains.values import PlacementSettings
 from segapsith.engine import domain_changes
 from segapsith.engine.engine import Engine
 from segapsith.settings import Settings

@@ -1,4 +1,4 @@
-"""Why a unit is near a domain: the words they share and the four ratios of eq. 7."""
+"""The parts of the similarity of a unit and a domain: common words and the four ratios of eq. 7."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.domains.index import Bag, DomainIndex
+from segapsith.domains.index import DomainIndex
+from segapsith.domains.values import Bag
 from segapsith.lexicon.weighting import SCALE
 
-__all__ = ["RATIOS", "Nearness", "Shared", "nearness"]
+__all__ = ["RATIOS", "SharedWord", "SimilarityParts", "explain_similarity"]
 
 RATIOS = ("domain_weight", "domain_occurrences", "unit_weight", "unit_occurrences")
-"""Of the domain's weight and occurrences, then of the unit's, the share that lies on common words."""
+"""Names of the factors of eq. 7: shares of weight and occurrences that lie on common words."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
-    """A word that a unit and a domain have in common."""
+class SharedWord:
+    """A word that a unit and a domain share."""
 
     word: int
     unit_weight: float
@@ -30,19 +31,20 @@ class Shared:
 
 
 @dataclass(frozen=True, slots=True)
-class Nearness:
-    """How near a unit is to a domain by eq. 7, and what makes it so; heaviest words first."""
+class SimilarityParts:
+    """The similarity of a unit and a domain by eq. 7, its ratios and the shared words, heaviest first."""
 
     domain: int
     score: float
     ratios: tuple[float, float, float, float]
-    shared: list[Shared]
+    shared: list[SharedWord]
 
     def as_json(self, name: Callable[[int], str], most: int | None = None) -> dict[str, Any]:
+        """Return plain values; `name` gives the text of a word, `most` limits the words."""
         return {
             "score": round(self.score, 6),
             "ratios": {
-                what: round(value, 6) for what, value in zip(RATIOS, self.ratios, strict=True)
+                ratio: round(value, 6) for ratio, value in zip(RATIOS, self.ratios, strict=True)
             },
             "words": [
                 {
@@ -57,34 +59,36 @@ class Nearness:
         }
 
 
-def nearness(index: DomainIndex, domain: int, bag: Bag) -> Nearness:
-    """Eq. 7 between a unit and one domain of an index, taken apart."""
+def explain_similarity(index: DomainIndex, domain: int, bag: Bag) -> SimilarityParts:
+    """Return eq. 7 between a unit and one domain of an index, with its parts."""
     words, weights, occurrences, compared = index.profile(domain)
     settings = index.settings
-    counted = bag.occurrences(settings.count == "tokens", settings.inferred_occurrence)
-    heavy = words[compared]
-    _, mine, theirs = np.intersect1d(bag.words, heavy, assume_unique=True, return_indices=True)
+    unit_occurrences = bag.occurrences(settings.count == "tokens", settings.inferred_occurrence)
+    _, in_unit, in_domain = np.intersect1d(
+        bag.words, words[compared], assume_unique=True, return_indices=True
+    )
     domain_weights, domain_occurrences = weights[compared], occurrences[compared]
     ratios = (
-        _share(domain_weights, theirs),
-        _share(domain_occurrences, theirs),
-        _share(bag.weights, mine),
-        _share(counted, mine),
+        _share(domain_weights, in_domain),
+        _share(domain_occurrences, in_domain),
+        _share(bag.weights, in_unit),
+        _share(unit_occurrences, in_unit),
     )
     shared = [
-        Shared(
+        SharedWord(
             int(bag.words[i]),
             float(bag.weights[i]) / SCALE,
             int(bag.counts[i]),
             float(domain_weights[j]) / (SCALE * max(int(index.n_units[domain]), 1)),
             int(domain_occurrences[j]),
         )
-        for i, j in zip(mine.tolist(), theirs.tolist(), strict=True)
+        for i, j in zip(in_unit.tolist(), in_domain.tolist(), strict=True)
     ]
     shared.sort(key=lambda w: (-w.unit_weight * w.domain_weight, w.word))
-    return Nearness(domain, float(np.prod(ratios)) ** 0.25, ratios, shared)
+    return SimilarityParts(domain, float(np.prod(ratios)) ** 0.25, ratios, shared)
 
 
-def _share(values: NDArray[np.integer], chosen: NDArray[np.integer]) -> float:
+def _share(values: NDArray[np.integer], common: NDArray[np.integer]) -> float:
+    """Return the share of a sum that lies on the common words."""
     total = int(values.sum(dtype=np.int64))
-    return int(values[chosen].sum(dtype=np.int64)) / total if total else 0.0
+    return int(values[common].sum(dtype=np.int64)) / total if total else 0.0

@@ -1,16 +1,18 @@
-"""The decision: which domain takes a unit (algorithms §2).
+"""The index of domains: which domain a unit joins.
 
-Domains are sums. For each word a domain keeps the number of its units that contain the word and
-the sum of the word's weights in them, both integers, so that adding and taking away are exact and
-their order does not matter. An inverted index leads from a word to the domains that have it: a
-unit costs the postings of its words, not the number of domains.
+A domain stores, for each word, the number of its units that contain the word and the sum of the
+word's weights in them. Both are integers, so adding and removing are exact and independent of their
+order. An inverted index leads from a word to the domains that contain it. The cost of placing a
+unit depends on the postings of its words, not on the number of domains.
+
+Units are placed by eq. 7 (`DomainIndex._similarities`), see docs/concepts/formulas.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,176 +20,99 @@ from scipy.sparse import csr_array
 
 from segapsith.arrays import Compare
 from segapsith.domains import postings
+from segapsith.domains.values import Bag, DomainWords, Ints, Placement, PlacementSettings
 from segapsith.lexicon.weighting import SCALE
 
-__all__ = ["Bag", "DomainIndex", "DomainWords", "Placement", "PlacementSettings"]
+__all__ = ["LABEL_WORDS", "TOP_WORDS", "DomainIndex"]
 
-Ints = NDArray[np.int64]
 Array = NDArray[Any]
 
+TOP_WORDS = 12
+"""Number of words of a domain that are stored as text, for display and search."""
 
-@dataclass(frozen=True, slots=True)
-class PlacementSettings:
-    """How a unit finds its domain; every field is a choice that the papers leave open."""
-
-    threshold: float = 0.17
-    """A unit joins the best domain from this similarity on."""
-    domain_weight: str = "mean-unit-weight"
-    """Weight of a word in a domain: `mean-unit-weight` or `occurrence-significance`."""
-    min_weight: float = 0.02
-    """Words of a domain that weigh less are not compared."""
-    count: str = "units"
-    """What an occurrence is: a unit that has the word (`units`) or a token (`tokens`)."""
-    inferred_occurrence: int = 1
-    """Occurrences that a word inferred from the network counts for in a unit."""
-    prefilter: str = "none"
-    """`activation` keeps only the domains that eq. 6 activates most; `none` compares all."""
-    activation_share: float = 0.5
-    activation_most: int = 20
-
-    def __post_init__(self) -> None:
-        if not 0 < self.threshold <= 1:
-            raise ValueError(f"threshold={self.threshold} should be above 0 and at most 1")
-        if self.domain_weight not in ("mean-unit-weight", "occurrence-significance"):
-            raise ValueError(
-                f"domain_weight={self.domain_weight!r} should be "
-                "'mean-unit-weight' or 'occurrence-significance'"
-            )
-        if not 0 <= self.min_weight < 1:
-            raise ValueError(f"min_weight={self.min_weight} should be at least 0 and below 1")
-        if self.count not in ("units", "tokens"):
-            raise ValueError(f"count={self.count!r} should be 'units' or 'tokens'")
-        if self.inferred_occurrence < 1:  # a domain knows its words by their occurrences
-            raise ValueError(f"inferred_occurrence={self.inferred_occurrence} should be >= 1")
-        if self.prefilter not in ("none", "activation"):
-            raise ValueError(f"prefilter={self.prefilter!r} should be 'none' or 'activation'")
-        if not 0 <= self.activation_share <= 1:
-            raise ValueError(f"activation_share={self.activation_share} should be in 0..1")
-        if self.activation_most < 1:
-            raise ValueError(f"activation_most={self.activation_most} should be >= 1")
-
-
-class Bag(NamedTuple):
-    """The words of a unit: distinct numbers in ascending order, counts, fixed-point weights.
-
-    A word with the count 0 is not in the text: it was inferred from the network.
-    """
-
-    words: NDArray[np.int32]
-    counts: NDArray[np.int32]
-    weights: NDArray[np.int32]
-
-    @property
-    def said(self) -> Bag:
-        """Without what was inferred."""
-        said = self.counts > 0
-        if said.all():
-            return self
-        return Bag(self.words[said], self.counts[said], self.weights[said])
-
-    def occurrences(self, by_tokens: bool, inferred: int) -> NDArray[np.int32]:
-        """What each word counts for: its tokens or 1, and `inferred` if it was inferred."""
-        counted = self.counts if by_tokens else np.ones_like(self.counts)
-        return np.where(self.counts > 0, counted, np.int32(inferred))
-
-
-class Placement(NamedTuple):
-    """Where a unit belongs: the best domain if it is near enough, and the runner-up."""
-
-    domain: int | None
-    score: float
-    best: int | None = None
-    runner_up: int | None = None
-    runner_up_score: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class DomainWords:
-    """The sums of one domain, words in ascending order."""
-
-    words: NDArray[np.int32]
-    occurrences: Ints
-    weights: Ints
-    n_units: int
+LABEL_WORDS = 3
+"""Number of words in the automatic label of a domain."""
 
 
 class DomainIndex:
-    """All domains with their sums, and the way from a word to its domains.
+    """All domains with their sums, and the inverted index from words to domains.
 
-    Numbers of domains are the positions in the arrays; 0 is no domain.
+    The number of a domain is its position in the arrays; 0 is no domain.
     """
 
     def __init__(self, settings: PlacementSettings | None = None) -> None:
         self.settings = settings or PlacementSettings()
         self._index = postings.empty_index()
-        self._rule = postings.Rule(
+        self._rule = postings.WeightRule(
             self.settings.domain_weight == "mean-unit-weight",
             int(np.ceil(self.settings.min_weight * SCALE)),
         )
 
-    def emptied(self, threshold: float) -> DomainIndex:
-        """An index without domains that places by the same rules from another similarity on."""
+    def without_domains(self, threshold: float) -> DomainIndex:
+        """Return an empty index with the same settings, but for the threshold."""
         index = DomainIndex(replace(self.settings, threshold=threshold))
         index._index = index._index._replace(significance=self._index.significance)
         return index
 
-    # -- what is known ---------------------------------------------------------------------
+    # -- reading ---------------------------------------------------------------------------
 
     @property
     def next_domain(self) -> int:
-        """The number that the next new domain gets."""
+        """The number of the next new domain."""
         return int(self._index.used[postings.DOMAINS])
 
     @property
     def n_units(self) -> Array:
-        """The units of every domain by its number; not to be changed."""
+        """The number of units of every domain, by its number; read only."""
         return self._index.n_units
 
     def __contains__(self, domain: int) -> bool:
         return 0 < domain < self.next_domain and bool(self.n_units[domain] > 0)
 
     def __iter__(self) -> Iterator[int]:
-        """The domains that have units and take more, in order."""
-        known = slice(self.next_domain)
-        found = (self._index.n_units[known] > 0) & self._index.is_open[known]
-        return iter(np.flatnonzero(found).tolist())
+        """Yield the open domains that have units, in ascending order."""
+        in_use = slice(self.next_domain)
+        is_live = (self._index.n_units[in_use] > 0) & self._index.is_open[in_use]
+        return iter(np.flatnonzero(is_live).tolist())
 
-    def census(self) -> tuple[int, int]:
-        """How many domains take units, and how many of them have one."""
-        known = slice(self.next_domain)
-        sizes = self._index.n_units[known][self._index.is_open[known]]
+    def count_open(self) -> tuple[int, int]:
+        """Return the number of open domains with units, and of those with a single unit."""
+        in_use = slice(self.next_domain)
+        sizes = self._index.n_units[in_use][self._index.is_open[in_use]]
         return int((sizes > 0).sum()), int((sizes == 1).sum())
 
     def words(self, domain: int) -> DomainWords:
-        """The sums of a domain."""
+        """Return the sums of a domain."""
         index = self._index
         start, length = index.start[domain], index.length[domain]
         words = index.words[start : start + length]
         sums = index.pool[start : start + length]
-        live = np.flatnonzero(sums[:, 0] > 0)
-        order = live[np.argsort(words[live])]
+        present = np.flatnonzero(sums[:, 0] > 0)
+        order = present[np.argsort(words[present])]
         return DomainWords(words[order], sums[order, 0], sums[order, 1], int(self.n_units[domain]))
 
     def heaviest(self, domains: Sequence[int], most: int) -> list[list[tuple[int, float]]]:
-        """The heaviest words of each domain with their weights; ties as in `weights`."""
-        chosen = np.asarray(domains, dtype=np.int64)
-        found = postings.heaviest(self._index, chosen, self._rule, most)
-        words, pool = self._index.words[found], self._index.pool[found]
-        n_units = self.n_units[chosen][:, None]
+        """Return the heaviest words of each domain with their weights; ties as in `weights`."""
+        numbers = np.asarray(domains, dtype=np.int64)
+        entries = postings.heaviest(self._index, numbers, self._rule, most)
+        words, pool = self._index.words[entries], self._index.pool[entries]
+        n_units = self.n_units[numbers][:, None]
         numerators = pool[..., 1]
         if not self._rule.by_unit_weight:
             numerators = self._occurrence_numerators(words, pool[..., 0], n_units)
         weights = numerators / (float(SCALE) * np.maximum(n_units, 1))
-        sizes = (found >= 0).sum(axis=1).tolist()
+        sizes = (entries >= 0).sum(axis=1).tolist()
         return [
-            list(zip(some[:size], heavy[:size], strict=True))
-            for some, heavy, size in zip(words.tolist(), weights.tolist(), sizes, strict=True)
+            list(zip(row_words[:size], row_weights[:size], strict=True))
+            for row_words, row_weights, size in zip(
+                words.tolist(), weights.tolist(), sizes, strict=True
+            )
         ]
 
     def weights(self, domain: int) -> tuple[NDArray[np.int32], NDArray[np.float64], Ints]:
-        """The words of a domain with their weights and occurrences, heaviest first.
+        """Return the words of a domain with their weights and occurrences, heaviest first.
 
-        Ties are broken by occurrences, then by the word's number.
+        Ties are broken by occurrences, then by the number of the word.
         """
         sums = self.words(domain)
         numerators = self._numerators(sums)
@@ -196,89 +121,74 @@ class DomainIndex:
         return sums.words[order], weights[order], sums.occurrences[order]
 
     def profile(self, domain: int) -> tuple[NDArray[np.int32], Ints, Ints, NDArray[np.bool_]]:
-        """The words of a domain, their weights times `SCALE` and units, occurrences, and which
-        weigh enough to be compared."""
+        """Return words, weights, occurrences, and which words are heavy enough to be compared.
+
+        Weights are integers: times `SCALE` and times the number of units.
+        """
         sums = self.words(domain)
         numerators = self._numerators(sums)
         return (
             sums.words,
             numerators,
             sums.occurrences,
-            numerators >= self._rule.floor * sums.n_units,
+            numerators >= self._rule.min_weight * sums.n_units,
         )
 
     def nearest(
         self, bag: Bag, most: int, compare: Compare | None = None, n_words: int = 0
     ) -> list[tuple[int, float]]:
-        """The nearest open domains with their scores, best first, ties to the older.
+        """Return the most similar open domains with their scores, best first, ties to the older.
 
-        By eq. 7, or by any measure that is given, as in `place`.
+        By eq. 7, or by another similarity as in `place`.
         """
-        n_touched = self._touch(bag)
+        n_touched = self._accumulate(bag)
         touched = np.sort(self._index.touched[:n_touched])
-        scores = self._eq7(bag, touched)
-        postings.clear(self._index, n_touched)
+        scores = self._similarities(bag, touched)
+        postings.reset_sums(self._index, n_touched)
         if compare is not None and len(touched):
-            unit = csr_array(
-                (bag.weights / float(SCALE), bag.words, np.array([0, len(bag.words)])),
-                shape=(1, n_words),
-            )
-            scores = compare(unit, self.rows(touched.tolist(), n_words))[0]
+            scores = self._compared(bag, touched, compare, n_words)
         ranked = np.lexsort((touched, -scores))[:most]
         return [(int(touched[i]), float(scores[i])) for i in ranked]
 
-    def nearness(self, bag: Bag, domain: int) -> float:
-        """How near a unit is to one open domain, by eq. 7."""
-        n_touched = self._touch(bag)
-        score = self._eq7(bag, np.array([domain]))[0] if self._index.sums[domain].any() else 0.0
-        postings.clear(self._index, n_touched)
+    def similarity(self, bag: Bag, domain: int) -> float:
+        """Return the similarity of a unit and one open domain by eq. 7."""
+        n_touched = self._accumulate(bag)
+        shares_a_word = self._index.sums[domain].any()
+        score = self._similarities(bag, np.array([domain]))[0] if shares_a_word else 0.0
+        postings.reset_sums(self._index, n_touched)
         return float(score)
 
     def neighbours(self, domain: int, least: float = 0.0) -> tuple[Ints, NDArray[np.float64]]:
-        """The other open domains that are at least so near to a domain by eq. 7, in order.
+        """Return the other open domains with a similarity of at least `least`, and the values.
 
-        Both sides are compared by the words that weigh enough.
+        Eq. 7 between two domains, over the words of both that are heavy enough to be compared.
         """
         index = self._index
         words, weights, occurrences, compared = self.profile(domain)
-        n_touched = postings.walk(
+        n_touched = postings.accumulate(
             index, words[compared], occurrences[compared], weights[compared], self._rule
         )
         touched = np.sort(index.touched[:n_touched])
         shared, totals = index.sums[touched].astype(np.float64), index.totals.astype(np.float64)
-        postings.clear(index, n_touched)
-        mine = totals[domain, 0] * totals[domain, 1]
-        theirs = totals[touched, 0] * totals[touched, 1]
-        # in an order that gives the very same from both sides
+        postings.reset_sums(index, n_touched)
+        own_total = totals[domain, 0] * totals[domain, 1]
+        other_totals = totals[touched, 0] * totals[touched, 1]
+        # This order of the factors gives exactly the same value from both sides.
         product = (shared[:, 0] * shared[:, 2]) * (shared[:, 1] * shared[:, 3])
-        scores = np.sqrt(np.sqrt(product / (theirs * max(float(mine), 1.0))))
+        scores = np.sqrt(np.sqrt(product / (other_totals * max(float(own_total), 1.0))))
         near = (touched != domain) & (scores >= least)
         return touched[near], scores[near]
 
-    def _numerators(self, sums: DomainWords) -> Ints:
-        if self._rule.by_unit_weight:
-            return sums.weights
-        return self._occurrence_numerators(sums.words, sums.occurrences, sums.n_units)
-
-    def _occurrence_numerators(
-        self, words: NDArray[np.int32], occ: Ints, n_units: int | Ints
-    ) -> Ints:
-        known = words < len(self._index.significance)
-        signif = np.full(words.shape, SCALE, dtype=np.int64)
-        signif[known] = self._index.significance[words[known]]
-        capped: Ints = np.minimum(occ, n_units) * signif
-        return capped
-
     def rows(self, domains: Iterable[int], n_words: int) -> csr_array:
-        """Domains as rows of weights, for measures that want a matrix."""
+        """Return domains as rows of weights, for similarities that compare matrices."""
         indices, values, pointers = [], [], [0]
         for domain in domains:
             sums = self.words(domain)
             scaled = self._numerators(sums) / (float(SCALE) * max(sums.n_units, 1))
-            kept = scaled >= self.settings.min_weight
-            indices.append(sums.words[kept])
-            values.append(scaled[kept])
-            pointers.append(pointers[-1] + int(kept.sum()))
+            heavy = scaled >= self.settings.min_weight
+            indices.append(sums.words[heavy])
+            values.append(scaled[heavy])
+            pointers.append(pointers[-1] + int(heavy.sum()))
         return csr_array(
             (
                 np.concatenate(values) if values else np.zeros(0),
@@ -288,14 +198,28 @@ class DomainIndex:
             shape=(len(pointers) - 1, n_words),
         )
 
+    def _numerators(self, sums: DomainWords) -> Ints:
+        if self._rule.by_unit_weight:
+            return sums.weights
+        return self._occurrence_numerators(sums.words, sums.occurrences, sums.n_units)
+
+    def _occurrence_numerators(
+        self, words: NDArray[np.int32], occurrences: Ints, n_units: int | Ints
+    ) -> Ints:
+        has_value = words < len(self._index.significance)
+        significance = np.full(words.shape, SCALE, dtype=np.int64)
+        significance[has_value] = self._index.significance[words[has_value]]
+        numerators: Ints = np.minimum(occurrences, n_units) * significance
+        return numerators
+
     # -- placing ---------------------------------------------------------------------------
 
     def place(self, bag: Bag, compare: Compare | None = None, n_words: int = 0) -> Placement:
-        """The best domain for a unit, by eq. 7 over the index, or by any measure that is given.
+        """Return the best domain for a unit, by eq. 7 or by the similarity `compare`.
 
-        A measure sees the domains that share a word with the unit. Ties go to the older domain.
+        `compare` is given the domains that share a word with the unit. Ties go to the older domain.
         """
-        n_touched = self._touch(bag)
+        n_touched = self._accumulate(bag)
         if n_touched == 0:
             return Placement(None, 0.0)
         touched = self._index.touched[:n_touched]
@@ -308,19 +232,15 @@ class DomainIndex:
             )
         else:
             if compare is None:
-                scores = self._activated(bag, touched, self._eq7(bag, touched))
+                scores = self._activated(bag, touched, self._similarities(bag, touched))
             else:
-                unit = csr_array(
-                    (bag.weights / float(SCALE), bag.words, np.array([0, len(bag.words)])),
-                    shape=(1, n_words),
-                )
-                scores = compare(unit, self.rows(touched.tolist(), n_words))[0]
+                scores = self._compared(bag, touched, compare, n_words)
             ranked = np.lexsort((touched, -scores))[:2]
             best, score = touched[ranked[0]], scores[ranked[0]]
             second, second_score = (
                 (touched[ranked[1]], scores[ranked[1]]) if len(ranked) > 1 else (0, 0.0)
             )
-        postings.clear(self._index, n_touched)
+        postings.reset_sums(self._index, n_touched)
         return Placement(
             int(best) if score >= self.settings.threshold else None,
             float(score),
@@ -329,57 +249,50 @@ class DomainIndex:
             float(second_score),
         )
 
-    def seek_all(self, bags: Sequence[Bag]) -> list[Placement]:
-        """Where each unit would be placed by eq. 7; the domains stay as they are."""
+    def find_all(self, bags: Sequence[Bag]) -> list[Placement]:
+        """Return the placement of each unit by eq. 7, without adding it to a domain."""
         if not bags:
             return []
         if self.settings.prefilter != "none":
             return [self.place(bag) for bag in bags]
-        places, scores = np.zeros((len(bags), 2), np.int64), np.zeros((len(bags), 2))
-        postings.seek_units(self._index, *self._in_line(bags), self._rule, places, scores)
-        least = self.settings.threshold
+        best_of, scores = np.zeros((len(bags), 2), np.int64), np.zeros((len(bags), 2))
+        postings.find_units(self._index, *self._concatenated(bags), self._rule, best_of, scores)
+        threshold = self.settings.threshold
         return [
-            Placement(best if best and score >= least else None, score, best or None,
+            Placement(best if best and score >= threshold else None, score, best or None,
                       second or None, second_score)
             for (best, second), (score, second_score) in zip(
-                places.tolist(), scores.tolist(), strict=True
+                best_of.tolist(), scores.tolist(), strict=True
             )
         ]  # fmt: skip
 
-    def _in_line(
-        self, bags: Sequence[Bag]
-    ) -> tuple[Ints, NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-        """Units one behind the other: where each ends, their words, occurrences and weights."""
-        words = np.concatenate([bag.words for bag in bags])
-        counts = np.concatenate([bag.counts for bag in bags])
-        weights = np.concatenate([bag.weights for bag in bags])
-        ends = np.cumsum([len(bag.words) for bag in bags])
-        return ends, words, self._unit_occurrences(Bag(words, counts, weights)), weights
-
     def place_all(self, bags: Sequence[Bag]) -> list[tuple[int, Placement]]:
-        """Places units by eq. 7 one after the other and puts each where it belongs: its domain,
-        a new one if none was near enough, and how it was placed."""
-        ends, words, occurrences, weights = self._in_line(bags)
-        places, scores = np.zeros((len(bags), 3), np.int64), np.zeros((len(bags), 2))
+        """Place units by eq. 7 one after the other, and add each to its domain or a new one.
+
+        Return the domain and the placement of each unit; `Placement.domain` is None for a unit
+        that started a domain.
+        """
+        ends, words, occurrences, weights = self._concatenated(bags)
+        placed, scores = np.zeros((len(bags), 3), np.int64), np.zeros((len(bags), 2))
         self._index = postings.with_words(self._index, int(words.max(initial=-1)) + 1)
-        done = 0
+        n_placed = 0
         while True:
-            done = postings.place_units(
+            n_placed = postings.place_units(
                 self._index,
-                done,
+                n_placed,
                 ends,
                 words,
                 occurrences,
                 weights,
                 self._rule,
                 self.settings.threshold,
-                places,
+                placed,
                 scores,
             )
-            if done == len(bags):
+            if n_placed == len(bags):
                 break
-            wanting = int(self._index.used[postings.WANTING])
-            self._index = postings.with_room(self._index, wanting, bags[done].words)
+            full = int(self._index.used[postings.FULL_DOMAIN])
+            self._index = postings.with_capacity(self._index, full, bags[n_placed].words)
         return [
             (
                 domain,
@@ -387,20 +300,39 @@ class DomainIndex:
                           second or None, second_score),
             )
             for (domain, best, second), (score, second_score) in zip(
-                places.tolist(), scores.tolist(), strict=True
+                placed.tolist(), scores.tolist(), strict=True
             )
         ]  # fmt: skip
 
-    def _touch(self, bag: Bag) -> int:
-        return postings.walk(
+    def _concatenated(
+        self, bags: Sequence[Bag]
+    ) -> tuple[Ints, NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+        """Return the end of each unit, and words, occurrences and weights of all units."""
+        words = np.concatenate([bag.words for bag in bags])
+        counts = np.concatenate([bag.counts for bag in bags])
+        weights = np.concatenate([bag.weights for bag in bags])
+        ends = np.cumsum([len(bag.words) for bag in bags])
+        return ends, words, self._unit_occurrences(Bag(words, counts, weights)), weights
+
+    def _accumulate(self, bag: Bag) -> int:
+        """Sum up what a unit shares with each domain; return the number of these domains."""
+        return postings.accumulate(
             self._index, bag.words, self._unit_occurrences(bag), bag.weights, self._rule
         )
 
     def _unit_occurrences(self, bag: Bag) -> NDArray[np.int32]:
         return bag.occurrences(self.settings.count == "tokens", self.settings.inferred_occurrence)
 
-    def _eq7(self, bag: Bag, touched: Ints) -> NDArray[np.float64]:
-        sums, totals = self._index.sums[touched], self._index.totals[touched]
+    def _similarities(self, bag: Bag, domains: Ints) -> NDArray[np.float64]:
+        """Return eq. 7 between a unit c and some domains d, after `_accumulate`.
+
+            sim(d, c) = [ sum_common W_d / sum_all W_d  *  sum_common O_d / sum_all O_d
+                        * sum_common W_c / sum_all W_c  *  sum_common O_c / sum_all O_c ] ^ (1/4)
+
+        W are weights and O occurrences, `common` the words that both contain. Equation 7 of Ferret,
+        Grau & Jardino (2001), see docs/concepts/formulas.md.
+        """
+        sums, totals = self._index.sums[domains], self._index.totals[domains]
         share = (
             (sums[:, 0] / totals[:, 0])
             * (sums[:, 1] / totals[:, 1])
@@ -410,80 +342,98 @@ class DomainIndex:
         scores: NDArray[np.float64] = np.sqrt(np.sqrt(share))
         return scores
 
+    def _compared(
+        self, bag: Bag, domains: Ints, compare: Compare, n_words: int
+    ) -> NDArray[np.float64]:
+        """Return the similarity of a unit and some domains by `compare`."""
+        unit = csr_array(
+            (bag.weights / float(SCALE), bag.words, np.array([0, len(bag.words)])),
+            shape=(1, n_words),
+        )
+        scores: NDArray[np.float64] = compare(unit, self.rows(domains.tolist(), n_words))[0]
+        return scores
+
     def _activated(
         self, bag: Bag, touched: Ints, scores: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """The scores of the domains that eq. 6 activates most; 0 for the others."""
+        """Return the scores of the domains with the highest activation (eq. 6), 0 for others."""
         sums = postings.activation(self._index, bag.words, bag.weights, self._rule)
         activation = sums[touched] / self.n_units[touched]
         order = np.lexsort((touched, -activation))
-        enough = activation[order] >= self.settings.activation_share * activation.max()
-        kept = order[enough][: self.settings.activation_most]
+        active = activation[order] >= self.settings.activation_share * activation.max()
+        passed = order[active][: self.settings.activation_most]
         result = np.zeros(len(touched))
-        result[kept] = scores[kept]
+        result[passed] = scores[passed]
         return result
 
     # -- changing --------------------------------------------------------------------------
 
     def learn_significance(self, significance: NDArray[np.float64]) -> None:
-        """New values of the clock; the totals of every domain follow."""
+        """Replace the significance of words, and update the totals of every domain."""
         fixed = np.rint(significance * SCALE).astype(np.int64)
         self._index = self._index._replace(significance=fixed)
         if not self._rule.by_unit_weight:
             for domain in range(1, self.next_domain):
-                postings.settle(self._index, domain, self._rule, True)
+                postings.rebalance(self._index, domain, self._rule, True)
 
     def create(self) -> int:
-        """A new domain without units."""
+        """Create an open domain without units; return its number."""
         domain = self.next_domain
         self.skip_to(domain + 1)
         self._index.is_open[domain] = True
         return domain
 
-    def absorb(self, domain: int, bag: Bag, sign: int = 1) -> None:
-        """Adds a unit to a domain, or takes it away with `sign=-1`."""
-        self._take(domain, sign, 1, bag.words, self._unit_occurrences(bag), bag.weights)
+    def add_unit(self, domain: int, bag: Bag) -> None:
+        """Add a unit to the sums of a domain."""
+        self._add(domain, 1, 1, bag.words, self._unit_occurrences(bag), bag.weights)
+
+    def remove_unit(self, domain: int, bag: Bag) -> None:
+        """Subtract a unit from the sums of its domain."""
+        self._add(domain, -1, 1, bag.words, self._unit_occurrences(bag), bag.weights)
 
     def close(self, domain: int) -> None:
-        """Takes no more units into this domain."""
+        """Exclude a domain from placement."""
         self._set_open(domain, False)
 
     def reopen(self, domain: int) -> None:
+        """Include a closed domain in placement again."""
         self._set_open(domain, True)
 
     def _set_open(self, domain: int, is_open: bool) -> None:
         if bool(self._index.is_open[domain]) is not is_open:
             self._index.is_open[domain] = is_open
-            postings.settle(self._index, domain, self._rule, True)
+            postings.rebalance(self._index, domain, self._rule, True)
 
-    def pour(self, source: int, target: int) -> None:
-        """Moves everything from one domain into another; the source is empty then."""
+    def move_sums(self, source: int, target: int) -> None:
+        """Add the sums of one domain to another; the source is empty afterwards."""
         sums = self.words(source)
         self.drop(source)
-        self._take(target, 1, sums.n_units, sums.words, sums.occurrences, sums.weights)
+        self._add(target, 1, sums.n_units, sums.words, sums.occurrences, sums.weights)
 
-    def _take(
+    def _add(
         self, domain: int, sign: int, n_units: int, words: Array, occurrences: Array, weights: Array
     ) -> None:
-        self._index = postings.with_room(self._index, domain, words)
-        postings.take(self._index, domain, sign, n_units, words, occurrences, weights, self._rule)
-        postings.settle(self._index, domain, self._rule, sign < 0)
+        self._index = postings.with_capacity(self._index, domain, words)
+        postings.add_words(
+            self._index, domain, sign, n_units, words, occurrences, weights, self._rule
+        )
+        postings.rebalance(self._index, domain, self._rule, sign < 0)
 
     def drop(self, domain: int) -> None:
-        """Takes a domain out of memory; its number stays taken and `restore` brings it back."""
-        postings.leave(self._index, domain)
+        """Remove a domain from memory; its number is not reused, and `restore` brings it back."""
+        postings.remove_domain(self._index, domain)
 
     def restore(self, domain: int, sums: DomainWords, is_open: bool = True) -> None:
-        """Takes back a domain that was kept."""
+        """Insert a domain with the sums that `words` returned."""
         self.skip_to(domain + 1)
-        self._index = postings.with_room(self._index, domain, sums.words)
-        postings.enter(self._index, domain, sums.words, sums.occurrences, sums.weights)
+        self._index = postings.with_capacity(self._index, domain, sums.words)
+        postings.insert_domain(self._index, domain, sums.words, sums.occurrences, sums.weights)
         self._index.n_units[domain] = sums.n_units
         self._index.is_open[domain] = is_open
-        postings.settle(self._index, domain, self._rule, True)
+        postings.rebalance(self._index, domain, self._rule, True)
 
     def skip_to(self, domain: int) -> None:
-        """Makes `domain` the next number, for stores whose last domains are gone."""
+        """Make `domain` the next number, for stores whose last domains have been removed."""
         if domain > self.next_domain:
-            self._index = postings.with_room(self._index, domain - 1, np.zeros(0, np.int32))
+            self._index = postings.with_capacity(self._index, domain - 1, np.zeros(0, np.int32))
             self._index.used[postings.DOMAINS] = domain

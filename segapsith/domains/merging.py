@@ -1,14 +1,15 @@
-"""Near-identical domains found again: which would be one, had their units come in another order.
+"""Merging of similar domains: those that a different order of arrival would have made one.
 
-Two domains are compared as a unit and a domain are, by eq. 7 over the words of each that weigh
-enough (algorithms §2.2). How near they must be depends on what they are: a domain with few units
-joins another as a unit would, while two that are stable have had time to show that they differ,
-and must be nearly the same. Of all pairs the nearest, by its similarity over the one that is
-needed, is merged into the older of the two, and so on until no pair is near enough. Two that are
-stable are merged only if they would not be split again: what is near by general words stays apart.
+Two domains are compared by eq. 7, over the words of each that weigh enough (`min_weight`). The
+required similarity depends on their size. A small domain joins another about as easily as a unit
+does. Two stable domains have had time to show that they differ, so they must be nearly the same.
 
-Finding the nearest of a domain costs the postings of its words. After a merge only those are
-compared again whose nearest was one of the two, and the new domain with all that share a word.
+The pair with the highest ratio of similarity to required similarity is merged into its older
+domain, and so on until no pair is similar enough. Two stable domains are merged only if the result
+would not be split again; pairs that share only general words stay separate.
+
+The cost of a comparison is the postings of the words of one domain. After a merge, only the new
+domain and the domains whose nearest neighbour was one of the two are compared again.
 """
 
 from __future__ import annotations
@@ -16,25 +17,25 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from segapsith.domains.index import DomainIndex
 
-__all__ = ["Consolidating", "Joined", "consolidate"]
+__all__ = ["MergeSettings", "MergedDomains", "merge_similar"]
 
 
 @dataclass(frozen=True, slots=True)
-class Consolidating:
-    """From which similarity on two domains are one."""
+class MergeSettings:
+    """The least similarity at which two domains are merged."""
 
     similarity: float = 0.25
-    """If one of them is small."""
+    """If at least one of them is small."""
     stable_similarity: float = 0.5
-    """If both are stable; never below the other."""
+    """If both are stable; a value below `similarity` counts as `similarity`."""
     stable: int = 15
-    """Units from which a domain is stable."""
+    """Least number of units of a stable domain."""
 
     def __post_init__(self) -> None:
         for name in ("similarity", "stable_similarity"):
@@ -43,142 +44,151 @@ class Consolidating:
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
-    """Domains that are one: the oldest, those that it takes, and the least of the similarities
-    at which they came together."""
+class MergedDomains:
+    """Domains that were merged into one: the oldest, and the others in ascending order."""
 
     into: int
     taken: tuple[int, ...]
     similarity: float
+    """The lowest similarity of the merges that made the group."""
 
     @property
     def domains(self) -> tuple[int, ...]:
+        """All domains of the group, the oldest first."""
         return (self.into, *self.taken)
 
 
-def consolidate(
+def merge_similar(
     index: DomainIndex,
-    chosen: Consolidating | None = None,
+    settings: MergeSettings | None = None,
     *,
     apart: Collection[int] = (),
     named: Collection[int] = (),
     growing: Collection[int] = (),
     whole: Callable[[Sequence[int]], bool] | None = None,
-) -> list[Joined]:
-    """Merges the domains of an index as long as two are near enough; says which became one.
+) -> list[MergedDomains]:
+    """Merge the domains of an index while two are similar enough; return the merged groups.
 
-    `apart` are left as they are. Two that people `named` are never merged with each other. Those
-    that are `growing` count as stable. `whole` says of domains whether they would be one subject,
-    and is asked before two with enough units are merged. The index is changed: it is the one that
-    the result would have.
+    Domains in `apart` are not merged, nor two that are both `named`. Domains that are `growing`
+    count as stable. `whole` decides whether some domains would be one subject; it is asked before
+    two domains with at least `stable` units each are merged. The index is changed to the result.
     """
-    return _Consolidation(index, chosen or Consolidating(), apart, named, growing, whole).done()
+    return _Merging(index, settings or MergeSettings(), apart, named, growing, whole).run()
 
 
-class _Consolidation:
+class _Merging:
+    """One run of `merge_similar`: the nearest neighbour of every domain, and a queue of pairs.
+
+    A *ratio* is the similarity of two domains over the similarity that they need; pairs with a
+    ratio of at least 1 are merged.
+    """
+
     def __init__(
         self,
         index: DomainIndex,
-        chosen: Consolidating,
+        settings: MergeSettings,
         apart: Collection[int],
         named: Collection[int],
         growing: Collection[int],
         whole: Callable[[Sequence[int]], bool] | None,
     ) -> None:
-        self._index, self._chosen, self._whole = index, chosen, whole
-        self._needed = max(chosen.similarity, chosen.stable_similarity)
+        self._index, self._settings, self._whole = index, settings, whole
+        self._stable_similarity = max(settings.similarity, settings.stable_similarity)
         self._apart, self._named = frozenset(apart), set(named)
-        self._firm = index.n_units >= chosen.stable
-        """Of each domain, whether it is stable or may become so."""
-        self._firm[list(growing)] = True
+        self._is_stable = index.n_units >= settings.stable
+        """For each domain, whether it is stable or growing."""
+        self._is_stable[list(growing)] = True
         self._nearest: dict[int, tuple[float, int]] = {}
-        """Of each domain that has one near enough: similarity over the needed one, and which."""
+        """Domain to the ratio and number of its nearest neighbour, if that is similar enough."""
         self._followers: dict[int, set[int]] = {}
-        """Of each domain, those whose nearest it is."""
+        """Domain to the domains whose nearest neighbour it is."""
         self._pairs: list[tuple[float, int, int]] = []
-        """The pairs to merge, nearest first; some are out of date."""
+        """Heap of (-ratio, older, younger); entries may be out of date."""
         self._refused: set[tuple[int, int]] = set()
         """Pairs that would be split again."""
         self._taken: dict[int, list[int]] = {}
-        self._least: dict[int, float] = {}
+        """Oldest domain of a group to the others."""
+        self._lowest: dict[int, float] = {}
+        """Oldest domain of a group to the lowest similarity of its merges."""
 
-    def done(self) -> list[Joined]:
+    def run(self) -> list[MergedDomains]:
         for domain in self._index:
-            self._point(domain, self._near(domain))
+            self._set_nearest(domain, self._candidates(domain))
         while self._pairs:
             negative, older, younger = heapq.heappop(self._pairs)
             if self._nearest.get(older) == (-negative, younger) or (
                 self._nearest.get(younger) == (-negative, older)
             ):
-                if self._broad(older, younger):
+                if self._is_broad(older, younger):
                     self._refused.add((older, younger))
                     for domain in (older, younger):
-                        self._point(domain, self._near(domain))
+                        self._set_nearest(domain, self._candidates(domain))
                 else:
                     self._merge(older, younger, -negative)
         return [
-            Joined(into, tuple(sorted(taken)), self._least[into])
+            MergedDomains(into, tuple(sorted(taken)), self._lowest[into])
             for into, taken in sorted(self._taken.items())
         ]
 
-    def _near(self, domain: int) -> Mapping[int, float]:
-        """What a domain could be merged with; 1 or more is near enough."""
+    def _candidates(self, domain: int) -> Mapping[int, float]:
+        """Return the domains that a domain may be merged with, and the ratios, at least 1."""
         if domain in self._apart:
             return {}
-        others, scores = self._index.neighbours(domain, self._chosen.similarity)
-        near = scores / self._need(domain, others)
-        barred = self._apart | self._named if domain in self._named else self._apart
+        others, scores = self._index.neighbours(domain, self._settings.similarity)
+        ratios = scores / self._required(domain, others)
+        excluded = self._apart | self._named if domain in self._named else self._apart
         return {
-            other: how_near
-            for other, how_near in zip(others.tolist(), near.tolist(), strict=True)
-            if how_near >= 1
-            and other not in barred
+            other: ratio
+            for other, ratio in zip(others.tolist(), ratios.tolist(), strict=True)
+            if ratio >= 1
+            and other not in excluded
             and (min(domain, other), max(domain, other)) not in self._refused
         }
 
-    def _broad(self, older: int, younger: int) -> bool:
-        """Whether two with enough units would be several subjects again."""
-        if self._whole is None or min(self._index.n_units[[older, younger]]) < self._chosen.stable:
+    def _is_broad(self, older: int, younger: int) -> bool:
+        """Return whether two stable domains would be split again after a merge."""
+        smaller = min(self._index.n_units[[older, younger]])
+        if self._whole is None or smaller < self._settings.stable:
             return False
-        of = [d for one in (older, younger) for d in (one, *self._taken.get(one, []))]
-        return not self._whole(of)
+        group = [d for one in (older, younger) for d in (one, *self._taken.get(one, []))]
+        return not self._whole(group)
 
-    def _need(self, domain: int, others: Any) -> Any:
-        """The similarity that a domain needs with others."""
-        both = self._firm[others] & self._firm[domain]
-        return np.where(both, self._needed, self._chosen.similarity)
+    def _required(self, domain: int, others: NDArray[np.int64] | int) -> NDArray[np.float64]:
+        """Return the similarity that a domain needs with each of the others."""
+        both_stable = self._is_stable[others] & self._is_stable[domain]
+        return np.where(both_stable, self._stable_similarity, self._settings.similarity)
 
-    def _point(self, domain: int, near: Mapping[int, float]) -> None:
-        """Notes the nearest of a domain: of equals the oldest."""
+    def _set_nearest(self, domain: int, ratios: Mapping[int, float]) -> None:
+        """Store the nearest neighbour of a domain, the oldest of equals; without any, forget it."""
         before = self._nearest.pop(domain, None)
         if before is not None:
             self._followers.get(before[1], set()).discard(domain)
-        if near:
-            other = min(near, key=lambda number: (-near[number], number))
-            self._nearest[domain] = (near[other], other)
+        if ratios:
+            other = min(ratios, key=lambda number: (-ratios[number], number))
+            self._nearest[domain] = (ratios[other], other)
             self._followers.setdefault(other, set()).add(domain)
-            heapq.heappush(self._pairs, (-near[other], min(domain, other), max(domain, other)))
+            heapq.heappush(self._pairs, (-ratios[other], min(domain, other), max(domain, other)))
 
-    def _merge(self, older: int, younger: int, how_near: float) -> None:
-        similarity = how_near * float(self._need(older, younger))
-        self._least[older] = min(
-            self._least.pop(younger, 1.0), self._least.get(older, 1.0), similarity
+    def _merge(self, older: int, younger: int, ratio: float) -> None:
+        similarity = ratio * float(self._required(older, younger))
+        self._lowest[older] = min(
+            self._lowest.pop(younger, 1.0), self._lowest.get(older, 1.0), similarity
         )
         self._taken.setdefault(older, []).extend([younger, *self._taken.pop(younger, [])])
         if younger in self._named:
             self._named.add(older)
-        self._index.pour(younger, older)
-        self._firm[older] |= self._firm[younger] | (
-            self._index.n_units[older] >= self._chosen.stable
+        self._index.move_sums(younger, older)
+        self._is_stable[older] |= self._is_stable[younger] | (
+            self._index.n_units[older] >= self._settings.stable
         )
-        lost = self._followers.pop(older, set()) | self._followers.pop(younger, set())
-        lost -= {older, younger}
-        self._point(younger, {})
-        near = self._near(older)
-        self._point(older, near)
-        for domain in sorted(lost):
-            self._point(domain, self._near(domain))
-        for domain, new in near.items():
-            score, other = self._nearest.get(domain, (0.0, 0))
-            if (-new, older) < (-score, other):
-                self._point(domain, {older: new})
+        followers = self._followers.pop(older, set()) | self._followers.pop(younger, set())
+        followers -= {older, younger}
+        self._set_nearest(younger, {})
+        candidates = self._candidates(older)
+        self._set_nearest(older, candidates)
+        for domain in sorted(followers):
+            self._set_nearest(domain, self._candidates(domain))
+        for domain, new_ratio in candidates.items():
+            old_ratio, other = self._nearest.get(domain, (0.0, 0))
+            if (-new_ratio, older) < (-old_ratio, other):
+                self._set_nearest(domain, {older: new_ratio})

@@ -1,9 +1,21 @@
-"""The sums of all domains and the way from a word to its domains, in flat arrays for kernels.
+"""The sums of all domains and the inverted index from words to domains, as flat arrays.
 
-A domain has a stretch of the pool, one place a word, and a word has a stretch of postings, one a
-domain. Both begin with what is compared: the words that weigh enough in their domain, if that is
-open. The others lie behind, so that comparing a unit never meets them. Whatever changes a domain
-brings its words to their side again (`settle`), and room is made by moving a stretch to the end.
+A domain has a slice of the pool with one entry per word. A word has a slice of the postings with
+one entry per domain. Both slices begin with the entries that are compared: the words that weigh
+enough in their domain, if the domain is open. The other entries follow, so a comparison never
+reads them. After a domain has changed, `rebalance` moves its words to the right side. A slice that
+is full is moved to the end of its array.
+
+Units are compared with domains by eq. 7 of docs/concepts/formulas.md. For a domain d and a unit c,
+with `common` the words that both contain, W weights and O occurrences:
+
+    sim(d, c) = [ sum_common W_d / sum_all W_d  *  sum_common O_d / sum_all O_d
+                * sum_common W_c / sum_all W_c  *  sum_common O_c / sum_all O_c ] ^ (1/4)
+
+The numerators are summed over the postings of the words of the unit, in integers.
+
+All kernels are in this one module: a compiled kernel is cached by the date of its own file, and a
+change of a kernel that it calls in another file would go unnoticed.
 """
 
 from __future__ import annotations
@@ -14,97 +26,101 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.jit import kernel
+from segapsith.lexicon.weighting import SCALE
 
 __all__ = [
     "Index",
-    "Rule",
+    "WeightRule",
+    "accumulate",
     "activation",
+    "add_words",
     "best_two",
-    "clear",
     "empty_index",
-    "enter",
+    "find_units",
     "heaviest",
-    "leave",
-    "make_room",
+    "insert_domain",
     "place_units",
-    "settle",
-    "take",
-    "walk",
-    "with_room",
+    "rebalance",
+    "remove_domain",
+    "reserve",
+    "reset_sums",
+    "with_capacity",
     "with_words",
 ]
 
 Array = NDArray[Any]
 
-START, LENGTH, LIVE, ROOM = range(4)
-"""Columns of `Index.stretches`."""
+START, LENGTH, N_COMPARED, CAPACITY = range(4)
+"""Columns of `Index.word_lists`."""
 
-DOMAIN, PLACE = range(2)
+DOMAIN, POSITION = range(2)
 """Rows of `Index.postings`."""
 
-POOL, POSTINGS, DOMAINS, WANTING = range(4)
-"""Places in `Index.used`: the ends of the pool, of the postings and of the domains, and the domain
-that found no room."""
+POOL, POSTINGS, DOMAINS, FULL_DOMAIN = range(4)
+"""Entries of `Index.used`: the ends of the pool, of the postings and of the domains, and the domain
+that was full when `place_units` stopped."""
 
 
 class Index(NamedTuple):
-    """The arrays; a domain's number is its place in those of the domains, 0 is no domain."""
+    """The arrays. The number of a domain is its row in the arrays of domains; 0 is no domain."""
 
-    # of a domain: its stretch of the pool, how many of its words are compared, and its sums
+    # One row per domain: its slice of the pool, the number of compared words, and its sums.
     start: Array
     length: Array
-    heavy: Array
-    room: Array
+    n_compared: Array
+    capacity: Array
     n_units: Array
     is_open: Array
     totals: Array
-    """Weight and occurrences over the words that are compared."""
-    # of a place in the pool
+    """Weight and occurrences, summed over the compared words."""
+    # One row per entry of the pool.
     words: Array
     pool: Array
     """Occurrences, weight."""
-    back: Array
-    """Where its posting is, from the start of the word's stretch."""
-    # of a word: its stretch of postings, and how many of them are compared
-    stretches: Array
-    """Start, length, how many are compared, room."""
-    # of a posting
+    offsets: Array
+    """Position of its posting, relative to the start of the slice of the word."""
+    # One row per word: its slice of the postings, and how many of them are compared.
+    word_lists: Array
+    """Start, length, number of compared postings, capacity."""
+    # One entry per posting.
     postings: Array
-    """Domain, place within it."""
-    copies: Array
-    """Weight and occurrences, those of the pool once more, while the posting is compared."""
+    """Domain, position in the slice of the domain."""
+    posting_sums: Array
+    """Weight and occurrences: a copy of the pool, up to date while the posting is compared."""
     significance: Array
-    # scratch: what a unit shares with each domain, and the domains that it shares anything with
+    # Scratch: the sums that a unit shares with each domain, and the domains that share a word.
     sums: Array
     touched: Array
     used: Array
 
 
-class Rule(NamedTuple):
-    """By what a word weighs in a domain, and what it must weigh to be compared, in fixed point."""
+class WeightRule(NamedTuple):
+    """Formula for the weight of a word in a domain, and the least compared weight (fixed point)."""
 
     by_unit_weight: bool
-    floor: int
+    min_weight: int
 
 
 def empty_index() -> Index:
+    """Return the arrays of an index without domains."""
+
     def integers(*shape: int) -> Array:
         return np.zeros(shape, dtype=np.int64)
 
     return Index(
         start=integers(16),
         length=integers(16),
-        heavy=integers(16),
-        room=integers(16),
+        n_compared=integers(16),
+        capacity=integers(16),
         n_units=integers(16),
         is_open=np.zeros(16, dtype=np.bool_),
         totals=integers(16, 2),
         words=np.zeros(1024, dtype=np.int32),
         pool=integers(1024, 2),
-        back=np.zeros(1024, dtype=np.int32),
-        stretches=integers(1024, 4),
+        offsets=np.zeros(1024, dtype=np.int32),
+        word_lists=integers(1024, 4),
         postings=np.zeros((2, 1024), dtype=np.uint32),
-        copies=integers(1024, 2),
+        posting_sums=integers(1024, 2),
         significance=integers(0),
         sums=integers(16, 4),
         touched=integers(16),
@@ -112,61 +128,61 @@ def empty_index() -> Index:
     )
 
 
-_OF_DOMAINS = (
-    "start", "length", "heavy", "room", "n_units", "is_open", "totals", "sums", "touched",
+_DOMAIN_ARRAYS = (
+    "start", "length", "n_compared", "capacity", "n_units", "is_open", "totals", "sums", "touched",
 )  # fmt: skip
-_OF_WORDS = ("stretches",)
+_WORD_ARRAYS = ("word_lists",)
 
 
-def with_room(index: Index, domain: int, words: NDArray[np.int32]) -> Index:
-    """The index with room for the words in the domain, and for the domain in their postings."""
+def with_capacity(index: Index, domain: int, words: NDArray[np.int32]) -> Index:
+    """Return the index with capacity for `words` in the domain and in their postings."""
     if domain >= len(index.start):
-        index = _lengthened(index, _OF_DOMAINS, max(domain + 1, 2 * len(index.start)))
+        index = _grow(index, _DOMAIN_ARRAYS, max(domain + 1, 2 * len(index.start)))
     index = with_words(index, int(words.max(initial=-1)) + 1)
-    if make_room(index, domain, words):
+    if reserve(index, domain, words):
         return index
-    # what left the memory leaves gaps: everything moves together, with as much room again
-    index.room[index.length == 0] = 0
-    index.stretches[index.stretches[:, LENGTH] == 0, ROOM] = 0
-    taken, post_taken = int(index.room.sum()), int(index.stretches[:, ROOM].sum())
-    wanted = max(int(index.length[domain]) + len(words), 2 * int(index.room[domain]))
-    rooms = index.stretches[
-        words[index.stretches[words, LENGTH] >= index.stretches[words, ROOM]], ROOM
+    # Removed domains leave gaps: copy everything without them, into arrays of twice the size.
+    index.capacity[index.length == 0] = 0
+    index.word_lists[index.word_lists[:, LENGTH] == 0, CAPACITY] = 0
+    used, used_postings = int(index.capacity.sum()), int(index.word_lists[:, CAPACITY].sum())
+    needed = max(int(index.length[domain]) + len(words), 2 * int(index.capacity[domain]))
+    full = index.word_lists[
+        words[index.word_lists[words, LENGTH] >= index.word_lists[words, CAPACITY]], CAPACITY
     ]
-    size = 1024 + max(2 * taken, taken + wanted)
-    post_size = 1024 + max(2 * post_taken, post_taken + int(np.maximum(4, 2 * rooms).sum()))
+    size = 1024 + max(2 * used, used + needed)
+    n_postings = 1024 + max(2 * used_postings, used_postings + int(np.maximum(4, 2 * full).sum()))
     moved = index._replace(
         words=np.zeros(size, dtype=np.int32),
         pool=np.zeros((size, 2), dtype=np.int64),
-        back=np.zeros(size, dtype=np.int32),
-        postings=np.zeros((2, post_size), dtype=np.uint32),
-        copies=np.zeros((post_size, 2), dtype=np.int64),
+        offsets=np.zeros(size, dtype=np.int32),
+        postings=np.zeros((2, n_postings), dtype=np.uint32),
+        posting_sums=np.zeros((n_postings, 2), dtype=np.int64),
     )
-    _move_together(index, moved)
-    assert make_room(moved, domain, words)
+    _compact(index, moved)
+    assert reserve(moved, domain, words)
     return moved
 
 
 def with_words(index: Index, n_words: int) -> Index:
-    """The index for so many words."""
-    if n_words <= len(index.stretches):
+    """Return the index with room for `n_words` word numbers."""
+    if n_words <= len(index.word_lists):
         return index
-    return _lengthened(index, _OF_WORDS, max(n_words, 2 * len(index.stretches)))
+    return _grow(index, _WORD_ARRAYS, max(n_words, 2 * len(index.word_lists)))
 
 
-def _lengthened(index: Index, names: tuple[str, ...], size: int) -> Index:
-    return index._replace(**{name: _longer(getattr(index, name), size) for name in names})
+def _grow(index: Index, names: tuple[str, ...], size: int) -> Index:
+    return index._replace(**{name: _longer_array(getattr(index, name), size) for name in names})
 
 
-def _longer(array: Array, size: int) -> Array:
+def _longer_array(array: Array, size: int) -> Array:
     result = np.zeros((size, *array.shape[1:]), dtype=array.dtype)
     result[: len(array)] = array
     return result
 
 
 @kernel
-def _move_together(index: Index, moved: Index) -> None:
-    """Copies every stretch without the gaps between them; both share the arrays of the others."""
+def _compact(index: Index, moved: Index) -> None:
+    """Copy every slice to `moved` without the gaps; both share the arrays that are not copied."""
     used = 0
     for d in range(len(index.start)):
         old = index.start[d]
@@ -174,163 +190,163 @@ def _move_together(index: Index, moved: Index) -> None:
             moved.words[used + i] = index.words[old + i]
             moved.pool[used + i, 0] = index.pool[old + i, 0]
             moved.pool[used + i, 1] = index.pool[old + i, 1]
-            moved.back[used + i] = index.back[old + i]
+            moved.offsets[used + i] = index.offsets[old + i]
         moved.start[d] = used
-        used += index.room[d]
-    index.used[0] = used
+        used += index.capacity[d]
+    index.used[POOL] = used
     used = 0
-    for w in range(len(index.stretches)):
-        old = index.stretches[w, START]
-        for i in range(index.stretches[w, LENGTH]):
+    for w in range(len(index.word_lists)):
+        old = index.word_lists[w, START]
+        for i in range(index.word_lists[w, LENGTH]):
             for c in range(2):
                 moved.postings[c, used + i] = index.postings[c, old + i]
-                moved.copies[used + i, c] = index.copies[old + i, c]
-        moved.stretches[w, START] = used
-        used += index.stretches[w, ROOM]
-    index.used[1] = used
+                moved.posting_sums[used + i, c] = index.posting_sums[old + i, c]
+        moved.word_lists[w, START] = used
+        used += index.word_lists[w, CAPACITY]
+    index.used[POSTINGS] = used
 
 
 @kernel
-def make_room(index: Index, domain: int, words: Array) -> bool:
-    """Moves stretches that are too short to the end; false, and nothing moved, if that is full."""
-    length, room = index.length[domain], index.room[domain]
-    more = max(length + len(words), 2 * room) if length + len(words) > room else 0
-    if index.used[0] + more > len(index.words):
+def reserve(index: Index, domain: int, words: Array) -> bool:
+    """Move slices that are full to the end; return False, with nothing moved, if that is full."""
+    length, capacity = index.length[domain], index.capacity[domain]
+    extra = max(length + len(words), 2 * capacity) if length + len(words) > capacity else 0
+    if index.used[POOL] + extra > len(index.words):
         return False
-    post_more = 0
+    extra_postings = 0
     for i in range(len(words)):
-        if index.stretches[words[i], LENGTH] >= index.stretches[words[i], ROOM]:
-            post_more += max(4, 2 * index.stretches[words[i], ROOM])
-    if index.used[1] + post_more > index.postings.shape[1]:
+        if index.word_lists[words[i], LENGTH] >= index.word_lists[words[i], CAPACITY]:
+            extra_postings += max(4, 2 * index.word_lists[words[i], CAPACITY])
+    if index.used[POSTINGS] + extra_postings > index.postings.shape[1]:
         return False
-    if more:
-        old, new = index.start[domain], index.used[0]
+    if extra:
+        old, new = index.start[domain], index.used[POOL]
         for i in range(length):
             index.words[new + i] = index.words[old + i]
             index.pool[new + i, 0] = index.pool[old + i, 0]
             index.pool[new + i, 1] = index.pool[old + i, 1]
-            index.back[new + i] = index.back[old + i]
-        index.start[domain], index.room[domain] = new, more
-        index.used[0] += more
-    if post_more:
+            index.offsets[new + i] = index.offsets[old + i]
+        index.start[domain], index.capacity[domain] = new, extra
+        index.used[POOL] += extra
+    if extra_postings:
         for i in range(len(words)):
             word = words[i]
-            if index.stretches[word, LENGTH] < index.stretches[word, ROOM]:
+            if index.word_lists[word, LENGTH] < index.word_lists[word, CAPACITY]:
                 continue
-            old, new = index.stretches[word, START], index.used[1]
-            for j in range(index.stretches[word, LENGTH]):
+            old, new = index.word_lists[word, START], index.used[POSTINGS]
+            for j in range(index.word_lists[word, LENGTH]):
                 for c in range(2):
                     index.postings[c, new + j] = index.postings[c, old + j]
-                    index.copies[new + j, c] = index.copies[old + j, c]
-            index.stretches[word, START] = new
-            index.stretches[word, ROOM] = max(4, 2 * index.stretches[word, ROOM])
-            index.used[1] += index.stretches[word, ROOM]
+                    index.posting_sums[new + j, c] = index.posting_sums[old + j, c]
+            index.word_lists[word, START] = new
+            index.word_lists[word, CAPACITY] = max(4, 2 * index.word_lists[word, CAPACITY])
+            index.used[POSTINGS] += index.word_lists[word, CAPACITY]
     return True
 
 
-# The smallest kernels get the arrays that they need and not the index: handing that over costs more
-# than they do.
+# The smallest kernels get the arrays that they need and not the index: passing the index costs more
+# time than they take.
 
 
 @kernel
 def _weight(
-    pool: Array, words: Array, at: int, n_units: int, significance: Array, rule: Rule
+    pool: Array, words: Array, at: int, n_units: int, significance: Array, rule: WeightRule
 ) -> int:
-    """The weight of a word in a domain, times its units."""
+    """Return the weight of a word in a domain, times the number of its units."""
     if rule.by_unit_weight:
         return int(pool[at, 1])
     word = words[at]
-    signif = significance[word] if word < len(significance) else 65536
-    return int(min(pool[at, 0], n_units) * signif)
+    word_significance = significance[word] if word < len(significance) else SCALE
+    return int(min(pool[at, 0], n_units) * word_significance)
 
 
 @kernel
 def _swap_postings(
-    first: int, p: int, q: int, start: Array, back: Array, postings: Array, copies: Array
+    first: int, p: int, q: int, start: Array, offsets: Array, postings: Array, posting_sums: Array
 ) -> None:
-    """Two postings of a word, whose stretch begins at `first`, change places."""
+    """Swap two postings of a word, whose slice begins at `first`."""
     for c in range(2):
         postings[c, p], postings[c, q] = postings[c, q], postings[c, p]
-        copies[p, c], copies[q, c] = copies[q, c], copies[p, c]
-    back[start[postings[DOMAIN, p]] + postings[PLACE, p]] = p - first
-    back[start[postings[DOMAIN, q]] + postings[PLACE, q]] = q - first
+        posting_sums[p, c], posting_sums[q, c] = posting_sums[q, c], posting_sums[p, c]
+    offsets[start[postings[DOMAIN, p]] + postings[POSITION, p]] = p - first
+    offsets[start[postings[DOMAIN, q]] + postings[POSITION, q]] = q - first
 
 
 @kernel
-def _swap_places(
+def _swap_words(
     at: int,
     other: int,
     start: int,
     words: Array,
     pool: Array,
-    back: Array,
-    stretches: Array,
+    offsets: Array,
+    word_lists: Array,
     postings: Array,
 ) -> None:
-    """Two words of a domain, whose stretch of the pool begins at `start`, change places."""
+    """Swap two words of a domain, whose slice of the pool begins at `start`."""
     words[at], words[other] = words[other], words[at]
-    back[at], back[other] = back[other], back[at]
+    offsets[at], offsets[other] = offsets[other], offsets[at]
     for c in range(2):
         pool[at, c], pool[other, c] = pool[other, c], pool[at, c]
-    postings[PLACE, stretches[words[at], START] + back[at]] = at - start
-    postings[PLACE, stretches[words[other], START] + back[other]] = other - start
+    postings[POSITION, word_lists[words[at], START] + offsets[at]] = at - start
+    postings[POSITION, word_lists[words[other], START] + offsets[other]] = other - start
 
 
 @kernel
-def _sink(
+def _demote(
     domain: int,
     at: int,
     start: Array,
-    heavy: Array,
+    n_compared: Array,
     words: Array,
     pool: Array,
-    back: Array,
-    stretches: Array,
+    offsets: Array,
+    word_lists: Array,
     postings: Array,
-    copies: Array,
+    posting_sums: Array,
 ) -> None:
-    """A word of a domain is not compared any more: it changes places with the last that is."""
+    """Stop comparing a word of a domain: swap it with the last compared one."""
     word = words[at]
-    first = stretches[word, START]
-    stretches[word, LIVE] -= 1
-    p, end = first + back[at], first + stretches[word, LIVE]
+    first = word_lists[word, START]
+    word_lists[word, N_COMPARED] -= 1
+    p, end = first + offsets[at], first + word_lists[word, N_COMPARED]
     if p != end:
-        _swap_postings(first, p, end, start, back, postings, copies)
-    heavy[domain] -= 1
-    last = start[domain] + heavy[domain]
+        _swap_postings(first, p, end, start, offsets, postings, posting_sums)
+    n_compared[domain] -= 1
+    last = start[domain] + n_compared[domain]
     if last != at:
-        _swap_places(at, last, start[domain], words, pool, back, stretches, postings)
+        _swap_words(at, last, start[domain], words, pool, offsets, word_lists, postings)
 
 
 @kernel
-def _rise(
+def _promote(
     domain: int,
     at: int,
     start: Array,
-    heavy: Array,
+    n_compared: Array,
     words: Array,
     pool: Array,
-    back: Array,
-    stretches: Array,
+    offsets: Array,
+    word_lists: Array,
     postings: Array,
-    copies: Array,
+    posting_sums: Array,
 ) -> None:
-    """A word of a domain is compared from now on."""
+    """Compare a word of a domain from now on: swap it with the first word that is not compared."""
     word = words[at]
-    first = stretches[word, START]
-    p, end = first + back[at], first + stretches[word, LIVE]
+    first = word_lists[word, START]
+    p, end = first + offsets[at], first + word_lists[word, N_COMPARED]
     if p != end:
-        _swap_postings(first, p, end, start, back, postings, copies)
-    copies[end, 0], copies[end, 1] = pool[at, 1], pool[at, 0]
-    stretches[word, LIVE] += 1
-    light = start[domain] + heavy[domain]
-    if light != at:
-        _swap_places(at, light, start[domain], words, pool, back, stretches, postings)
-    heavy[domain] += 1
+        _swap_postings(first, p, end, start, offsets, postings, posting_sums)
+    posting_sums[end, 0], posting_sums[end, 1] = pool[at, 1], pool[at, 0]
+    word_lists[word, N_COMPARED] += 1
+    first_other = start[domain] + n_compared[domain]
+    if first_other != at:
+        _swap_words(at, first_other, start[domain], words, pool, offsets, word_lists, postings)
+    n_compared[domain] += 1
 
 
 @kernel
-def take(
+def add_words(
     index: Index,
     domain: int,
     sign: int,
@@ -338,67 +354,69 @@ def take(
     words: Array,
     occurrences: Array,
     weights: Array,
-    rule: Rule,
+    rule: WeightRule,
 ) -> None:
-    """Adds words to a domain, or takes them away; there is room, and `settle` follows."""
+    """Add words to a domain, or remove them with `sign=-1`.
+
+    The caller has made room with `reserve` and calls `rebalance` afterwards.
+    """
     index.n_units[domain] += sign * n_units
     start, units = index.start[domain], index.n_units[domain]
-    postings, pool, places = index.postings, index.pool, index.words
+    postings, pool, pool_words = index.postings, index.pool, index.words
     owners = postings[DOMAIN]
     for i in range(len(words)):
         word = words[i]
-        first = index.stretches[word, START]
-        end = first + index.stretches[word, LENGTH]
+        first = index.word_lists[word, START]
+        end = first + index.word_lists[word, LENGTH]
         p = first
         while p < end and owners[p] != domain:
             p += 1
         if p == end:
-            place = index.length[domain]
-            places[start + place] = word
-            index.back[start + place] = p - first
-            pool[start + place, 0] = 0
-            pool[start + place, 1] = 0
-            postings[DOMAIN, p], postings[PLACE, p] = domain, place
+            position = index.length[domain]
+            pool_words[start + position] = word
+            index.offsets[start + position] = p - first
+            pool[start + position, 0] = 0
+            pool[start + position, 1] = 0
+            postings[DOMAIN, p], postings[POSITION, p] = domain, position
             index.length[domain] += 1
-            index.stretches[word, LENGTH] += 1
-        place = postings[PLACE, p]
-        at = start + place
+            index.word_lists[word, LENGTH] += 1
+        at = start + postings[POSITION, p]
         pool[at, 0] += sign * occurrences[i]
         pool[at, 1] += sign * weights[i]
-        if p < first + index.stretches[word, LIVE]:
-            index.copies[p, 0], index.copies[p, 1] = pool[at, 1], pool[at, 0]
+        if p < first + index.word_lists[word, N_COMPARED]:
+            index.posting_sums[p, 0], index.posting_sums[p, 1] = pool[at, 1], pool[at, 0]
         elif index.is_open[domain] and pool[at, 0] > 0:
             weight = pool[at, 1]
             if not rule.by_unit_weight:
-                weight = _weight(pool, places, at, units, index.significance, rule)
-            if weight >= rule.floor * units:
-                _rise(
+                weight = _weight(pool, pool_words, at, units, index.significance, rule)
+            if weight >= rule.min_weight * units:
+                _promote(
                     domain,
                     at,
                     index.start,
-                    index.heavy,
+                    index.n_compared,
                     index.words,
                     index.pool,
-                    index.back,
-                    index.stretches,
+                    index.offsets,
+                    index.word_lists,
                     index.postings,
-                    index.copies,
+                    index.posting_sums,
                 )
 
 
 @kernel
-def settle(index: Index, domain: int, rule: Rule, wholly: bool) -> None:
-    """Brings the words of a domain to their side, and sums up those that are compared.
+def rebalance(index: Index, domain: int, rule: WeightRule, check_all: bool) -> None:
+    """Move the words of a domain to the right side of its slice, and sum up the compared ones.
 
-    When units were only added, no word that they do not have can have become heavy enough; else
-    the light words have to be looked at too (`wholly`).
+    If units were only added, no word outside them can have become heavy enough. In all other cases
+    the words that are not compared are examined too (`check_all`).
     """
     start, pool, words = index.start[domain], index.pool, index.words
     units, significance = index.n_units[domain], index.significance
-    least = rule.floor * units
+    least = rule.min_weight * units
     total_weight, total_occurrences = 0, 0
     by_unit_weight, is_open = rule.by_unit_weight, index.is_open[domain]
-    for at in range(start + index.heavy[domain] - 1, start - 1, -1):
+    for at in range(start + index.n_compared[domain] - 1, start - 1, -1):
         weight = pool[at, 1]
         if not by_unit_weight:
             weight = _weight(pool, words, at, units, significance, rule)
@@ -406,143 +424,155 @@ def settle(index: Index, domain: int, rule: Rule, wholly: bool) -> None:
             total_weight += weight
             total_occurrences += pool[at, 0]
         else:
-            _sink(
+            _demote(
                 domain,
                 at,
                 index.start,
-                index.heavy,
+                index.n_compared,
                 index.words,
                 index.pool,
-                index.back,
-                index.stretches,
+                index.offsets,
+                index.word_lists,
                 index.postings,
-                index.copies,
+                index.posting_sums,
             )
-    if wholly and is_open:
-        for at in range(start + index.heavy[domain], start + index.length[domain]):
+    if check_all and is_open:
+        for at in range(start + index.n_compared[domain], start + index.length[domain]):
             weight = _weight(pool, words, at, units, significance, rule)
             if pool[at, 0] > 0 and weight >= least:
                 total_weight += weight
                 total_occurrences += pool[at, 0]
-                _rise(
+                _promote(
                     domain,
                     at,
                     index.start,
-                    index.heavy,
+                    index.n_compared,
                     index.words,
                     index.pool,
-                    index.back,
-                    index.stretches,
+                    index.offsets,
+                    index.word_lists,
                     index.postings,
-                    index.copies,
+                    index.posting_sums,
                 )
     index.totals[domain, 0], index.totals[domain, 1] = total_weight, total_occurrences
 
 
 @kernel
-def enter(index: Index, domain: int, words: Array, occurrences: Array, weights: Array) -> None:
-    """Enters the sums of a whole domain that the index does not have; `settle` follows."""
+def insert_domain(
+    index: Index, domain: int, words: Array, occurrences: Array, weights: Array
+) -> None:
+    """Insert the sums of a domain that the index does not hold; `rebalance` must follow."""
     for i in range(len(words)):
         word = words[i]
         at = index.start[domain] + i
         index.words[at] = word
         index.pool[at, 0], index.pool[at, 1] = occurrences[i], weights[i]
-        p = index.stretches[word, START] + index.stretches[word, LENGTH]
-        index.postings[DOMAIN, p], index.postings[PLACE, p] = domain, i
-        index.back[at] = index.stretches[word, LENGTH]
-        index.stretches[word, LENGTH] += 1
-    index.length[domain], index.heavy[domain] = len(words), 0
+        p = index.word_lists[word, START] + index.word_lists[word, LENGTH]
+        index.postings[DOMAIN, p], index.postings[POSITION, p] = domain, i
+        index.offsets[at] = index.word_lists[word, LENGTH]
+        index.word_lists[word, LENGTH] += 1
+    index.length[domain], index.n_compared[domain] = len(words), 0
 
 
 @kernel
-def leave(index: Index, domain: int) -> None:
-    """Takes a whole domain out of the postings of its words; the last posting fills the gap."""
+def remove_domain(index: Index, domain: int) -> None:
+    """Remove a domain from the postings of its words; the last posting fills the gap."""
     start = index.start[domain]
-    for place in range(index.heavy[domain] - 1, -1, -1):
-        _sink(
+    for position in range(index.n_compared[domain] - 1, -1, -1):
+        _demote(
             domain,
-            start + place,
+            start + position,
             index.start,
-            index.heavy,
+            index.n_compared,
             index.words,
             index.pool,
-            index.back,
-            index.stretches,
+            index.offsets,
+            index.word_lists,
             index.postings,
-            index.copies,
+            index.posting_sums,
         )
     for at in range(start, start + index.length[domain]):
         word = index.words[at]
-        first = index.stretches[word, START]
-        p, last = first + index.back[at], first + index.stretches[word, LENGTH] - 1
+        first = index.word_lists[word, START]
+        p, last = first + index.offsets[at], first + index.word_lists[word, LENGTH] - 1
         if p != last:
-            _swap_postings(first, p, last, index.start, index.back, index.postings, index.copies)
-        index.stretches[word, LENGTH] -= 1
+            _swap_postings(
+                first, p, last, index.start, index.offsets, index.postings, index.posting_sums
+            )
+        index.word_lists[word, LENGTH] -= 1
     index.length[domain] = 0
     index.n_units[domain] = 0
     index.totals[domain, 0], index.totals[domain, 1] = 0, 0
 
 
-@kernel
-def walk(index: Index, words: Array, occurrences: Array, weights: Array, rule: Rule) -> int:
-    """Walks the postings of a unit's words and adds up, per domain, the shared parts of eq. 7.
+# -- comparing units with domains --------------------------------------------------------------
 
-    sums[d] = domain weight, domain occurrences, unit weight, unit occurrences. Gives the number of
-    domains touched.
+
+@kernel
+def accumulate(
+    index: Index, words: Array, occurrences: Array, weights: Array, rule: WeightRule
+) -> int:
+    """Sum up, for each domain that shares a word with a unit, the four numerators of eq. 7.
+
+    sums[d] = domain weight, domain occurrences, unit weight, unit occurrences. Return the number of
+    these domains; `touched` lists them. `reset_sums` must follow.
     """
-    sums, stretches, touched, significance = (
+    sums, word_lists, touched, significance = (
         index.sums,
-        index.stretches,
+        index.word_lists,
         index.touched,
         index.significance,
     )
     n_touched = 0
     for i in range(len(words)):
         word = words[i]
-        if word >= len(stretches):
+        if word >= len(word_lists):
             continue
-        signif = significance[word] if word < len(significance) else 65536
-        first, n_live = stretches[word, START], stretches[word, LIVE]
-        owners = index.postings[DOMAIN, first : first + n_live]
-        copies = index.copies[first : first + n_live]
+        word_significance = significance[word] if word < len(significance) else SCALE
+        first, n_compared = word_lists[word, START], word_lists[word, N_COMPARED]
+        owners = index.postings[DOMAIN, first : first + n_compared]
+        posting_sums = index.posting_sums[first : first + n_compared]
         unit_weight, unit_occurrence = weights[i], occurrences[i]
-        for p in range(n_live):
+        for p in range(n_compared):
             d = owners[p]
-            mine = sums[d]
-            weight, occurrence = copies[p, 0], copies[p, 1]
+            domain_sums = sums[d]
+            weight, occurrence = posting_sums[p, 0], posting_sums[p, 1]
             if not rule.by_unit_weight:
-                weight = min(occurrence, index.n_units[d]) * signif
-            if mine[1] == 0:
+                weight = min(occurrence, index.n_units[d]) * word_significance
+            if domain_sums[1] == 0:
                 touched[n_touched] = d
                 n_touched += 1
-            mine[0] += weight
-            mine[1] += occurrence
-            mine[2] += unit_weight
-            mine[3] += unit_occurrence
+            domain_sums[0] += weight
+            domain_sums[1] += occurrence
+            domain_sums[2] += unit_weight
+            domain_sums[3] += unit_occurrence
     return n_touched
 
 
 @kernel
-def activation(index: Index, words: Array, weights: Array, rule: Rule) -> Array:
-    """Eq. 6 for every domain, times its units: the products of the weights of shared words."""
+def activation(index: Index, words: Array, weights: Array, rule: WeightRule) -> Array:
+    """Return the activation of every domain, times its number of units.
+
+    activ(d) = sum over common words of W_d(w) * W_c(w)                               (eq. 6)
+    """
     result = np.zeros(len(index.start), dtype=np.int64)
     for i in range(len(words)):
         word = words[i]
-        if word >= len(index.stretches):
+        if word >= len(index.word_lists):
             continue
-        signif = index.significance[word] if word < len(index.significance) else 65536
-        first = index.stretches[word, START]
-        for p in range(first, first + index.stretches[word, LIVE]):
-            d, weight = index.postings[DOMAIN, p], index.copies[p, 0]
+        word_significance = index.significance[word] if word < len(index.significance) else SCALE
+        first = index.word_lists[word, START]
+        for p in range(first, first + index.word_lists[word, N_COMPARED]):
+            d, weight = index.postings[DOMAIN, p], index.posting_sums[p, 0]
             if not rule.by_unit_weight:
-                weight = min(index.copies[p, 1], index.n_units[d]) * signif
+                weight = min(index.posting_sums[p, 1], index.n_units[d]) * word_significance
             result[d] += weight * weights[i]
     return result
 
 
 @kernel
-def clear(index: Index, n_touched: int) -> None:
-    """Makes the scratch ready for the next walk."""
+def reset_sums(index: Index, n_touched: int) -> None:
+    """Set the sums of the last `accumulate` back to 0."""
     sums, touched = index.sums, index.touched
     for i in range(n_touched):
         for c in range(4):
@@ -553,7 +583,7 @@ def clear(index: Index, n_touched: int) -> None:
 def best_two(
     index: Index, n_touched: int, unit_weight: float, unit_occurrences: float
 ) -> tuple[int, float, int, float]:
-    """The two best domains by eq. 7 with their scores; ties go to the older domain."""
+    """Return the two best domains by eq. 7 with their scores; ties go to the older domain."""
     best, second = 0, 0
     best_score, second_score = -1.0, -1.0
     least = 0.0
@@ -562,7 +592,7 @@ def best_two(
         d = index.touched[i]
         shared = (float(sums[d, 0]) * sums[d, 1]) * (float(sums[d, 2]) * sums[d, 3])
         if shared < least * (float(totals[d, 0]) * totals[d, 1]):
-            continue  # clearly below the second, whatever the rounding
+            continue  # below the second best, whatever the rounding
         share = (
             (sums[d, 0] / totals[d, 0])
             * (sums[d, 1] / totals[d, 1])
@@ -581,17 +611,17 @@ def best_two(
 
 
 @kernel
-def seek_units(
+def find_units(
     index: Index,
     ends: Array,
     words: Array,
     occurrences: Array,
     weights: Array,
-    rule: Rule,
-    places: Array,
+    rule: WeightRule,
+    best_of: Array,
     scores: Array,
 ) -> None:
-    """The two best domains of each unit, places[u], with their scores; the index stays as it is."""
+    """Write the two best domains of each unit to `best_of` and their scores to `scores`."""
     for u in range(len(ends)):
         a, b = ends[u - 1] if u else 0, ends[u]
         own, occ, wei = words[a:b], occurrences[a:b], weights[a:b]
@@ -599,12 +629,12 @@ def seek_units(
         for i in range(len(own)):
             unit_weight += wei[i]
             unit_occurrences += occ[i]
-        n_touched = walk(index, own, occ, wei, rule)
+        n_touched = accumulate(index, own, occ, wei, rule)
         best, score, second, second_score = best_two(
             index, n_touched, float(unit_weight), float(unit_occurrences)
         )
-        clear(index, n_touched)
-        places[u, 0], places[u, 1] = best, second
+        reset_sums(index, n_touched)
+        best_of[u, 0], best_of[u, 1] = best, second
         scores[u, 0], scores[u, 1] = score, second_score
 
 
@@ -616,15 +646,15 @@ def place_units(
     words: Array,
     occurrences: Array,
     weights: Array,
-    rule: Rule,
+    rule: WeightRule,
     threshold: float,
-    places: Array,
+    placed: Array,
     scores: Array,
 ) -> int:
-    """Places units one after the other, each into the best domain or a new one.
+    """Place units one after the other, each into the best domain or a new one.
 
-    places[u] = the domain it is in now, the best before, the runner-up; 0 is none. Stops where
-    there is no room: gives the unit to go on with, and `used` has the domain that wants room.
+    placed[u] = the domain of the unit, the best domain before, the runner-up; 0 is none. Stop if a
+    domain is full: return the unit to continue with, and name the domain in `used[FULL_DOMAIN]`.
     """
     for u in range(first, len(ends)):
         a, b = ends[u - 1] if u else 0, ends[u]
@@ -633,31 +663,31 @@ def place_units(
         for i in range(len(own)):
             unit_weight += wei[i]
             unit_occurrences += occ[i]
-        n_touched = walk(index, own, occ, wei, rule)
+        n_touched = accumulate(index, own, occ, wei, rule)
         best, score, second, second_score = best_two(
             index, n_touched, float(unit_weight), float(unit_occurrences)
         )
-        clear(index, n_touched)
+        reset_sums(index, n_touched)
         joins = best > 0 and score >= threshold
-        domain = best if joins else index.used[2]
-        if domain >= len(index.start) or not make_room(index, domain, own):
-            index.used[3] = domain
+        domain = best if joins else index.used[DOMAINS]
+        if domain >= len(index.start) or not reserve(index, domain, own):
+            index.used[FULL_DOMAIN] = domain
             return u
         if not joins:
-            index.used[2] += 1
+            index.used[DOMAINS] += 1
             index.is_open[domain] = True
-        take(index, domain, 1, 1, own, occ, wei, rule)
-        settle(index, domain, rule, False)
-        places[u, 0], places[u, 1], places[u, 2] = domain, best, second
+        add_words(index, domain, 1, 1, own, occ, wei, rule)
+        rebalance(index, domain, rule, False)
+        placed[u, 0], placed[u, 1], placed[u, 2] = domain, best, second
         scores[u, 0], scores[u, 1] = score, second_score
     return len(ends)
 
 
 @kernel
-def heaviest(index: Index, domains: Array, rule: Rule, most: int) -> Array:
-    """Where the heaviest words of domains are in the pool, a row each, heaviest first.
+def heaviest(index: Index, domains: Array, rule: WeightRule, most: int) -> Array:
+    """Return the pool entries of the heaviest words, one row per domain, heaviest first.
 
-    Ties are broken by occurrences, then by the word's number. Behind the last word stands -1.
+    Ties are broken by occurrences, then by the number of the word. Rows are filled up with -1.
     """
     result = np.full((len(domains), most), -1, dtype=np.int64)
     for row in range(len(domains)):
@@ -666,32 +696,32 @@ def heaviest(index: Index, domains: Array, rule: Rule, most: int) -> Array:
 
 
 @kernel
-def _heaviest(index: Index, domain: int, rule: Rule, found: Array) -> None:
-    most = len(found)
-    n_found = 0
+def _heaviest(index: Index, domain: int, rule: WeightRule, entries: Array) -> None:
+    most = len(entries)
+    n_entries = 0
     start, units = index.start[domain], index.n_units[domain]
     pool, words = index.pool, index.words
     for at in range(start, start + index.length[domain]):
         if index.pool[at, 0] <= 0:
             continue
         weight = _weight(pool, words, at, units, index.significance, rule)
-        place = n_found
-        while place > 0:
-            other = found[place - 1]
-            theirs = _weight(pool, words, other, units, index.significance, rule)
-            if theirs > weight:
+        rank = n_entries
+        while rank > 0:
+            other = entries[rank - 1]
+            other_weight = _weight(pool, words, other, units, index.significance, rule)
+            if other_weight > weight:
                 break
-            if theirs == weight:
+            if other_weight == weight:
                 if index.pool[other, 0] > index.pool[at, 0]:
                     break
                 if index.pool[other, 0] == index.pool[at, 0] and (
                     index.words[other] < index.words[at]
                 ):
                     break
-            place -= 1
-        if place == most:
+            rank -= 1
+        if rank == most:
             continue
-        n_found = min(n_found + 1, most)
-        for i in range(n_found - 1, place, -1):
-            found[i] = found[i - 1]
-        found[place] = at
+        n_entries = min(n_entries + 1, most)
+        for i in range(n_entries - 1, rank, -1):
+            entries[i] = entries[i - 1]
+        entries[rank] = at

@@ -1,8 +1,9 @@
-"""Units find their stable domain: those that came before it was known, and those it grew away from.
+"""Reassignment of units to the nearest stable domain.
 
-In a pass every unit is compared with the stable domains as they were when the pass began, and moves
-to the nearest from a given similarity on. One that is in a small domain which still grows stays if
-that is nearer, without the unit in it: subjects should not be swallowed while they are young.
+Some units arrived before their domain was stable, and some domains have changed since a unit joined
+them. In a pass every unit is compared with the stable domains as they were when the pass began, and
+moves to the nearest one if that is similar enough. A unit in a small growing domain stays if its own
+domain, without the unit, is nearer: young subjects should be able to grow.
 """
 
 from __future__ import annotations
@@ -10,20 +11,22 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from segapsith.domains.index import Bag, DomainIndex, Placement
+from segapsith.domains.index import DomainIndex
+from segapsith.domains.values import Bag, Placement
 
-__all__ = ["Adopting", "adopt", "refine"]
+__all__ = ["ReassignSettings", "reassign", "refine"]
 
 
 @dataclass(frozen=True, slots=True)
-class Adopting:
-    """From which similarity on a stable domain takes a unit of another."""
+class ReassignSettings:
+    """Settings of `reassign`."""
 
     similarity: float = 0.2
+    """Least similarity at which a unit moves to a stable domain."""
     stable: int = 15
-    """Units from which a domain is stable."""
+    """Least number of units of a stable domain."""
     passes: int = 3
-    """At most; it ends when no unit moves."""
+    """Number of passes at most; the first pass without a move is the last one."""
 
     def __post_init__(self) -> None:
         if not 0 < self.similarity <= 1:
@@ -33,67 +36,76 @@ class Adopting:
                 raise ValueError(f"{name}={getattr(self, name)} should be >= 1")
 
 
-def adopt(
+def reassign(
     index: DomainIndex,
     bags: Mapping[int, Bag],
-    at: Mapping[int, int],
-    chosen: Adopting | None = None,
+    domain_of: Mapping[int, int],
+    settings: ReassignSettings | None = None,
     *,
     staying: Collection[int] = (),
     growing: Collection[int] = (),
 ) -> dict[int, Placement]:
-    """Where units belong that have moved; `at` are their domains.
+    """Move units to the nearest stable domain; return the new placement of each moved unit.
 
-    Units of the domains that are `staying`, or that the index does not have, do not move. Small
-    domains that are `growing` keep the units that are nearer to them. The index is changed: it is
-    the one that the result would have.
+    `domain_of` gives the present domain of each unit. Units of domains in `staying`, or of domains
+    that the index does not hold, do not move. A unit of a small domain in `growing` moves only if
+    the stable domain is nearer. The index is changed to the result.
     """
-    chosen = chosen or Adopting()
-    home = {u: d for u, d in sorted(at.items()) if d in index and d not in staying}
-    found: dict[int, Placement] = {}
-    known = index.emptied(chosen.similarity)
-    _bring_up(known, index, index, chosen)
-    for _ in range(chosen.passes):
+    settings = settings or ReassignSettings()
+    present = {u: d for u, d in sorted(domain_of.items()) if d in index and d not in staying}
+    placements: dict[int, Placement] = {}
+    stable = index.without_domains(settings.similarity)
+    _update_stable(stable, index, index, settings)
+    for _ in range(settings.passes):
         moves = []
-        places = known.seek_all([bags[unit] for unit in home])
-        for (unit, domain), placed in zip(home.items(), places, strict=True):
-            if placed.domain in (None, domain) or placed.score == placed.runner_up_score:
+        candidates = stable.find_all([bags[unit] for unit in present])
+        for (unit, domain), placement in zip(present.items(), candidates, strict=True):
+            if not _leads_away(placement, domain):
                 continue
-            young = domain in growing and domain not in known
-            if not young or _without(index, bags[unit], domain) < placed.score:
-                moves.append((unit, placed))
-        touched = set()
-        for unit, placed in moves:
-            assert placed.domain is not None
-            touched |= {placed.domain, home[unit]}
-            index.absorb(placed.domain, bags[unit])
-            index.absorb(home[unit], bags[unit], -1)
-            home[unit], found[unit] = placed.domain, placed
+            is_young = domain in growing and domain not in stable
+            if not is_young or _own_similarity(index, bags[unit], domain) < placement.score:
+                moves.append((unit, placement))
+        changed = set()
+        for unit, placement in moves:
+            assert placement.domain is not None
+            changed |= {placement.domain, present[unit]}
+            index.add_unit(placement.domain, bags[unit])
+            index.remove_unit(present[unit], bags[unit])
+            present[unit], placements[unit] = placement.domain, placement
         if not moves:
             break
-        _bring_up(known, index, touched, chosen)
-    return {unit: placed for unit, placed in found.items() if placed.domain != at[unit]}
+        _update_stable(stable, index, changed, settings)
+    return {
+        unit: placement
+        for unit, placement in placements.items()
+        if placement.domain != domain_of[unit]
+    }
 
 
-def _bring_up(
-    known: DomainIndex, index: DomainIndex, domains: Iterable[int], chosen: Adopting
+def _leads_away(placement: Placement, domain: int) -> bool:
+    """Return whether a placement is in another domain, without a tie."""
+    return placement.domain not in (None, domain) and placement.score != placement.runner_up_score
+
+
+def _update_stable(
+    stable: DomainIndex, index: DomainIndex, domains: Iterable[int], settings: ReassignSettings
 ) -> None:
-    """Makes the stable ones of some domains known as they are now, and the others unknown."""
+    """Copy the stable ones of some domains into `stable`, and drop the others from it."""
     for domain in sorted(domains):
-        if domain in known:
-            known.drop(domain)
-        if index.n_units[domain] >= chosen.stable:
-            known.restore(domain, index.words(domain))
+        if domain in stable:
+            stable.drop(domain)
+        if index.n_units[domain] >= settings.stable:
+            stable.restore(domain, index.words(domain))
 
 
-def _without(index: DomainIndex, bag: Bag, domain: int) -> float:
-    """How near a unit is to its own domain without it."""
+def _own_similarity(index: DomainIndex, bag: Bag, domain: int) -> float:
+    """Return the similarity of a unit and its own domain, without the unit in it."""
     if index.n_units[domain] < 2:
         return 0.0
-    index.absorb(domain, bag, -1)
-    near = index.nearness(bag, domain)
-    index.absorb(domain, bag)
-    return near
+    index.remove_unit(domain, bag)
+    similarity = index.similarity(bag, domain)
+    index.add_unit(domain, bag)
+    return similarity
 
 
 def refine(
@@ -105,30 +117,31 @@ def refine(
     """Place every unit again, `passes` times or until none moves; return the units that moved.
 
     In a pass every unit is compared with the domains as they were when the pass began, its own with
-    the unit in it, and moves if another is strictly nearer and near enough. `units` gives number,
-    words and domain of every assigned unit, once a pass; units of the domains in `staying` do not
-    move. The index is changed to the one that the result describes.
+    the unit in it, and moves if another is strictly nearer and near enough. `units` yields number,
+    words and stored domain of every assigned unit; it is called once per pass. Units of the domains
+    in `staying` do not move. The index is changed to the result.
     """
-    home: dict[int, int] = {}
-    """Of units that have moved, the domain in which the store has them."""
+    stored: dict[int, int] = {}
+    """Units that have moved, to their domain in the store."""
     placements: dict[int, Placement] = {}
     for _ in range(passes):
         moves = []
         for unit, bag, first in units():
-            at = placements[unit].domain if unit in placements else first
-            if at is None or at in staying or at not in index:
+            present = placements[unit].domain if unit in placements else first
+            if present is None or present in staying or present not in index:
                 continue
-            placed = index.place(bag)
-            if placed.domain in (None, at) or placed.score == placed.runner_up_score:
-                continue
-            moves.append((unit, bag, first, at, placed))
-        for unit, bag, first, at, placed in moves:
-            assert placed.domain is not None
-            index.absorb(placed.domain, bag)
-            index.absorb(at, bag, -1)
-            home[unit], placements[unit] = first, placed
+            placement = index.place(bag)
+            if _leads_away(placement, present):
+                moves.append((unit, bag, first, present, placement))
+        for unit, bag, first, present, placement in moves:
+            assert placement.domain is not None
+            index.add_unit(placement.domain, bag)
+            index.remove_unit(present, bag)
+            stored[unit], placements[unit] = first, placement
         if not moves:
             break
     return {
-        number: placed for number, placed in placements.items() if placed.domain != home[number]
+        unit: placement
+        for unit, placement in placements.items()
+        if placement.domain != stored[unit]
     }

@@ -1,4 +1,4 @@
-"""The stream placed anew, in memory: units one after the other, by eq. 7."""
+"""Replay of the stream in memory: units are placed again, one after the other, by eq. 7."""
 
 from __future__ import annotations
 
@@ -8,46 +8,47 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.domains.index import Bag, DomainIndex, PlacementSettings
+from segapsith.domains.index import DomainIndex
+from segapsith.domains.values import Bag, PlacementSettings
 
-__all__ = ["Replay", "empty", "go_on", "replay"]
+__all__ = ["Replay", "empty_index", "place_units", "replay"]
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """Where units went."""
+    """The result of a replay, one entry per unit."""
 
     founded: NDArray[np.bool_]
-    """Of each unit, whether it founded a domain."""
+    """Whether the unit started a domain."""
     domains: NDArray[np.int64]
-    """Of each unit, its domain."""
+    """The domain of the unit."""
 
     def new_rate(self, first: int, last: int) -> float:
-        """Share of the units of a stretch that founded a domain."""
+        """Return the share of the units `first` to `last` (exclusive) that started a domain."""
         return float(self.founded[first:last].mean()) if last > first else 0.0
 
     def singletons(self, last: int) -> float:
-        """Share of the domains that have one unit, after the first `last` units."""
+        """Return the share of domains with a single unit after the first `last` units."""
         sizes = np.bincount(self.domains[:last])
         sizes = sizes[sizes > 0]
         return float((sizes == 1).mean()) if len(sizes) else 0.0
 
 
-def go_on(index: DomainIndex, bags: Sequence[Bag]) -> Replay:
-    """Places units into the domains of an index, or into new ones; the index learns them.
+def place_units(index: DomainIndex, bags: Sequence[Bag]) -> Replay:
+    """Place units into the domains of an index or into new ones; the index is changed.
 
-    Weights are those that the units have; what the clock had frozen is not computed again.
+    Units keep their stored weights; the importance of their words is not computed again.
     """
     founded = np.zeros(len(bags), dtype=np.bool_)
     domains = np.zeros(len(bags), dtype=np.int64)
     if index.settings.prefilter == "none" and len(bags):
-        for number, (domain, found) in enumerate(index.place_all(bags)):
-            founded[number], domains[number] = found.domain is None, domain
+        for number, (domain, placement) in enumerate(index.place_all(bags)):
+            founded[number], domains[number] = placement.domain is None, domain
         return Replay(founded, domains)
     for number, bag in enumerate(bags):
         best = index.place(bag).domain
         domain = index.create() if best is None else best
-        index.absorb(domain, bag)
+        index.add_unit(domain, bag)
         founded[number], domains[number] = best is None, domain
     return Replay(founded, domains)
 
@@ -57,14 +58,14 @@ def replay(
     settings: PlacementSettings,
     significance: NDArray[np.float64] | None = None,
 ) -> Replay:
-    """Places units into an empty memory."""
-    return go_on(empty(settings, significance), bags)
+    """Place units into an index without domains."""
+    return place_units(empty_index(settings, significance), bags)
 
 
-def empty(
+def empty_index(
     settings: PlacementSettings, significance: NDArray[np.float64] | None = None
 ) -> DomainIndex:
-    """A memory without domains."""
+    """Return an index without domains."""
     index = DomainIndex(settings)
     if significance is not None:
         index.learn_significance(significance)

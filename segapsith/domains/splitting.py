@@ -1,10 +1,10 @@
-"""Broad domains found again: those that would have been several, had learning been stricter.
+"""Splitting of broad domains: those that a stricter threshold would have made several.
 
-A large domain takes whatever shares its general words. Its units are learned once more among
-themselves, in the order in which they came, from a higher similarity on. Where that gives several
-cores, domains of half the size of a stable one, it is split: every other unit goes with the
-nearest core. Only those that are far from all stay in the small domain that they founded: they are
-few, so that splitting leaves hardly anything over that would be merged again.
+A large domain attracts whatever shares its general words. Its units are placed again among
+themselves, in the order of their arrival, with a higher threshold. If at least two of the resulting
+parts are cores (half the size of a stable domain), the domain is split. Every other unit joins the
+nearest core. Only units that are far from all cores stay in the small part that they started; they
+are few, so splitting leaves hardly anything that would be merged again.
 """
 
 from __future__ import annotations
@@ -16,22 +16,28 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.domains.index import Bag, DomainIndex
+from segapsith.domains.index import DomainIndex
+from segapsith.domains.values import Bag
 
-__all__ = ["Splitting", "nearer", "parts", "split_broad", "step"]
+__all__ = ["SplitSettings", "core_similarity", "size_step", "split_broad", "split_units"]
+
+CORE_FACTOR = 1.12
+"""Similarity to a core that a unit needs, as a multiple of the placement threshold."""
+
+STEP_FACTOR = 1.25
+"""Growth of a domain from one size step to the next."""
 
 
 @dataclass(frozen=True, slots=True)
-class Splitting:
-    """When a domain is broad, and who belongs to its cores."""
+class SplitSettings:
+    """Settings of splitting: when a domain is broad, and which units join its cores."""
 
     threshold: float = 0.25
-    """From which similarity on units are together when they are learned again."""
+    """Least similarity at which units stay together when they are placed again."""
     similarity: float = 0.19
-    """From which the other units join a core."""
+    """Least similarity at which the other units join a core."""
     stable: int = 15
-    """Units from which a domain is stable: half of them make a core, four times as many a domain
-    that may be broad."""
+    """Least number of units of a stable domain."""
 
     def __post_init__(self) -> None:
         for name in ("threshold", "similarity"):
@@ -42,71 +48,75 @@ class Splitting:
 
     @property
     def core(self) -> int:
-        """Units from which a part is a core."""
+        """Least number of units of a core."""
         return (self.stable + 1) // 2
 
     @property
     def large(self) -> int:
-        """Units from which a domain may be broad."""
+        """Least number of units of a domain that may be split."""
         return 4 * self.stable
 
 
-def nearer(threshold: float) -> float:
-    """How near a unit must be to a core to go with it: nearer than it takes to be placed, since it
-    was the general words of the whole domain that took it in.
+def core_similarity(threshold: float) -> float:
+    """Return the least similarity at which a unit joins a core, for a placement threshold.
 
-    >>> nearer(0.17)
+    It is higher than the threshold, because the general words of the whole domain attracted the
+    unit.
+
+    >>> core_similarity(0.17)
     0.19
     """
-    return round(min(1.12 * threshold, 1.0), 3)
+    return round(min(CORE_FACTOR * threshold, 1.0), 3)
 
 
-def step(units: int) -> int:
-    """The step of a stair to which a size belongs; each is a quarter higher than the last.
+def size_step(n_units: int) -> int:
+    """Return the step of a size on a ladder on which each step is a quarter larger than the last.
 
-    >>> [step(n) for n in (0, 1, 2, 30, 31, 37, 1000)]
+    >>> [size_step(n) for n in (0, 1, 2, 30, 31, 37, 1000)]
     [0, 1, 4, 16, 16, 17, 31]
     """
-    return int(math.log(units) / math.log(1.25)) + 1 if units > 0 else 0
+    return int(math.log(n_units) / math.log(STEP_FACTOR)) + 1 if n_units > 0 else 0
 
 
-def parts(
+def split_units(
     index: DomainIndex,
     bags: Sequence[Bag],
-    chosen: Splitting | None = None,
+    settings: SplitSettings | None = None,
 ) -> list[list[int]]:
-    """The units of one domain, by their places, in the parts that it falls into: cores first.
+    """Return the parts that the units of one domain form, as positions in `bags`, cores first.
 
-    `index` says by which rules. Empty if it is one subject.
+    `index` gives the placement settings. The result is empty if the domain is one subject.
     """
-    chosen = chosen or Splitting()
-    if len(bags) < chosen.large:
+    settings = settings or SplitSettings()
+    if len(bags) < settings.large:
         return []
-    strict = index.emptied(chosen.threshold)
+    strict = index.without_domains(settings.threshold)
     labels = [domain for domain, _ in strict.place_all(bags)]
-    cores = [d for d in strict if strict.n_units[d] >= chosen.core]
-    if len(cores) < 2:
+    core_numbers = [d for d in strict if strict.n_units[d] >= settings.core]
+    if len(core_numbers) < 2:
         return []
-    known = index.emptied(chosen.similarity)
-    for core in cores:
-        known.restore(core, strict.words(core))
-    found: dict[int, list[int]] = {core: [] for core in cores}
-    for place, (label, bag) in enumerate(zip(labels, bags, strict=True)):
-        joined = label if label in known else known.place(bag).domain
-        found.setdefault(label if joined is None else joined, []).append(place)
-    return list(found.values())
+    cores = index.without_domains(settings.similarity)
+    for core in core_numbers:
+        cores.restore(core, strict.words(core))
+    parts: dict[int, list[int]] = {core: [] for core in core_numbers}
+    for position, (label, bag) in enumerate(zip(labels, bags, strict=True)):
+        core_of_unit = label if label in cores else cores.place(bag).domain
+        parts.setdefault(label if core_of_unit is None else core_of_unit, []).append(position)
+    return list(parts.values())
 
 
 def split_broad(
-    index: DomainIndex, bags: Sequence[Bag], labels: NDArray[np.int64], chosen: Splitting
+    index: DomainIndex, bags: Sequence[Bag], labels: NDArray[np.int64], settings: SplitSettings
 ) -> None:
-    """Splits every broad domain of an index; `labels`, the domains of the units, change with it.
-    The largest part keeps the number of its domain."""
+    """Split every broad domain of an index; update `labels`, the domains of the units, in place.
+
+    The largest part keeps the number of its domain.
+    """
     for domain in list(index):
         members = np.flatnonzero(labels == domain)
-        found = parts(index, [bags[row] for row in members.tolist()], chosen)
-        for part in sorted(found, key=lambda part: (-len(part), part[0]))[1:]:
+        parts = split_units(index, [bags[row] for row in members.tolist()], settings)
+        for part in sorted(parts, key=lambda part: (-len(part), part[0]))[1:]:
             labels[members[part]] = index.create()
             for row in members[part].tolist():
-                index.absorb(domain, bags[row], -1)
-                index.absorb(int(labels[row]), bags[row])
+                index.remove_unit(domain, bags[row])
+                index.add_unit(int(labels[row]), bags[row])

@@ -1,9 +1,10 @@
-"""The threshold that follows a target: the news come in waves that nobody foresees, so it is steered.
+"""Feedback control of the placement threshold, so that the stream reaches a target.
 
-Every few stories the threshold is set anew from what came since the target was kept: it rises if too
-few units founded a domain and falls if too many did, by as much as should make up for it within a
-horizon. The base, from which it departs, slowly follows it. All of this is integers, so that the
-same stream gives the same thresholds.
+News arrive in waves that cannot be predicted. Every 16 accepted stories the threshold is set again
+from what was counted since the target was set. It rises if too few units started a domain and falls
+if too many did, by as much as should correct the deficit within a horizon. The base, from which the
+threshold departs, follows it slowly. All values are integers, so the same stream gives the same
+thresholds. The formulas are in docs/concepts/formulas.md, "Threshold search and control".
 """
 
 from __future__ import annotations
@@ -12,43 +13,48 @@ from dataclasses import dataclass
 
 from segapsith.lexicon.weighting import SCALE
 
-__all__ = ["AIMS", "MILLION", "STEP", "Target", "ThresholdController", "steps"]
+__all__ = ["AIMS", "MILLION", "STEP", "Target", "ThresholdController", "is_control_step"]
 
 AIMS = ("new_rate", "singletons")
-"""What a target is of: the units that found a domain, or the domains that have one unit."""
+"""Kinds of targets: the share of units that start a domain, or of domains with a single unit."""
 
 MILLION = 1_000_000
-"""Shares and slopes are kept in millionths."""
+"""Shares and slopes are stored in millionths."""
 
 STEP = 16
-"""Accepted stories between two steps of the threshold."""
+"""Number of accepted stories between two control steps."""
 
-HORIZON = 16
-"""What is missing should be made up for within this part of the units since the target was kept,"""
-SHORTEST, LONGEST = 64, 512
-"""but within so many units at least and at most,"""
-PATIENCE = 2
-"""and not within less than so many steps."""
+HORIZON_FRACTION = 16
+"""Correct a deficit over 1/16 of the units that were placed since the target was set."""
 
-MEMORY = 4
-"""Horizons in which the base comes to where the threshold is."""
+MIN_HORIZON, MAX_HORIZON = 64, 512
+"""Limits of the horizon, in units."""
 
-GAIN = 4
-"""How much stronger than itself a deviation of the singletons is answered: their share is that of
-all domains, and turns slowly. For the same reason the base stays, or both would swing."""
+MIN_HORIZON_STEPS = 2
+"""Least length of the horizon, in control steps."""
 
-REACH = round(0.1 * SCALE)
-"""How far the threshold departs from its base: domains of another kind are worse than a target that
-is reached later."""
+BASE_HORIZONS = 4
+"""Number of horizons in which the base approaches the threshold."""
 
-LOWEST, HIGHEST = round(0.03 * SCALE), round(0.8 * SCALE)
-"""Thresholds that are never passed."""
+SINGLETON_GAIN = 4
+"""Factor on the deviation of the share of singletons.
+
+It is the share among all domains and reacts slowly. For the same reason the base stays constant for
+this aim; otherwise both would oscillate."""
+
+MAX_DEPARTURE = round(0.1 * SCALE)
+"""Largest distance of the threshold from its base.
+
+A target that is reached later is better than domains of another kind."""
+
+MIN_THRESHOLD, MAX_THRESHOLD = round(0.03 * SCALE), round(0.8 * SCALE)
+"""Limits of the threshold."""
 
 
-def steps(ordinal: int) -> bool:
-    """Whether the threshold is set anew when the story with this ordinal has been accepted.
+def is_control_step(ordinal: int) -> bool:
+    """Return whether the threshold is set again after the story with this ordinal.
 
-    >>> [n for n in range(50) if steps(n)]
+    >>> [n for n in range(50) if is_control_step(n)]
     [16, 32, 48]
     """
     return ordinal > 0 and ordinal % STEP == 0
@@ -56,64 +62,70 @@ def steps(ordinal: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What the stream should give, and what `tune` knew of it."""
+    """A target for the stream, with what the threshold search measured."""
 
     aim: str
+    """One of `AIMS`; empty if a target was ended."""
     share: int
-    """In millionths."""
+    """The share to reach, in millionths."""
     threshold: int
-    """The first one; 1 is `SCALE`."""
+    """The first threshold; `SCALE` stands for 1."""
     slope: int
-    """By what part of itself the share grows with a threshold that is higher by 1, in millionths."""
+    """Relative growth of the share per unit of threshold, in millionths."""
     ordinal: int
-    """Stories accepted when it was kept."""
+    """Number of stories that were accepted when the target was set."""
 
 
 @dataclass(slots=True)
 class ThresholdController:
-    """A target and where its threshold stands."""
+    """The state of the control loop of a target."""
 
     target: Target
     threshold: int
+    """The present threshold; `SCALE` stands for 1."""
     base: int
-    """The threshold that should give the target if nothing is to be made up for."""
+    """The threshold that should give the target if there is no deficit to correct."""
     ordinal: int
-    """Stories accepted when the threshold was set."""
+    """Number of stories that were accepted when the threshold was set."""
     since: int = 0
-    """Units placed with this threshold."""
+    """Units placed with the present threshold."""
     placed: int = 0
-    """Units placed since the target was kept."""
+    """Units placed since the target was set."""
     founded: int = 0
-    """Those of them that founded a domain."""
+    """Units that started a domain since the target was set."""
 
     @classmethod
-    def begun(cls, target: Target) -> ThresholdController:
+    def start(cls, target: Target) -> ThresholdController:
+        """Return the state before the first unit is placed."""
         return cls(target, target.threshold, target.threshold, target.ordinal)
 
     def count(self, placed: int, founded: int) -> None:
-        """Units were placed, and so many of them founded a domain."""
+        """Count `placed` more units, of which `founded` started a domain."""
         self.since += placed
         self.placed += placed
         self.founded += founded
 
     def step(self, ordinal: int, n_domains: int, n_singletons: int) -> None:
-        """Sets the threshold anew. There are so many open domains now, and so many of one unit."""
+        """Set the threshold again, given the number of open domains and of single-unit ones."""
         share = self.target.share
         if self.target.aim == "singletons":
-            missing = GAIN * (share * n_domains - MILLION * n_singletons)
-            part = _over(missing * MILLION, share * max(n_domains, 1))
+            deficit = SINGLETON_GAIN * (share * n_domains - MILLION * n_singletons)
+            part = _rounded_quotient(deficit * MILLION, share * max(n_domains, 1))
         else:
-            horizon = min(max(self.placed // HORIZON, SHORTEST), LONGEST)
-            horizon = max(horizon, PATIENCE * self.since)
-            self.base += _over((self.threshold - self.base) * self.since, MEMORY * horizon)
-            missing = share * self.placed - MILLION * self.founded
-            part = _over(missing * MILLION, share * horizon)
-        part = min(max(part, -MILLION // 2), MILLION)  # from half the share to twice as much
-        departs = min(max(_over(part * SCALE, self.target.slope), -REACH), REACH)
-        self.threshold = min(max(self.base + departs, LOWEST), HIGHEST)
+            horizon = min(max(self.placed // HORIZON_FRACTION, MIN_HORIZON), MAX_HORIZON)
+            horizon = max(horizon, MIN_HORIZON_STEPS * self.since)
+            self.base += _rounded_quotient(
+                (self.threshold - self.base) * self.since, BASE_HORIZONS * horizon
+            )
+            deficit = share * self.placed - MILLION * self.founded
+            part = _rounded_quotient(deficit * MILLION, share * horizon)
+        part = min(max(part, -MILLION // 2), MILLION)  # aim at half to twice the share
+        departure = _rounded_quotient(part * SCALE, self.target.slope)
+        departure = min(max(departure, -MAX_DEPARTURE), MAX_DEPARTURE)
+        self.threshold = min(max(self.base + departure, MIN_THRESHOLD), MAX_THRESHOLD)
         self.ordinal, self.since = ordinal, 0
 
 
-def _over(value: int, by: int) -> int:
-    """A quotient, rounded: cut off, it would drift."""
-    return (2 * value + by) // (2 * by)
+def _rounded_quotient(value: int, divisor: int) -> int:
+    """Return the quotient, rounded: truncation would let the threshold drift."""
+    return (2 * value + divisor) // (2 * divisor)

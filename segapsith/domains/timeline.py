@@ -1,4 +1,4 @@
-"""Days on an axis that is true to scale, with a marked break where nothing came for long."""
+"""An axis of days to scale, with a marked break where the stream paused for long."""
 
 from __future__ import annotations
 
@@ -7,24 +7,25 @@ import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-__all__ = ["GAP", "Stretch", "Timeline", "duration", "ordinals"]
+__all__ = ["GAP_DAYS", "Stretch", "Timeline", "duration", "ordinals"]
 
-GAP = 28
-"""Days without a story, at least, that make a gap in the stream."""
+GAP_DAYS = 28
+"""Least number of days without a story that make a gap in the stream."""
 
-WIDE = 0.25
-"""Share of the axis that a gap must exceed to be drawn as a break rather than to scale."""
+BREAK_SHARE = 0.25
+"""A gap that is longer than this share of the axis is drawn as a break."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Days in a row, both ends included, as proleptic ordinals."""
+    """Consecutive days, both ends included, as proleptic ordinals."""
 
     first: int
     last: int
 
     @property
     def n_days(self) -> int:
+        """The number of days."""
         return self.last - self.first + 1
 
     @property
@@ -42,9 +43,9 @@ class Timeline:
 
     @classmethod
     def of(cls, days: Iterable[str]) -> Timeline:
-        """Return the axis of some days: to scale, but for gaps that would fill most of it.
+        """Return the axis of some days: to scale, except for gaps that would fill most of it.
 
-        The longest gap becomes a break if it is wider than `WIDE` of the axis; then the next
+        The longest gap becomes a break if it is wider than `BREAK_SHARE` of the axis; then the next
         longest is measured against what is left. Years that are evenly thin have no break.
 
         >>> [s.label for s in Timeline.of(["1987-10-19", "2026-03-01", "2026-03-02"]).stretches]
@@ -62,7 +63,7 @@ class Timeline:
         axis = present[-1] - present[0] + 1
         breaks: list[Stretch] = []
         for pause in pauses:
-            if pause.n_days < GAP or pause.n_days <= WIDE * axis:
+            if pause.n_days < GAP_DAYS or pause.n_days <= BREAK_SHARE * axis:
                 break
             breaks.append(pause)
             axis -= pause.n_days
@@ -73,7 +74,7 @@ class Timeline:
 
     @property
     def gaps(self) -> tuple[Stretch, ...]:
-        """The days that each break leaves out."""
+        """The days that each break skips."""
         return tuple(
             Stretch(one.last + 1, other.first - 1)
             for one, other in itertools.pairwise(self.stretches)
@@ -81,7 +82,7 @@ class Timeline:
 
     @property
     def gap_labels(self) -> list[str]:
-        """What each break stands for, as people say it."""
+        """The length of each break in words."""
         return [f"{duration(gap.n_days)} without stories" for gap in self.gaps]
 
     @property
@@ -92,22 +93,22 @@ class Timeline:
         '1987-10-19, 38 years without stories, 2026-03-01 to 2026-03-02'
         """
         parts = [stretch.label for stretch in self.stretches]
-        for place, gap in enumerate(self.gap_labels):
-            parts.insert(2 * place + 1, gap)
+        for number, gap in enumerate(self.gap_labels):
+            parts.insert(2 * number + 1, gap)
         return ", ".join(parts)
 
     def bars(self, counts: Mapping[str, int], most: int) -> list[list[int]]:
-        """Return the sums of `counts` for each stretch, in bars of equally many days.
+        """Return the sums of `counts` for each stretch, in bars of equal numbers of days.
 
-        There are at most `most` bars in all, or one for each stretch if those are more. Days
-        outside the axis are left out.
+        There are at most `most` bars, or one per stretch if there are more stretches. Days outside
+        the axis are ignored.
 
         >>> Timeline.of(["2026-03-01", "2026-03-04"]).bars({"2026-03-01": 2, "2026-03-04": 1}, 60)
         [[2, 0, 0, 1]]
         """
         size = self._days_per_bar(most)
         sums = [[0] * -(-stretch.n_days // size) for stretch in self.stretches]
-        for day, count in _numbered(counts):
+        for day, count in _counts_by_ordinal(counts):
             for stretch, row in zip(self.stretches, sums, strict=True):
                 if stretch.first <= day <= stretch.last:
                     row[(day - stretch.first) // size] += count
@@ -123,11 +124,11 @@ class Timeline:
 
 
 def ordinals(days: Iterable[str]) -> set[int]:
-    """The days as numbers; what is no date is left out."""
-    return {number for number, _ in _numbered(dict.fromkeys(days, 0))}
+    """Return the days as ordinals; texts that are not dates are ignored."""
+    return {number for number, _ in _counts_by_ordinal(dict.fromkeys(days, 0))}
 
 
-def _numbered(counts: Mapping[str, int]) -> list[tuple[int, int]]:
+def _counts_by_ordinal(counts: Mapping[str, int]) -> list[tuple[int, int]]:
     numbered = []
     for day, count in counts.items():
         try:
@@ -138,7 +139,7 @@ def _numbered(counts: Mapping[str, int]) -> list[tuple[int, int]]:
 
 
 def duration(days: int) -> str:
-    """A number of days in the unit that people would use, rounded down.
+    """Return a number of days in days, months or years, rounded down.
 
     >>> duration(1), duration(45), duration(100), duration(14244)
     ('1 day', '45 days', '3 months', '38 years')

@@ -1,17 +1,16 @@
-"""The general level: domains grouped into topics (algorithms §2.4).
+"""Topics: groups of domains of one language.
 
-Domains are specific: pure, and many to a subject. A topic is a group of domains of one language,
-made by any similarity and any clusterer. Each domain is a row of its words' mean unit weights,
-times its number of units to the power `POWER`: large domains have more to say about which words
-keep company, but not in proportion to their size. Words below the least weight are left out, as
-they are when units are placed.
+Domains are specific: pure, and many per subject. A topic is made by a similarity and a clusterer.
+Each domain is a row of the mean unit weights of its words, times `n_units ** SIZE_EXPONENT`: large
+domains have more influence on which words belong together, but less than in proportion to their
+size. Words below `min_weight` are left out, as in placement.
 
-A clusterer that compares all pairs is given the `MOST` largest domains of a language at most. The
-others come after, by size, in blocks: each joins the topic whose summed row is near enough, and
-those of a block that none takes are grouped among themselves. So memory is bounded by `MOST`
-squared, however many domains there are.
+A clusterer that compares all pairs gets at most the `MAX_DOMAINS` largest domains of a language.
+The others follow by size, in blocks: each joins the topic whose summed row is similar enough, and
+the rest of the block is clustered separately. So memory is bounded by `MAX_DOMAINS` squared. See
+docs/concepts/formulas.md, "Topics".
 
-A topic keeps its number as long as most of its units stay together.
+A topic keeps its number while most of its units stay together.
 """
 
 from __future__ import annotations
@@ -24,46 +23,51 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from segapsith.arrays import Compare, Labels, Matrix, Rows
-from segapsith.domains.index import DomainWords
+from segapsith.domains.values import DomainWords
 from segapsith.lexicon.weighting import SCALE
 from segapsith.plugin.contracts import Clusterer, Similarity
 
 __all__ = [
     "CLUSTERING",
     "CUT",
-    "MOST",
-    "POWER",
-    "Grouped",
+    "MAX_DOMAINS",
+    "SIZE_EXPONENT",
+    "DomainGroups",
     "TopicSettings",
     "group",
-    "identified",
+    "match_topics",
     "topic_rows",
 ]
 
 Ints = NDArray[np.int64]
 
 CUT = {"distance": 0.32, "farthest": 0.42}
-"""Where the default clusterer stops joining: the domains choose between these, by how groups hold."""
+"""Interval of distances in which the default clusterer cuts its tree."""
 
 CLUSTERING = {"mass": "length"}
-"""Its other settings, unless some are given: large domains outweigh small ones."""
+"""Other settings of the default clusterer: a row counts with its length."""
 
-POWER = 0.71
-"""Of a domain's size, by which its row is weighted."""
+SIZE_EXPONENT = 0.71
+"""Row weight of a domain = n_units ** SIZE_EXPONENT."""
 
-MOST = 3000
-"""Domains that are grouped at once, all pairs compared: the time grows with their third power."""
+MAX_DOMAINS = 3000
+"""Number of domains that are clustered at once at most.
+
+All pairs are compared, and the time grows with the third power of their number."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopicSettings:
-    """What decides how domains are grouped, besides the measure and the clusterer."""
+    """Settings of topics, besides those of the similarity and the clusterer."""
 
-    power: float = POWER
+    power: float = SIZE_EXPONENT
+    """Exponent of the number of units in the weight of a row."""
     min_weight: float = 0.02
+    """Least weight of the words of a domain that are used."""
     near: float = 1.0 - sum(CUT.values()) / len(CUT)
-    """Similarity from which a domain beyond the first `most` joins a topic; -1: it always does."""
-    most: int = MOST
+    """Least similarity at which a domain after the first `most` joins a topic (-1: always)."""
+    most: int = MAX_DOMAINS
+    """Number of domains that are clustered at once at most."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.power <= 1:
@@ -75,31 +79,31 @@ class TopicSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Grouped:
-    """Domains with the group of each: 0, 1, … without gaps."""
+class DomainGroups:
+    """Domains with their groups, numbered 0, 1, … without gaps."""
 
     domains: Ints
     groups: Labels
 
 
 def topic_rows(sums: Sequence[DomainWords], settings: TopicSettings) -> Rows:
-    """Domains as rows of mean unit weight × size^power, over the words that they have.
+    """Return domains as rows of mean unit weight * n_units ** power, over the words they contain.
 
-    >>> from segapsith.domains.index import DomainWords
+    >>> from segapsith.domains.values import DomainWords
     >>> two = DomainWords(np.array([7], np.int32), np.array([4]), np.array([2 * SCALE]), 4)
     >>> topic_rows([two], TopicSettings(power=0.5)).toarray()
     array([[1.]])
     """
-    kept_words, values, lengths = [], [], []
+    heavy_words, values, lengths = [], [], []
     for domain in sums:
         size = max(domain.n_units, 1)
         weights = domain.weights / (float(SCALE) * size)
-        kept = weights >= settings.min_weight
-        kept_words.append(domain.words[kept])
-        values.append(weights[kept] * size**settings.power)
-        lengths.append(int(kept.sum()))
+        heavy = weights >= settings.min_weight
+        heavy_words.append(domain.words[heavy])
+        values.append(weights[heavy] * size**settings.power)
+        lengths.append(int(heavy.sum()))
     used, columns = np.unique(
-        np.concatenate([np.zeros(0, np.int32), *kept_words]), return_inverse=True
+        np.concatenate([np.zeros(0, np.int32), *heavy_words]), return_inverse=True
     )
     pointers = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
     data = np.concatenate([np.zeros(0), *values])
@@ -109,49 +113,53 @@ def topic_rows(sums: Sequence[DomainWords], settings: TopicSettings) -> Rows:
 def group(
     domains: Mapping[int, DomainWords],
     measure: Similarity | None,
-    grouping: Callable[[int], Clusterer],
+    clusterer: Callable[[int], Clusterer],
     settings: TopicSettings | None = None,
-) -> Grouped:
-    """The domains of one language in groups.
+) -> DomainGroups:
+    """Group the domains of one language.
 
-    `grouping` makes a clusterer for a given number of rows. The measure learns from the largest
-    domains. A domain of which no word weighs enough is a group of its own.
+    `clusterer` makes a clusterer for a given number of rows. The measure learns from the largest
+    domains. A domain without a word of at least `min_weight` is a group of its own.
     """
-    chosen = settings or TopicSettings()
+    settings = settings or TopicSettings()
     order = sorted(domains, key=lambda number: (-domains[number].n_units, number))
-    rows = topic_rows([domains[number] for number in order], chosen)
-    first = csr_array(rows[: chosen.most])
+    rows = topic_rows([domains[number] for number in order], settings)
+    first = csr_array(rows[: settings.most])
     if measure is not None:
         measure.learn(first)
     compare = None if measure is None else measure.compare
-    labels = _own_groups(grouping(first.shape[0]).cluster(first, compare)) if order else _none()
-    for start in range(chosen.most, len(order), chosen.most):
-        block = csr_array(rows[start : start + chosen.most])
-        more = _attached(rows[:start], labels, block, compare or _cosine, chosen.near)
-        alone = np.flatnonzero(more < 0)
+    labels = (
+        _with_own_groups(clusterer(first.shape[0]).cluster(first, compare))
+        if order
+        else np.zeros(0, dtype=np.int64)
+    )
+    for start in range(settings.most, len(order), settings.most):
+        block = csr_array(rows[start : start + settings.most])
+        block_labels = _nearest_groups(
+            rows[:start], labels, block, compare or _cosine, settings.near
+        )
+        alone = np.flatnonzero(block_labels < 0)
         if len(alone):
             left = csr_array(block[alone])
-            more[alone] = (
-                labels.max() + 1 + _own_groups(grouping(len(alone)).cluster(left, compare))
+            block_labels[alone] = (
+                labels.max() + 1 + _with_own_groups(clusterer(len(alone)).cluster(left, compare))
             )
-        labels = np.concatenate([labels, more])
-    return Grouped(np.array(order, dtype=np.int64), _in_order(labels))
+        labels = np.concatenate([labels, block_labels])
+    return DomainGroups(np.array(order, dtype=np.int64), _renumbered(labels))
 
 
-def _none() -> Labels:
-    return np.zeros(0, dtype=np.int64)
-
-
-def _own_groups(labels: Labels) -> Labels:
-    """Labels in which rows without a group have one of their own."""
+def _with_own_groups(labels: Labels) -> Labels:
+    """Return labels in which each row without a group gets a group of its own."""
     result = np.asarray(labels, dtype=np.int64).copy()
     without = np.flatnonzero(result < 0)
     result[without] = result.max(initial=-1) + 1 + np.arange(len(without))
     return result
 
 
-def _attached(rows: Rows, labels: Labels, block: Rows, compare: Compare, near: float) -> Labels:
-    """The group of each row of a block: the nearest by its summed row, or -1 if none is near."""
+def _nearest_groups(
+    rows: Rows, labels: Labels, block: Rows, compare: Compare, near: float
+) -> Labels:
+    """Return for each row of a block the group with the most similar summed row, or -1."""
     members = csr_array(
         (np.ones(len(labels)), (labels, np.arange(len(labels)))),
         shape=(int(labels.max()) + 1, len(labels)),
@@ -164,15 +172,15 @@ def _attached(rows: Rows, labels: Labels, block: Rows, compare: Compare, near: f
 
 
 def _cosine(left: Rows, right: Rows) -> Matrix:
-    """For clusterers that take no measure."""
+    """Return cosines, for clusterers without a similarity."""
     lengths = [np.sqrt(np.asarray(r.multiply(r).sum(axis=1)).ravel()) for r in (left, right)]
     one, two = (np.where(n > 0, n, 1.0) for n in lengths)
     similar: Matrix = (left @ right.T).toarray() / one[:, None] / two[None, :]
     return similar
 
 
-def _in_order(labels: Labels) -> Labels:
-    """The same groups numbered by their first member: 0, 1, …"""
+def _renumbered(labels: Labels) -> Labels:
+    """Return the same groups, numbered 0, 1, … by their first member."""
     _, firsts, inverse = np.unique(labels, return_index=True, return_inverse=True)
     rank = np.empty(len(firsts), dtype=np.int64)
     rank[np.argsort(firsts)] = np.arange(len(firsts))
@@ -180,17 +188,18 @@ def _in_order(labels: Labels) -> Labels:
     return ordered
 
 
-def identified(
-    grouped: Grouped, units: Mapping[int, int], before: Mapping[int, int]
+def match_topics(
+    grouped: DomainGroups, units: Mapping[int, int], before: Mapping[int, int]
 ) -> dict[int, int | None]:
-    """The topic number that each group keeps: that of the topic of which it has most of the units.
+    """Return the topic number of each group; None is a new topic.
 
-    `units` are the units of each domain now, `before` the topic of each domain at the last
-    grouping. Of two topics that came together, the one that brings more units gives its number;
-    of equal ones, the older. None is a new topic.
+    A group keeps the number of the topic of which it holds more than half of the units. `units`
+    gives the present number of units of each domain, `before` the topic of each domain at the last
+    grouping. If a group holds most of two topics, the one with more units in it gives the number,
+    and of equals the older one.
 
-    >>> groups = Grouped(np.array([1, 2, 3]), np.array([0, 0, 1]))
-    >>> identified(groups, {1: 5, 2: 1, 3: 4}, {1: 7, 2: 8, 3: 8})
+    >>> groups = DomainGroups(np.array([1, 2, 3]), np.array([0, 0, 1]))
+    >>> match_topics(groups, {1: 5, 2: 1, 3: 4}, {1: 7, 2: 8, 3: 8})
     {0: 7, 1: 8}
     """
     shared: dict[tuple[int, int], int] = {}
@@ -200,8 +209,8 @@ def identified(
         if topic is not None:
             shared[label, topic] = shared.get((label, topic), 0) + units[domain]
             whole[topic] = whole.get(topic, 0) + units[domain]
-    found: dict[int, int | None] = dict.fromkeys(sorted(set(grouped.groups.tolist())))
+    numbers: dict[int, int | None] = dict.fromkeys(sorted(set(grouped.groups.tolist())))
     for (label, topic), n_units in sorted(shared.items(), key=lambda s: (-s[1], s[0][1])):
-        if found[label] is None and 2 * n_units > whole[topic]:
-            found[label] = topic
-    return found
+        if numbers[label] is None and 2 * n_units > whole[topic]:
+            numbers[label] = topic
+    return numbers

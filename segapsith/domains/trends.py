@@ -1,8 +1,8 @@
-"""Days of a domain: what rises, what falls, and the days on which it burst.
+"""Trends of a domain over days: rising, falling, and days with a burst.
 
-A domain is held against the whole stream, so that a thin Sunday is no decline: of the units that
-came on some days, as large a share is expected as the domain had on the days before. A gap in the
-stream (an archive of 1987, then today) takes no time: the days before it are the days before.
+A domain is compared with the whole stream, so that a thin Sunday is not a decline. Of the units of
+some days, the domain is expected to have the same share as on the days before. Pauses of the stream
+of `GAP_DAYS` or more are skipped: the days before a pause directly precede the days after it.
 """
 
 from __future__ import annotations
@@ -11,35 +11,62 @@ import datetime
 import itertools
 import math
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
 
-from segapsith.domains.timeline import GAP, Timeline, ordinals
+from segapsith.domains.timeline import GAP_DAYS, Timeline, ordinals
+from segapsith.model import Result
 
-__all__ = ["Stream", "bars", "bursts", "sparkline", "trend"]
+__all__ = ["MIN_UNITS", "Burst", "Stream", "Trend", "bars", "bursts", "sparkline", "trend"]
 
-RECENT = 7
-"""Days that are looked at."""
+RECENT_DAYS = 7
+"""Number of days whose trend is computed."""
 
-BEFORE = 28
-"""Days before them that say what was to be expected."""
+REFERENCE_DAYS = 28
+"""Number of days before them that give the expected share."""
 
-SURPRISE = 2.0
-"""Standard deviations from what was expected that make a trend."""
+TREND_DEVIATIONS = 2.0
+"""Least distance from the expected count for a trend, in standard deviations."""
 
-BURST = 3.0
-"""And those that make a burst."""
+BURST_DEVIATIONS = 3.0
+"""Least distance from the expected count for a burst, in standard deviations."""
 
-LEAST = 3
-"""Units below which nothing is a trend or a burst."""
+MIN_UNITS = 3
+"""Least number of units of a trend or burst."""
 
 BARS = "▁▂▃▄▅▆▇█"
+"""Characters of a sparkline, from the lowest bar to the highest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trend(Result):
+    """The trend of a domain in the recent days, and the counts that it follows from."""
+
+    state: str
+    """`rising`, `falling`, `new`, `quiet`, `steady` or `undated`."""
+    recent: int
+    """Units in the recent days."""
+    expected: float
+    """Units expected from the share of the domain on the days before."""
+    surprise: float
+    """Distance of `recent` from `expected`, in standard deviations."""
+
+
+@dataclass(frozen=True, slots=True)
+class Burst(Result):
+    """A day on which a domain had far more units than expected."""
+
+    day: str
+    units: int
+    expected: float
+    surprise: float
+    """Distance of `units` from `expected`, in standard deviations."""
 
 
 class Stream:
-    """Units of the whole stream by day, ready for sums over stretches of days.
+    """Units of the whole stream by day.
 
-    The recent days are those of the calendar. The days before them leave out every pause of `GAP`
-    days or more, so that what comes after a gap is held against the last stories before it.
+    The recent days are calendar days. The days before them skip every pause of `GAP_DAYS` or more,
+    so stories after a pause are compared with the last stories before it.
     """
 
     def __init__(self, days: Mapping[str, int]) -> None:
@@ -47,8 +74,8 @@ class Stream:
         self.last = max(self.days, default="")
         present = ordinals(self.days)
         newest = max(present, default=0)
-        self._recent = _written(newest - RECENT + 1, self.last)
-        self._before = _written(_first_day(present, RECENT + BEFORE), self.last)
+        self._recent = _iso_day(newest - RECENT_DAYS + 1, self.last)
+        self._before = _iso_day(_first_day(present, RECENT_DAYS + REFERENCE_DAYS), self.last)
         self.recent = self._sum(self.days, self._recent)
         self.before = self._sum(self.days, self._before) - self.recent
 
@@ -57,21 +84,21 @@ class Stream:
         return sum(n for day, n in days.items() if day >= first)
 
     def counts(self, days: Mapping[str, int]) -> tuple[int, int]:
-        """Units of a domain in the recent days, and in those before."""
+        """Return the units of a domain in the recent days, and in those before."""
         recent = self._sum(days, self._recent)
         return recent, self._sum(days, self._before) - recent
 
     def is_recent(self, day: str) -> bool:
-        """Whether a day is one of those that are looked at."""
+        """Return whether a day is one of the recent days."""
         return day >= self._recent
 
 
 def _first_day(present: set[int], n_days: int) -> int:
-    """The first of the last `n_days` days of a stream, its gaps not counted; 0 of no days."""
+    """Return the first of the last `n_days` days of a stream, gaps not counted; 0 without days."""
     first, left = max(present, default=0), n_days - 1
     for day in sorted(present - {first}, reverse=True):
         step = first - day
-        if step > GAP:
+        if step > GAP_DAYS:
             step = 1
         if step > left:
             break
@@ -79,28 +106,28 @@ def _first_day(present: set[int], n_days: int) -> int:
     return first - left
 
 
-def _written(day: int, otherwise: str) -> str:
-    """A day as text; `otherwise` if there is no such day."""
+def _iso_day(day: int, otherwise: str) -> str:
+    """Return a day as text, or `otherwise` if there is no such day."""
     try:
         return str(datetime.date.fromordinal(day))
     except (ValueError, OverflowError):
         return otherwise
 
 
-def _surprise(found: float, expected: float) -> float:
-    """How far a count is from what was expected, in standard deviations of a Poisson count."""
-    return (found - expected) / math.sqrt(expected + 1.0)
+def _surprise(count: float, expected: float) -> float:
+    """Return the distance of a count from the expected one, in Poisson standard deviations."""
+    return (count - expected) / math.sqrt(expected + 1.0)
 
 
-def trend(days: Mapping[str, int], stream: Stream) -> dict[str, Any]:
-    """`rising`, `falling`, `new`, `quiet`, `steady` or `undated`, with the counts that say so.
+def trend(days: Mapping[str, int], stream: Stream) -> Trend:
+    """Return the trend of a domain, given its units by day.
 
     >>> stream = Stream({f"2026-03-{d:02}": 20 for d in range(1, 31)})
-    >>> trend({"2026-03-02": 1, "2026-03-28": 5, "2026-03-29": 6}, stream)["state"]
+    >>> trend({"2026-03-02": 1, "2026-03-28": 5, "2026-03-29": 6}, stream).state
     'rising'
-    >>> trend({"2026-03-03": 4}, stream)["state"]
+    >>> trend({"2026-03-03": 4}, stream).state
     'quiet'
-    >>> trend({}, stream)["state"]
+    >>> trend({}, stream).state
     'undated'
     """
     recent, before = stream.counts(days)
@@ -112,53 +139,41 @@ def trend(days: Mapping[str, int], stream: Stream) -> dict[str, Any]:
         state = "quiet"
     elif stream.before and not before and stream.is_recent(min(days)):
         state = "new"
-    elif stream.before and recent >= LEAST and surprise >= SURPRISE:
+    elif stream.before and recent >= MIN_UNITS and surprise >= TREND_DEVIATIONS:
         state = "rising"
-    elif before >= LEAST and surprise <= -SURPRISE:
+    elif before >= MIN_UNITS and surprise <= -TREND_DEVIATIONS:
         state = "falling"
     else:
         state = "steady"
-    return {
-        "state": state,
-        "recent": recent,
-        "expected": round(expected, 3),
-        "surprise": round(surprise, 3),
-    }
+    return Trend(state, recent, round(expected, 3), round(surprise, 3))
 
 
-def bursts(days: Mapping[str, int], stream: Stream) -> list[dict[str, Any]]:
-    """The days on which a domain had far more units than its days before made one expect.
+def bursts(days: Mapping[str, int], stream: Stream) -> list[Burst]:
+    """Return the days on which a domain had far more units than expected.
 
-    The days before are its share of the stream up to then; the first day is no burst.
+    The expected number follows from its share of the stream so far; the first day is never a burst.
     """
-    days_of_burst: list[dict[str, Any]] = []
+    burst_days: list[Burst] = []
     seen = total = 0
-    everything = sorted(stream.days.items())
-    place = 0
+    stream_days = sorted(stream.days.items())
+    position = 0
     for day, count in sorted(days.items()):
-        while place < len(everything) and everything[place][0] < day:
-            total += everything[place][1]
-            place += 1
+        while position < len(stream_days) and stream_days[position][0] < day:
+            total += stream_days[position][1]
+            position += 1
         expected = stream.days.get(day, 0) * seen / total if total else 0.0
         surprise = _surprise(count, expected)
-        if seen and count >= LEAST and surprise >= BURST:
-            days_of_burst.append(
-                {
-                    "day": day,
-                    "units": count,
-                    "expected": round(expected, 3),
-                    "surprise": round(surprise, 3),
-                }
-            )
+        if seen and count >= MIN_UNITS and surprise >= BURST_DEVIATIONS:
+            burst_days.append(Burst(day, count, round(expected, 3), round(surprise, 3)))
         seen += count
-    return days_of_burst
+    return burst_days
 
 
 def sparkline(days: Mapping[str, int], most: int = 60) -> str:
-    """The days from the first to the last as bars, a blank for a day without units.
+    """Return the days from the first to the last as bars, a blank for a day without units.
 
-    More days than fit are put together, equally many to a bar. A gap that would fill most of the
-    line is not drawn but named.
+    If there are more days than `most`, a bar stands for several days. A gap that would fill most of
+    the line is replaced by its length in words.
 
     >>> sparkline({"2026-03-01": 1, "2026-03-02": 8, "2026-03-04": 4})
     '▁█ ▄'
@@ -173,7 +188,7 @@ def sparkline(days: Mapping[str, int], most: int = 60) -> str:
 
 
 def bars(days: Mapping[str, int], axis: Timeline, most: int = 60) -> list[str]:
-    """The units by day as bars, a text for each stretch of an axis."""
+    """Return the units by day as bars, one text per stretch of an axis."""
     stretches = axis.bars(days, most)
     top = max(itertools.chain.from_iterable(stretches), default=0)
     return ["".join(_bar(count, top) for count in counts) for counts in stretches]

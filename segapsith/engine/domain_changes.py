@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from segapsith.domains.index import Placement
+from segapsith.domains.values import Placement
 from segapsith.engine.records import Assignment, Batch, DomainRecord, Event, UnitRecord
 from segapsith.engine.storage import Storage
 from segapsith.engine.updates import BatchUpdate

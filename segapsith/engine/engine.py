@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 
 from segapsith.arrays import Compare
 from segapsith.domains import threshold_control
-from segapsith.domains.explanation import nearness
-from segapsith.domains.index import Bag, DomainIndex
+from segapsith.domains.explanation import explain_similarity
+from segapsith.domains.index import DomainIndex
 from segapsith.domains.threshold_control import ThresholdController
+from segapsith.domains.values import Bag
 from segapsith.engine import clock, domain_changes
 from segapsith.engine.arrivals import Arrival, ArrivalClassifier, sound, sound_all
 from segapsith.engine.components import Components
@@ -275,7 +276,9 @@ class Engine:
     def _near(self, bag: Bag, domain: int, score: float) -> dict[str, Any]:
         """A domain that a unit is near to, and the words that speak for it."""
         knowledge = self.knowledge
-        found = nearness(knowledge.domains, domain, bag).as_json(knowledge.vocabulary.word)
+        found = explain_similarity(knowledge.domains, domain, bag).as_json(
+            knowledge.vocabulary.word
+        )
         return {
             "id": domain,
             "label": self._rows[domain].label,
@@ -396,10 +399,10 @@ class Engine:
                 batch.units.update((unit.id, unit) for unit in units)
             if arrival is last and _ticks(arrival):
                 self._tick(ordinal, batch, contributions)
-            if steering and arrival.accepted and threshold_control.steps(ordinal):
+            if steering and arrival.accepted and threshold_control.is_control_step(ordinal):
                 contributions.flush()
                 knowledge = self.knowledge
-                steering.step(ordinal, knowledge.counters.unit, knowledge.domains.census())
+                steering.step(ordinal, knowledge.counters.unit, knowledge.domains.count_open())
                 self._follow(knowledge)
 
     def _follow(self, knowledge: Knowledge) -> None:

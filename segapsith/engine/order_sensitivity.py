@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.arrays import Labels
-from segapsith.domains.index import DomainIndex, DomainWords, PlacementSettings
-from segapsith.domains.replay import go_on
-from segapsith.domains.topics import Grouped
+from segapsith.domains.index import DomainIndex
+from segapsith.domains.replay import place_units
+from segapsith.domains.topics import DomainGroups
+from segapsith.domains.values import DomainWords, PlacementSettings
 from segapsith.engine import clock
 from segapsith.engine.state import Knowledge
 
@@ -57,7 +58,7 @@ def replay(
     words: Iterable[tuple[int, str, str]],
     placement: PlacementSettings,
     importance: str,
-    group: Callable[[Mapping[int, DomainWords]], Grouped],
+    group: Callable[[Mapping[int, DomainWords]], DomainGroups],
 ) -> Replayed:
     """Learns the units in an order, by the same clock and weights as the engine, and groups them.
 
@@ -77,7 +78,7 @@ def replay(
             knowledge.bag(units[place].lang, np.repeat(units[place].words, units[place].counts))
             for place in places
         ]
-        found[places] = go_on(domains, bags).domains
+        found[places] = place_units(domains, bags).domains
         for place in places:
             langs[int(found[place])] = units[place].lang
         for document in documents:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.domains.index import Bag, DomainWords
+from segapsith.domains.values import Bag, DomainWords
 from segapsith.lexicon.cooccurrence import Pairs
 from segapsith.model import FeedState
 

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from segapsith import limits
-from segapsith.domains.index import Bag, DomainIndex
+from segapsith.domains.index import DomainIndex
+from segapsith.domains.values import Bag
 from segapsith.intake import normalization
 from segapsith.intake.bag_batch import BagBatch
 from segapsith.lexicon.cooccurrence import WINDOW

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.arrays import Compare
-from segapsith.domains.index import DomainWords
+from segapsith.domains.index import LABEL_WORDS, TOP_WORDS
+from segapsith.domains.values import DomainWords
 from segapsith.engine.records import (
     Assignment,
     Batch,
@@ -25,11 +26,6 @@ from segapsith.lexicon.cooccurrence import Pairs, PairSums, count_pairs
 from segapsith.lexicon.multiword_terms import Candidates, TermCounts
 
 __all__ = ["BatchUpdate"]
-
-TOP_WORDS = 12
-"""Words of a domain that are kept for reading and searching."""
-
-LABEL_WORDS = 3
 
 _NO_WORDS = DomainWords(np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int64), 0)
 
@@ -156,7 +152,7 @@ class BatchUpdate:
     def enter(self, unit: UnitRecord, assignment: Assignment) -> None:
         """Puts a unit into a given domain."""
         self.row(assignment.domain)
-        self._knowledge.domains.absorb(assignment.domain, unit.bag)
+        self._knowledge.domains.add_unit(assignment.domain, unit.bag)
         self._domains.add(assignment.domain)
         self._batch.units[unit.id] = unit.assigned(assignment)
         self._arrived.setdefault(assignment.domain, set()).add(unit.id)
@@ -167,7 +163,7 @@ class BatchUpdate:
             return
         domain = unit.assignment.domain
         self.row(domain)
-        self._knowledge.domains.absorb(domain, unit.bag, -1)
+        self._knowledge.domains.remove_unit(domain, unit.bag)
         self._domains.add(domain)
         if domain not in self._knowledge.domains:
             self._batch.events.append(Event("emptied", domain))
@@ -188,7 +184,7 @@ class BatchUpdate:
         """Moves the sums of one domain into another."""
         self.row(source)
         self.row(target)
-        self._knowledge.domains.pour(source, target)
+        self._knowledge.domains.move_sums(source, target)
         self._domains.update((source, target))
 
     def row(self, domain: int) -> DomainRecord:

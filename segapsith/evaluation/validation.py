@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from segapsith.arrays import Labels, Rows
-from segapsith.domains.index import Bag, PlacementSettings
-from segapsith.domains.reassignment import Adopting, adopt
-from segapsith.domains.replay import empty, go_on
-from segapsith.domains.splitting import Splitting, split_broad
+from segapsith.domains.reassignment import ReassignSettings, reassign
+from segapsith.domains.replay import empty_index, place_units
+from segapsith.domains.splitting import SplitSettings, split_broad
+from segapsith.domains.values import Bag, PlacementSettings
 from segapsith.evaluation import compare, metrics
 from segapsith.evaluation.contingency import Contingency, LabelSequence, contingency
 from segapsith.lexicon.weighting import SCALE
@@ -339,8 +339,8 @@ def curve(
     min_units: int,
     word_cut: float,
     seed: int = 0,
-    splitting: Splitting | None = None,
-    adopting: Adopting | None = None,
+    splitting: SplitSettings | None = None,
+    adopting: ReassignSettings | None = None,
     watch: Callable[[float], None] | None = None,
 ) -> list[dict[str, Any]]:
     """Kappa against the share of units in stable domains, for each learning threshold.
@@ -353,13 +353,13 @@ def curve(
     for threshold in thresholds:
         if watch is not None:
             watch(threshold)
-        index = empty(replace(settings, threshold=threshold), learned.significance)
-        labels = go_on(index, bags).domains
+        index = empty_index(replace(settings, threshold=threshold), learned.significance)
+        labels = place_units(index, bags).domains
         if splitting is not None:
             split_broad(index, bags, labels, splitting)
         if adopting is not None:
             homes = dict(enumerate(labels.tolist()))
-            for row, place in adopt(index, dict(enumerate(bags)), homes, adopting).items():
+            for row, place in reassign(index, dict(enumerate(bags)), homes, adopting).items():
                 assert place.domain is not None  # it moves to a domain
                 labels[row] = place.domain
         selection = select(replace(learned, domains=labels), min_units, word_cut)

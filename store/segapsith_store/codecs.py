@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.domains.index import Bag, DomainWords
+from segapsith.domains.values import Bag, DomainWords
 from segapsith.errors import SegapsithError
 from segapsith.jit import kernel
 

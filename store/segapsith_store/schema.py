@@ -13,7 +13,7 @@ import numpy as np
 from sqlite_utils import Database
 from sqlite_utils.migrations import Migrations
 
-from segapsith.domains.index import Bag, DomainWords
+from segapsith.domains.values import Bag, DomainWords
 from segapsith_store import codecs
 
 __all__ = [

@@ -274,7 +274,7 @@ def _unit_faults(
         return
     else:
         distinct, counts = np.unique(words, return_counts=True)
-        said = bag.said
+        said = bag.observed
         if not np.array_equal(distinct, said.words) or not np.array_equal(counts, said.counts):
             yield f"unit {number}: its words are not those of its text"
     if len(bag.weights) and not 0 < bag.weights.min() <= bag.weights.max() <= SCALE:

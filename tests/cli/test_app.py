@@ -21,7 +21,7 @@ from markupsafe import escape
 
 import segapsith
 from segapsith.demo import sample
-from segapsith.domains.index import PlacementSettings
+from segapsith.domains.values import PlacementSettings
 from segapsith.errors import ConfigurationError
 from segapsith.settings import ENGINE, SETTINGS, checked
 

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from segapsith.domains import postings
-from segapsith.domains.index import Bag, DomainIndex, PlacementSettings
+from segapsith.domains.index import DomainIndex
+from segapsith.domains.values import Bag, PlacementSettings
 from segapsith.lexicon.weighting import SCALE
 
 bags = st.dictionaries(
@@ -31,12 +32,12 @@ bags = st.dictionaries(
 class PlainDomains:
     """The same, word by word: dictionaries and fractions."""
 
-    def __init__(self, chosen: PlacementSettings) -> None:
-        self.chosen = chosen
+    def __init__(self, rules: PlacementSettings) -> None:
+        self.rules = rules
         self.domains: dict[int, tuple[int, dict[int, list[int]]]] = {}
 
     def entries(self, bag: Bag) -> list[tuple[int, int, int]]:
-        tokens = self.chosen.count == "tokens"
+        tokens = self.rules.count == "tokens"
         return [
             (int(w), int(c) if tokens else 1, int(x))
             for w, c, x in zip(bag.words, bag.counts, bag.weights, strict=True)
@@ -44,8 +45,8 @@ class PlainDomains:
 
     def similarity(self, domain: int, bag: Bag) -> float:
         n_units, words = self.domains[domain]
-        floor = math.ceil(self.chosen.min_weight * SCALE)
-        by_weight = self.chosen.domain_weight == "mean-unit-weight"
+        floor = math.ceil(self.rules.min_weight * SCALE)
+        by_weight = self.rules.domain_weight == "mean-unit-weight"
         numerators = {
             w: weight if by_weight else min(occ, n_units) * SCALE
             for w, (occ, weight) in words.items()
@@ -63,7 +64,7 @@ class PlainDomains:
         ]
         return float(math.prod(shares)) ** 0.25
 
-    def absorb(self, domain: int, bag: Bag, sign: int = 1) -> None:
+    def add_unit(self, domain: int, bag: Bag, sign: int = 1) -> None:
         n_units, words = self.domains.get(domain, (0, {}))
         for w, occ, weight in self.entries(bag):
             entry = words.setdefault(w, [0, 0])
@@ -83,20 +84,20 @@ choices = st.builds(
 
 @given(st.lists(bags, max_size=25), choices)
 @settings(deadline=None, max_examples=60)
-def test_the_index_agrees_with_the_formula(units: list[Bag], chosen: PlacementSettings) -> None:
-    index, plain = DomainIndex(chosen), PlainDomains(chosen)
+def test_the_index_agrees_with_the_formula(units: list[Bag], rules: PlacementSettings) -> None:
+    index, plain = DomainIndex(rules), PlainDomains(rules)
     for bag in units:
-        found = index.place(bag)
+        placement = index.place(bag)
         scores = {d: plain.similarity(d, bag) for d in plain.domains}
         best = max(scores.values(), default=0.0)
-        assert found.score == pytest.approx(best, abs=1e-12)
-        if found.best is not None:
-            assert scores[found.best] == pytest.approx(best, abs=1e-12)
-            others = [s for d, s in scores.items() if d != found.best]
-            assert found.runner_up_score == pytest.approx(max(others, default=0.0), abs=1e-12)
-        domain = found.domain or index.create()
-        index.absorb(domain, bag)
-        plain.absorb(domain, bag)
+        assert placement.score == pytest.approx(best, abs=1e-12)
+        if placement.best is not None:
+            assert scores[placement.best] == pytest.approx(best, abs=1e-12)
+            others = [s for d, s in scores.items() if d != placement.best]
+            assert placement.runner_up_score == pytest.approx(max(others, default=0.0), abs=1e-12)
+        domain = placement.domain or index.create()
+        index.add_unit(domain, bag)
+        plain.add_unit(domain, bag)
     for domain, (n_units, words) in plain.domains.items():
         sums = index.words(domain)
         assert sums.n_units == n_units
@@ -112,44 +113,47 @@ def test_the_index_agrees_with_the_formula(units: list[Bag], chosen: PlacementSe
 @given(st.lists(bags, min_size=2, max_size=30), choices)
 @settings(deadline=None, max_examples=100)
 def test_domains_that_are_passed_over_change_neither_the_two_best_nor_ties(
-    units: list[Bag], chosen: PlacementSettings
+    units: list[Bag], rules: PlacementSettings
 ) -> None:
     """The two best are found without scoring every domain; all of them scored say the very same."""
-    index = DomainIndex(chosen)
+    index = DomainIndex(rules)
     for bag in [*units, *units[:3]]:  # repeated units make ties
-        found = index.place(bag)
-        wanted = index.nearest(bag, 2)
-        seen = [(found.best, found.score), (found.runner_up, found.runner_up_score)]
-        assert [entry for entry in seen if entry[0] is not None] == wanted
-        index.absorb(found.domain or index.create(), bag)
+        placement = index.place(bag)
+        expected = index.nearest(bag, 2)
+        two_best = [
+            (placement.best, placement.score),
+            (placement.runner_up, placement.runner_up_score),
+        ]
+        assert [entry for entry in two_best if entry[0] is not None] == expected
+        index.add_unit(placement.domain or index.create(), bag)
 
 
 @pytest.mark.slow
 @given(st.lists(bags, max_size=25), st.lists(bags, max_size=10), choices)
 @settings(deadline=None, max_examples=60)
-def test_units_sought_together_are_sought_as_one_by_one(
-    units: list[Bag], others: list[Bag], chosen: PlacementSettings
+def test_finding_units_together_equals_finding_them_one_by_one(
+    units: list[Bag], others: list[Bag], rules: PlacementSettings
 ) -> None:
-    index = DomainIndex(chosen)
+    index = DomainIndex(rules)
     for bag in units:
-        index.absorb(index.place(bag).domain or index.create(), bag)
-    wanted = [index.place(bag) for bag in [*units, *others]]
-    assert index.seek_all([*units, *others]) == wanted
-    assert [index.place(bag) for bag in [*units, *others]] == wanted
+        index.add_unit(index.place(bag).domain or index.create(), bag)
+    expected = [index.place(bag) for bag in [*units, *others]]
+    assert index.find_all([*units, *others]) == expected
+    assert [index.place(bag) for bag in [*units, *others]] == expected
 
 
 @given(st.lists(bags, min_size=1, max_size=25), choices, st.integers(1, 25))
 @settings(deadline=None, max_examples=60)
 def test_units_placed_together_are_placed_as_one_after_the_other(
-    units: list[Bag], chosen: PlacementSettings, cut: int
+    units: list[Bag], rules: PlacementSettings, cut: int
 ) -> None:
-    single, together = DomainIndex(chosen), DomainIndex(chosen)
+    single, together = DomainIndex(rules), DomainIndex(rules)
     expected = []
     for bag in units:
-        found = single.place(bag)
-        domain = found.domain or single.create()
-        single.absorb(domain, bag)
-        expected.append((domain, found))
+        placement = single.place(bag)
+        domain = placement.domain or single.create()
+        single.add_unit(domain, bag)
+        expected.append((domain, placement))
     placed = together.place_all(units[:cut])
     if units[cut:]:
         placed += together.place_all(units[cut:])
@@ -175,9 +179,9 @@ def test_many_domains_find_room_and_leave_none_behind() -> None:
             weights = rng.integers(1, SCALE, len(words)).astype(np.int32)
             bag = Bag(words, np.ones(len(words), np.int32), weights)
             scores = {d: plain.similarity(d, bag) for d in plain.domains}
-            ((domain, found),) = index.place_all([bag])
-            assert found.score == pytest.approx(max(scores.values(), default=0.0), abs=1e-12)
-            plain.absorb(domain, bag)
+            ((domain, placement),) = index.place_all([bag])
+            assert placement.score == pytest.approx(max(scores.values(), default=0.0), abs=1e-12)
+            plain.add_unit(domain, bag)
         for domain in [d for d in plain.domains if rng.random() < 0.8]:
             index.drop(domain)
             del plain.domains[domain]
@@ -195,12 +199,12 @@ def test_taking_units_away_leaves_the_sums_of_the_others(
     whole, rest = DomainIndex(), DomainIndex()
     assert whole.create() == rest.create() == 1
     for bag in units:
-        whole.absorb(1, bag)
+        whole.add_unit(1, bag)
     for number in gone:
-        whole.absorb(1, units[number], -1)
+        whole.remove_unit(1, units[number])
     for number, bag in enumerate(units):
         if number not in gone:
-            rest.absorb(1, bag)
+            rest.add_unit(1, bag)
     left, right = whole.words(1), rest.words(1)
     assert left.n_units == right.n_units
     for name in ("words", "occurrences", "weights"):
@@ -213,7 +217,7 @@ def test_taking_units_away_leaves_the_sums_of_the_others(
 def test_a_restored_index_decides_alike(units: list[Bag]) -> None:
     index = DomainIndex()
     for bag in units:
-        index.absorb(index.place(bag).domain or index.create(), bag)
+        index.add_unit(index.place(bag).domain or index.create(), bag)
     again = DomainIndex()
     for domain in index:
         again.restore(domain, index.words(domain))
@@ -236,20 +240,20 @@ def test_the_activation_filter_agrees_on_nearly_all_units() -> None:
     filtered = DomainIndex(PlacementSettings(threshold=0.25, prefilter="activation"))
     agreed = 0
     for bag in (unit() for _ in range(600)):
-        found = exact.place(bag)
-        agreed += found.domain == filtered.place(bag).domain
-        domain = found.domain or exact.create()
+        placement = exact.place(bag)
+        agreed += placement.domain == filtered.place(bag).domain
+        domain = placement.domain or exact.create()
         if domain == filtered.next_domain:
             filtered.create()
-        exact.absorb(domain, bag)
-        filtered.absorb(domain, bag)
+        exact.add_unit(domain, bag)
+        filtered.add_unit(domain, bag)
     assert agreed >= 0.99 * 600
 
 
 def test_a_closed_domain_takes_nothing() -> None:
     index = DomainIndex()
     bag = Bag(np.array([1, 2], np.int32), np.ones(2, np.int32), np.full(2, SCALE, np.int32))
-    index.absorb(index.create(), bag)
+    index.add_unit(index.create(), bag)
     assert index.place(bag).domain == 1
     index.close(1)
     assert index.place(bag).domain is None
@@ -260,7 +264,7 @@ def test_a_closed_domain_takes_nothing() -> None:
 def test_any_measure_can_place() -> None:
     index = DomainIndex(PlacementSettings(threshold=0.5))
     bag = Bag(np.array([1, 2], np.int32), np.ones(2, np.int32), np.full(2, SCALE, np.int32))
-    index.absorb(index.create(), bag)
+    index.add_unit(index.create(), bag)
     assert index.place(bag, lambda a, b: np.full((a.shape[0], b.shape[0]), 0.7), 3).domain == 1
     assert index.place(bag, lambda a, b: np.full((a.shape[0], b.shape[0]), 0.3), 3).domain is None
 
@@ -285,51 +289,51 @@ def test_wrong_settings_are_named(wrong: dict[str, object]) -> None:
 
 @given(st.lists(st.tuples(st.integers(1, 4), bags), min_size=1, max_size=20), choices, bags)
 @settings(deadline=None, max_examples=40)
-def test_what_is_poured_or_dropped_is_as_if_it_had_always_been_so(
-    units: list[tuple[int, Bag]], chosen: PlacementSettings, asked: Bag
+def test_moved_and_dropped_sums_are_as_if_they_had_always_been_so(
+    units: list[tuple[int, Bag]], rules: PlacementSettings, asked: Bag
 ) -> None:
-    poured, whole = DomainIndex(chosen), DomainIndex(chosen)
-    for index in (poured, whole):
+    moved, whole = DomainIndex(rules), DomainIndex(rules)
+    for index in (moved, whole):
         for _ in range(4):
             index.create()
     for domain, bag in units:
-        poured.absorb(domain, bag)
-        whole.absorb(1 if domain == 2 else domain, bag)
-    kept = poured.words(3)
-    poured.pour(2, 1)
-    assert poured.place(asked) == whole.place(asked)
-    assert poured.nearest(asked, 9) == whole.nearest(asked, 9)
-    assert list(poured) == list(whole)
-    poured.drop(3)
-    assert 3 not in poured
-    poured.restore(3, kept)
-    assert poured.place(asked) == whole.place(asked)
-    poured.drop(3)
+        moved.add_unit(domain, bag)
+        whole.add_unit(1 if domain == 2 else domain, bag)
+    sums = moved.words(3)
+    moved.move_sums(2, 1)
+    assert moved.place(asked) == whole.place(asked)
+    assert moved.nearest(asked, 9) == whole.nearest(asked, 9)
+    assert list(moved) == list(whole)
+    moved.drop(3)
+    assert 3 not in moved
+    moved.restore(3, sums)
+    assert moved.place(asked) == whole.place(asked)
+    moved.drop(3)
     whole.drop(3)
-    assert poured.place(asked) == whole.place(asked)
-    only = DomainIndex(chosen)
-    only.restore(1, poured.words(1))
-    only.restore(4, poured.words(4))
-    assert only.nearest(asked, 9) == poured.nearest(asked, 9)
+    assert moved.place(asked) == whole.place(asked)
+    only = DomainIndex(rules)
+    only.restore(1, moved.words(1))
+    only.restore(4, moved.words(4))
+    assert only.nearest(asked, 9) == moved.nearest(asked, 9)
 
 
 def test_a_unit_meets_the_postings_of_its_own_words_alone() -> None:
     """Domains elsewhere are not even passed over, however many they are."""
     index = DomainIndex(PlacementSettings(threshold=0.9))
 
-    def found(*words: int) -> Bag:
+    def unit(*words: int) -> Bag:
         numbers = np.array(words, dtype=np.int32)
         return Bag(numbers, np.ones_like(numbers), np.full_like(numbers, SCALE))
 
-    index.place_all([found(0, 1), found(0, 2), found(1, 3)])
-    asked = found(0, 3)
-    before = index._touch(asked)
-    postings.clear(index._index, before)
-    index.place_all([found(10 + i, 11 + i) for i in range(0, 4000, 2)])
+    index.place_all([unit(0, 1), unit(0, 2), unit(1, 3)])
+    asked = unit(0, 3)
+    before = index._accumulate(asked)
+    postings.reset_sums(index._index, before)
+    index.place_all([unit(10 + i, 11 + i) for i in range(0, 4000, 2)])
     assert index.next_domain - 1 == 2003
-    after = index._touch(asked)
+    after = index._accumulate(asked)
     assert (before, sorted(index._index.touched[:after])) == (3, [1, 2, 3])
-    assert index._index.stretches[asked.words, postings.LIVE].sum() == 3
+    assert index._index.word_lists[asked.words, postings.N_COMPARED].sum() == 3
 
 
 def test_memory_of_dropped_domains_is_given_back() -> None:
@@ -341,30 +345,30 @@ def test_memory_of_dropped_domains_is_given_back() -> None:
         return Bag(words, np.ones(20, np.int32), rng.integers(1, SCALE, 20).astype(np.int32))
 
     index = DomainIndex()
-    kept: dict[int, list[Bag]] = {}
+    live: dict[int, list[Bag]] = {}
     for number in range(3000):
         domain = index.create()
-        kept[domain] = [bag()]
-        index.absorb(domain, kept[domain][0])
+        live[domain] = [bag()]
+        index.add_unit(domain, live[domain][0])
         if number % 3 == 0:  # some grow, and move within the pool
-            kept[domain].append(bag())
-            index.absorb(domain, kept[domain][1])
+            live[domain].append(bag())
+            index.add_unit(domain, live[domain][1])
         if domain > 200:
             index.drop(domain - 200)
-            del kept[domain - 200]
-    assert len(index._index.pool) < 4 * sum(len(index.words(d).words) for d in kept) + 2 * 4096
+            del live[domain - 200]
+    assert len(index._index.pool) < 4 * sum(len(index.words(d).words) for d in live) + 2 * 4096
     assert index._index.postings.shape[1] < 40_000
     fresh = DomainIndex()
-    for domain, bags in kept.items():
+    for domain, bags in live.items():
         fresh.skip_to(domain)
         assert fresh.create() == domain
         for one in bags:
-            fresh.absorb(domain, one)
+            fresh.add_unit(domain, one)
     assert list(index) == list(fresh)
     for _ in range(50):
         one = bag()
         assert index.place(one) == fresh.place(one)
-        index.absorb(2999, one)
-        fresh.absorb(2999, one)
-    for domain in kept:
+        index.add_unit(2999, one)
+        fresh.add_unit(2999, one)
+    for domain in live:
         assert index.words(domain).weights.tolist() == fresh.words(domain).weights.tolist()

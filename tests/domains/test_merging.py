@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from segapsith.api.curation import open_domains
 from segapsith.api.wire import Wire
-from segapsith.domains.index import Bag, DomainIndex, PlacementSettings
-from segapsith.domains.merging import Consolidating, Joined, consolidate
+from segapsith.domains.index import DomainIndex
+from segapsith.domains.merging import MergedDomains, MergeSettings, merge_similar
+from segapsith.domains.values import Bag, PlacementSettings
 from segapsith.errors import SettingError
 from segapsith.lexicon.weighting import SCALE
 
@@ -29,7 +30,7 @@ def _index(seed: int, n_domains: int, domain_weight: str = "mean-unit-weight") -
         for _ in range(int(rng.integers(1, 6))):
             words = np.sort(rng.choice(12, 4, replace=False)).astype(np.int32)
             weights = rng.integers(1, SCALE, 4).astype(np.int32)
-            index.absorb(domain, Bag(words, np.ones(4, np.int32), weights))
+            index.add_unit(domain, Bag(words, np.ones(4, np.int32), weights))
     return index
 
 
@@ -65,7 +66,7 @@ def test_neighbours_are_those_of_eq7(domain_weight: str) -> None:
 
 def _slow(
     index: DomainIndex,
-    chosen: Consolidating,
+    chosen: MergeSettings,
     apart: set[int],
     named: set[int],
     growing: set[int],
@@ -96,7 +97,7 @@ def _slow(
         if whole is not None and stable and not whole([*groups[older], *groups[younger]]):
             refused.add((older, younger))
             continue
-        index.pour(younger, older)
+        index.move_sums(younger, older)
         groups[older] |= groups.pop(younger)
 
 
@@ -120,11 +121,11 @@ def test_the_same_as_comparing_all_pairs_again_and_again(
     parting: int | None,
 ) -> None:
     """With `parting`, stable domains are one subject if their numbers add up to no multiple."""
-    chosen = Consolidating(similarity, 0.8, stable=3)
+    chosen = MergeSettings(similarity, 0.8, stable=3)
     whole = parting and (lambda domains: sum(domains) % parting != 0)
     apart, named, growing = ({d for d in given if d <= n} for given in (apart, named, growing))
     fast, slow = _index(seed, n), _index(seed, n)
-    found = consolidate(fast, chosen, apart=apart, named=named, growing=growing, whole=whole)
+    found = merge_similar(fast, chosen, apart=apart, named=named, growing=growing, whole=whole)
     assert {j.into: set(j.domains) for j in found} == _slow(
         slow, chosen, apart, named, growing, whole
     )
@@ -134,8 +135,8 @@ def test_the_same_as_comparing_all_pairs_again_and_again(
 
 def test_settings_that_make_no_sense() -> None:
     with pytest.raises(ValueError, match=r"similarity=0.0 should be above 0"):
-        Consolidating(0.0)
-    assert Joined(1, (2, 3), 0.5).domains == (1, 2, 3)
+        MergeSettings(0.0)
+    assert MergedDomains(1, (2, 3), 0.5).domains == (1, 2, 3)
 
 
 SUBJECTS = ("river flood dam rain", "strike union train driver", "bank rate inflation price")

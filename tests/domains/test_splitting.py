@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from segapsith.api.wire import Wire
-from segapsith.domains.index import Bag, DomainIndex, PlacementSettings
-from segapsith.domains.reassignment import Adopting, adopt
-from segapsith.domains.splitting import Splitting, parts
+from segapsith.domains.index import DomainIndex
+from segapsith.domains.reassignment import ReassignSettings, reassign
+from segapsith.domains.splitting import SplitSettings, split_units
+from segapsith.domains.values import Bag, PlacementSettings
 from segapsith.errors import SettingError, UsageError
 from segapsith.lexicon.weighting import SCALE
 
@@ -61,7 +62,7 @@ def _place_slowly(bag: Bag, domains: dict[int, list[Bag]]) -> list[tuple[float, 
 PLACING = PlacementSettings(threshold=0.4, min_weight=0.0)
 
 
-def _parts_slowly(bags: list[Bag], chosen: Splitting) -> list[list[int]]:
+def _parts_slowly(bags: list[Bag], chosen: SplitSettings) -> list[list[int]]:
     """Every domain compared with every unit, from the units themselves."""
     domains: dict[int, list[Bag]] = {}
     members: dict[int, list[int]] = {}
@@ -93,8 +94,8 @@ def _parts_slowly(bags: list[Bag], chosen: Splitting) -> list[list[int]]:
 def test_parts_are_those_of_learning_again_more_strictly(
     seed: int, n: int, strict: float, stable: int
 ) -> None:
-    bags, chosen = _random_bags(seed, n), Splitting(strict, 0.35, stable)
-    found = parts(DomainIndex(PLACING), bags, chosen)
+    bags, chosen = _random_bags(seed, n), SplitSettings(strict, 0.35, stable)
+    found = split_units(DomainIndex(PLACING), bags, chosen)
     assert sorted(map(sorted, found)) == sorted(map(sorted, _parts_slowly(bags, chosen)))
     if found:
         assert sorted(place for part in found for place in part) == list(range(n))
@@ -103,8 +104,8 @@ def test_parts_are_those_of_learning_again_more_strictly(
 
 def test_a_domain_of_one_subject_stays_whole() -> None:
     same = [_bag([1, 2, 3, 10 + i]) for i in range(80)]
-    assert parts(DomainIndex(PLACING), same, Splitting(0.3, 0.2)) == []
-    assert parts(DomainIndex(PLACING), [], Splitting()) == []
+    assert split_units(DomainIndex(PLACING), same, SplitSettings(0.3, 0.2)) == []
+    assert split_units(DomainIndex(PLACING), [], SplitSettings()) == []
 
 
 def _planted(i: int) -> Bag:
@@ -114,27 +115,35 @@ def _planted(i: int) -> Bag:
 
 
 def test_subjects_among_units_that_share_general_words_are_parted() -> None:
-    found = parts(DomainIndex(PLACING), [_planted(i) for i in range(100)], Splitting(0.6, 0.55))
+    found = split_units(
+        DomainIndex(PLACING), [_planted(i) for i in range(100)], SplitSettings(0.6, 0.55)
+    )
     assert found[:2] == [list(range(0, 100, 5)), list(range(1, 100, 5))]
     assert {len(part) for part in found[2:]} == {1}
 
 
 def test_only_a_domain_of_four_times_the_stable_size_may_be_broad() -> None:
     bags = [_bag([0, *((1, 2, 3) if i % 2 else (4, 5, 6)), 10 + i]) for i in range(60)]
-    assert parts(DomainIndex(PLACING), bags[:-1], Splitting(0.6, 0.5)) == []
-    assert parts(DomainIndex(PLACING), bags, Splitting(0.6, 0.5)) == [
+    assert split_units(DomainIndex(PLACING), bags[:-1], SplitSettings(0.6, 0.5)) == []
+    assert split_units(DomainIndex(PLACING), bags, SplitSettings(0.6, 0.5)) == [
         list(range(0, 60, 2)),
         list(range(1, 60, 2)),
     ]
 
 
 def test_the_others_go_with_the_nearest_core_and_hardly_anything_is_left_over() -> None:
-    found = parts(DomainIndex(PLACING), [_planted(i) for i in range(100)], Splitting(0.6, 0.2))
+    found = split_units(
+        DomainIndex(PLACING), [_planted(i) for i in range(100)], SplitSettings(0.6, 0.2)
+    )
     assert len(found) == 2 and sorted(place for part in found for place in part) == list(range(100))
 
 
 def _adopt_slowly(
-    bags: list[Bag], at: dict[int, int], chosen: Adopting, staying: set[int], growing: set[int]
+    bags: list[Bag],
+    at: dict[int, int],
+    chosen: ReassignSettings,
+    staying: set[int],
+    growing: set[int],
 ) -> dict[int, int]:
     """Every pass over sets, the domains made anew from their units."""
     home = dict(at)
@@ -177,15 +186,15 @@ def _adopt_slowly(
 def test_units_are_adopted_as_by_comparing_all(
     seed: int, n: int, staying: set[int], growing: set[int]
 ) -> None:
-    bags, chosen = _random_bags(seed, n), Adopting(0.45, stable=5, passes=3)
+    bags, chosen = _random_bags(seed, n), ReassignSettings(0.45, stable=5, passes=3)
     rng = np.random.default_rng(seed)
     at = {unit: int(rng.choice([1, 1, 2, 2, 3, 4, 5, 6])) for unit in range(n)}
     index = DomainIndex(PLACING)
     for _ in range(6):
         index.create()
     for unit, domain in at.items():
-        index.absorb(domain, bags[unit])
-    found = adopt(index, dict(enumerate(bags)), at, chosen, staying=staying, growing=growing)
+        index.add_unit(domain, bags[unit])
+    found = reassign(index, dict(enumerate(bags)), at, chosen, staying=staying, growing=growing)
     assert {unit: place.domain for unit, place in found.items()} == _adopt_slowly(
         bags, at, chosen, staying, growing
     )
@@ -195,13 +204,13 @@ def test_units_are_adopted_as_by_comparing_all(
 
 def test_settings_that_make_no_sense() -> None:
     with pytest.raises(ValueError, match=r"threshold=0.0 should be above 0"):
-        Splitting(0.0)
+        SplitSettings(0.0)
     with pytest.raises(ValueError, match=r"stable=0 should be >= 1"):
-        Splitting(stable=0)
+        SplitSettings(stable=0)
     with pytest.raises(ValueError, match=r"similarity=2 should be above 0"):
-        Adopting(2)
+        ReassignSettings(2)
     with pytest.raises(ValueError, match=r"passes=0 should be >= 1"):
-        Adopting(passes=0)
+        ReassignSettings(passes=0)
 
 
 SUBJECTS = ("river flood dam rain", "strike union train driver")

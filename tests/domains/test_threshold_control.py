@@ -90,7 +90,7 @@ def test_steps_are_those_of_the_plain_formula(seed: int) -> None:
     target = Target("new_rate", share, int(0.17 * SCALE), steep, 0)
     placed = rng.integers(0, 60, 80)
     story = list(zip(placed.tolist(), rng.binomial(placed, rng.random()).tolist(), strict=True))
-    state, found = ThresholdController.begun(target), []
+    state, found = ThresholdController.start(target), []
     for n, counts in enumerate(story, 1):
         state.count(*counts)
         state.step(STEP * n, 10, 5)
@@ -103,7 +103,7 @@ def test_too_few_new_domains_raise_the_threshold_and_too_many_lower_it() -> None
     for aim, few, many in (("new_rate", (50, 5), (50, 30)), ("singletons", (50, 9), (50, 45))):
         target = Target(aim, 300_000, SCALE // 5, 10 * MILLION, 0)
         for (n, found), rises in ((few, True), (many, False)):
-            state = ThresholdController.begun(target)
+            state = ThresholdController.start(target)
             state.count(n, found)
             state.step(STEP, n, found)
             assert (state.threshold > target.threshold) is rises
@@ -346,4 +346,11 @@ def test_on_the_command_line(command: Command, tmp_path: Path) -> None:
 
 
 def test_thresholds_are_set_at_ordinals_of_the_clock() -> None:
-    assert [n for n in range(100) if threshold_control.steps(n)] == [16, 32, 48, 64, 80, 96]
+    assert [n for n in range(100) if threshold_control.is_control_step(n)] == [
+        16,
+        32,
+        48,
+        64,
+        80,
+        96,
+    ]

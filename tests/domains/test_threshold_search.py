@@ -1,6 +1,6 @@
 """The threshold reaches its target on a stretch of the stream that was not searched.
 
-That it follows one is in `test_following.py`.
+That it follows one is in `test_threshold_control.py`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ import pytest
 
 from segapsith.api.wire import Wire
 from segapsith.demo import sample
-from segapsith.domains.index import Bag, DomainIndex, PlacementSettings
+from segapsith.domains.index import DomainIndex
 from segapsith.domains.replay import Replay, replay
-from segapsith.domains.threshold_search import Afresh, Onward, Trial, search
+from segapsith.domains.threshold_search import Continuation, FreshStart, Trial, search
+from segapsith.domains.values import Bag, PlacementSettings
 from segapsith.errors import UsageError
 from segapsith.lexicon.weighting import SCALE
 
@@ -55,7 +56,7 @@ def learned(bags: list[Bag], index: DomainIndex) -> tuple[list[int], int]:
         if domain is None:
             domain = index.create()
             founded += 1
-        index.absorb(domain, bag)
+        index.add_unit(domain, bag)
         places.append(domain)
     return places, founded
 
@@ -67,7 +68,7 @@ def test_from_now_on(target: float) -> None:
     first, later = bags[:2000], bags[2000:]
     index = DomainIndex(PLACING)
     places, _ = learned(first, index)
-    best, trials = search(Onward(deepcopy(index), first, places, len(first)), target)
+    best, trials = search(Continuation(deepcopy(index), first, places, len(first)), target)
     assert [t.threshold for t in trials] == sorted(t.threshold for t in trials)
     index.settings = replace(PLACING, threshold=best.threshold)
     assert learned(later, index)[1] / len(later) == pytest.approx(target, rel=0.1)
@@ -76,10 +77,10 @@ def test_from_now_on(target: float) -> None:
 @pytest.mark.slow
 def test_learned_afresh() -> None:
     bags = synthetic(3000, seed=2)
-    best, _ = search(Afresh(bags[:2000], PLACING), 0.4)
+    best, _ = search(FreshStart(bags[:2000], PLACING), 0.4)
     run = replay(bags, replace(PLACING, threshold=best.threshold))
     assert run.new_rate(2000, 3000) == pytest.approx(0.4, rel=0.1)
-    best, _ = search(Afresh(bags[:2000], PLACING), 0.5, "next_singletons")
+    best, _ = search(FreshStart(bags[:2000], PLACING), 0.5, "next_singletons")
     run = replay(bags, replace(PLACING, threshold=best.threshold))
     assert run.singletons(3000) == pytest.approx(0.5, rel=0.1)
 
@@ -90,8 +91,8 @@ def test_the_last_stretch_is_placed_on_what_was_before_it() -> None:
     index = DomainIndex(PLACING)
     before, _ = learned(bags[:720], index)
     after, founded = learned(bags[720:], index)
-    world = Onward(index, bags, before + after, len(bags))
-    assert world.trial(PLACING.threshold).new_rate == pytest.approx(founded / 180)
+    experiment = Continuation(index, bags, before + after, len(bags))
+    assert experiment.trial(PLACING.threshold).new_rate == pytest.approx(founded / 180)
 
 
 @pytest.mark.slow

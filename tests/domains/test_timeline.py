@@ -7,7 +7,7 @@ from datetime import date
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segapsith.domains.timeline import GAP, Timeline
+from segapsith.domains.timeline import GAP_DAYS, Timeline
 
 DAYS = st.integers(723_000, 740_000).map(lambda number: str(date.fromordinal(number)))
 
@@ -38,5 +38,5 @@ def test_no_unit_is_lost_and_the_bars_fit(counts: dict[str, int], most: int) -> 
     bars = axis.bars(counts, most)
     assert sum(map(sum, bars)) == sum(counts.values())
     assert sum(map(len, bars)) <= max(most, len(axis.stretches))
-    assert all(gap.n_days >= GAP for gap in axis.gaps)
+    assert all(gap.n_days >= GAP_DAYS for gap in axis.gaps)
     assert len(bars) == len(axis.stretches)

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import segapsith
 from segapsith.api.wire import Wire
-from segapsith.domains.index import DomainWords
-from segapsith.domains.topics import Grouped, TopicSettings, group, identified, topic_rows
+from segapsith.domains.topics import DomainGroups, TopicSettings, group, match_topics, topic_rows
+from segapsith.domains.values import DomainWords
 from segapsith.lexicon.weighting import SCALE
 
 Command = Callable[..., tuple[int, str, str]]
@@ -87,7 +87,7 @@ def test_no_domains_make_no_topics() -> None:
     assert len(found.domains) == len(found.groups) == 0
 
 
-def _slow_identified(grouped: Grouped, units: dict[int, int], before: dict[int, int]) -> Any:
+def _slow_identified(grouped: DomainGroups, units: dict[int, int], before: dict[int, int]) -> Any:
     """The rule, literally: more than half of a topic's units; of several, most units, then age."""
     members: dict[int, set[int]] = {}
     for domain, label in zip(grouped.domains.tolist(), grouped.groups.tolist(), strict=True):
@@ -112,8 +112,8 @@ def test_a_topic_keeps_its_number_while_most_of_it_stays(
     units = {i + 1: n for i, (n, _, _) in enumerate(entries)}
     before = {i + 1: 10 + topic for i, (_, _, topic) in enumerate(entries) if topic < 4}
     labels = np.unique([label for _, label, _ in entries], return_inverse=True)[1]
-    grouped = Grouped(np.arange(1, len(entries) + 1), labels.astype(np.int64))
-    assert identified(grouped, units, before) == _slow_identified(grouped, units, before)
+    grouped = DomainGroups(np.arange(1, len(entries) + 1), labels.astype(np.int64))
+    assert match_topics(grouped, units, before) == _slow_identified(grouped, units, before)
 
 
 def test_topics_have_the_contracts_shape_and_reach_the_assignments(
@@ -249,5 +249,5 @@ def test_an_empty_store_has_no_topics(open_wire: Callable[..., Wire]) -> None:
 def test_the_order_of_the_groups_does_not_matter_to_identity() -> None:
     units, before = {1: 3, 2: 2, 3: 2}, {1: 5, 2: 5, 3: 6}
     for labels in permutations(range(3)):
-        found = identified(Grouped(np.array([1, 2, 3]), np.array(labels)), units, before)
+        found = match_topics(DomainGroups(np.array([1, 2, 3]), np.array(labels)), units, before)
         assert found[labels[0]] == 5 and found[labels[2]] == 6 and found[labels[1]] is None

@@ -19,8 +19,7 @@ TODAY = {"2026-03-01": 20, "2026-03-02": 20}
 
 
 def state(domain: dict[str, int], stream: dict[str, int]) -> str:
-    found: str = trend(domain, Stream(stream))["state"]
-    return found
+    return trend(domain, Stream(stream)).state
 
 
 def test_what_breaks_out_after_a_gap_is_not_steady() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from segapsith.api.wire import Wire
-from segapsith.domains.topics import Grouped
+from segapsith.domains.topics import DomainGroups
 from segapsith.engine import order_sensitivity
 from segapsith.engine.order_sensitivity import StreamUnit
 from segapsith.errors import UsageError
@@ -28,8 +28,8 @@ def _units(n: int) -> list[dict[str, Any]]:
     ]
 
 
-def _each_alone(domains: Any) -> Grouped:
-    return Grouped(np.array(sorted(domains)), np.arange(len(domains)))
+def _each_alone(domains: Any) -> DomainGroups:
+    return DomainGroups(np.array(sorted(domains)), np.arange(len(domains)))
 
 
 def test_the_given_order_gives_the_domains_of_the_store(open_wire: Callable[..., Wire]) -> None:

@@ -14,8 +14,8 @@ from scipy.sparse import csr_array
 
 import segapsith
 from segapsith.arrays import Labels, Rows
-from segapsith.domains.index import PlacementSettings
 from segapsith.domains.replay import replay
+from segapsith.domains.values import PlacementSettings
 from segapsith.evaluation import verdicts
 from segapsith.evaluation.validation import LearnedUnits, brief, curve, recomputed, select, validate
 

@@ -288,7 +288,7 @@ class Machine(RuleBasedStateMachine):
         self.done(before, self.wire.follow(target))
         assert self.picture() == before.picture
         kept = self.wire.writer.threshold_controller()
-        assert kept is not None and kept == ThresholdController.begun(target)
+        assert kept is not None and kept == ThresholdController.start(target)
 
     @precondition(lambda self: self.state)
     @rule()

@@ -13,7 +13,7 @@ from sqlite_utils import Database
 
 from segapsith.api.wire import Wire
 from segapsith.demo import sample
-from segapsith.domains.index import Bag, DomainWords
+from segapsith.domains.values import Bag, DomainWords
 from segapsith.errors import ForeignStoreError
 from segapsith_store import Store, codecs, connections, schema, writing
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from segapsith.domains.timeline import GAP, Timeline, duration
+from segapsith.domains.timeline import GAP_DAYS, Timeline, duration
 from segapsith.report.charts.svg import number, picture, tag, text
 
 __all__ = ["nights", "over_k", "spark", "thresholds"]
@@ -141,7 +141,7 @@ def _pauses(xs: Sequence[float], moments: Sequence[str]) -> list[Markup]:
         itertools.pairwise(xs), itertools.pairwise(dates), strict=True
     ):
         days = (other - one).days - 1
-        if days >= GAP:
+        if days >= GAP_DAYS:
             x = (left + right) / 2
             parts.append(tag("path", d=f"M{number(x)} {TOP}V{HEIGHT - BOTTOM}", class_="soft-mark"))
             parts.append(text(x, TOP - 4, f"{duration(days)} without", "tick", "middle"))

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from segapsith.domains.index import Bag, DomainWords
+from segapsith.domains.index import LABEL_WORDS
 from segapsith.domains.trends import Stream, bursts, trend
+from segapsith.domains.values import Bag, DomainWords
 from segapsith.engine.order_sensitivity import StreamUnit
-from segapsith.engine.updates import LABEL_WORDS
 from segapsith.errors import MissingInputError, UsageError
 from segapsith.evaluation.validation import LearnedUnits
 from segapsith.evaluation.views import Origin
@@ -216,7 +216,7 @@ def domains(
                     "last": life.last,
                     "topic": topic_of.get(number),
                     **({"days": life.days} if days else {}),
-                    "trend": trend(life.days, whole),
+                    "trend": trend(life.days, whole).as_json(),
                     "words": names.best(kept, top),
                 }
             )
@@ -374,8 +374,8 @@ def domain(store: Store, number: int, *, top: int | None = 40, near: int = 8) ->
             "unit_ids": [unit for unit, _, _, _ in members],
             "document_ids": list(dict.fromkeys(uid for _, uid, _, _ in members)),
             "days": dict(sorted(days.items())),
-            "trend": trend(days, whole),
-            "bursts": bursts(days, whole),
+            "trend": trend(days, whole).as_json(),
+            "bursts": [burst.as_json() for burst in bursts(days, whole)],
             "sentences": _typical(store, number, names.best(sums, TYPICAL_WORDS)),
             "history": [
                 {
@@ -682,7 +682,7 @@ def learned_units(
     for unit, found, blob in store.rows(f"{question}{chosen} ORDER BY u.id", parameters):
         ids.append(unit)
         labels.append(found)
-        bags.append(codecs.bag_from(blob).said)
+        bags.append(codecs.bag_from(blob).observed)
     all_words = np.concatenate([b.words for b in bags] or [np.zeros(0, dtype=np.int32)])
     used, columns = np.unique(all_words, return_inverse=True)
     pointers = np.concatenate([[0], np.cumsum([len(b.words) for b in bags], dtype=np.int64)])

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from segapsith.domains.explanation import nearness
-from segapsith.domains.index import DomainIndex, PlacementSettings
+from segapsith.domains.explanation import explain_similarity
+from segapsith.domains.index import DomainIndex
+from segapsith.domains.values import PlacementSettings
 from segapsith.engine.records import DomainRecord, UnitRecord
 from segapsith.errors import MissingInputError
 from segapsith.settings import BUILT_IN_PLACEMENT
@@ -39,7 +40,7 @@ def explain(store: Store, unit: int, settings: PlacementSettings) -> dict[str, A
         if words.significance is not None:
             index.learn_significance(words.significance)
         home = _enter(store, index, place.domain)
-        found = nearness(index, home.id, kept.bag)
+        found = explain_similarity(index, home.id, kept.bag)
         inferred = _inferred(kept)
         explained = found.as_json(words.name)
         for entry, shared in zip(explained["words"], found.shared, strict=True):
@@ -52,13 +53,13 @@ def explain(store: Store, unit: int, settings: PlacementSettings) -> dict[str, A
             other = {
                 **_named(runner_up),
                 "topic": topic_of.get(runner_up.id),
-                **nearness(index, runner_up.id, kept.bag).as_json(words.name),
+                **explain_similarity(index, runner_up.id, kept.bag).as_json(words.name),
                 "instead_of": successor,
             }
         without = None
         if home.sums.n_units > 1:
-            index.absorb(home.id, kept.bag, -1)
-            apart = nearness(index, home.id, kept.bag).as_json(words.name, 0)
+            index.remove_unit(home.id, kept.bag)
+            apart = explain_similarity(index, home.id, kept.bag).as_json(words.name, 0)
             without = {"score": apart["score"], "ratios": apart["ratios"]}
         head = store.row("SELECT document, date, text FROM unit_texts WHERE id = ?", [unit])
         assert head is not None

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from segapsith.domains.index import Bag, DomainWords
+from segapsith.domains.values import Bag, DomainWords
 from segapsith.errors import UsageError
 from segapsith_store import codecs
 from segapsith_store.store import Store

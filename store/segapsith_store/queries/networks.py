@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.domains.index import DomainIndex, PlacementSettings
+from segapsith.domains.index import DomainIndex
+from segapsith.domains.values import PlacementSettings
 from segapsith.engine.network_state import NETWORK, NetworkState
 from segapsith.engine.state import Frozen, Knowledge
 from segapsith.errors import MissingInputError

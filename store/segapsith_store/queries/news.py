@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from segapsith.domains.trends import LEAST
+from segapsith.domains.trends import MIN_UNITS
 from segapsith_store.store import Store
 
 __all__ = ["Arrivals", "arrived", "changes", "new_domains", "rearranged"]
@@ -72,7 +72,7 @@ def changes(store: Store, run: int, most: int = 8) -> dict[str, Any]:
 
     Units count by the arrival of their story. A domain grows or fades if its share of the units
     that arrived since differs from its share before by more than two standard errors; fewer than
-    `trends.LEAST` units are no growth. New are domains that stories founded since.
+    `trends.MIN_UNITS` units are no growth. New are domains that stories founded since.
     """
     arrivals, founded = arrived(store, run), _founded(store, run)
     counts: list[tuple[int, str, int, int]] = [
@@ -91,7 +91,7 @@ def changes(store: Store, run: int, most: int = 8) -> dict[str, Any]:
                 ranked["new"].append((-after, entry))
             continue
         score = _score(before, total_before, after, total_after)
-        if score > DEVIATIONS and after >= LEAST:
+        if score > DEVIATIONS and after >= MIN_UNITS:
             ranked["growing"].append((-score, entry))
         elif score < -DEVIATIONS:
             ranked["fading"].append((score, entry))

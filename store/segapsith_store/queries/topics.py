@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from segapsith.domains.index import DomainWords
-from segapsith.domains.topics import Grouped, identified
+from segapsith.domains.topics import DomainGroups, match_topics
+from segapsith.domains.values import DomainWords
 from segapsith.errors import MissingInputError
 from segapsith_store import codecs
 from segapsith_store.store import Store
@@ -56,7 +56,7 @@ def members(store: Store) -> dict[int, int]:
     return dict(zip(domains, topics, strict=True))
 
 
-def keep(store: Store, run: int, grouped: Mapping[str, Grouped], of: str) -> dict[str, int]:
+def keep(store: Store, run: int, grouped: Mapping[str, DomainGroups], of: str) -> dict[str, int]:
     """Keeps the groups of each language as topics; those that stay keep their numbers."""
     before = members(store)
     units = dict(store.rows("SELECT id, units FROM domains WHERE units > 0"))
@@ -65,7 +65,7 @@ def keep(store: Store, run: int, grouped: Mapping[str, Grouped], of: str) -> dic
         topic_of: dict[int, int] = {}
         for lang, groups in sorted(grouped.items()):
             numbers = {}
-            for group, topic in identified(groups, units, before).items():
+            for group, topic in match_topics(groups, units, before).items():
                 if topic is None:
                     topic = store.next_number(connection, "topic")
                     connection.execute(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.domains.index import DomainWords
+from segapsith.domains.values import DomainWords
 from segapsith.engine.state import Frozen
 from segapsith.lexicon.weighting import SCALE, significance
 from segapsith_store.store import Store

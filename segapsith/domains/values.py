@@ -1,0 +1,106 @@
+"""Values of placement: the settings, the words of a unit and of a domain, and a decision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Bag", "DomainWords", "Ints", "Placement", "PlacementSettings"]
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementSettings:
+    """Settings of the placement of units; the published method leaves all of them open."""
+
+    threshold: float = 0.17
+    """Least similarity at which a unit joins the best domain."""
+    domain_weight: str = "mean-unit-weight"
+    """Weight of a word in a domain: `mean-unit-weight` or `occurrence-significance`."""
+    min_weight: float = 0.02
+    """Least weight of the words of a domain that are compared."""
+    count: str = "units"
+    """What an occurrence is: a unit that contains the word (`units`) or a token (`tokens`)."""
+    inferred_occurrence: int = 1
+    """Occurrences that a word inferred from the network adds to a unit."""
+    prefilter: str = "none"
+    """`activation` compares only the domains with the highest activation (eq. 6)."""
+    activation_share: float = 0.5
+    """Least activation of a compared domain, as a share of the highest one."""
+    activation_most: int = 20
+    """Number of domains that are compared at most after the activation filter."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.threshold <= 1:
+            raise ValueError(f"threshold={self.threshold} should be above 0 and at most 1")
+        if self.domain_weight not in ("mean-unit-weight", "occurrence-significance"):
+            raise ValueError(
+                f"domain_weight={self.domain_weight!r} should be "
+                "'mean-unit-weight' or 'occurrence-significance'"
+            )
+        if not 0 <= self.min_weight < 1:
+            raise ValueError(f"min_weight={self.min_weight} should be at least 0 and below 1")
+        if self.count not in ("units", "tokens"):
+            raise ValueError(f"count={self.count!r} should be 'units' or 'tokens'")
+        # A word without occurrences would not be part of its domain.
+        if self.inferred_occurrence < 1:
+            raise ValueError(f"inferred_occurrence={self.inferred_occurrence} should be >= 1")
+        if self.prefilter not in ("none", "activation"):
+            raise ValueError(f"prefilter={self.prefilter!r} should be 'none' or 'activation'")
+        if not 0 <= self.activation_share <= 1:
+            raise ValueError(f"activation_share={self.activation_share} should be in 0..1")
+        if self.activation_most < 1:
+            raise ValueError(f"activation_most={self.activation_most} should be >= 1")
+
+
+class Bag(NamedTuple):
+    """The words of a unit: distinct numbers in ascending order, counts, fixed-point weights.
+
+    A word with the count 0 is not in the text: it was inferred from the network.
+    """
+
+    words: NDArray[np.int32]
+    counts: NDArray[np.int32]
+    weights: NDArray[np.int32]
+
+    @property
+    def observed(self) -> Bag:
+        """The words that occur in the text, without inferred ones.
+
+        >>> words, weights = np.array([3, 8], np.int32), np.array([65536, 9], np.int32)
+        >>> Bag(words, np.array([2, 0], np.int32), weights).observed.words.tolist()
+        [3]
+        """
+        in_text = self.counts > 0
+        if in_text.all():
+            return self
+        return Bag(self.words[in_text], self.counts[in_text], self.weights[in_text])
+
+    def occurrences(self, by_tokens: bool, inferred: int) -> NDArray[np.int32]:
+        """Return the occurrences of each word: its tokens or 1, and `inferred` if inferred."""
+        counted = self.counts if by_tokens else np.ones_like(self.counts)
+        return np.where(self.counts > 0, counted, np.int32(inferred))
+
+
+class Placement(NamedTuple):
+    """The domain that a unit joins, if one is similar enough, with the two best candidates."""
+
+    domain: int | None
+    score: float
+    best: int | None = None
+    runner_up: int | None = None
+    runner_up_score: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class DomainWords:
+    """The sums of one domain, words in ascending order."""
+
+    words: NDArray[np.int32]
+    occurrences: Ints
+    weights: Ints
+    n_units: int
