@@ -353,9 +353,9 @@ def update(
     with context.wire(
         chosen, strict=strict_plugins, only_own=no_plugins, change_learning=change_learning
     ) as wire:
-        from segapsith.operations import feeds as courier
+        from segapsith.operations import feeds
 
-        messenger = courier.FeedFetcher(chosen, lambda: wire.writer)
+        fetcher = feeds.FeedFetcher(chosen, lambda: wire.writer)
         kinds = wire.registry.names("source")
         sources = {name: wire.registry.make("source", name) for name in kinds}
         progress = Progress(not (quiet or as_json))
@@ -364,17 +364,17 @@ def update(
             progress.update(f"{summary.read:,} read, {summary.new:,} new")
 
         try:
-            summary, reports = courier.update(
-                wire, messenger, sources, everything=everything, name=batch, watch=watch
+            updated = feeds.update(
+                wire, fetcher, sources, everything=everything, name=batch, on_batch=watch
             )
         finally:
             progress.end()
-    failures = [report.failure for report in reports if report.failure is not None]
+    summary, reports, failures = updated.summary, updated.reports, updated.failures
     for failure in failures:
         say(f"segapsith: {failure}")
     warn_of_languages(summary, quiet)
     if as_json:
-        show_json({**summary.as_json(), "feeds": [report.as_json() for report in reports]})
+        show_json(updated.as_json())
     elif not quiet:
         named = f"run {summary.run}" if summary.run else "nothing new"
         write(f"{named}: {_feeds(len(reports), len(failures))}, {one_line(summary)}")

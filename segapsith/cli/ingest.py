@@ -194,15 +194,16 @@ def named_inputs(
     if bag and format is None:
         kinds = ["jsonl"]
     made = {name: wire.registry.make("source", name) for name in kinds}
-    courier = None
+    fetcher = None
     if any("://" in name for name in names) or wire.settings["full_text"]:
-        from segapsith.operations.feeds import FeedFetcher, ask_named
+        from segapsith.operations.feeds import FeedFetcher, prefetch_named
 
-        courier = FeedFetcher(wire.settings, None if dry_run else lambda: wire.writer)
+        fetcher = FeedFetcher(wire.settings, None if dry_run else lambda: wire.writer)
         if not dry_run:
-            ask_named(wire, courier, made, names)
-    follow = courier.follower() if courier is not None else None
-    return Inputs(names, made, format or ("jsonl" if bag else None), bag, courier, follow)
+            prefetch_named(wire, fetcher, made, names)
+    fetch = None if fetcher is None else fetcher.fetch
+    follow = None if fetcher is None else fetcher.full_text()
+    return Inputs(names, made, format or ("jsonl" if bag else None), bag, fetch, follow)
 
 
 class _Rejects:

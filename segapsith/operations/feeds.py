@@ -1,8 +1,8 @@
-"""Goes and gets feeds for a store: with the validators it kept, at the pace the servers ask for.
+"""Fetch feeds for a store: conditional requests, the run over the subscriptions, full articles.
 
-Servers are asked before anybody takes the lock of the store (`ask_ahead`, `ask_named`): what they
-say waits in a spool, and is stored, with its validators, in one go. So a slow server keeps nobody
-from writing.
+Servers are asked before the store is locked (`prefetch_due`, `prefetch_named`). Their answers wait
+in a spool, and each feed is then stored together with its validators in one transaction. So a slow
+server prevents nobody from writing.
 """
 
 from __future__ import annotations
@@ -13,11 +13,9 @@ import json
 import os
 import queue
 import re
-import tempfile
 import threading
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -34,76 +32,39 @@ from segapsith.io.addresses import Address, place
 from segapsith.io.full_text import FullText
 from segapsith.io.http import Answer, fetch
 from segapsith.io.inputs import Inputs
-from segapsith.io.xml import root_name
+from segapsith.io.spool import RefusedError, Spool, Validators, check_answer, is_complete
 from segapsith.model import Document, FeedState, Reject
 from segapsith.plugin.contracts import Source
 from segapsith.settings import Settings
 from segapsith_store import Store
 from segapsith_store.queries import subscriptions
 
-__all__ = ["FeedFetcher", "FeedReport", "ask_ahead", "ask_named", "update"]
+__all__ = [
+    "FeedFetcher",
+    "FeedReport",
+    "FeedUpdate",
+    "prefetch_due",
+    "prefetch_named",
+    "update",
+]
 
-LONGEST_TIMEOUT = 3600.0
-AT_ONCE = 8
-"""Feeds that are asked for at the same time."""
-SPOOL = 256 * 1024**2
-"""Bytes of answers that may wait; feeds beyond are asked for when their turn comes."""
-_TAIL = 4096
+MAX_TIMEOUT = 3600.0
+"""Seconds that `http_timeout` may be set to at most."""
 
-Validators = tuple[str | None, str | None]
-"""ETag and Last-Modified of what the store has."""
+MAX_THREADS = 8
+"""Feeds that are fetched at the same time."""
+
+_NO_VALIDATORS: Validators = (None, None)
 
 
-class _Spool:
-    """Answers that wait to be taken; their bodies lie in a file without a name."""
-
-    def __init__(self) -> None:
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115
-        weakref.finalize(self, self._file.close)  # with the last who knows it
-        self._lock = threading.Lock()
-        self._kept: dict[str, tuple[Validators, Answer | BaseException, int, int]] = {}
-        self._size = 0
-
-    def __contains__(self, key: str) -> bool:
-        return key in self._kept
-
-    @property
-    def full(self) -> bool:
-        return self._size >= SPOOL
-
-    def put(self, key: str, asked: Validators, said: Answer | BaseException) -> None:
-        body = said.body if isinstance(said, Answer) else b""
-        with self._lock:
-            self._file.seek(self._size)
-            self._file.write(body)
-            bare = replace(said, body=b"") if isinstance(said, Answer) else said
-            self._kept[key] = (asked, bare, self._size, len(body))
-            self._size += len(body)
-
-    def look(self, key: str, asked: Validators | None = None) -> Answer | None:
-        """What was said to this question; None if nobody asked it so. Raises what went wrong."""
-        found = self._kept.get(key)
-        if found is None or asked not in (None, found[0]):
-            return None  # another process has read the feed meanwhile, or taken it back
-        _, said, start, size = found
-        if isinstance(said, BaseException):
-            raise said
-        with self._lock:
-            self._file.seek(start)
-            return replace(said, body=self._file.read(size))
-
-    def take(self, key: str, asked: Validators) -> Answer | None:
-        """The same, once: the next who asks is sent to the server."""
-        try:
-            return self.look(key, asked)
-        finally:
-            self._kept.pop(key, None)
+# -- one address ---------------------------------------------------------------------------------
 
 
 class FeedFetcher:
-    """Fetches an address and remembers, in the store, what its server said about it.
+    """Fetches feeds with the validators of the store, and the articles that their items link to.
 
-    Without a store (a dry run) nothing is remembered, nor used.
+    `store` returns the store that validators are read from and failures are recorded in. Without
+    it (a dry run) requests are unconditional and nothing is recorded.
     """
 
     def __init__(
@@ -115,162 +76,176 @@ class FeedFetcher:
         get: Callable[..., Answer] = fetch,
     ) -> None:
         self.timeout = float(settings["http_timeout"])
-        if not 0 < self.timeout <= LONGEST_TIMEOUT:
+        if not 0 < self.timeout <= MAX_TIMEOUT:
             raise ConfigurationError(
-                f"http_timeout={self.timeout:g} should be above 0 and at most {LONGEST_TIMEOUT:g}"
+                f"http_timeout={self.timeout:g} should be above 0 and at most {MAX_TIMEOUT:g}"
             )
-        named = re.split(r"[\s,]+", str(settings["allow_hosts"]).strip())
-        self.allow = frozenset(place(entry) for entry in named if entry)
+        hosts = re.split(r"[\s,]+", str(settings["allow_hosts"]).strip())
+        self.allow = frozenset(place(host) for host in hosts if host)
         self.now = now
-        self._follows = bool(settings["full_text"])
+        self._follow_links = bool(settings["full_text"])
         self._store = store
         self._get = get
-        self._ahead = _Spool()
+        self._spool = Spool()
 
-    def __call__(self, url: str) -> tuple[bytes, str, FeedState | None]:
-        """The body, empty if nothing changed; the name without credentials; what is to be kept."""
+    def fetch(self, url: str) -> tuple[bytes, str, FeedState | None]:
+        """Return the body (empty if nothing changed), the address without credentials, and the
+        state to store with the last item.
+
+        A failure is recorded in the store and raised.
+        """
         address = Address.of(url)
         key = address.full_url
-        known = None if self._store is None else subscriptions.find(self._store(), key)
+        feed = None if self._store is None else subscriptions.find(self._store(), key)
         now = self.now()
-        if known is not None and subscriptions.waits(known, now):
+        if feed is not None and subscriptions.waits(feed, now):
             raise FeedError(
-                f"{address.url}: its server asked not to be asked before {known.retry_at}"
+                f"{address.url}: skipped: its server asked for no request before {feed.retry_at}"
             )
-        etag, last_modified = (known.etag, known.last_modified) if known else (None, None)
+        validators = (feed.etag, feed.last_modified) if feed else _NO_VALIDATORS
         try:
-            answer = self._ahead.take(key, (etag, last_modified))
+            answer = self._spool.take(key, validators)
             if answer is None:
-                answer = self._ask(key, etag, last_modified)
-            _must_be_useful(answer, conditional=bool(etag or last_modified))
+                answer = self._request(key, validators)
+            check_answer(answer, conditional=any(validators))
         except FeedError as error:
-            self._remember_failure(key, now, error)
+            self._record_failure(key, now, error)
             raise
         if self._store is None:
             return answer.body, address.url, None
-        if answer.status == 304:  # its validators stand, whatever of them the answer repeats
-            return b"", address.url, FeedState(key, now, etag, last_modified)
-        if not _is_whole(answer.body):
+        if answer.status == 304:  # the old validators hold, whether the answer repeats them or not
+            return b"", address.url, FeedState(key, now, *validators)
+        if not is_complete(answer.body):
             return answer.body, address.url, FeedState(key, now)
         return answer.body, address.url, FeedState(key, now, answer.etag, answer.last_modified)
 
-    def _ask(self, key: str, etag: str | None, last_modified: str | None) -> Answer:
+    def _request(self, key: str, validators: Validators) -> Answer:
+        etag, last_modified = validators
         return self._get(
             key, etag=etag, last_modified=last_modified, allow=self.allow, timeout=self.timeout
         )
 
-    def ask_ahead(self, feeds: Iterable[subscriptions.Feed]) -> None:
-        """Asks for feeds, several at a time and a host one thing at a time, until all have answered.
+    def _record_failure(self, key: str, now: str, error: FeedError) -> None:
+        if self._store is not None:
+            retry_after = error.retry_after if isinstance(error, RefusedError) else None
+            subscriptions.record(
+                self._store(), FeedState(key, now, error=str(error), retry_after=retry_after)
+            )
 
-        Nothing is read from the store or written to it: what is said waits until its feed is
-        taken. Those that wait already are not asked again.
+    # -- requests before the store is locked -----------------------------------------------------
+
+    def prefetch(self, feeds: Iterable[subscriptions.Feed]) -> None:
+        """Request feeds, several hosts at a time and one feed of a host at a time, and wait.
+
+        The store is neither read nor written: the answers wait in the spool until `fetch` takes
+        them. Feeds that are in the spool already are not requested again.
         """
-        hosts: dict[str, list[tuple[str, Validators]]] = {}
+        requests: dict[str, list[tuple[str, Validators]]] = {}
         now = self.now()
         for feed in feeds:
             try:
                 address = Address.of(feed.url)
-            except FeedError:  # who reads it is told
+            except FeedError:  # `fetch` reports it
                 continue
             key = address.full_url
-            if key not in self._ahead and not subscriptions.waits(feed, now):
-                asked = (key, (feed.etag, feed.last_modified))
-                hosts.setdefault(address.place, []).append(asked)
-        self._together([partial(self._one_by_one, todo) for todo in hosts.values()])
+            if key not in self._spool and not subscriptions.waits(feed, now):
+                validators = (feed.etag, feed.last_modified)
+                requests.setdefault(address.place, []).append((key, validators))
+        _in_threads([partial(self._request_in_turn, of_host) for of_host in requests.values()])
 
-    def _one_by_one(self, todo: Sequence[tuple[str, Validators]]) -> None:
-        for key, asked in todo:
-            if self._ahead.full:
+    def _request_in_turn(self, requests: Sequence[tuple[str, Validators]]) -> None:
+        for key, validators in requests:
+            if self._spool.full:
                 return
             try:
-                said: Answer | BaseException = self._ask(key, *asked)
-            except Exception as error:  # whoever takes the answer is told
-                said = error
-            self._ahead.put(key, asked, said)
+                outcome: Answer | BaseException = self._request(key, validators)
+            except Exception as error:  # raised when the answer is taken
+                outcome = error
+            self._spool.put(key, validators, outcome)
 
-    @staticmethod
-    def _together(work: Sequence[Callable[[], None]]) -> None:
-        """Does all of it, in a few threads."""
-        waiting: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
-        done: queue.SimpleQueue[None] = queue.SimpleQueue()
-        for piece in work:
-            waiting.put(piece)
-
-        def serve() -> None:
-            while True:
-                try:
-                    waiting.get_nowait()()
-                except queue.Empty:
-                    return
-                done.put(None)
-
-        for _ in range(min(AT_ONCE, len(work))):
-            # Daemons, unlike the threads of a pool: a run that is stopped waits for no server.
-            threading.Thread(target=serve, name="fetch", daemon=True).start()
-        for _ in work:
-            done.get()
-
-    def follow_ahead(
+    def prefetch_articles(
         self, urls: Iterable[str], sources: Mapping[str, Source], store: Store | None
     ) -> None:
-        """Asks for the articles behind the items of feeds that wait, if that is wanted."""
-        if not self._follows:
+        """Request the articles that the items of prefetched feeds link to, if `full_text` is on."""
+        if not self._follow_links:
             return
-        follow = FullText(
-            self._page_ahead, partial(_recalled, store), partial(_is_forgotten, store)
+        full_text = FullText(
+            self._prefetch_page, partial(_recalled, store), partial(_is_forgotten, store)
         )
         for url in urls:
-            inputs = Inputs([url], sources, fetch=self._waiting, follow=follow)
-            with contextlib.suppress(PluginError):  # who reads the feed is told
+            inputs = Inputs([url], sources, fetch=self._prefetched, follow=full_text)
+            with contextlib.suppress(PluginError):  # reported when the feed is read
                 for _ in inputs.items():
-                    if self._ahead.full:
+                    if self._spool.full:
                         return
 
-    def _waiting(self, url: str) -> tuple[bytes, str, None]:
-        """The body of a feed that waits; it goes on waiting."""
+    def _prefetched(self, url: str) -> tuple[bytes, str, None]:
+        """Return the body of a prefetched feed and leave it in the spool."""
         address = Address.of(url)
-        answer = self._ahead.look(address.full_url)
+        answer = self._spool.peek(address.full_url)
         return (b"" if answer is None else answer.body), address.url, None
 
-    def _page_ahead(self, url: str) -> bytes:
-        key = f"page {url}"
-        if key not in self._ahead:
+    def _prefetch_page(self, url: str) -> bytes:
+        key = _page_key(url)
+        if key not in self._spool:
             try:
-                said: Answer | BaseException = self._ask(url, None, None)
+                outcome: Answer | BaseException = self._request(url, _NO_VALIDATORS)
             except FeedError as error:
-                said = error
-            self._ahead.put(key, (None, None), said)
-        return self._page(self._ahead.look(key), url)
+                outcome = error
+            self._spool.put(key, _NO_VALIDATORS, outcome)
+        return self._page(self._spool.peek(key), url)
 
-    def page(self, url: str) -> bytes:
-        """A page that is read once and not subscribed to; nothing about it is kept."""
-        return self._page(self._ahead.take(f"page {url}", (None, None)), url)
+    # -- articles --------------------------------------------------------------------------------
+
+    def fetch_page(self, url: str) -> bytes:
+        """Return the body of a page; nothing about it is recorded."""
+        return self._page(self._spool.take(_page_key(url), _NO_VALIDATORS), url)
 
     def _page(self, answer: Answer | None, url: str) -> bytes:
-        answer = answer or self._ask(url, None, None)
-        _must_be_useful(answer, conditional=False)
+        answer = answer or self._request(url, _NO_VALIDATORS)
+        check_answer(answer, conditional=False)
         return answer.body
 
-    def follower(self) -> FullText | None:
-        """What makes articles of summaries, if that is wanted."""
-        if not self._follows:
+    def full_text(self) -> FullText | None:
+        """Return what replaces summaries by articles, or None if `full_text` is off."""
+        if not self._follow_links:
             return None
         return FullText(
-            self.page,
+            self.fetch_page,
             lambda uid: _recalled(self._store and self._store(), uid),
             lambda uid: _is_forgotten(self._store and self._store(), uid),
         )
 
-    def _remember_failure(self, key: str, now: str, error: FeedError) -> None:
-        if self._store is not None:
-            wished = error.retry_after if isinstance(error, _RefusedError) else None
-            subscriptions.record(
-                self._store(), FeedState(key, now, error=str(error), retry_after=wished)
-            )
+
+def _page_key(url: str) -> str:
+    """Return the key of a page in the spool; no address of a feed contains a space."""
+    return f"page {url}"
+
+
+def _in_threads(tasks: Sequence[Callable[[], None]]) -> None:
+    """Run all tasks in at most `MAX_THREADS` threads and wait for them."""
+    waiting: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+    done: queue.SimpleQueue[None] = queue.SimpleQueue()
+    for task in tasks:
+        waiting.put(task)
+
+    def work() -> None:
+        while True:
+            try:
+                waiting.get_nowait()()
+            except queue.Empty:
+                return
+            done.put(None)
+
+    for _ in range(min(MAX_THREADS, len(tasks))):
+        # Daemon threads, which a pool does not have: a run that is stopped waits for no server.
+        threading.Thread(target=work, name="fetch", daemon=True).start()
+    for _ in tasks:
+        done.get()
 
 
 def _is_forgotten(store: Store | None, uid: str) -> bool:
-    """Whether a document was forgotten: it will be refused, so nothing is fetched for it."""
+    """Return whether a document was forgotten: it will be refused, so nothing is fetched for it."""
     return store is not None and bool(store.forgotten_uids([uid]))
 
 
@@ -286,201 +261,208 @@ def _recalled(store: Store | None, uid: str) -> tuple[str, str] | None:
     return (summary, version.body) if isinstance(summary, str) else None
 
 
-class _RefusedError(FeedError):
-    """A server answered, but with no feed."""
+# -- the subscriptions that are due --------------------------------------------------------------
 
-    def __init__(self, text: str, retry_after: int | None) -> None:
-        super().__init__(text)
-        self.retry_after = retry_after
+_COUNTS = ("read", "new", "duplicate", "corrected", "rejected", "forgotten")
 
 
-_MEANINGS = {
-    401: "it wants credentials",
-    403: "it refuses",
-    404: "there is nothing at this address",
-    410: "it is gone for good; `segapsith feeds remove` ends the subscription",
-    429: "it was asked too often",
-    503: "it is overloaded or closed for the moment",
-}
-
-
-def _must_be_useful(answer: Answer, conditional: bool) -> None:
-    if answer.has_body and not answer.body.strip():
-        raise FeedError(f"{answer.url}: the answer is empty")
-    if answer.has_body or (answer.status == 304 and conditional):
-        return
-    meaning = _MEANINGS.get(answer.status, "no feed comes with that")
-    wait = f"; it asks to wait {answer.retry_after} s" if answer.retry_after is not None else ""
-    raise _RefusedError(f"{answer.url}: {answer.status}, {meaning}{wait}", answer.retry_after)
-
-
-def _is_whole(body: bytes) -> bool:
-    """Whether a body that is XML ends as it began; other formats tell by themselves.
-
-    >>> _is_whole(b"<rss><item></item></rss>"), _is_whole(b"<rss><item></item>"), _is_whole(b"{}")
-    (True, False, True)
-    """
-    narrow = body[:_TAIL].replace(b"\0", b"")  # UTF-16 too, as far as tags go
-    root = root_name(narrow.removeprefix(b"\xff\xfe").removeprefix(b"\xfe\xff"))
-    end = body[-_TAIL:].replace(b"\0", b"")
-    return not root or b"</" + root.encode() in end
-
-
-# -- the run over the subscriptions --------------------------------------------------------------
-
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class FeedReport:
-    """What came of one feed: read, unchanged, failed, or waiting as its server asked."""
+    """The outcome of one feed: read, unchanged, failed, or waiting because its server asked."""
 
     url: str
     title: str
-    status: str = "unchanged"
+    status: str
     failure: SegapsithError | None = None
-    counts: dict[str, int] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        counts = {name: self.counts.get(name, 0) for name in _COUNTED}
+        counts = {name: self.counts.get(name, 0) for name in _COUNTS}
         error = "" if self.failure is None else str(self.failure)
         return {
             "url": self.url, "title": self.title, "status": self.status, "error": error, **counts,
         }  # fmt: skip
 
 
-_COUNTED = ("read", "new", "duplicate", "corrected", "rejected", "forgotten")
+@dataclass(frozen=True, slots=True)
+class FeedUpdate:
+    """The outcome of one run over the subscriptions; its run is 0 if no feed brought an item."""
+
+    summary: RunSummary
+    reports: tuple[FeedReport, ...]
+
+    @property
+    def failures(self) -> list[SegapsithError]:
+        """The errors of the feeds that failed, in the order of the feeds."""
+        return [report.failure for report in self.reports if report.failure is not None]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            **self.summary.as_json(), "feeds": [report.as_json() for report in self.reports],
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _FeedItems:
+    """The items of one feed, the state to store with them, and what went wrong."""
+
+    items: tuple[Document | Reject, ...] = ()
+    state: FeedState | None = None
+    failure: SegapsithError | None = None
+
+    @property
+    def status(self) -> str:
+        if self.failure is not None:
+            return "failed"
+        return "read" if self.items else "unchanged"
 
 
 def update(
     wire: Wire,
-    courier: FeedFetcher,
+    fetcher: FeedFetcher,
     sources: Mapping[str, Source],
     *,
     everything: bool = False,
     name: str = "",
-    watch: Callable[[RunSummary], None] | None = None,
-) -> tuple[RunSummary, list[FeedReport]]:
-    """Reads the subscriptions that are due, or all; one run, one transaction or more a feed.
+    on_batch: Callable[[RunSummary], None] | None = None,
+) -> FeedUpdate:
+    """Ingest the subscriptions that are due, or all, in one run; each feed ends a transaction.
 
-    A feed that fails is reported and the others go on. If no feed brings an item, there is no run
-    (its number is 0).
+    A feed that fails is reported and the others are still read. If no feed brings an item, there
+    is no run.
     """
-    ask_ahead(wire, courier, sources, everything=everything)
-    feeds = _wanted(subscriptions.listed(wire.writer), courier, everything)
-    night = _Night(wire.writer, courier, sources, watch)
-    items = night.items(feeds)
+    prefetch_due(wire, fetcher, sources, everything=everything)
+    feeds = _selected(subscriptions.listed(wire.writer), fetcher, everything)
+    delivery = _FeedDelivery(wire.writer, fetcher, sources, on_batch)
+    items = delivery.items(feeds)
     first = next(items, None)
     if first is None:
-        return RunSummary(), night.reports
-    delivery = KeyedItems("", itertools.chain([first], items))
-    summary = wire.ingest(delivery, name=name, command="update", watch=night.saw)
-    return summary, night.reports
+        return FeedUpdate(RunSummary(), tuple(delivery.reports))
+    summary = wire.ingest(
+        KeyedItems("", itertools.chain([first], items)),
+        name=name,
+        command="update",
+        watch=delivery.count_batch,
+    )
+    return FeedUpdate(summary, tuple(delivery.reports))
 
 
-def ask_ahead(
-    wire: Wire, courier: FeedFetcher, sources: Mapping[str, Source], *, everything: bool = False
+def prefetch_due(
+    wire: Wire, fetcher: FeedFetcher, sources: Mapping[str, Source], *, everything: bool = False
 ) -> None:
-    """Asks the subscriptions that are due, or all, while others may still write."""
+    """Request the subscriptions that are due, or all, while others may still write."""
 
-    def ask(store: Store) -> None:
-        feeds = _wanted(subscriptions.listed(store), courier, everything)
-        courier.ask_ahead(feeds)
-        courier.follow_ahead([feed.url for feed in feeds], sources, store)
+    def prefetch(store: Store) -> None:
+        feeds = _selected(subscriptions.listed(store), fetcher, everything)
+        fetcher.prefetch(feeds)
+        fetcher.prefetch_articles([feed.url for feed in feeds], sources, store)
 
-    try:
-        wire.read(ask)
-    except ForeignStoreError:  # of an older release: who writes brings it up to date
-        ask(wire.writer)
+    _with_store(wire, prefetch)
 
 
-def ask_named(
-    wire: Wire, courier: FeedFetcher, sources: Mapping[str, Source], names: Sequence[str]
+def prefetch_named(
+    wire: Wire, fetcher: FeedFetcher, sources: Mapping[str, Source], names: Sequence[str]
 ) -> None:
-    """Asks the addresses among named inputs, while others may still write."""
+    """Request the addresses among named inputs, while others may still write."""
     urls = []
     for name in names:
         if "://" in name:
-            with contextlib.suppress(FeedError):  # who reads it is told
+            with contextlib.suppress(FeedError):  # reported when the input is read
                 urls.append(Address.of(name).full_url)
 
-    def ask(store: Store | None) -> None:
-        known = [None if store is None else subscriptions.find(store, url) for url in urls]
-        feeds = [feed or subscriptions.unknown(url) for feed, url in zip(known, urls, strict=True)]
-        courier.ask_ahead(feeds)
-        courier.follow_ahead(urls, sources, store)
+    def prefetch(store: Store | None) -> None:
+        stored = [None if store is None else subscriptions.find(store, url) for url in urls]
+        fetcher.prefetch(
+            feed or subscriptions.unknown(url) for feed, url in zip(stored, urls, strict=True)
+        )
+        fetcher.prefetch_articles(urls, sources, store)
 
     if not urls:
         return
-    if not os.path.exists(wire.path):
-        ask(None)
-        return
+    if os.path.exists(wire.path):
+        _with_store(wire, prefetch)
+    else:
+        prefetch(None)
+
+
+def _with_store(wire: Wire, prefetch: Callable[[Store], None]) -> None:
+    """Read from the store without its lock, unless its schema must be migrated first."""
     try:
-        wire.read(ask)
+        wire.read(prefetch)
     except ForeignStoreError:
-        ask(wire.writer)
+        prefetch(wire.writer)
 
 
-def _wanted(
-    subscribed: list[subscriptions.Feed], courier: FeedFetcher, everything: bool
+def _selected(
+    subscribed: list[subscriptions.Feed], fetcher: FeedFetcher, everything: bool
 ) -> list[subscriptions.Feed]:
-    return subscribed if everything else subscriptions.due(subscribed, courier.now())
+    return subscribed if everything else subscriptions.due(subscribed, fetcher.now())
 
 
-class _Night:
-    """One run over the feeds, with what came of each."""
+def _read_feed(url: str, fetcher: FeedFetcher, sources: Mapping[str, Source]) -> _FeedItems:
+    """Return all items of a feed at once: a body is bounded, and a failing plugin spoils one feed."""
+    inputs = Inputs([url], sources, fetch=fetcher.fetch, follow=fetcher.full_text())
+    items: list[Document | Reject] = []
+    state: FeedState | None = None
+    failure: SegapsithError | None = None
+    try:
+        for item in inputs.items():
+            if isinstance(item, FeedState):
+                state = item
+            else:
+                items.append(item)
+        failure = next(iter(inputs.failures), None)
+    except PluginError as error:
+        items, state, failure = [], None, error
+    if failure is not None and not isinstance(failure, FeedError):  # `fetch` recorded the others
+        state = FeedState(url, fetcher.now(), error=str(failure))
+    return _FeedItems(tuple(items), state, failure)
+
+
+class _FeedDelivery:
+    """The items of several feeds, read one feed at a time while a run stores them.
+
+    A report is complete when it is added: the state that follows the items of a feed ends a batch,
+    so the counts of the run are those up to this feed.
+    """
 
     def __init__(
         self,
         store: Store,
-        courier: FeedFetcher,
+        fetcher: FeedFetcher,
         sources: Mapping[str, Source],
-        watch: Callable[[RunSummary], None] | None,
+        on_batch: Callable[[RunSummary], None] | None,
     ) -> None:
         self.reports: list[FeedReport] = []
-        self._store, self._courier, self._sources, self._watch = store, courier, sources, watch
-        self._seen: dict[str, Any] = RunSummary().as_json()
+        self._store, self._fetcher, self._sources = store, fetcher, sources
+        self._on_batch = on_batch
+        self._totals = _counts(RunSummary())
 
-    def saw(self, summary: RunSummary) -> None:
-        """A batch is in the store."""
-        self._seen = summary.as_json()
-        if self._watch is not None:
-            self._watch(summary)
+    def count_batch(self, summary: RunSummary) -> None:
+        """Note the counts of the run after each batch."""
+        self._totals = _counts(summary)
+        if self._on_batch is not None:
+            self._on_batch(summary)
 
-    def items(self, feeds: Sequence[subscriptions.Feed]) -> Iterator[Document | Reject | FeedState]:
-        """The items of each feed, and behind them what is kept with the last."""
+    def items(self, feeds: Iterable[subscriptions.Feed]) -> Iterator[Document | Reject | FeedState]:
+        """Yield the items of each feed, followed by the state to store with them."""
         for feed in feeds:
-            report = FeedReport(Address.of(feed.url).url, feed.title)
-            self.reports.append(report)
-            if subscriptions.waits(feed, self._courier.now()):
-                report.status = "waiting"
+            url = Address.of(feed.url).url
+            if subscriptions.waits(feed, self._fetcher.now()):
+                self.reports.append(FeedReport(url, feed.title, "waiting"))
                 continue
-            stories, state = self._read(feed, report)
-            if not stories:
-                if state is not None:
-                    subscriptions.record(self._store, state)
-                continue
-            before = self._seen
-            yield from stories
-            yield state or FeedState(feed.url, self._courier.now())
-            report.counts = {count: self._seen[count] - before[count] for count in _COUNTED}
+            content = _read_feed(feed.url, self._fetcher, self._sources)
+            before = self._totals
+            if content.items:
+                yield from content.items
+                yield content.state or FeedState(feed.url, self._fetcher.now())
+            elif content.state is not None:
+                subscriptions.record(self._store, content.state)
+            counts = {name: self._totals[name] - before[name] for name in _COUNTS}
+            self.reports.append(
+                FeedReport(url, feed.title, content.status, content.failure, counts)
+            )
 
-    def _read(
-        self, feed: subscriptions.Feed, report: FeedReport
-    ) -> tuple[list[Document | Reject], FeedState | None]:
-        """All items of a feed at once: a body is bounded, and a plugin that fails spoils one."""
-        inputs = Inputs(
-            [feed.url], self._sources, fetch=self._courier, follow=self._courier.follower()
-        )
-        try:
-            found = list(inputs.items())
-            report.failure = next(iter(inputs.failures), None)
-        except PluginError as error:
-            found, report.failure = [], error
-        stories = [item for item in found if not isinstance(item, FeedState)]
-        state = next((item for item in found if isinstance(item, FeedState)), None)
-        if report.failure is not None:
-            report.status = "failed"
-            if not isinstance(report.failure, FeedError):  # those the courier has kept
-                state = FeedState(feed.url, self._courier.now(), error=str(report.failure))
-        elif stories:
-            report.status = "read"
-        return stories, state
+
+def _counts(summary: RunSummary) -> dict[str, int]:
+    return {name: getattr(summary, name) for name in _COUNTS}

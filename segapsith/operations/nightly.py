@@ -167,7 +167,9 @@ class Night:
 def _store(night: Night) -> Outcome:
     """Asks the feeds, then takes the lock, and counts the nights that were missed."""
     if os.path.exists(night.wire.path):
-        feeds.ask_ahead(night.wire, night.messenger, night.sources(), everything=night.everything)
+        feeds.prefetch_due(
+            night.wire, night.messenger, night.sources(), everything=night.everything
+        )
     store = night.wire.writer
     before = nights.listed(store, 1)
     if before:
@@ -198,7 +200,7 @@ def _inbox(night: Night) -> Outcome:
         key = _key(entry)
         if nights.delivered(night.wire.writer, key):
             continue
-        inputs = Inputs([str(entry)], sources, follow=night.messenger.follower())
+        inputs = Inputs([str(entry)], sources, follow=night.messenger.full_text())
         summary = night.wire.ingest(
             KeyedItems(key, inputs.items()), name=f"inbox {entry.name}", watch=night.saw
         )
@@ -227,14 +229,15 @@ def _key(entry: Path) -> str:
 
 def _feeds(night: Night) -> Outcome:
     """Reads the subscriptions that are due."""
-    summary, reports = feeds.update(
+    updated = feeds.update(
         night.wire,
         night.messenger,
         night.sources(),
         everything=night.everything,
         name=night.name,
-        watch=night.saw,
+        on_batch=night.saw,
     )
+    summary, reports = updated.summary, updated.reports
     answered = [report for report in reports if report.status in ("read", "unchanged")]
     night.feeds = {report.url: report.counts.get("new", 0) for report in answered}
     failures = [report.failure for report in reports if report.failure is not None]

@@ -169,15 +169,16 @@ def test_feeds_do_not_bring_a_forgotten_story_back_nor_is_its_article_fetched(
     subscriptions.add(wire.writer, "https://a.example/wire")
 
     def night() -> Any:
-        courier = FeedFetcher(wire.settings, lambda: wire.writer, get=get)
-        return update(wire, courier, {"jsonl": JsonLines()}, everything=True)
+        fetcher = FeedFetcher(wire.settings, lambda: wire.writer, get=get)
+        return update(wire, fetcher, {"jsonl": JsonLines()}, everything=True)
 
-    assert night()[0].new == 2
+    assert night().summary.new == 2
     assert link in asked
     (gone,) = [uid for uid in ids(wire) if uid.endswith("gone")]
     wire.forget(gone)
     asked.clear()
-    summary, reports = night()
+    updated = night()
+    summary, reports = updated.summary, updated.reports
     assert (summary.forgotten, summary.new) == (1, 0)
     assert reports[0].as_json()["forgotten"] == 1
     assert asked == ["https://a.example/wire"]

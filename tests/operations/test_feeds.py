@@ -8,6 +8,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,9 @@ from segapsith.api.wire import Wire
 from segapsith.errors import ConfigurationError, FeedError, PluginError
 from segapsith.io.http import Answer
 from segapsith.io.inputs import Inputs
+from segapsith.io.spool import Spool
 from segapsith.model import Document, FeedState
-from segapsith.operations.feeds import FeedFetcher, ask_ahead, update
+from segapsith.operations.feeds import FeedFetcher, prefetch_due, update
 from segapsith.plugin.contracts import Source
 from segapsith.settings import resolve
 from segapsith_plugins.sources.feeds import Feed
@@ -238,10 +240,10 @@ def test_validators_of_cut_markup_are_not_kept(
     open_wire: Callable[..., Wire], host: Host, end: bytes
 ) -> None:
     wire = open_wire(allow_hosts=host.place)
-    courier = FeedFetcher(wire.settings, lambda: wire.writer)
+    fetcher = FeedFetcher(wire.settings, lambda: wire.writer)
     for body, etag in ((rss("a", "b"), '"1"'), (rss("a", "b").removesuffix(end), None)):
         host.pages["/wire"] = Page(body, fields={"ETag": '"1"'})
-        items = list(Inputs([host.url()], {"feed": Feed()}, fetch=courier).items())
+        items = list(Inputs([host.url()], {"feed": Feed()}, fetch=fetcher.fetch).items())
         uids = [item.uid for item in items if isinstance(item, Document)]
         assert uids[0] == f"{host.url()} a"
         assert isinstance(items[-1], FeedState)
@@ -258,7 +260,7 @@ def test_a_server_that_asks_to_wait_is_left_alone_by_the_next_run(
     assert "429" in err
     code, _, err = command(*ingest)
     assert code == 69
-    assert "asked not to be asked before" in err
+    assert "its server asked for no request before" in err
     assert len(host.asked) == 1
 
 
@@ -451,11 +453,11 @@ def wired(
     open_wire: Callable[..., Wire], host: Host, now: list[str]
 ) -> Callable[..., list[tuple[str, str]]]:
     wire = open_wire(allow_hosts=host.place)
-    courier = FeedFetcher(wire.settings, lambda: wire.writer, now=lambda: now[0])
+    fetcher = FeedFetcher(wire.settings, lambda: wire.writer, now=lambda: now[0])
 
     def night(**options: Any) -> list[tuple[str, str]]:
         sources: Mapping[str, Source] = options.pop("sources", {"jsonl": JsonLines()})
-        _, reports = update(wire, courier, sources, **options)
+        reports = update(wire, fetcher, sources, **options).reports
         return [(report.url.rpartition("/")[2], report.status) for report in reports]
 
     for path in sorted(host.pages):
@@ -506,7 +508,7 @@ def test_a_run_that_is_stopped_keeps_whole_feeds_and_goes_on(
             raise KeyboardInterrupt
 
     with contextlib.suppress(KeyboardInterrupt):
-        night(watch=stop)
+        night(on_batch=stop)
     assert night() == [("c", "read")]
     assert night(everything=True) == [(n, "unchanged") for n in "abc"]
     assert len(host.asked) - (1 + 3) in (2, 3)  # the third was asked for ahead, or not yet
@@ -517,7 +519,7 @@ def test_a_not_modified_that_nobody_asked_for_is_refused(
 ) -> None:
     host.pages["/wire"] = Page(status=304)
     with pytest.raises(FeedError, match="304"):
-        FeedFetcher(resolve({"allow_hosts": host.place}, environment={}), None)(host.url())
+        FeedFetcher(resolve({"allow_hosts": host.place}, environment={}), None).fetch(host.url())
 
 
 def test_wrong_limits_are_told() -> None:
@@ -546,8 +548,8 @@ def test_feeds_are_asked_for_together_and_read_in_their_order(
             raise FeedError("c is down")
         return Answer(url, url, 200, lines(url[-1]))
 
-    courier = FeedFetcher(wire.settings, lambda: wire.writer, get=get)
-    _, reports = update(wire, courier, {"jsonl": JsonLines()})
+    fetcher = FeedFetcher(wire.settings, lambda: wire.writer, get=get)
+    reports = update(wire, fetcher, {"jsonl": JsonLines()}).reports
     assert [(r.url[-1], r.status) for r in reports] == [
         *(
             ("a", "read"),
@@ -578,17 +580,17 @@ def test_servers_are_asked_while_others_write(
         return Answer(url, url, 200, body, etag='"1"')
 
     wire = open_wire(full_text=full_text)
-    courier = FeedFetcher(wire.settings, lambda: wire.writer, get=get)
+    fetcher = FeedFetcher(wire.settings, lambda: wire.writer, get=get)
     feeds = {"jsonl": JsonLines()}
-    ask_ahead(wire, courier, feeds)
+    prefetch_due(wire, fetcher, feeds)
     wanted = ["https://a.example/wire", *(["https://b.example/p"] if full_text else [])]
     assert asked == wanted
     with Store.writing(wire.path) as store:
         assert store.number("SELECT count(*) FROM documents") == 0
         for n in range(len(asked)):
             subscriptions.remove(store, f"https://c.example/{n}")
-    summary, reports = update(wire, courier, feeds)
-    assert (summary.new, [r.status for r in reports]) == (1, ["read"])
+    updated = update(wire, fetcher, feeds)
+    assert (updated.summary.new, [r.status for r in updated.reports]) == (1, ["read"])
     assert asked == wanted  # what waited was taken, nobody was asked again
     body = wire.writer.row("SELECT body FROM versions")
     assert body is not None and ("bridge" in body[0]) == full_text
@@ -607,19 +609,19 @@ def test_an_answer_to_another_question_is_not_taken(open_wire: Callable[..., Wir
         asked.append(etag)
         return Answer(url, url, 304 if etag else 200, b"" if etag else lines("a"), etag='"1"')
 
-    courier = FeedFetcher(wire.settings, lambda: wire.writer, get=get)
-    update(wire, courier, {"jsonl": JsonLines()}, everything=True)
-    ask_ahead(wire, courier, {"jsonl": JsonLines()}, everything=True)
+    fetcher = FeedFetcher(wire.settings, lambda: wire.writer, get=get)
+    update(wire, fetcher, {"jsonl": JsonLines()}, everything=True)
+    prefetch_due(wire, fetcher, {"jsonl": JsonLines()}, everything=True)
     assert asked == [None, '"1"']
     wire.undo()  # what the answer says is unchanged is no longer there
-    summary, _ = update(wire, courier, {"jsonl": JsonLines()}, everything=True)
+    summary = update(wire, fetcher, {"jsonl": JsonLines()}, everything=True).summary
     assert (summary.new, asked) == (1, [None, '"1"', None])
 
 
 def test_a_full_spool_leaves_the_rest_for_its_turn(
     open_wire: Callable[..., Wire], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("segapsith.operations.feeds.SPOOL", 1)
+    monkeypatch.setattr("segapsith.operations.feeds.Spool", partial(Spool, max_bytes=1))
     wire = open_wire()
     for n in "abc":
         subscriptions.add(wire.writer, f"https://a.example/{n}")
@@ -629,8 +631,8 @@ def test_a_full_spool_leaves_the_rest_for_its_turn(
         asked.append(url[-1])
         return Answer(url, url, 200, lines(url[-1]))
 
-    courier = FeedFetcher(wire.settings, lambda: wire.writer, get=get)
-    ask_ahead(wire, courier, {"jsonl": JsonLines()})
+    fetcher = FeedFetcher(wire.settings, lambda: wire.writer, get=get)
+    prefetch_due(wire, fetcher, {"jsonl": JsonLines()})
     assert asked == ["a"]
-    summary, _ = update(wire, courier, {"jsonl": JsonLines()})
+    summary = update(wire, fetcher, {"jsonl": JsonLines()}).summary
     assert (summary.new, asked) == (3, ["a", "b", "c"])
