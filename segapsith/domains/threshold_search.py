@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from segapsith.domains.index import Bag, DomainIndex, PlacementSettings
 from segapsith.domains.replay import Replay, go_on, replay
 from segapsith.errors import UsageError
+from segapsith.model import Result
 
 __all__ = ["Afresh", "Onward", "Trial", "search", "slope"]
 
@@ -58,7 +59,7 @@ SETTLED = 0.4
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(Result):
     """What one threshold gives: measured on the last stretch, foreseen on the next."""
 
     threshold: float

@@ -372,7 +372,7 @@ def update(
     if first is None:
         return RunSummary(), night.reports
     delivery = KeyedItems("", itertools.chain([first], items))
-    summary = wire.ingest(delivery, name=name, command="update", watch=night.saw)
+    summary = wire.ingest(delivery, name=name, command="update", on_batch=night.saw)
     return summary, night.reports
 
 
