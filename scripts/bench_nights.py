@@ -72,9 +72,9 @@ def night(wire: Wire, batch: Sequence[Mapping[str, Any]], stability: int) -> dic
         "SELECT coalesce(max(id), 0) FROM runs WHERE command IN ('ingest', 'consolidate', 'narrow')"
     )
     row["ingest"], _ = timed(lambda: wire.ingest(batch))
-    row["consolidate"], merges = timed(lambda: wire.consolidate(since=looked))
-    row["narrow"], splits = timed(lambda: wire.narrow(after=looked))
-    row["adopt"], moves = timed(wire.adopt)
+    row["consolidate"], merges = timed(lambda: wire.domains.merge_similar(since=looked))
+    row["narrow"], splits = timed(lambda: wire.domains.split_broad(after=looked))
+    row["adopt"], moves = timed(wire.domains.reassign)
     row["validate"], found = timed(lambda: wire.validate(stability=stability))
     row["report"], _ = timed(wire.report)
     interval = found["kappa_interval"] or {}
@@ -144,7 +144,7 @@ def main() -> None:
                 found = night(wire, stories[first:last], chosen.stability)
                 rows.append({"night": n + 1, **found})
                 print(" ".join(f"{k} {rows[-1][k]}" for k in COLUMNS), flush=True)
-                write(chosen.output, rows, wire.validations())
+                write(chosen.output, rows, wire.validation.history())
 
 
 if __name__ == "__main__":

@@ -261,9 +261,9 @@ class Soak:
             with Wire(path, settings) as wire:
                 looked = wire.writer.number(LOOKED)
                 wire.ingest(self.source.night(row["night"]))
-                wire.consolidate(since=looked)
-                wire.narrow(after=looked)
-                wire.adopt()
+                wire.domains.merge_similar(since=looked)
+                wire.domains.split_broad(after=looked)
+                wire.domains.reassign()
                 wire.topics(top=1)
                 same = wire.read(digest) == row["digest"]
             found = {

@@ -1,6 +1,6 @@
-"""SEGAPSITH: semantic domains learned from newswire, night after night, and proved.
+"""SEGAPSITH groups newswire stories by subject as they arrive.
 
-Names are reached lazily, so that importing the package costs nothing.
+Every name is loaded when it is first used, so that importing the package is quick.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from segapsith import compare, metrics
     from segapsith.api.segmentation import segment
-    from segapsith.api.wire import clusterer, open, similarity
-    from segapsith.arrays import Compare, Labels, Matrix, Rows, State
+    from segapsith.api.wire import Wire, clusterer, open, similarity
+    from segapsith.arrays import Compare, Labels, Matrix, Rows, State, Views
     from segapsith.errors import SegapsithError
     from segapsith.model import (
         Agreement,
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Lexicon,
         Network,
         Reject,
+        Result,
         Snapshot,
         Unit,
     )
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
         Source,
     )
     from segapsith.plugin.hookspecs import hookimpl
+    from segapsith.plugin.registry import load_plugins
 
 __version__ = "0.1.0"
 
@@ -51,6 +53,7 @@ __all__ = [
     "Matrix",
     "Network",
     "Reject",
+    "Result",
     "Rows",
     "SegapsithError",
     "Segmenter",
@@ -59,10 +62,13 @@ __all__ = [
     "Source",
     "State",
     "Unit",
+    "Views",
+    "Wire",
     "__version__",
     "clusterer",
     "compare",
     "hookimpl",
+    "load_plugins",
     "metrics",
     "open",
     "segment",
@@ -70,8 +76,8 @@ __all__ = [
 ]
 
 _HOMES = {
-    "segapsith.api.wire": ("clusterer", "open", "similarity"),
-    "segapsith.arrays": ("Compare", "Labels", "Matrix", "Rows", "State"),
+    "segapsith.api.wire": ("Wire", "clusterer", "open", "similarity"),
+    "segapsith.arrays": ("Compare", "Labels", "Matrix", "Rows", "State", "Views"),
     "segapsith.plugin.contracts": (
         "Annotator",
         "Clusterer",
@@ -84,6 +90,7 @@ _HOMES = {
     "segapsith.errors": ("SegapsithError",),
     "segapsith.api.segmentation": ("segment",),
     "segapsith.plugin.hookspecs": ("hookimpl",),
+    "segapsith.plugin.registry": ("load_plugins",),
     "segapsith.model": (
         "Agreement",
         "Annotation",
@@ -91,6 +98,7 @@ _HOMES = {
         "Lexicon",
         "Network",
         "Reject",
+        "Result",
         "Snapshot",
         "Unit",
     ),
@@ -104,3 +112,7 @@ def __getattr__(name: str) -> Any:
     if name in _HOME_OF:
         return getattr(importlib.import_module(_HOME_OF[name]), name)
     raise AttributeError(f"module 'segapsith' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -51,9 +51,9 @@ def _stories(items: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 def _look_again(wire: Wire) -> None:
     """What a night does to domains after it has read."""
-    wire.consolidate()
-    wire.narrow()
-    wire.adopt()
+    wire.domains.merge_similar()
+    wire.domains.split_broad()
+    wire.domains.reassign()
 
 
 def month(data: Path, options: Options) -> Table:

@@ -176,7 +176,7 @@ def order(data: Path, options: Options) -> Table:
     with Wire(":memory:") as wire:
         options.tell("tdt2: learning …")
         wire.ingest(count_matrix(data / "tdt2" / "matrix.npz"))
-        found = wire.order(shuffles=shuffles, seed=options.seed, told=options.tell)
+        found = wire.validation.order(shuffles=shuffles, seed=options.seed, on_order=options.tell)
     return Table(
         "Shuffled orders of tdt2",
         ["shuffles", "ARI of domains", "ARI of topics", "wanted"],

@@ -1,11 +1,11 @@
-"""Grouping what a store has learned: units into clusters, domains into topics, shuffled orders."""
+"""Clustering of the stored units, recomputed by any clusterer and similarity."""
 
 from __future__ import annotations
 
 import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,20 +13,26 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from segapsith.api.factory import Factory
-from segapsith.api.wired import Wired
+from segapsith.api.session import Session
 from segapsith.arrays import Labels, Rows, Views
-from segapsith.engine import order_sensitivity
 from segapsith.errors import PluginError, SettingError, UsageError
-from segapsith.evaluation import clustering, metrics
+from segapsith.evaluation import clustering
 from segapsith.evaluation.validation import LearnedUnits
 from segapsith.evaluation.views import make_views
 from segapsith.lexicon.weighting import tf_idf
-from segapsith.settings import CLUSTERER, TOPIC_CLUSTERER, TOPIC_SIMILARITY
+from segapsith.model import Json, Result
+from segapsith.settings import CLUSTERER
 from segapsith_store import Store
 from segapsith_store.queries import browse
-from segapsith_store.queries import topics as kept_topics
 
-__all__ = ["cluster", "cluster_rows", "regroup", "shuffled_orders"]
+__all__ = [
+    "ClusterSummary",
+    "ClusteredUnit",
+    "Clustering",
+    "CostEstimate",
+    "cluster",
+    "cluster_rows",
+]
 
 N_WORDS = 8
 """Best words that describe a cluster."""
@@ -35,12 +41,57 @@ N_HEADLINES = 3
 """Headlines that describe a cluster."""
 
 
+@dataclass(frozen=True, slots=True)
+class ClusteredUnit(Result):
+    """A unit with its cluster; None for a unit without words."""
+
+    unit: int
+    document: str
+    start: int
+    end: int
+    cluster: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSummary(Result):
+    """A cluster with its best words and the headlines of its most typical units."""
+
+    cluster: int
+    units: int
+    words: list[str]
+    headlines: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class CostEstimate(Result):
+    """Memory and time that a clustering was expected to take."""
+
+    bytes: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Clustering(Result):
+    """A clustering of stored units."""
+
+    run: int
+    units: int
+    clusters: int
+    assignment: list[ClusteredUnit]
+    groups: list[ClusterSummary]
+    """The clusters, largest first."""
+    sizes: list[int]
+    """Units of each cluster, by its number."""
+    estimate: CostEstimate
+    seconds: float
+
+
 def cluster(
-    wire: Wired,
+    wire: Session,
     *,
     clusterer: str = CLUSTERER,
     similarity: str | None = None,
-    settings: Mapping[str, Any] | None = None,
+    settings: Mapping[str, Json] | None = None,
     k: int | None = None,
     weights: str | None = None,
     sample: int | None = None,
@@ -48,18 +99,16 @@ def cluster(
     lang: str | None = None,
     force: bool = False,
     views: Sequence[str] | None = None,
-    told: Callable[[clustering.Cost], None] | None = None,
-) -> dict[str, Any]:
-    """A clustering recomputed from the stored units, kept under a run.
+    on_estimate: Callable[[clustering.Cost], None] | None = None,
+) -> Clustering:
+    """Cluster the stored units again and store the result under a run.
 
-    A clusterer that must be given a number and is given none makes as many clusters as there
-    are stable domains. `weights` are `counts` or `tf-idf`, the latter if a similarity is named.
-    `views` are sides from which the units are seen (`words`, `names`, `source`, `subjects`,
-    `keywords`), for a similarity or a clusterer that takes several.
-    `told` hears what it will cost before it starts; it is refused if memory is too small.
-
-    The result has in `assignment` the cluster of each unit (None for a unit without words), and in
-    `groups` the clusters, largest first, with their best words and most typical headlines.
+    A clusterer that needs a number of clusters makes as many as there are stable domains, unless
+    `k` is given. `weights` is `counts` or `tf-idf` (default: `tf-idf` if a similarity is named).
+    `sample` is a number of units, drawn at random. `views` are properties that the units are
+    compared by (`words`, `names`, `source`, `subjects`, `keywords`), for a similarity or a
+    clusterer that accepts several. `on_estimate` receives the estimated cost before the work
+    starts; work that does not fit into memory is refused unless `force`.
     """
     with wire.reading() as store:
         learned = browse.learned_units(store, lang)
@@ -76,7 +125,7 @@ def cluster(
         {"seed": seed, **(settings or {})},
         k,
         force,
-        told,
+        on_estimate,
     )
     run = wire.writer.begin_run(
         "cluster",
@@ -89,28 +138,28 @@ def cluster(
         seed=seed,
     )  # fmt: skip
     wire.writer.save_clustering(run, lang or "", learned.units[chosen].tolist(), labels.tolist())
-    found = {"units": len(labels), "clusters": int(labels.max(initial=-1)) + 1}
-    wire.writer.finish_run(run, "done", found)
+    counts = {"units": len(labels), "clusters": int(labels.max(initial=-1)) + 1}
+    wire.writer.finish_run(run, "done", counts)
     places = wire.read(lambda store: browse.unit_places(store, learned.units[chosen].tolist()))
-    return {
-        "run": run,
-        **found,
-        "assignment": [
-            {"unit": unit, "document": uid, "start": start, "end": end, "cluster": cluster}
+    return Clustering(
+        run=run,
+        **counts,
+        assignment=[
+            ClusteredUnit(unit, uid, start, end, cluster)
             for (unit, uid, start, end), cluster in zip(
                 places, (None if c < 0 else c for c in labels.tolist()), strict=True
             )
         ],
-        "groups": _groups(wire, learned, chosen, labels),
-        "sizes": np.bincount(labels[labels >= 0]).tolist(),
-        "estimate": {"bytes": cost.bytes, "seconds": round(cost.seconds, 1)},
-        "seconds": round(seconds, 3),
-    }
+        groups=_groups(wire, learned, chosen, labels),
+        sizes=np.bincount(labels[labels >= 0]).tolist(),
+        estimate=CostEstimate(bytes=cost.bytes, seconds=round(cost.seconds, 1)),
+        seconds=round(seconds, 3),
+    )
 
 
 def _groups(
-    wire: Wired, learned: LearnedUnits, chosen: NDArray[np.int64], labels: Labels
-) -> list[dict[str, Any]]:
+    wire: Session, learned: LearnedUnits, chosen: NDArray[np.int64], labels: Labels
+) -> list[ClusterSummary]:
     """Describe the clusters, largest first: size, best words, headlines of the most typical units.
 
     A word is good by its mean tf-idf in the cluster, a unit typical by its cosine with that mean.
@@ -135,78 +184,18 @@ def _groups(
         return [browse.headlines(store, typical) for _, _, typical in groups]
 
     return [
-        {
-            "cluster": cluster,
-            "units": int(sizes[cluster]),
-            "words": words,
-            "headlines": list(dict.fromkeys(lines))[:N_HEADLINES],
-        }
+        ClusterSummary(
+            cluster=cluster,
+            units=int(sizes[cluster]),
+            words=words,
+            headlines=list(dict.fromkeys(lines))[:N_HEADLINES],
+        )
         for (cluster, words, _), lines in zip(groups, wire.read(titles), strict=True)
     ]
 
 
-def regroup(
-    wire: Wired, similarity: str, clusterer: str, settings: Mapping[str, Any], k: int | None
-) -> None:
-    """Groups the domains into topics and keeps that under a run, unless nothing has changed."""
-    making = wire.factory.topic_making(similarity, clusterer, settings, k)
-    said = {"similarity": similarity, "clusterer": clusterer, **settings, "k": k}
-    said |= asdict(making.chosen)
-    store = wire.writer
-    of = kept_topics.basis(store, said)
-    last = kept_topics.present(store)
-    if last is not None and last[1] == of:
-        return
-    run = store.begin_run("topics", settings=said, versions=wire.factory.versions())
-    try:
-        groups = {
-            lang: making.group(domains) for lang, domains in kept_topics.material(store).items()
-        }
-        store.finish_run(run, "done", kept_topics.keep(store, run, groups, of))
-    except BaseException:
-        store.finish_run(run, "failed")
-        raise
-
-
-def shuffled_orders(
-    wire: Wired,
-    *,
-    shuffles: int = 20,
-    seed: int = 0,
-    told: Callable[[str], None] | None = None,
-) -> dict[str, Any]:
-    """How far domains and topics depend on the order of arrival: the units learned again, in
-    memory, in shuffled orders; the mean adjusted Rand index over all pairs of orders."""
-    if shuffles < 2:
-        raise UsageError(f"shuffles={shuffles} should be >= 2: one order has no other")
-    making = wire.factory.topic_making(TOPIC_SIMILARITY, TOPIC_CLUSTERER, {}, None)
-    with wire.reading() as store:
-        units, words = list(browse.stream_units(store)), list(store.words())
-    placement = wire.factory.learning().placement
-    replayed = []
-    for number in range(shuffles):
-        if told is not None:
-            told(f"order {number + 1} of {shuffles} …")
-        replayed.append(
-            order_sensitivity.replay(
-                units,
-                order_sensitivity.shuffled(units, seed + number),
-                [entry[:3] for entry in words],
-                placement,
-                str(wire.settings["importance"]),
-                making.group,
-            )
-        )
-    return {
-        "shuffles": shuffles,
-        "units": len(units),
-        "domains": metrics.mean_ari([r.domains for r in replayed]),
-        "topics": metrics.mean_ari([r.topics for r in replayed]),
-    }
-
-
 def _seen(
-    wire: Wired,
+    wire: Session,
     learned: LearnedUnits,
     views: Sequence[str] | None,
     lang: str | None,
@@ -238,9 +227,9 @@ def cluster_rows(
     settings: Mapping[str, Any],
     k: int | None,
     force: bool = False,
-    told: Callable[[clustering.Cost], None] | None = None,
+    on_estimate: Callable[[clustering.Cost], None] | None = None,
 ) -> tuple[Labels, clustering.Cost, float]:
-    """Labels of any rows, what they were said to cost, and the seconds they took."""
+    """Cluster rows; return their labels, the estimated cost, and the seconds that it took."""
     for_measure, for_clusterer = factory.sorted_settings(similarity, clusterer, settings)
 
     def measure() -> Any:
@@ -251,8 +240,8 @@ def cluster_rows(
         return factory.registry.make("clusterer", clusterer, chosen)
 
     cost = clustering.estimate(rows, measure, grouping)
-    if told is not None:
-        told(cost)
+    if on_estimate is not None:
+        on_estimate(cost)
     if not cost.fits and not force:
         raise clustering.TooLargeError(
             f"this would not fit: {cost}; take a sample (--sample N), a clusterer that needs no"

@@ -1,17 +1,19 @@
-"""Reconsidering domains on a store: near-identical ones merged, units placed again, one split.
+"""Domains of a store: list them, and merge, split, rename, retire, lock or reassign them.
 
-What may be done to domains is in `lineage`; here is decided what is done, in one run each.
+`engine.domain_changes` defines the changes and how they are undone. This module decides which
+changes to make; each call is one run.
 """
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, cast
 
 import numpy as np
 
-from segapsith.api.wired import Wired
+from segapsith.api.session import Session
 from segapsith.arrays import Labels, Rows
 from segapsith.domains import merging, reassignment, splitting
 from segapsith.domains.index import DomainIndex
@@ -20,30 +22,169 @@ from segapsith.engine import domain_changes
 from segapsith.engine.records import DomainRecord
 from segapsith.errors import SettingError, UsageError
 from segapsith.evaluation import clustering
+from segapsith.model import Json, Result
 from segapsith.settings import BUILT_IN_PLACEMENT, CLUSTERER
 from segapsith_store import Store
 from segapsith_store.queries import browse
 from segapsith_store.queries.words import Words
+from segapsith_store.seal import seal
 
-__all__ = ["adopt", "consolidate", "narrow", "open_domains", "refine", "split"]
+__all__ = [
+    "BroadDomain",
+    "DomainPart",
+    "Domains",
+    "LabelledDomain",
+    "Locked",
+    "Merged",
+    "MergedDomains",
+    "MergedSimilar",
+    "Reassigned",
+    "Renamed",
+    "Reopened",
+    "Retired",
+    "Split",
+    "SplitBroad",
+    "Unlocked",
+    "open_domains",
+]
 
 
-def consolidate(
-    wire: Wired,
+@dataclass(frozen=True, slots=True)
+class Renamed(Result):
+    """A domain that got another label."""
+
+    run: int
+    domain: int
+    label: str
+    """Empty if the best words of the domain are its label again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Merged(Result):
+    """A domain that took the units of others."""
+
+    run: int
+    domain: int
+    merged: list[int]
+    units: int
+
+
+@dataclass(frozen=True, slots=True)
+class DomainPart(Result):
+    """One of the domains that a domain was split into."""
+
+    id: int
+    units: int
+
+
+@dataclass(frozen=True, slots=True)
+class Split(Result):
+    """A domain and the domains that it was split into."""
+
+    run: int
+    domain: int
+    parts: list[DomainPart]
+
+
+@dataclass(frozen=True, slots=True)
+class Retired(Result):
+    """Domains that accept no more units."""
+
+    run: int
+    retired: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Reopened(Result):
+    """Retired domains that accept units again."""
+
+    run: int
+    opened: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Locked(Result):
+    """Domains that are protected from merging, splitting and retiring."""
+
+    run: int
+    locked: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Unlocked(Result):
+    """Domains whose protection has ended."""
+
+    run: int
+    unlocked: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Reassigned(Result):
+    """How many units moved to another domain; `run` is None if none did."""
+
+    run: int | None
+    moved: int
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledDomain(Result):
+    """A domain with its label."""
+
+    id: int
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class MergedDomains(Result):
+    """A domain, the similar ones that it took, and the lowest similarity among them."""
+
+    domain: int
+    label: str
+    merged: list[LabelledDomain]
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class MergedSimilar(Result):
+    """What `merge_similar` merged, or would merge; `run` is None if nothing was changed."""
+
+    run: int | None
+    domains: int
+    """Open domains that were examined."""
+    merged: int
+    """Domains that were merged into another."""
+    merges: list[MergedDomains]
+
+
+@dataclass(frozen=True, slots=True)
+class BroadDomain(Result):
+    """A domain with several subjects, and the sizes of its parts."""
+
+    domain: int
+    label: str
+    units: int
+    parts: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class SplitBroad(Result):
+    """What `split_broad` split, or would split; `run` is None if nothing was changed."""
+
+    run: int | None
+    domains: int
+    """Open domains that were examined."""
+    split: int
+    splits: list[BroadDomain]
+
+
+def _merge_similar(
+    wire: Session,
     *,
     similarity: float | None = None,
     after: int | None = None,
     since: int = 0,
     dry_run: bool = False,
-) -> dict[str, Any]:
-    """Merges domains that are nearly the same, in one run; without any there is no run.
-
-    Small domains that took nothing from the last `after` stories join others from
-    `similarity` on; those that still grow or are stable, from `consolidate_stable` on. Locked
-    and retired ones stay, two that people named, and, with `narrowing`, two stable ones that would
-    be split again. With `since`, a run, these are asked about again only where they came to another
-    size after it (`splitting.size_step`). `dry_run` only says what would be merged.
-    """
+) -> MergedSimilar:
     least = float(wire.settings["consolidate"]) if similarity is None else similarity
     quiet = int(wire.settings["consolidate_after"]) if after is None else after
     try:
@@ -59,24 +200,25 @@ def consolidate(
         lambda store: _near_identical(wire.factory.placing(), store, chosen, quiet, narrow, since)
     )
     joined: list[merging.MergedDomains] = found["joined"]
-    done: list[dict[str, Any]] = []
+    run = None
     if joined and not dry_run:
         merges = [domain_changes.Merge(group.domains, group.into) for group in joined]
-        done = wire.change("consolidate", *merges, **asdict(chosen), after=quiet)
-    return {
-        "run": done[0]["run"] if done else None,
-        "domains": found["domains"],
-        "merged": sum(len(group.taken) for group in joined),
-        "merges": [
-            {
-                "domain": group.into,
-                "label": found["labels"][group.into],
-                "merged": [{"id": d, "label": found["labels"][d]} for d in group.taken],
-                "similarity": round(group.similarity, 6),
-            }
+        noted = {**asdict(chosen), "after": quiet}
+        run = wire.change("consolidate", *merges, noted=noted)[0]["run"]
+    return MergedSimilar(
+        run=run,
+        domains=found["domains"],
+        merged=sum(len(group.taken) for group in joined),
+        merges=[
+            MergedDomains(
+                domain=group.into,
+                label=found["labels"][group.into],
+                merged=[LabelledDomain(d, found["labels"][d]) for d in group.taken],
+                similarity=round(group.similarity, 6),
+            )
             for group in joined
         ],
-    }
+    )
 
 
 def _near_identical(
@@ -120,7 +262,7 @@ def _resized(size: int, taken: int) -> bool:
     return splitting.size_step(size) != splitting.size_step(size - taken)
 
 
-def _narrows(wire: Wired) -> bool:
+def _narrows(wire: Session) -> bool:
     """Whether nights split domains; other measures have other scales."""
     settings = wire.settings
     return bool(
@@ -130,7 +272,7 @@ def _narrows(wire: Wired) -> bool:
     )
 
 
-def _splitting(wire: Wired, threshold: float | None = None) -> splitting.SplitSettings:
+def _splitting(wire: Session, threshold: float | None = None) -> splitting.SplitSettings:
     """How domains are split."""
     try:
         return splitting.SplitSettings(
@@ -142,17 +284,9 @@ def _splitting(wire: Wired, threshold: float | None = None) -> splitting.SplitSe
         raise SettingError(f"narrow: {error}") from error
 
 
-def narrow(
-    wire: Wired, *, threshold: float | None = None, after: int = 0, dry_run: bool = False
-) -> dict[str, Any]:
-    """Splits the domains that are several subjects, in one run; without any there is no run.
-
-    A large domain is split if its units, learned again among themselves from `threshold` on, give
-    two cores or more; its largest part keeps its number. Locked, named and retired ones stay, and
-    those that took nothing from the last `consolidate_after` stories. With `after`, a run, only
-    domains that have come to another size since are looked at (`splitting.size_step`): a domain is read
-    each time that it has grown by a quarter, and not each night.
-    """
+def _split_broad(
+    wire: Session, *, threshold: float | None = None, after: int = 0, dry_run: bool = False
+) -> SplitBroad:
     quiet = int(wire.settings["consolidate_after"])
     _only_by_eq7(wire, "narrowing")
     chosen = _splitting(wire, threshold)
@@ -177,34 +311,27 @@ def narrow(
         return len(list(index)), found
 
     n_domains, found = wire.read(broad)
-    done: list[dict[str, Any]] = []
+    run = None
     if found and not dry_run:
         noted = {**asdict(chosen), "after": quiet}
-        done = wire.change("narrow", *(split for _, split in found), **noted)
-    return {
-        "run": done[0]["run"] if done else None,
-        "domains": n_domains,
-        "split": len(found),
-        "splits": [
-            {
-                "domain": split.domain,
-                "label": label,
-                "units": sum(map(len, split.parts)),
-                "parts": sorted((len(part) for part in split.parts), reverse=True),
-            }
+        run = wire.change("narrow", *(split for _, split in found), noted=noted)[0]["run"]
+    return SplitBroad(
+        run=run,
+        domains=n_domains,
+        split=len(found),
+        splits=[
+            BroadDomain(
+                domain=split.domain,
+                label=label,
+                units=sum(map(len, split.parts)),
+                parts=sorted((len(part) for part in split.parts), reverse=True),
+            )
             for label, split in found
         ],
-    }
+    )
 
 
-def adopt(wire: Wired, *, similarity: float | None = None) -> dict[str, Any]:
-    """Moves units to the nearest stable domain from `similarity` on; all in one run, and if
-    none moves there is no run.
-
-    Units of the last `adopt_last` stories; those of locked, named and retired domains stay, and
-    those of small ones that took something from the last `consolidate_after` stories if they
-    are nearer.
-    """
+def _reassign(wire: Session, similarity: float | None) -> Reassigned:
     _only_by_eq7(wire, "adopting")
     least = float(wire.settings["adopt"]) if similarity is None else similarity
     try:
@@ -226,17 +353,12 @@ def adopt(wire: Wired, *, similarity: float | None = None) -> dict[str, Any]:
         growing={row.id for row in rows if row.grown > ordinal - quiet},
     )
     if not places:
-        return {"run": None, "moved": 0}
+        return Reassigned(run=None, moved=0)
     noted = {**asdict(chosen), "last": last, "after": quiet}
-    return wire.change("adopt", domain_changes.Move(places), **noted)[0]
+    return Reassigned(**wire.change("adopt", domain_changes.Move(places), noted=noted)[0])
 
 
-def refine(wire: Wired, passes: int) -> dict[str, Any]:
-    """Places every unit again, with the domains frozen in each pass; all in one run.
-
-    Units of domains that are locked, named by people or retired stay. If none moves there is
-    no run.
-    """
+def _refine(wire: Session, passes: int) -> Reassigned:
     if passes < 1:
         raise UsageError(f"refine={passes} should be >= 1")
     _only_by_eq7(wire, "refining")
@@ -254,38 +376,13 @@ def refine(wire: Wired, passes: int) -> dict[str, Any]:
         staying,
     )
     if not places:
-        return {"run": None, "moved": 0}
-    return wire.change("refine", domain_changes.Move(places), passes=passes)[0]
-
-
-def split(
-    wire: Wired,
-    domain: int,
-    units: Iterable[int] | None = None,
-    *,
-    parts: int = 2,
-    clusterer: str = CLUSTERER,
-    similarity: str | None = None,
-    settings: Mapping[str, Any] | None = None,
-    seed: int = 0,
-) -> dict[str, Any]:
-    """Makes several domains of one: the given units apart, or as a clusterer parts them."""
-    members = wire.read(lambda store: browse.learned_units(store, domain=domain))
-    if units is not None:
-        apart = frozenset(units)
-        rest = tuple(u for u in members.units.tolist() if u not in apart)
-        groups: tuple[tuple[int, ...], ...] = (tuple(sorted(apart)), rest)
-    else:
-        labels = _parted(wire, members.counts, parts, clusterer, similarity, settings, seed)
-        groups = tuple(
-            tuple(members.units[labels == label].tolist()) for label in np.unique(labels)
-        )
-    noted = {"parts": parts, "clusterer": None if units is not None else clusterer}
-    return wire.change("split", domain_changes.Split(domain, groups), domain=domain, **noted)[0]
+        return Reassigned(run=None, moved=0)
+    noted = {"passes": passes}
+    return Reassigned(**wire.change("refine", domain_changes.Move(places), noted=noted)[0])
 
 
 def _parted(
-    wire: Wired,
+    wire: Session,
     rows: Rows,
     parts: int,
     clusterer: str,
@@ -320,7 +417,216 @@ def _index(store: Store, placing: PlacementSettings, rows: Iterable[DomainRecord
     return index
 
 
-def _only_by_eq7(wire: Wired, what: str) -> None:
+def _only_by_eq7(wire: Session, what: str) -> None:
     placement = wire.settings["placement"]
     if placement != BUILT_IN_PLACEMENT:
         raise UsageError(f"{what} places by {BUILT_IN_PLACEMENT}, and placement is {placement!r}")
+
+
+class Domains:
+    """The domains of a store: `wire.domains(…)` lists them, its methods change them.
+
+    Every change is a run of its own, which `wire.runs.undo` takes back.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def __call__(
+        self,
+        *,
+        min_units: int = 1,
+        top: int | None = 10,
+        since: str | int | None = None,
+        limit: int | None = None,
+        lang: str | None = None,
+        as_of: str | int | None = None,
+        days: bool = False,
+    ) -> builtins.list[Result]:
+        """Return domains, largest first, as `list` does."""
+        return self.list(
+            min_units=min_units,
+            top=top,
+            since=since,
+            limit=limit,
+            lang=lang,
+            as_of=as_of,
+            days=days,
+        )
+
+    def list(
+        self,
+        *,
+        min_units: int = 1,
+        top: int | None = 10,
+        since: str | int | None = None,
+        limit: int | None = None,
+        lang: str | None = None,
+        as_of: str | int | None = None,
+        days: bool = False,
+    ) -> builtins.list[Result]:
+        """Return the domains of at least `min_units` units with their `top` words, largest first.
+
+        `since` (a date or run) selects those that took stories after it; `as_of` (a date or run)
+        shows the domains as they were then; `days` adds the units by day.
+        """
+        return self._session.read(
+            lambda store: cast(
+                "builtins.list[Result]",
+                browse.domains(
+                    store,
+                    min_units=min_units,
+                    top=top,
+                    since=since,
+                    limit=limit,
+                    lang=lang,
+                    as_of=as_of,
+                    days=days,
+                ),
+            )
+        )
+
+    def show(self, domain: int, *, top: int | None = 40, near: int = 8) -> Result:
+        """Return one domain with its units, documents, days, history and nearest domains."""
+        return self._session.read(
+            lambda store: cast("Result", browse.domain(store, domain, top=top, near=near))
+        )
+
+    def forgotten_since(self, as_of: str | int) -> int:
+        """Return how many documents `list(as_of=…)` lacks because they were forgotten since."""
+        return self._session.read(lambda store: browse.forgotten_since(store, as_of))
+
+    # -- changes by hand -------------------------------------------------------------------
+
+    def rename(self, domain: int, label: str) -> Renamed:
+        """Give a domain a permanent label; an empty one restores the label of its best words."""
+        change = domain_changes.Rename(domain, label)
+        return Renamed(**self._change("rename", change, {"domain": domain, "label": label}))
+
+    def merge(self, domains: Iterable[int], into: int | None = None) -> Merged:
+        """Merge domains into one of them: the oldest, or `into`."""
+        numbers = tuple(domains)
+        noted = {"domains": numbers, "into": into}
+        return Merged(**self._change("merge", domain_changes.Merge(numbers, into), noted))
+
+    def split(
+        self,
+        domain: int,
+        units: Iterable[int] | None = None,
+        *,
+        parts: int = 2,
+        clusterer: str = CLUSTERER,
+        similarity: str | None = None,
+        settings: Mapping[str, Json] | None = None,
+        seed: int = 0,
+    ) -> Split:
+        """Split a domain: `units` against the rest, or into `parts` that a clusterer finds."""
+        wire = self._session
+        members = wire.read(lambda store: browse.learned_units(store, domain=domain))
+        if units is not None:
+            apart = frozenset(units)
+            rest = tuple(u for u in members.units.tolist() if u not in apart)
+            groups: tuple[tuple[int, ...], ...] = (tuple(sorted(apart)), rest)
+        else:
+            labels = _parted(wire, members.counts, parts, clusterer, similarity, settings, seed)
+            groups = tuple(
+                tuple(members.units[labels == label].tolist()) for label in np.unique(labels)
+            )
+        noted = {
+            "domain": domain,
+            "parts": parts,
+            "clusterer": None if units is not None else clusterer,
+        }
+        done = self._change("split", domain_changes.Split(domain, groups), noted)
+        return Split(done["run"], done["domain"], [DomainPart(**part) for part in done["parts"]])
+
+    def retire(self, domains: Iterable[int]) -> Retired:
+        """Close domains: they keep their units and words and accept no more units."""
+        numbers = tuple(domains)
+        done = self._change("retire", domain_changes.Retire(numbers), {"domains": numbers})
+        return Retired(**done)
+
+    def reopen(self, domains: Iterable[int]) -> Reopened:
+        """Let retired domains accept units again."""
+        numbers = tuple(domains)
+        change = domain_changes.Retire(numbers, back=True)
+        return Reopened(**self._change("reopen", change, {"domains": numbers}))
+
+    def lock(self, domains: Iterable[int]) -> Locked:
+        """Protect domains from being merged, split or retired; they go on learning."""
+        numbers = tuple(domains)
+        return Locked(**self._change("lock", domain_changes.Lock(numbers), {"domains": numbers}))
+
+    def unlock(self, domains: Iterable[int]) -> Unlocked:
+        """Allow domains to be merged, split and retired again."""
+        numbers = tuple(domains)
+        change = domain_changes.Lock(numbers, locked=False)
+        return Unlocked(**self._change("unlock", change, {"domains": numbers}))
+
+    def _change(
+        self, command: str, change: domain_changes.Change, noted: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        return self._session.change(command, change, noted=noted)[0]
+
+    # -- changes that the program finds ----------------------------------------------------
+
+    def merge_similar(
+        self,
+        *,
+        similarity: float | None = None,
+        after: int | None = None,
+        since: int = 0,
+        dry_run: bool = False,
+    ) -> MergedSimilar:
+        """Merge domains that are nearly the same, in one run; without any there is no run.
+
+        A small domain that took nothing from the last `after` stories joins another at
+        `similarity` or above; one that still grows or is stable, at `consolidate_stable` or above.
+        Locked and retired domains stay, and pairs that people named. With `narrowing`, two stable
+        domains stay apart if they would be split again. With `since`, a run, that is examined only
+        for domains whose size has changed considerably after it (`splitting.step`). `dry_run`
+        changes nothing.
+        """
+        if not dry_run:
+            self._session.learner()
+        return _merge_similar(
+            self._session, similarity=similarity, after=after, since=since, dry_run=dry_run
+        )
+
+    def split_broad(
+        self, *, threshold: float | None = None, after: int = 0, dry_run: bool = False
+    ) -> SplitBroad:
+        """Split the domains that have several subjects, in one run; without any there is no run.
+
+        A large domain is split if its units, learned again among themselves at `threshold`, form
+        two cores or more; the largest part keeps the id. Locked, named and retired domains stay,
+        and those that took nothing from the last `consolidate_after` stories. With `after`, a run,
+        only domains whose size has changed considerably since are examined (`splitting.step`): a
+        domain is read each time that it has grown by a quarter, not each night. `dry_run` changes
+        nothing.
+        """
+        if not dry_run:
+            self._session.learner()
+        return _split_broad(self._session, threshold=threshold, after=after, dry_run=dry_run)
+
+    def reassign(self, *, similarity: float | None = None) -> Reassigned:
+        """Move units to the nearest stable domain at `similarity` or above, in one run.
+
+        Examines the units of the last `adopt_last` stories. Units of locked, named and retired
+        domains stay, and those of small domains that took something from the last
+        `consolidate_after` stories if they are nearer. If no unit moves there is no run.
+        """
+        self._session.learner()
+        return _reassign(self._session, similarity)
+
+    def refine(self, passes: int) -> Reassigned:
+        """Place every unit again, with the domains frozen in each pass, in one run.
+
+        Units of locked, named and retired domains stay. If no unit moves there is no run; else
+        the store is sealed again.
+        """
+        self._session.learner()
+        refined = _refine(self._session, passes)
+        if refined.run is not None:
+            seal(self._session.writer)
+        return refined

@@ -1,18 +1,18 @@
-"""The thematic units of one text: what `segment` shows, without a store or with one."""
+"""Segmentation of one text into thematic units, with or without a store."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from segapsith.api.factory import by_taker
 from segapsith.engine.network_state import used_by
 from segapsith.errors import ConfigurationError
 from segapsith.intake.language import language_of
-from segapsith.model import Annotation, Document, Lexicon, Network
-from segapsith.plugin.contracts import NETWORK_PARTS
+from segapsith.model import Annotation, Document, Json, Lexicon, Network, Result
+from segapsith.plugin.contracts import NETWORK_PARTS, Annotator
+from segapsith.plugin.guards import GuardedSegmenter
 from segapsith.plugin.registry import Registry, load_plugins
 from segapsith.settings import ANNOTATOR, SEGMENTER
 from segapsith_store import Store
@@ -22,47 +22,48 @@ __all__ = ["Segment", "Segmentation", "learned", "segment", "segmentation"]
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(Result):
     """A thematic unit of a text, with its words."""
 
     start: int
     end: int
+    """Characters of the text, half open."""
     cohesion: float
     kept: bool
+    """Whether it would be learned from."""
     words: Mapping[str, int]
     inferred: Mapping[str, float]
+    """Words that the segmenter inferred, with their weights."""
 
 
 @dataclass(frozen=True, slots=True)
-class Segmentation:
-    """The units of a text, and the curve that the segmenter looked at, if it has one."""
+class Segmentation(Result):
+    """The units of a text, and the cohesion curve of the segmenter, if it has one."""
 
     lang: str
     units: list[Segment]
-    places: list[int]
-    """Characters to which the values of the curve belong, ascending."""
     curve: list[float]
+    curve_places: list[int]
+    """Characters to which the values of the curve belong, ascending."""
     in_the_dark: bool = False
-    """Whether the segmenter goes by the network alone, and that has no links."""
+    """Whether the segmenter uses only the network, and the network has no links."""
 
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "lang": self.lang,
-            "units": [
-                {name: getattr(unit, name) for name in Segment.__dataclass_fields__}
-                for unit in self.units
-            ],
-            "curve": self.curve,
-            "curve_places": self.places,
-        }
+    @property
+    def places(self) -> list[int]:
+        """The characters to which the values of the curve belong."""
+        return self.curve_places
+
+    def keys(self) -> list[str]:
+        """Return the names of the JSON form."""
+        return ["lang", "units", "curve", "curve_places"]
 
 
 def learned(store: str, lang: str, uses: frozenset[str] = NETWORK_PARTS) -> tuple[Lexicon, Network]:
-    """What a store reads a text of a language with: its terms, and so much of its network."""
+    """Return the terms of a store, and the parts of its network that a segmenter uses."""
     if not os.path.exists(store):
         raise ConfigurationError(f"there is no store at {store}")
-    with Store.reading(store) as kept:
-        return networks.lexicon(kept), networks.network(kept, lang, uses=uses)
+    with Store.reading(store) as reader:
+        return networks.lexicon(reader), networks.network(reader, lang, uses=uses)
 
 
 def segment(
@@ -71,10 +72,13 @@ def segment(
     segmenter: str = SEGMENTER,
     annotator: str = ANNOTATOR,
     store: str | None = None,
-    **settings: Any,
+    **settings: Json,
 ) -> list[Segment]:
-    """The thematic units of a text, read with the terms and the network of a store if one is
-    named."""
+    """Return the thematic units of a text.
+
+    `store` is a path: the text is then read with the terms and the network of that store.
+    `settings` are those of the segmenter and the annotator.
+    """
     return segmentation(text, lang, segmenter, annotator, store, settings).units
 
 
@@ -84,29 +88,31 @@ def segmentation(
     segmenter: str = SEGMENTER,
     annotator: str = ANNOTATOR,
     store: str | None = None,
-    settings: Mapping[str, Any] | None = None,
+    settings: Mapping[str, Json] | None = None,
     registry: Registry | None = None,
 ) -> Segmentation:
-    """The thematic units of a text with the curve between whose valleys they lie."""
+    """Return the thematic units of a text and the cohesion curve that they were cut at."""
     registry = registry or load_plugins()
     document = Document(body=text)
     document = Document(body=text, lang=language_of(lang)(document))
-    chosen = {"segmenter": set(registry.settings("segmenter", segmenter)),
-              "annotator": set(registry.settings("annotator", annotator))}  # fmt: skip
-    own = by_taker(settings or {}, chosen)
-    made = registry.make("segmenter", segmenter, own["segmenter"])
-    lexicon, network, uses = Lexicon(), Network(), used_by(made)
+    names = {
+        "segmenter": set(registry.settings("segmenter", segmenter)),
+        "annotator": set(registry.settings("annotator", annotator)),
+    }
+    own = by_taker(settings or {}, names)
+    cutter: GuardedSegmenter = registry.make("segmenter", segmenter, own["segmenter"])
+    lexicon, network, uses = Lexicon(), Network(), used_by(cutter)
     if store is not None:
         lexicon, network = learned(store, document.lang or "", uses)
-    reader = registry.make("annotator", annotator, own["annotator"])
+    reader: Annotator = registry.make("annotator", annotator, own["annotator"])
     (annotation,) = reader.annotate([document], lexicon)
     units = [
         Segment(u.start, u.end, u.cohesion, u.kept, _words(annotation, u.first, u.last), u.inferred)
-        for u in made.segment(annotation, network)
+        for u in cutter.segment(annotation, network)
     ]
-    places, values = made.curve(annotation, network)
+    places, values = cutter.curve(annotation, network)
     in_the_dark = uses == {"network"} and len(network.neighbours) == 0
-    return Segmentation(document.lang or "", units, places.tolist(), values.tolist(), in_the_dark)
+    return Segmentation(document.lang or "", units, values.tolist(), places.tolist(), in_the_dark)
 
 
 def _words(annotation: Annotation, first: int, last: int) -> dict[str, int]:

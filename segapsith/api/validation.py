@@ -1,76 +1,252 @@
-"""Proving the domains on a store: validations, their series, drift, curves, comparisons.
+"""Validation of the domains of a store: run one, list earlier ones, measure drift and order effects.
 
-The numbers are computed below (`validation`, `verdicts`, `matching`); here they are
-fetched from the store, kept in it, and given the shape of the contract.
+`evaluation.validation` and `evaluation.verdicts` compute the figures. This module reads their input
+from the store and stores the results.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from segapsith.api.wired import Wired
+from segapsith.api.figures import Details, Kappa, KappaInterval, MantelTest, typed_figures
+from segapsith.api.session import Session
 from segapsith.arrays import Labels, Rows
 from segapsith.domains.reassignment import ReassignSettings
 from segapsith.domains.splitting import SplitSettings, core_similarity
-from segapsith.errors import MissingInputError, SettingError, UsageError, did_you_mean
-from segapsith.evaluation import verdicts
-from segapsith.evaluation.alignment import Side, labelled_file, matched
-from segapsith.evaluation.validation import (
-    Selection,
-    agreement,
-    brief,
-    curve,
-    links,
-    recomputed,
-    select,
-)
-from segapsith.settings import CLUSTERER, PRESETS
-from segapsith_store import Store
+from segapsith.engine import order_sensitivity
+from segapsith.errors import SettingError, UsageError
+from segapsith.evaluation import metrics, verdicts
+from segapsith.evaluation.validation import Selection, agreement, brief, curve, recomputed, select
+from segapsith.model import Json, Result
+from segapsith.settings import CLUSTERER, PRESETS, TOPIC_CLUSTERER, TOPIC_SIMILARITY
 from segapsith_store.queries import browse, history, validations
 
-__all__ = ["Validation"]
+__all__ = [
+    "ClusterCountPoint",
+    "Curve",
+    "CurvePoint",
+    "Drift",
+    "DriftedDomain",
+    "OrderEffect",
+    "OtherValidation",
+    "Validation",
+    "ValidationResult",
+]
 
 STABILITY = 3
 """Halves of the units that are clustered anew to see how firm each domain is."""
 
 THRESHOLDS = (0.05, 0.07, 0.09, 0.12, 0.15, 0.2, 0.25, 0.3)
 
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ][\d:.]+Z?)?")
-
 Recompute = Callable[[Rows, int, int], Labels]
 
 
 @dataclass(frozen=True, slots=True)
-class _Named:
-    """One side of a comparison: its labels, and the units and store that they came from."""
+class ClusterCountPoint(Result):
+    """The main figures of a validation with `k` clusters."""
 
-    side: Side
-    units: NDArray[np.int64] | None = None
-    store: str = ""
+    k: int
+    units: int
+    share: float
+    domains: int
+    clusters: int
+    kappa: float | None
+    kappa_low: float | None
+    kappa_high: float | None
+    kappa_optimal: float | None
+    ari: float | None
+    nmi: float | None
+    vi: float | None
+    mantel_p: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class OtherValidation(Result):
+    """A validation by another clusterer or similarity than the first."""
+
+    units: int
+    share: float
+    dropped: int
+    domains: int
+    words: int
+    clusters: int
+    cluster_words: dict[str, list[str]]
+    links: Details
+    coverage: Details
+    kappa: Kappa
+    kappa_interval: KappaInterval | None
+    mantel: MantelTest | None
+    ari: float | None
+    nmi: float | None
+    vi: float | None
+    min_units: int
+    word_cut: float
+    clusterer: str
+    similarity: str | None
+    lang: str | None
+    last: int
+    tree: Details | None = None
+
+    def keys(self) -> list[str]:
+        """Return the names of the fields; without domains there is no `tree`."""
+        return [name for name in Result.keys(self) if name != "tree" or self.domains]
+
+
+@dataclass(frozen=True, slots=True)
+class ValidationResult(Result):
+    """Stable domains against a clustering that was recomputed from the same units.
+
+    Figures are None where there are no units to compare.
+    """
+
+    run: int
+    units: int
+    share: float
+    """Units of stable domains as a share of all units."""
+    dropped: int
+    """Units of stable domains that have none of the words that were compared."""
+    domains: int
+    words: int
+    clusters: int
+    cluster_words: dict[str, list[str]]
+    links: Details
+    coverage: Details
+    kappa: Kappa
+    kappa_interval: KappaInterval | None
+    mantel: MantelTest | None
+    ari: float | None
+    nmi: float | None
+    vi: float | None
+    """Normalised variation of information."""
+    table: Details | None
+    min_units: int
+    word_cut: float
+    clusterer: str
+    similarity: str | None
+    lang: str | None
+    last: int
+    verdicts: list[Details]
+    others: list[OtherValidation]
+    tree: Details | None = None
+    """Mantel's test on the trees of domains and clusters; None where one side has no tree."""
+    curve: list[ClusterCountPoint] | None = None
+    """The main figures for each number of clusters, if several were given."""
+
+    def keys(self) -> list[str]:
+        """Return the names of the fields; `tree` needs domains, `curve` several numbers."""
+        absent = {
+            name for name, there in (("tree", self.domains), ("curve", self.curve)) if not there
+        }
+        return [name for name in Result.keys(self) if name not in absent]
+
+
+@dataclass(frozen=True, slots=True)
+class DriftedDomain(Result):
+    """A domain that became stable or ceased to be, with its units before and after."""
+
+    id: int
+    label: str
+    before: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class Drift(Result):
+    """Two states of a store compared on the units that both have."""
+
+    run: int
+    since: int
+    """The run that ended before the earlier state; `from` in the JSON form."""
+    to: int | None
+    """The run of the later state; None for the present one."""
+    units_before: int
+    units_after: int
+    units: int
+    share: float
+    moved: int
+    min_units: int
+    domains: int
+    clusters: int
+    births: list[DriftedDomain]
+    deaths: list[DriftedDomain]
+    coverage: Details
+    kappa: Kappa
+    kappa_interval: KappaInterval | None
+    mantel: MantelTest | None
+    ari: float | None
+    nmi: float | None
+    vi: float | None
+
+    def keys(self) -> list[str]:
+        """Return the names of the JSON form."""
+        return ["from" if name == "since" else name for name in Result.keys(self)]
+
+
+setattr(Drift, "from", property(lambda drift: drift.since))  # a keyword: it cannot be a field
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint(Result):
+    """The main figures of a validation after placing the units with another threshold."""
+
+    threshold: float
+    all_domains: int
+    units: int
+    share: float
+    domains: int
+    clusters: int
+    kappa: float | None
+    kappa_low: float | None
+    kappa_high: float | None
+    kappa_optimal: float | None
+    ari: float | None
+    nmi: float | None
+    vi: float | None
+    mantel_p: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Curve(Result):
+    """Kappa against the share of units in stable domains, over placement thresholds."""
+
+    units: int
+    min_units: int
+    word_cut: float
+    clusterer: str
+    similarity: str | None
+    lang: str | None
+    nightly: bool
+    points: list[CurvePoint]
+
+
+@dataclass(frozen=True, slots=True)
+class OrderEffect(Result):
+    """The mean adjusted Rand index over all pairs of arrival orders; 1 if the order is irrelevant."""
+
+    shuffles: int
+    units: int
+    domains: float
+    topics: float
 
 
 class Validation:
-    """Asks a store whether its domains are real."""
+    """Whether the domains of a store are real: one check, its history, and related measurements."""
 
-    def __init__(self, wire: Wired) -> None:
-        self._wire = wire
+    def __init__(self, session: Session) -> None:
+        self._wire = session
 
-    # -- validate --------------------------------------------------------------------------
+    # -- one validation --------------------------------------------------------------------
 
-    def validate(
+    def run(
         self,
         *,
         clusterer: str | Sequence[str] = CLUSTERER,
         similarity: str | Sequence[str] | None = None,
-        clusterer_settings: Mapping[str, Any] | None = None,
+        clusterer_settings: Mapping[str, Json] | None = None,
         min_units: int | None = None,
         word_cut: float | None = None,
         k: int | Sequence[int] | None = None,
@@ -78,17 +254,19 @@ class Validation:
         last: int = 0,
         seed: int = 0,
         lang: str | None = None,
-    ) -> dict[str, Any]:
-        """Stable domains against recomputed clusterings; the first one is told in full.
+    ) -> ValidationResult:
+        """Compare the stable domains with recomputed clusterings, and store the comparison.
 
-        With `last`, by the units of that many of the newest stories.
-
-        Others come in `others`; several `k` come in `curve`, and the rest is told for as many
-        clusters as there are domains.
+        Several names of a clusterer or similarity give several comparisons: the first is returned
+        in full, the rest in `others`. `k` is the number of clusters (default: that of the domains);
+        several numbers give a `curve`. A domain is stable with at least `min_units` units; a word
+        counts if it weighs more than `word_cut` in a domain. `stability` is the number of random
+        halves of the units that are clustered again to test each domain. `last` restricts the
+        comparison to the units of that many of the newest stories.
         """
+        writer = self._wire.writer  # the lock first: every query sees the same state
         recomputes = self._recomputes(clusterer, similarity, clusterer_settings or {})
         numbers = [] if k is None else [k] if isinstance(k, int) else list(k)
-        writer = self._wire.writer  # the lock first: from here on nobody else changes anything
         least, cut = self._least(min_units), self._cut(word_cut)
         run = writer.begin_run(
             "validate",
@@ -126,7 +304,7 @@ class Validation:
             raise
         first, *others = results
         self._add_examples(first["verdicts"])
-        return {"run": run, **first, "others": [_without_table(other) for other in others]}
+        return _validation(run, first, others)
 
     def _least(self, min_units: int | None) -> int:
         return int(self._wire.settings["stable"]) if min_units is None else min_units
@@ -198,9 +376,11 @@ class Validation:
         for one in found:
             one["examples"] = [shown[unit] for unit in one["example_units"] if unit in shown]
 
-    def history(self, lang: str | None = None, limit: int | None = None) -> list[dict[str, Any]]:
-        """The validations so far, oldest first."""
-        return self._wire.read(lambda store: validations.validations(store, lang, limit))
+    def history(self, lang: str | None = None, limit: int | None = None) -> list[Result]:
+        """Return the last `limit` validations (default: all), oldest first."""
+        return self._wire.read(
+            lambda store: cast("list[Result]", validations.validations(store, lang, limit))
+        )
 
     # -- drift -----------------------------------------------------------------------------
 
@@ -211,11 +391,14 @@ class Validation:
         until: str | int | None = None,
         min_units: int | None = None,
         seed: int = 0,
-    ) -> dict[str, Any]:
-        """Two nights compared on the units that both have; by default, before and after the last
-        run that learned. Born and dead are domains that became stable, or ceased to be."""
+    ) -> Drift:
+        """Compare two states of the store on the units that both have, and store the comparison.
+
+        `since` and `until` are runs or dates; by default the states before and after the last run
+        that learned. `births` are domains that became stable, `deaths` those that ceased to be.
+        """
+        writer = self._wire.writer  # the lock first: every query sees the same state
         least = self._least(min_units)
-        writer = self._wire.writer
         first = history.before_last(writer) if since is None else history.night(writer, since)
         last = None if until is None else history.night(writer, until)
         if last is not None and last < first:
@@ -249,7 +432,12 @@ class Validation:
         )
         writer.save_comparison(run, "drift", "", result)
         writer.finish_run(run, "done", {"kappa": result["kappa"]["greedy"]})
-        return {"run": run, **result}
+        figures = typed_figures(result)
+        births, deaths = (
+            [DriftedDomain(**domain) for domain in figures.pop(kind)]
+            for kind in ("births", "deaths")
+        )
+        return Drift(run=run, since=figures.pop("from"), births=births, deaths=deaths, **figures)
 
     # -- curve -----------------------------------------------------------------------------
 
@@ -259,50 +447,52 @@ class Validation:
         thresholds: Sequence[float] = THRESHOLDS,
         clusterer: str = CLUSTERER,
         similarity: str | None = None,
-        clusterer_settings: Mapping[str, Any] | None = None,
+        clusterer_settings: Mapping[str, Json] | None = None,
         min_units: int | None = None,
         word_cut: float | None = None,
         seed: int = 0,
         lang: str | None = None,
         nightly: bool = False,
-        watch: Callable[[float], None] | None = None,
-    ) -> dict[str, Any]:
-        """The stored units placed again with other thresholds, in memory; nothing is kept.
+        on_threshold: Callable[[float], None] | None = None,
+    ) -> Curve:
+        """Place the stored units again with other thresholds, in memory, and validate each result.
 
-        With `nightly`, then split and adopted as the settings say.
+        Nothing is stored. With `nightly`, broad domains are then split and units reassigned, as the
+        settings of the nightly run say. `on_threshold` is called before each threshold.
         """
-        least = self._least(min_units)
-        recompute = self._wire.factory.recomputing(clusterer, similarity, clusterer_settings or {})
-        placing = self._wire.factory.placing()
-        wanted = sorted(set(thresholds))
-        if not wanted or not 0 < wanted[0] <= wanted[-1] <= 1:
-            raise UsageError(f"thresholds={wanted} should lie above 0 and be at most 1")
+        chosen = sorted(set(thresholds))
+        if not chosen or not 0 < chosen[0] <= chosen[-1] <= 1:
+            raise UsageError(f"thresholds={chosen} should lie above 0 and be at most 1")
         with self._wire.reading() as store:
-            cut = self._cut(word_cut)
+            least, cut = self._least(min_units), self._cut(word_cut)
+            factory = self._wire.factory
+            recompute = factory.recomputing(clusterer, similarity, clusterer_settings or {})
+            placing = factory.placing()
             learned, facts = browse.learned_units(store, lang), store.facts()
             splitting, adopting = self._night() if nightly else (None, None)
         weight = str(facts.get("domain_weight", placing.domain_weight))
-        return {
-            "units": len(learned.units),
-            "min_units": least,
-            "word_cut": cut,
-            "clusterer": clusterer,
-            "similarity": similarity,
-            "lang": lang,
-            "nightly": nightly,
-            "points": curve(
-                learned,
-                replace(placing, domain_weight=weight),
-                wanted,
-                lambda rows, k: recompute(rows, k, seed),
-                min_units=least,
-                word_cut=cut,
-                seed=seed,
-                splitting=splitting,
-                adopting=adopting,
-                watch=watch,
-            ),
-        }
+        points = curve(
+            learned,
+            replace(placing, domain_weight=weight),
+            chosen,
+            lambda rows, k: recompute(rows, k, seed),
+            min_units=least,
+            word_cut=cut,
+            seed=seed,
+            splitting=splitting,
+            adopting=adopting,
+            watch=on_threshold,
+        )
+        return Curve(
+            units=len(learned.units),
+            min_units=least,
+            word_cut=cut,
+            clusterer=clusterer,
+            similarity=similarity,
+            lang=lang,
+            nightly=nightly,
+            points=[CurvePoint(**point) for point in points],
+        )
 
     def _night(self) -> tuple[SplitSettings | None, ReassignSettings | None]:
         """What a night does to domains once units are placed, as far as it is switched on."""
@@ -318,188 +508,61 @@ class Validation:
         except ValueError as error:
             raise SettingError(str(error)) from error
 
-    # -- compare ---------------------------------------------------------------------------
+    # -- order of arrival ------------------------------------------------------------------
 
-    def compare(
+    def order(
         self,
-        left: str | int,
-        right: str | int,
         *,
-        field: str | None = None,
-        min_units: int = 1,
+        shuffles: int = 20,
         seed: int = 0,
-    ) -> dict[str, Any]:
-        """Compare two runs, nights, stores or labelled files, on the units that both label.
+        on_order: Callable[[str], None] | None = None,
+    ) -> OrderEffect:
+        """Learn the stored units again in shuffled orders, in memory, and compare the results.
 
-        `field` is where labelled files have their labels, if several fields may hold them.
+        `on_order` receives a line of progress before each order.
         """
-        with _Snapshots(self._wire) as snapshots:
-            return self._compared(snapshots, left, right, field, min_units, seed)
-
-    def _compared(
-        self,
-        snapshots: _Snapshots,
-        left: str | int,
-        right: str | int,
-        field: str | None,
-        min_units: int,
-        seed: int,
-    ) -> dict[str, Any]:
-        sides = tuple(self._side(snapshots, named, field) for named in (left, right))
-        if field is not None and all(side.units is not None for side in sides):
-            raise UsageError(
-                f"--field {field}: neither {left} nor {right} is a labelled file; leave it out"
-            )
-        ours, theirs = matched(sides[0].side, sides[1].side)
-        if not len(ours):
-            raise UsageError(
-                f"nothing to compare: no unit of {left} is labelled by {right}"
-                f" ({len(sides[0].side)} and {len(sides[1].side)} labels; documents are matched by id,"
-                " units by where they lie in the text)"
-            )
-        labels = [
-            np.asarray(side.side.labels, dtype=object)[places]
-            for side, places in zip(sides, (ours, theirs), strict=True)
-        ]
-        codes, names = zip(*(_coded(one.tolist()) for one in labels), strict=True)
-        kept = np.flatnonzero(np.bincount(codes[0])[codes[0]] >= min_units)
-        if not len(kept):
-            raise UsageError(
-                f"no group of {left} has {min_units} units; --min-units lowers the bar"
-            )
-        result: dict[str, Any] = {
-            "left": str(left),
-            "right": str(right),
-            "left_field": sides[0].side.field,
-            "right_field": sides[1].side.field,
-            "left_units": len(sides[0].side),
-            "right_units": len(sides[1].side),
-            "units": len(kept),
-            "share": round(len(kept) / len(sides[0].side), 6),
-            "several_labels": sides[0].side.n_several + sides[1].side.n_several,
-            "domains": len(np.unique(codes[0][kept])),
-            "clusters": len(np.unique(codes[1][kept])),
-        }
-        for side, places in zip(sides, (ours, theirs), strict=True):
-            if side.units is not None:
-                found = self._linked(
-                    snapshots, side, places[kept], codes[0][kept], codes[1][kept], names
+        if shuffles < 2:
+            raise UsageError(f"shuffles={shuffles} should be >= 2: one order has no other")
+        with self._wire.reading() as store:
+            factory = self._wire.factory
+            making = factory.topic_making(TOPIC_SIMILARITY, TOPIC_CLUSTERER, {}, None)
+            placement = factory.learning().placement
+            importance = str(self._wire.settings["importance"])
+            units, words = list(browse.stream_units(store)), list(store.words())
+        replayed = []
+        for number in range(shuffles):
+            if on_order is not None:
+                on_order(f"order {number + 1} of {shuffles} …")
+            replayed.append(
+                order_sensitivity.replay(
+                    units,
+                    order_sensitivity.shuffled(units, seed + number),
+                    [entry[:3] for entry in words],
+                    placement,
+                    importance,
+                    making.group,
                 )
-                if found is not None:
-                    result["links"] = found
-                    break
-        return {
-            **result,
-            **agreement(labels[0][kept].tolist(), labels[1][kept].tolist(), seed),
-        }
-
-    def _side(self, snapshots: _Snapshots, named: str | int, field: str | None) -> _Named:
-        """What a name means: a run, a date, a store (with `@run` or `@date`), or a labelled file."""
-        text = str(named)
-        if text.isdigit() or _DATE.fullmatch(text):
-            return _of_store(snapshots.of(self._wire.path), self._wire.path, text)
-        path, at, when = (text, "", "") if os.path.exists(text) else text.rpartition("@")
-        if not at and not os.path.exists(text):
-            path = text
-        if not os.path.exists(path):
-            raise MissingInputError(
-                f"{text}: there is no such file; name a run, a date, a store (store.db, store.db@RUN)"
-                " or a labelled file (.jsonl, .csv)" + did_you_mean(text, os.listdir("."))
             )
-        if os.path.isdir(path):
-            raise UsageError(f"{path} is a directory; name a store or a labelled file")
-        with open(path, "rb") as file:
-            is_store = file.read(16) == b"SQLite format 3\0"
-        if is_store:
-            return _of_store(snapshots.of(path), path, when)
-        return _Named(labelled_file(path, field))
-
-    @staticmethod
-    def _linked(
-        snapshots: _Snapshots,
-        side: _Named,
-        places: NDArray[np.int64],
-        left: NDArray[np.int64],
-        right: NDArray[np.int64],
-        names: Sequence[Sequence[Any]],
-    ) -> dict[str, Any] | None:
-        """Links by words, where the units still have them."""
-        assert side.units is not None
-        learned = browse.learned_units(snapshots.of(side.store))
-        wanted = side.units[places]
-        rows = np.searchsorted(learned.units, wanted)
-        known = np.flatnonzero(
-            learned.units[np.minimum(rows, max(len(learned.units) - 1, 0))] == wanted
-            if len(learned.units)
-            else np.zeros(len(wanted), dtype=np.bool_)
+        return OrderEffect(
+            shuffles=shuffles,
+            units=len(units),
+            domains=metrics.mean_ari([replay.domains for replay in replayed]),
+            topics=metrics.mean_ari([replay.topics for replay in replayed]),
         )
-        if not len(known):
-            return None
-        chosen = replace(
-            learned,
-            units=wanted[known],
-            domains=left[known],
-            counts=learned.counts[rows[known]],
-            weights=learned.weights[rows[known]],
-        )
-        found = links(chosen, left[known], right[known])
-        for method in ("similarity", "entropy"):
-            found[method]["links"] = {
-                str(names[1][int(cluster)]): None if domain is None else names[0][domain]
-                for cluster, domain in found[method]["links"].items()
-            }
-        found["shared"] = {
-            str(names[1][int(cluster)]): names[0][domain]
-            for cluster, domain in found["shared"].items()
-        }
-        found["domains"] = [
-            {
-                "domain": names[0][one["domain"]],
-                **{m: [names[1][c] for c in one[m]] for m in ("similarity", "entropy", "shared")},
-            }
-            for one in found["domains"]
-        ]
-        return found
 
 
-class _Snapshots:
-    """One state of each store that an answer needs, until the answer is given."""
-
-    def __init__(self, wire: Wired) -> None:
-        self._wire = wire
-        self._stack = contextlib.ExitStack()
-        self._stores: dict[str, Store] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
-
-    def of(self, path: str) -> Store:
-        """Return the store at a path, as it was when it was first asked for."""
-        if path not in self._stores:
-            if path == self._wire.path:
-                store = self._stack.enter_context(self._wire.reading())
-            else:
-                store = self._stack.enter_context(Store.reading(path))
-                self._stack.enter_context(store.frozen())
-            self._stores[path] = store
-        return self._stores[path]
-
-
-def _of_store(store: Store, path: str, when: str) -> _Named:
-    """The labels that a store has, now or as of a run or date."""
-    name = f"{path}@{when}" if when else path
-    if not when:
-        return _Named(*validations.side(store, history.held(store), name, "domain"), path)
-    run = history.night(store, when)
-    clusters = validations.clustering(store, run) if when.isdigit() else None
-    labels = history.held(store, run) if clusters is None else clusters
-    if not labels:
-        raise UsageError(f"{name}: no unit had a domain when run {run} had ended")
-    field = "domain" if clusters is None else "cluster"
-    return _Named(*validations.side(store, labels, name, field), path)
+def _validation(
+    run: int, first: Mapping[str, Any], others: Sequence[Mapping[str, Any]]
+) -> ValidationResult:
+    """Return the comparisons of one validation as its result."""
+    figures = typed_figures(first)
+    points = figures.pop("curve", None)
+    return ValidationResult(
+        run=run,
+        others=[OtherValidation(**typed_figures(_without_table(other))) for other in others],
+        curve=None if points is None else [ClusterCountPoint(**point) for point in points],
+        **figures,
+    )
 
 
 def _into(recompute: Recompute, k: int, seed: int) -> Callable[[Rows], Labels]:
@@ -546,12 +609,3 @@ def _changed(
         for number, size in sorted(large.items(), key=lambda entry: (-entry[1], entry[0]))
         if size >= least > small.get(number, 0)
     ]
-
-
-def _coded(labels: list[Any]) -> tuple[NDArray[np.int64], list[Any]]:
-    """Labels as numbers, and what each number stands for."""
-    names = (
-        sorted(set(labels)) if len({type(x) for x in labels}) == 1 else list(dict.fromkeys(labels))
-    )
-    number = {name: code for code, name in enumerate(names)}
-    return np.array([number[label] for label in labels], dtype=np.int64), names

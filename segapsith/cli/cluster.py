@@ -142,8 +142,8 @@ def cluster(
                 result = wire.cluster(
                     clusterer=clusterer, similarity=similarity, settings=chosen.plugins, k=k,
                     weights=weights, sample=sample, seed=seed, lang=lang, force=force,
-                    views=sides, told=told,
-                )  # fmt: skip
+                    views=sides, on_estimate=told,
+                ).as_json()  # fmt: skip
         finally:
             progress.end()
     if output is not None:

@@ -28,7 +28,7 @@ def add_to(domains: typer.Typer) -> None:
 
 
 def _do(
-    act: Callable[[Wire], dict[str, Any]],
+    act: Callable[[Wire], Any],
     said: Callable[[dict[str, Any]], str],
     store: str | None,
     config: str | None,

@@ -140,7 +140,7 @@ def ingest(
             )
 
         try:
-            summary = wire.ingest(refused, name=batch, dry_run=dry_run, watch=watch)
+            summary = wire.ingest(refused, name=batch, dry_run=dry_run, on_batch=watch)
         finally:
             progress.end()
             refused.close()
@@ -160,7 +160,7 @@ def ingest(
     raise typer.Exit(_exit_code(inputs, summary, strict))
 
 
-def _moved(refined: dict[str, Any]) -> str:
+def _moved(refined: Any) -> str:
     return f"{refined['moved']} units moved to a nearer domain"
 
 

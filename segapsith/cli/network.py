@@ -53,7 +53,7 @@ def status(
         return
     if quiet:
         return
-    for name, value in found.items():
+    for name, value in dict(found).items():
         if not isinstance(value, dict | list):
             write(f"{name:16} {value}")
     for lang, sizes in found["languages"].items():
@@ -142,7 +142,7 @@ def build(
         try:
             found = wire.build_network(
                 inputs,
-                watch=lambda documents, words: progress.update(
+                on_progress=lambda documents, words: progress.update(
                     f"{documents:,} documents, {words:,} words"
                 ),
             )

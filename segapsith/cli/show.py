@@ -95,7 +95,7 @@ def domains(
         _list(found, since=since is not None, drawn=drawn)
 
 
-def _list(domains: Sequence[dict[str, Any]], *, since: bool, drawn: bool) -> None:
+def _list(domains: Sequence[Any], *, since: bool, drawn: bool) -> None:
     """A line for each domain; on a terminal with bars by day, all on one axis."""
     from segapsith.domains.timeline import Timeline
     from segapsith.domains.trends import bars
@@ -117,7 +117,7 @@ def _list(domains: Sequence[dict[str, Any]], *, since: bool, drawn: bool) -> Non
         write(f"days: {axis.label}{' (marked ┊)' if axis.gaps else ''}")
 
 
-def _state(domain: dict[str, Any]) -> str:
+def _state(domain: Any) -> str:
     """Where it is going, and what was done to it."""
     marks = [str(domain["trend"]["state"])] if domain["status"] == "open" else [domain["status"]]
     undated = domain["undated"]
@@ -167,7 +167,7 @@ def show(
         write(f"{event['at']}  {event['kind']}{_relatives(event)} (run {event['run']}{undone})")
 
 
-def _times(domain: dict[str, Any]) -> str:
+def _times(domain: Any) -> str:
     """From when to when its stories are, and how many units have no date."""
     undated = [f"{domain['undated']} undated"] if domain["undated"] else []
     dated = [f"{domain['first']} to {domain['last']}"] if domain["first"] else []

@@ -176,7 +176,7 @@ def list_runs(
         )
 
 
-def _counts(run: dict[str, Any]) -> str:
+def _counts(run: Any) -> str:
     counts = {k: v for k, v in run["counts"].items() if k not in ("run", "seconds")}
     return ", ".join(f"{k} {v}" for k, v in counts.items() if v)
 
@@ -269,7 +269,7 @@ def forget(
     _show_forgotten(result, as_json, quiet)
 
 
-def _confirm(selected: list[dict[str, Any]]) -> None:
+def _confirm(selected: list[Any]) -> None:
     """Ask on a terminal whether these documents are to go; elsewhere ask for `--yes`."""
     if not sys.stdin.isatty():
         raise UsageError(
@@ -283,7 +283,7 @@ def _confirm(selected: list[dict[str, Any]]) -> None:
         raise typer.Exit(1)
 
 
-def _show_forgettable(rows: list[dict[str, Any]], *, as_json: bool, quiet: bool) -> None:
+def _show_forgettable(rows: list[Any], *, as_json: bool, quiet: bool) -> None:
     if as_json:
         show_json({"run": None, "documents": rows, "units": sum(row["units"] for row in rows)})
     elif not quiet:
@@ -297,7 +297,7 @@ def _described(row: dict[str, Any]) -> str:
     return f"{(row['date'] or '')[:10]:10}  {row['id']}  {row['units']} units  {title}".rstrip()
 
 
-def _show_forgotten(result: dict[str, Any], as_json: bool, quiet: bool) -> None:
+def _show_forgotten(result: Any, as_json: bool, quiet: bool) -> None:
     if as_json:
         show_json(result)
     elif not quiet:

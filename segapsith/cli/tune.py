@@ -91,7 +91,7 @@ def tune(
                 lang=lang,
                 sample=sample,
                 keep=keep,
-                watch=lambda trial: progress.update(f"threshold {trial.threshold} tried …"),
+                on_trial=lambda trial: progress.update(f"threshold {trial.threshold} tried …"),
             )
         finally:
             progress.end()
@@ -103,7 +103,7 @@ def tune(
         _show(found)
 
 
-def _show(found: dict[str, Any]) -> None:
+def _show(found: Any) -> None:
     names = ("threshold", "new_rate", "next_new_rate", "singletons", "next_singletons", "domains")
     (aim,) = found["target"]
     table(

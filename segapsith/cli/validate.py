@@ -169,7 +169,7 @@ def _limit(entry: str) -> tuple[str, float]:
         raise UsageError(f"--fail-under {entry!r} should be NAME=NUMBER") from error
 
 
-def _figure(result: dict[str, Any], name: str) -> float | None:
+def _figure(result: Any, name: str) -> float | None:
     found = result["kappa"]["greedy"] if name == "kappa" else result[name]
     return None if found is None else float(found)
 
@@ -193,7 +193,7 @@ def _numbers(text: str) -> list[int]:
     return found
 
 
-def _alike(earlier: list[dict[str, Any]], result: dict[str, Any]) -> list[float]:
+def _alike(earlier: list[Any], result: Any) -> list[float]:
     """Kappa of the last validations that were made in the same manner."""
     names = ("clusterer", "similarity", "min_units", "word_cut", "last")
     return [
@@ -219,7 +219,7 @@ def _dropped(kappa: float | None, earlier: list[float], most: float) -> list[str
 # -- what is said ----------------------------------------------------------------------------
 
 
-def validation_lines(result: dict[str, Any]) -> list[str]:
+def validation_lines(result: Any) -> list[str]:
     """A validation in plain words: the numbers, then what to look at."""
     if not result["domains"]:
         return ["no stable domain yet: nothing to validate (--min-units lowers the bar)"]
@@ -246,7 +246,7 @@ def validation_lines(result: dict[str, Any]) -> list[str]:
     return lines
 
 
-def comparison_lines(result: dict[str, Any]) -> list[str]:
+def comparison_lines(result: Any) -> list[str]:
     """The numbers of a comparison, whatever was compared."""
     kappa, mantel, interval = result["kappa"], result["mantel"], result["kappa_interval"]
     covered, back = result["coverage"]["bins"], result["coverage"]["reverse_bins"]
@@ -324,7 +324,7 @@ def _spark(values: list[float | None]) -> str:
     )
 
 
-def _show_history(found: list[dict[str, Any]], as_json: bool, quiet: bool) -> None:
+def _show_history(found: list[Any], as_json: bool, quiet: bool) -> None:
     if as_json:
         show_json(found)
         return
@@ -433,7 +433,7 @@ def curve(
     chosen = wiring.settings(store=store, config=config)
     settings = wiring.settings(store=store, config=config, sets=sets).plugins
     progress = Progress(not quiet)
-    wanted = {} if thresholds is None else {"thresholds": _thresholds(thresholds)}
+    wanted: dict[str, Any] = {} if thresholds is None else {"thresholds": _thresholds(thresholds)}
     with wiring.wire(chosen, strict=strict_plugins, only_own=no_plugins) as wire:
         found = wire.curve(
             clusterer=clusterer,
@@ -444,7 +444,7 @@ def curve(
             seed=seed,
             lang=lang,
             nightly=nightly,
-            watch=lambda threshold: progress.update(f"threshold {threshold}"),
+            on_threshold=lambda threshold: progress.update(f"threshold {threshold}"),
             **wanted,
         )
     progress.end()
@@ -506,7 +506,7 @@ def order(
     progress = Progress(not quiet and not as_json)
     with wiring.wire(chosen) as wire:
         try:
-            found = wire.order(shuffles=shuffles, seed=seed, told=progress.update)
+            found = wire.order(shuffles=shuffles, seed=seed, on_order=progress.update)
         finally:
             progress.end()
     if as_json:

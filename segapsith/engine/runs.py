@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from segapsith.engine.learning_settings import Note
+from segapsith.model import Result
 
 __all__ = ["RunPlan", "RunSummary"]
 
@@ -33,7 +34,7 @@ class RunPlan:
 
 
 @dataclass(slots=True)
-class RunSummary:
+class RunSummary(Result):
     """What a run did; the command line prints it as one line or as JSON."""
 
     run: int = 0
@@ -55,9 +56,6 @@ class RunSummary:
     domains_joined: int = 0
     domains_new: int = 0
     seconds: float = 0.0
-
-    def as_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     @property
     def apart(self) -> str:

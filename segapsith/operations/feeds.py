@@ -342,7 +342,7 @@ def update(
         KeyedItems("", itertools.chain([first], items)),
         name=name,
         command="update",
-        watch=delivery.count_batch,
+        on_batch=delivery.count_batch,
     )
     return FeedUpdate(summary, tuple(delivery.reports))
 

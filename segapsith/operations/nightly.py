@@ -202,7 +202,7 @@ def _inbox(night: Night) -> Outcome:
             continue
         inputs = Inputs([str(entry)], sources, follow=night.messenger.full_text())
         summary = night.wire.ingest(
-            KeyedItems(key, inputs.items()), name=f"inbox {entry.name}", watch=night.saw
+            KeyedItems(key, inputs.items()), name=f"inbox {entry.name}", on_batch=night.saw
         )
         if inputs.failures:  # the next night tries again
             night.wire.writer.finish_run(summary.run, "failed")
@@ -256,7 +256,7 @@ def _refine(night: Night) -> Outcome:
     if not passes:
         return Outcome()
     found = night.wire.refine(passes)
-    return Outcome(f"{found['moved']} units moved" if found["moved"] else "", found)
+    return Outcome(f"{found['moved']} units moved" if found["moved"] else "", found.as_json())
 
 
 def _consolidate(night: Night) -> Outcome:
@@ -302,7 +302,7 @@ def _adopt(night: Night) -> Outcome:
     ):
         return Outcome()
     found = night.wire.adopt()
-    return Outcome(f"{found['moved']} units adopted" if found["moved"] else "", found)
+    return Outcome(f"{found['moved']} units adopted" if found["moved"] else "", found.as_json())
 
 
 def _topics(night: Night) -> Outcome:
@@ -317,7 +317,7 @@ def _validate(night: Night) -> Outcome:
     result = night.wire.validate(last=int(night.wire.settings["validate_last"]))
     night.kappa = result["kappa"]["greedy"]
     told = {name: result[name] for name in ("run", "units", "share", "domains", "clusters")}
-    told |= {"kappa": result["kappa"], "ari": result["ari"], "nmi": result["nmi"]}
+    told |= {"kappa": result.kappa.as_json(), "ari": result["ari"], "nmi": result["nmi"]}
     line = "no stable domain yet" if night.kappa is None else f"kappa {night.kappa:.3f}"
     return Outcome(line, told)
 

@@ -24,7 +24,7 @@ ANSWERS: dict[str, Callable[[Wire], Any]] = {
     "domains": lambda wire: wire.domains(top=3),
     "explain": lambda wire: wire.explain(1),
     "tune": lambda wire: wire.tune(target_new_rate=0.3),
-    "curve": lambda wire: wire.curve(thresholds=[0.2], min_units=1, nightly=True),
+    "curve": lambda wire: wire.validation.curve(thresholds=[0.2], min_units=1, nightly=True),
     "compare": lambda wire: wire.compare(wire.path, 1),
     "report": lambda wire: wire.report(),
     "read": lambda wire: wire.read(lambda store: (store.facts(), list(store.words()))),
@@ -58,7 +58,7 @@ def intruder(path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, 
             state.update(waits=False, came=True)
             with wire_on(path) as other:
                 other.ingest(ITEMS[BASE : BASE + 20])
-                other.merge([1, 2])
+                other.domains.merge([1, 2])
 
     monkeypatch.setattr(Store, "rows", watched)
     monkeypatch.setattr(
@@ -116,7 +116,7 @@ def test_who_proves_takes_the_lock_before_the_first_question(
     with wire_on(path) as wire:
         wire.validate(min_units=1, stability=0)
     with wire_on(path) as wire:
-        wire.drift(since=1)
+        wire.validation.drift(since=1)
 
 
 # -- sealing -------------------------------------------------------------------------------------
@@ -134,5 +134,5 @@ def test_an_ingest_that_brought_much_seals_the_store_and_a_small_one_ends_the_se
 def test_refining_seals_again(path: Path) -> None:
     with wire_on(path) as wire:
         wire.ingest(ITEMS[BASE:])
-        wire.refine(3)
+        wire.domains.refine(3)
         assert kept(wire.writer) is not None

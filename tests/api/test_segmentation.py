@@ -79,7 +79,7 @@ def test_what_cannot_be_read_is_named(command: Run, tmp_path: Path) -> None:
 
 def test_the_network_of_the_store_is_used(command: Run, open_wire: Callable[..., Wire]) -> None:
     wire = open_wire(segmenter="segcohlex", lang="en")
-    wire.build_network(
+    wire.network.build(
         {"id": str(i), "text": part, "lang": "en"}
         for i, part in enumerate([TEXT[:230], TEXT[230:450]] * 12)
     )
@@ -141,7 +141,7 @@ def test_inferred_words_count_for_domains_and_not_for_clusterings(wire: Wire) ->
     row = learned.counts[[1]].toarray()[0]
     said = {learned.words[i] for i in np.flatnonzero(row)}
     assert said == set(second["words"])
-    assert "storm" in wire.show(second["domain"])["inferred"]
+    assert "storm" in wire.domains.show(second["domain"])["inferred"]
     assert wire.verify().sound
 
 
@@ -163,7 +163,7 @@ def test_undoing_a_night_takes_its_inferred_words_back(wire: Wire) -> None:
     before = wire.status()["digest"]
     run = wire.ingest(STORIES[1:]).run
     assert wire.status()["digest"] != before
-    wire.undo(run)
+    wire.runs.undo(run)
     assert wire.verify().sound
     assert wire.status()["digest"] == before
 

@@ -103,7 +103,7 @@ def test_a_runner_up_that_was_merged_is_followed(open_wire: OpenWire) -> None:
     found = wire.explain(3)
     assert found["joined"]["founded"]
     assert found["runner_up"]["id"] == 2
-    wire.merge([1, 2])
+    wire.domains.merge([1, 2])
     found = wire.explain(3)
     assert (found["runner_up"]["id"], found["runner_up"]["instead_of"]) == (1, 2)
     assert wire.explain(4)["runner_up"] is None

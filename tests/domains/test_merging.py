@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segapsith.api.curation import open_domains
+from segapsith.api.curation import Reassigned, open_domains
 from segapsith.api.wire import Wire
 from segapsith.domains.index import DomainIndex
 from segapsith.domains.merging import MergedDomains, MergeSettings, merge_similar
@@ -163,34 +164,34 @@ def _digest(wire: Wire) -> str:
 
 def test_domains_of_a_store_are_consolidated_in_one_run_and_taken_back(wire: Wire) -> None:
     before, runs = _digest(wire), len(wire.runs())
-    suggested = wire.consolidate(after=0, dry_run=True)
+    suggested = wire.domains.merge_similar(after=0, dry_run=True)
     assert suggested["run"] is None and suggested["merged"] > 0
     assert (_digest(wire), len(wire.runs())) == (before, runs)
-    done = wire.consolidate(after=0)
-    assert {**done, "run": None} == suggested
+    done = wire.domains.merge_similar(after=0)
+    assert replace(done, run=None) == suggested
     assert len(wire.runs()) == runs + 1
     assert len(wire.domains()) == suggested["domains"] - suggested["merged"]
     assert wire.verify().sound
-    kinds = [event["kind"] for event in wire.show(done["merges"][0]["domain"])["history"]]
+    kinds = [event["kind"] for event in wire.domains.show(done["merges"][0]["domain"])["history"]]
     assert kinds == ["created", "took"]
     after = _digest(wire)
-    again = wire.consolidate(after=0)
+    again = wire.domains.merge_similar(after=0)
     assert (again["run"], again["merged"], _digest(wire)) == (None, 0, after)
     assert len(wire.runs()) == runs + 1
-    wire.undo()
+    wire.runs.undo()
     assert _digest(wire) == before
     assert wire.verify().sound
 
 
 def test_locked_named_and_young_domains_are_left(wire: Wire) -> None:
-    group = wire.consolidate(after=0, dry_run=True)["merges"][0]
+    group = wire.domains.merge_similar(after=0, dry_run=True)["merges"][0]
     one, two = group["domain"], group["merged"][0]["id"]
-    assert wire.consolidate(after=10_000, dry_run=True)["merged"] < group["domain"] + 99
-    wire.lock([one])
-    wire.rename(two, "Mine")
+    assert wire.domains.merge_similar(after=10_000, dry_run=True)["merged"] < group["domain"] + 99
+    wire.domains.lock([one])
+    wire.domains.rename(two, "Mine")
     names = {d["id"]: d["label"] for d in wire.domains()}
-    wire.rename(max(names), "Mine too")
-    done = wire.consolidate(after=0)
+    wire.domains.rename(max(names), "Mine too")
+    done = wire.domains.merge_similar(after=0)
     taken = {d["id"] for m in done["merges"] for d in m["merged"]} | {
         m["domain"] for m in done["merges"]
     }
@@ -200,7 +201,7 @@ def test_locked_named_and_young_domains_are_left(wire: Wire) -> None:
 
 def test_a_similarity_that_makes_no_sense(wire: Wire) -> None:
     with pytest.raises(SettingError, match=r"similarity=1.5 should be above 0"):
-        wire.consolidate(similarity=1.5)
+        wire.domains.merge_similar(similarity=1.5)
 
 
 def test_refined_units_are_nearer_and_go_back_exactly(open_wire: OpenWire) -> None:
@@ -215,7 +216,7 @@ def test_refined_units_are_nearer_and_go_back_exactly(open_wire: OpenWire) -> No
     )
     before = _digest(wire)
     runs = len(wire.runs())
-    done = wire.refine(1)
+    done = wire.domains.refine(1)
     assert done["moved"] > 0 and len(wire.runs()) == runs + 1
     assert wire.verify().sound
     unit = wire.read(
@@ -224,12 +225,12 @@ def test_refined_units_are_nearer_and_go_back_exactly(open_wire: OpenWire) -> No
         )
     )
     assert wire.explain(unit)["joined"]["run"] == done["run"]
-    wire.undo()
+    wire.runs.undo()
     assert _digest(wire) == before
     assert wire.verify().sound
-    wire.refine(50)
+    wire.domains.refine(50)
     settled, runs = _digest(wire), len(wire.runs())
-    if wire.refine(1)["moved"] == 0:
+    if wire.domains.refine(1)["moved"] == 0:
         assert (_digest(wire), len(wire.runs())) == (settled, runs)
     assert wire.verify().sound
 
@@ -247,7 +248,7 @@ def test_a_pass_sees_the_domains_as_they_were_when_it_began(open_wire: OpenWire)
         (best, score), *others = [*index.nearest(unit.bag, 2), (0, 0.0)]
         moves = score >= 0.4 and score > others[0][1]
         expected[unit.id] = best if moves else unit.assignment.domain
-    wire.refine(1)
+    wire.domains.refine(1)
     kept = dict(wire.writer.rows("SELECT unit, domain FROM assignments"))
     assert kept == expected
 
@@ -260,7 +261,7 @@ def test_units_of_locked_and_named_domains_stay(open_wire: OpenWire) -> None:
         for i in range(120)
     )
     ids = [d["id"] for d in wire.domains()]
-    wire.lock(ids[::2])
+    wire.domains.lock(ids[::2])
     for number in ids[1::2]:
-        wire.rename(number, f"name {number}")
-    assert wire.refine(2) == {"run": None, "moved": 0}
+        wire.domains.rename(number, f"name {number}")
+    assert wire.domains.refine(2) == Reassigned(run=None, moved=0)

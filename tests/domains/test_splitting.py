@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from segapsith.api.curation import Reassigned
 from segapsith.api.wire import Wire
 from segapsith.domains.index import DomainIndex
 from segapsith.domains.reassignment import ReassignSettings, reassign
@@ -249,44 +251,44 @@ def _digest(wire: Wire) -> str:
 
 def test_a_broad_domain_is_split_in_one_run_and_made_whole_again(wire: Wire) -> None:
     before, runs = _digest(wire), len(wire.runs())
-    suggested = wire.narrow(dry_run=True)
+    suggested = wire.domains.split_broad(dry_run=True)
     assert (_digest(wire), len(wire.runs())) == (before, runs)
     assert suggested["split"] == 1 and suggested["splits"][0]["units"] == 40
-    done = wire.narrow()
-    assert {**done, "run": None} == suggested
+    done = wire.domains.split_broad()
+    assert replace(done, run=None) == suggested
     assert len(wire.runs()) == runs + 1 and wire.verify().sound
     assert [d["units"] for d in wire.domains()][:3] == suggested["splits"][0]["parts"][:3]
     kept, *new = [domain["id"] for domain in wire.domains(min_units=5)]
     assert kept == suggested["splits"][0]["domain"]  # the largest part has its number still
-    history = wire.show(kept)["history"]
+    history = wire.domains.show(kept)["history"]
     assert [event["kind"] for event in history] == ["created", "split"]
     assert set(new) <= set(history[1]["into"])
     for domain in new:
-        assert [event["kind"] for event in wire.show(domain)["history"]] == ["created"]
-    again = wire.narrow()
+        assert [event["kind"] for event in wire.domains.show(domain)["history"]] == ["created"]
+    again = wire.domains.split_broad()
     assert (again["run"], again["split"]) == (None, 0)
-    wire.undo()
+    wire.runs.undo()
     assert _digest(wire) == before and wire.verify().sound
 
 
 def test_units_of_small_domains_are_adopted_and_go_back_exactly(wire: Wire) -> None:
-    wire.narrow()
+    wire.domains.split_broad()
     core = wire.domains(min_units=5)[0]["id"]
-    unit = wire.show(core)["unit_ids"][0]
-    wire.split(core, [unit])  # its core has another number now
+    unit = wire.domains.show(core)["unit_ids"][0]
+    wire.domains.split(core, [unit])  # its core has another number now
     before, runs = _digest(wire), len(wire.runs())
-    done = wire.adopt()
+    done = wire.domains.reassign()
     assert done["moved"] >= 1 and len(wire.runs()) == runs + 1
     assert wire.verify().sound
     assert wire.explain(unit)["joined"]["run"] == done["run"]
-    assert wire.adopt() == {"run": None, "moved": 0}
-    wire.undo()
+    assert wire.domains.reassign() == Reassigned(run=None, moved=0)
+    wire.runs.undo()
     assert _digest(wire) == before and wire.verify().sound
 
 
 def test_what_was_narrowed_can_be_forgotten(wire: Wire) -> None:
-    wire.narrow()
-    wire.adopt()
+    wire.domains.split_broad()
+    wire.domains.reassign()
     wire.forget("b4")
     assert wire.verify().sound
     assert sum(d["units"] for d in wire.domains()) == 39
@@ -300,38 +302,38 @@ def test_the_cut_into_batches_does_not_matter(open_wire: OpenWire) -> None:
         )
         for first in range(0, 40, cut):
             wire.learn(_articles(min(cut, 40 - first), first))
-        wire.narrow()
-        wire.adopt()
+        wire.domains.split_broad()
+        wire.domains.reassign()
         digests.add(_digest(wire))
     assert len(digests) == 1
 
 
 def test_a_domain_is_looked_at_again_when_it_has_grown_by_a_quarter(wire: Wire) -> None:
     (run,) = {entry["id"] for entry in wire.runs()}
-    assert wire.narrow(after=run, dry_run=True)["split"] == 0
+    assert wire.domains.split_broad(after=run, dry_run=True)["split"] == 0
     wire.learn(_articles(1, 40))
-    assert wire.narrow(after=run, dry_run=True)["split"] == 0
+    assert wire.domains.split_broad(after=run, dry_run=True)["split"] == 0
     wire.learn(_articles(9, 41))
-    assert wire.narrow(after=run, dry_run=True)["split"] == 1
+    assert wire.domains.split_broad(after=run, dry_run=True)["split"] == 1
 
 
 def test_locked_and_named_domains_stay(wire: Wire) -> None:
     (only,) = wire.domains()
-    wire.lock([only["id"]])
-    assert wire.narrow()["split"] == 0
-    wire.lock([only["id"]], locked=False)
-    wire.rename(only["id"], "Mine")
-    assert wire.narrow()["split"] == 0
-    assert wire.adopt() == {"run": None, "moved": 0}
+    wire.domains.lock([only["id"]])
+    assert wire.domains.split_broad()["split"] == 0
+    wire.domains.unlock([only["id"]])
+    wire.domains.rename(only["id"], "Mine")
+    assert wire.domains.split_broad()["split"] == 0
+    assert wire.domains.reassign() == Reassigned(run=None, moved=0)
 
 
 def test_what_is_refused(open_wire: OpenWire, wire: Wire) -> None:
     with pytest.raises(SettingError, match=r"threshold=1.5 should be above 0"):
-        wire.narrow(threshold=1.5)
+        wire.domains.split_broad(threshold=1.5)
     with pytest.raises(SettingError, match=r"similarity=1.5 should be above 0"):
-        wire.adopt(similarity=1.5)
+        wire.domains.reassign(similarity=1.5)
     other = open_wire("other.db", placement="cosine")
-    for step in (other.narrow, other.adopt):
+    for step in (other.domains.split_broad, other.domains.reassign):
         with pytest.raises(UsageError, match="places by eq7"):
             step()
 
@@ -344,11 +346,11 @@ def test_what_was_split_is_not_merged_again(open_wire: OpenWire) -> None:
             narrowing=narrowing, consolidate=0.1, consolidate_stable=0.1,
         )  # fmt: skip
         wire.learn(_articles(40))
-        assert wire.narrow()["split"] == 1
+        assert wire.domains.split_broad()["split"] == 1
         before = wire.runs()
-        merged[narrowing] = wire.consolidate(after=0)["merged"]
+        merged[narrowing] = wire.domains.merge_similar(after=0)["merged"]
         if narrowing:
             assert wire.runs() == before
             last = max(run["id"] for run in before)
-            assert wire.consolidate(after=0, since=last)["merged"] == 0
+            assert wire.domains.merge_similar(after=0, since=last)["merged"] == 0
     assert merged == {True: 0, False: 1}

@@ -275,14 +275,14 @@ def test_what_is_given_beats_what_is_kept(
     wire = open_wire(lang="en", change_learning=True, **given)
     learned(wire, SEARCHED, 1000)
     name, value = next(iter(given.items()))
-    assert str(wire.resting()).startswith(f"{name}={value}")
-    assert wire.status()["target"] == {**before, "overruled": wire.resting()}
+    assert str(wire.threshold.override_reason()).startswith(f"{name}={value}")
+    assert wire.status()["target"] == {**before, "overruled": wire.threshold.override_reason()}
     threshold = given.get("threshold", 0.17)
     assert wire.explain(950)["joined"]["threshold"] == threshold
     wire.close()
     back = {"placement": "eq7"} if "placement" in given else {}
     again = open_wire(lang="en", change_learning=True, **back)
-    assert again.resting() is None
+    assert again.threshold.override_reason() is None
     learned(again, 1000, 1100)
     assert again.status()["target"]["units"] == 100
 

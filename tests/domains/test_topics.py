@@ -131,7 +131,7 @@ def test_topics_have_the_contracts_shape_and_reach_the_assignments(
     assert {"word", "weight", "occurrences"} == set(topics[0]["words"][0])
     of = {d: t["id"] for t in topics for d in t["domains"]}
     assert all(d["topic"] == of[d["id"]] for d in wire.domains())
-    assert wire.show(topics[0]["domains"][0])["topic"] == topics[0]["id"]
+    assert wire.domains.show(topics[0]["domains"][0])["topic"] == topics[0]["id"]
     store = wire.path
     wire.close()
     code, out, _ = command("topics", "--store", store, "--json")
@@ -156,7 +156,9 @@ def test_grouping_the_same_domains_again_is_no_new_run(open_wire: Callable[..., 
 def _units_by_topic(wire: Wire, topics: Any) -> dict[int, set[int]]:
     """The units that the domains of topics have now."""
     return {
-        topic["id"]: {u for domain in topic["domains"] for u in wire.show(domain)["unit_ids"]}
+        topic["id"]: {
+            u for domain in topic["domains"] for u in wire.domains.show(domain)["unit_ids"]
+        }
         for topic in topics
     }
 
@@ -168,10 +170,10 @@ def test_topics_keep_their_ids_over_nights_and_an_undo_brings_them_back(
     wire.learn(_units(60))
     before = wire.topics()
     large = [t["id"] for t in before[:3]]
-    wire.name_topic(large[0], "Elections")
+    wire.topics.rename(large[0], "Elections")
     wire.learn(_units(60, seed=1, first=60))
     newest = max(d["id"] for d in wire.domains())
-    assert wire.show(newest)["topic"] is None  # made since: none until the next grouping
+    assert wire.domains.show(newest)["topic"] is None  # made since: none until the next grouping
     after = wire.topics()
     then, now = _units_by_topic(wire, before), _units_by_topic(wire, after)
     kept = {
@@ -184,9 +186,9 @@ def test_topics_keep_their_ids_over_nights_and_an_undo_brings_them_back(
     assert kept.get(large[0]) == large[0] and len(kept) >= 3  # the others came together
     assert all(old == new for old, new in kept.items())
     assert next(t for t in after if t["id"] == large[0])["label"] == "Elections"
-    assert wire.show(newest)["topic"] is not None
-    wire.undo()  # the grouping
-    wire.undo()  # the second night
+    assert wire.domains.show(newest)["topic"] is not None
+    wire.runs.undo()  # the grouping
+    wire.runs.undo()  # the second night
     assert [t["domains"] for t in wire.topics(regroup=False)] == [t["domains"] for t in before]
     assert wire.verify().sound
     wire.topics()

@@ -62,16 +62,16 @@ def members(wire: Wire) -> dict[int, set[int]]:
 def test_merged_domains_are_one_with_the_sums_of_all(wire: Wire) -> None:
     before, apart = digest(wire), members(wire)
     chosen = sorted(apart)[:3]
-    done = wire.merge(chosen)
+    done = wire.domains.merge(chosen)
     assert (done["domain"], done["merged"]) == (chosen[0], chosen[1:])
     assert members(wire)[chosen[0]] == set().union(*(apart[d] for d in chosen))
     check_sound(wire)
-    shown = wire.show(chosen[0])
+    shown = wire.domains.show(chosen[0])
     assert [e["kind"] for e in shown["history"]] == ["created", "took"]
     assert shown["history"][-1]["source"] == chosen[1:]
     with pytest.raises(MissingInputError, match="merged into"):
-        wire.show(chosen[1])
-    wire.undo()
+        wire.domains.show(chosen[1])
+    wire.runs.undo()
     assert digest(wire) == before
     assert members(wire) == apart
     check_sound(wire)
@@ -83,12 +83,12 @@ def test_the_order_of_merging_does_not_matter(open_wire: OpenWire) -> None:
     for number, order in enumerate(itertools.permutations((1, 2, 3))):
         wire = open_wire(f"{number}.db", threshold=0.6)
         wire.learn(bags(0, 12))
-        wire.merge(order)
+        wire.domains.merge(order)
         ends.add(digest(wire))
     wire = open_wire("steps.db", threshold=0.6)
     wire.learn(bags(0, 12))
-    wire.merge((1, 3))
-    wire.merge((2, 1))
+    wire.domains.merge((1, 3))
+    wire.domains.merge((2, 1))
     ends.add(digest(wire))
     assert len(ends) == 1
 
@@ -96,7 +96,7 @@ def test_the_order_of_merging_does_not_matter(open_wire: OpenWire) -> None:
 def test_a_merged_domain_learns_on_as_one_that_was_never_two(wire: Wire) -> None:
     """What is in memory after a merge is what the store has."""
     twin_of = wire.path + ".twin"
-    wire.merge(sorted(members(wire))[:2])
+    wire.domains.merge(sorted(members(wire))[:2])
     wire.read(lambda store: store.backup(twin_of))
     with Wire(twin_of, wire.settings) as twin:
         twin.learn(bags(18, 9))
@@ -112,7 +112,7 @@ def test_several_merges_can_be_one_run(wire: Wire) -> None:
     done = wire.change("consolidate", Merge((first, second)), Merge((third, fourth)))
     assert len({d["run"] for d in done}) == 1
     check_sound(wire)
-    assert wire.undo()["run"] == done[0]["run"]
+    assert wire.runs.undo()["run"] == done[0]["run"]
     assert digest(wire) == before
 
 
@@ -126,7 +126,7 @@ def test_a_chain_of_merges_in_one_run_goes_back_to_the_start(wire: Wire) -> None
     assert digest(wire) == before
     wire.change("consolidate", Merge((second, third)), Merge((first, second)))
     check_sound(wire)
-    wire.undo()
+    wire.runs.undo()
     assert digest(wire) == before
 
 
@@ -141,19 +141,19 @@ def test_what_cannot_be_merged_is_refused_and_leaves_no_run(open_wire: OpenWire)
         ((1, french), "languages"),
     ):
         with pytest.raises(UsageError, match=reason):
-            wire.merge(domains)
+            wire.domains.merge(domains)
     with pytest.raises(MissingInputError, match="no domain 99"):
-        wire.merge((1, 99))
+        wire.domains.merge((1, 99))
     assert len(wire.runs()) == runs
 
 
 def test_a_domain_is_split_by_a_clusterer(open_wire: OpenWire) -> None:
     wire = open_wire(threshold=0.6)
     wire.learn(bags(0, 18))
-    wire.merge(sorted(members(wire)))
+    wire.domains.merge(sorted(members(wire)))
     before = digest(wire)
     (whole,) = members(wire)
-    done = wire.split(whole, parts=3)
+    done = wire.domains.split(whole, parts=3)
     assert done["domain"] == whole
     assert sum(part["units"] for part in done["parts"]) == 18
     assert all(part["id"] > 3 for part in done["parts"])
@@ -166,7 +166,7 @@ def test_a_domain_is_split_by_a_clusterer(open_wire: OpenWire) -> None:
         True,
     ]
     check_sound(wire)
-    wire.undo()
+    wire.runs.undo()
     assert digest(wire) == before
     check_sound(wire)
 
@@ -175,8 +175,8 @@ def test_a_domain_is_split_by_given_units(wire: Wire) -> None:
     domain, units = next((d, u) for d, u in sorted(members(wire).items()) if len(u) > 1)
     before = digest(wire)
     apart = min(units)
-    wire.rename(domain, "the name")
-    done = wire.split(domain, [apart])
+    wire.domains.rename(domain, "the name")
+    done = wire.domains.split(domain, [apart])
     groups = members(wire)
     assert {frozenset(groups[p["id"]]) for p in done["parts"]} == {
         frozenset({apart}),
@@ -186,9 +186,9 @@ def test_a_domain_is_split_by_given_units(wire: Wire) -> None:
     assert named == [done["parts"][0]["id"]]
     check_sound(wire)
     with pytest.raises(UsageError, match="is not in domain"):
-        wire.split(done["parts"][0]["id"], [10_000])
-    wire.undo()
-    wire.undo()
+        wire.domains.split(done["parts"][0]["id"], [10_000])
+    wire.runs.undo()
+    wire.runs.undo()
     assert digest(wire) == before
 
 
@@ -196,7 +196,7 @@ def test_one_unit_cannot_be_split(open_wire: OpenWire) -> None:
     wire = open_wire()
     wire.learn(bags(0, 1))
     with pytest.raises(UsageError, match="stay whole"):
-        wire.split(1)
+        wire.domains.split(1)
 
 
 def test_a_retired_domain_keeps_its_words_and_takes_no_more(open_wire: OpenWire) -> None:
@@ -205,58 +205,58 @@ def test_a_retired_domain_keeps_its_words_and_takes_no_more(open_wire: OpenWire)
     wire.learn([{"id": "1", **story}, {"id": "2", **story}])
     before = digest(wire)
     words = wire.domains()[0]["words"]
-    wire.retire([1])
+    wire.domains.retire([1])
     assert 1 not in wire.engine.knowledge.domains
     assert wire.domains()[0]["words"] == words
     assert wire.domains()[0]["status"] == "retired"
     wire.learn([{"id": "3", "words": {"river": 2, "flood": 1, "dam": 2}}])
     assert [d["id"] for d in wire.domains()] == [1, 2]
     with pytest.raises(UsageError, match="retired already"):
-        wire.retire([1])
+        wire.domains.retire([1])
     wire.forget("2")  # a closed domain gives up units all the same
-    assert wire.show(1)["units"] == 1
+    assert wire.domains.show(1)["units"] == 1
     check_sound(wire)
-    wire.reopen([1])
+    wire.domains.reopen([1])
     wire.learn([{"id": "4", "words": {"river": 2, "flood": 2, "dam": 1}}])
     assert members(wire)[1] >= {4}
     check_sound(wire)
     for _ in range(4):
-        wire.undo(next(r["id"] for r in wire.runs() if r["status"] == "done"
+        wire.runs.undo(next(r["id"] for r in wire.runs() if r["status"] == "done"
                        and r["command"] not in ("undo", "forget")))  # fmt: skip
-    assert wire.show(1)["status"] == "open"
+    assert wire.domains.show(1)["status"] == "open"
     assert before != digest(wire)  # what is forgotten stays so
 
 
 def test_names_survive(wire: Wire) -> None:
     first, second, third, *_ = sorted(members(wire))
-    wire.rename(second, "Spring floods")
+    wire.domains.rename(second, "Spring floods")
     wire.learn(bags(18, 9))
-    assert wire.show(second)["label"] == "Spring floods"
-    wire.merge((first, second))
-    assert wire.show(first)["label"] == "Spring floods"
-    wire.rename(third, "other")
-    wire.merge((first, third))
-    assert wire.show(first)["label"] == "Spring floods"
-    wire.rename(first, "")
-    assert wire.show(first)["label"] not in ("", "Spring floods")
+    assert wire.domains.show(second)["label"] == "Spring floods"
+    wire.domains.merge((first, second))
+    assert wire.domains.show(first)["label"] == "Spring floods"
+    wire.domains.rename(third, "other")
+    wire.domains.merge((first, third))
+    assert wire.domains.show(first)["label"] == "Spring floods"
+    wire.domains.rename(first, "")
+    assert wire.domains.show(first)["label"] not in ("", "Spring floods")
     check_sound(wire)
 
 
 def test_a_locked_domain_stays(wire: Wire) -> None:
     before = digest(wire)
     first, second, *_ = sorted(members(wire))
-    wire.lock([first])
+    wire.domains.lock([first])
     for act in (
-        lambda: wire.merge((first, second)),
-        lambda: wire.split(first, [min(members(wire)[first])]),
-        lambda: wire.retire([first]),
+        lambda: wire.domains.merge((first, second)),
+        lambda: wire.domains.split(first, [min(members(wire)[first])]),
+        lambda: wire.domains.retire([first]),
     ):
         with pytest.raises(UsageError, match="is locked"):
             act()
-    wire.lock([first], False)
-    wire.retire([first])
+    wire.domains.unlock([first])
+    wire.domains.retire([first])
     for _ in range(3):
-        wire.undo()
+        wire.runs.undo()
     assert digest(wire) == before
 
 
@@ -280,7 +280,7 @@ def test_quiet_domains_retire_at_the_same_place_however_the_stream_is_cut(
         wire.close()
         assert set(wire.engine.knowledge.domains) == held
         check_sound(wire)
-        wire.undo()
+        wire.runs.undo()
         assert digest(wire) == before
     assert len(digests) == len(retired) == 1
     (gone,) = retired
@@ -290,8 +290,8 @@ def test_quiet_domains_retire_at_the_same_place_however_the_stream_is_cut(
 def test_a_named_or_locked_domain_is_not_retired_by_itself(open_wire: OpenWire) -> None:
     wire = open_wire(retire_after=10, retire_below=3)
     wire.learn([{"id": f"a{i}", "words": {f"a{i}": 1}} for i in range(4)])
-    wire.rename(1, "kept")
-    wire.lock([2])
+    wire.domains.rename(1, "kept")
+    wire.domains.lock([2])
     wire.learn([{"id": f"x{i}", "words": {f"w{i}": 1}} for i in range(40)])
     states = {d["id"]: d["status"] for d in wire.domains()}
     assert [states[i] for i in (1, 2, 3, 4)] == ["open", "open", "retired", "retired"]
@@ -299,11 +299,11 @@ def test_a_named_or_locked_domain_is_not_retired_by_itself(open_wire: OpenWire) 
 
 def test_numbers_of_merged_and_split_domains_are_never_used_again(wire: Wire) -> None:
     top = max(members(wire))
-    wire.merge(sorted(members(wire))[:2])
-    done = wire.split(min(members(wire)), [min(members(wire)[min(members(wire))])])
+    wire.domains.merge(sorted(members(wire))[:2])
+    done = wire.domains.split(min(members(wire)), [min(members(wire)[min(members(wire))])])
     assert [p["id"] for p in done["parts"]] == [top + 1, top + 2]
-    wire.undo()
-    wire.undo()
+    wire.runs.undo()
+    wire.runs.undo()
     wire.learn([{"id": "new", "words": {"novel": 1}}])
     assert max(members(wire)) == top + 3
 
@@ -352,7 +352,7 @@ class Life(RuleBasedStateMachine):
             chosen = data.draw(
                 st.lists(st.sampled_from(known), min_size=2, max_size=3, unique=True)
             )
-            self.wire.merge(chosen)
+            self.wire.domains.merge(chosen)
             self.remember()
 
     @rule(data=st.data())
@@ -360,34 +360,35 @@ class Life(RuleBasedStateMachine):
         known = [d for d in self.pick(data, locked=False) if len(members(self.wire)[d]) > 1]
         if known:
             domain = data.draw(st.sampled_from(known))
-            self.wire.split(domain, [max(members(self.wire)[domain])])
+            self.wire.domains.split(domain, [max(members(self.wire)[domain])])
             self.remember()
 
     @rule(data=st.data())
     def retire(self, data: st.DataObject) -> None:
         known = self.pick(data, locked=False, status="open")
         if known:
-            self.wire.retire([data.draw(st.sampled_from(known))])
+            self.wire.domains.retire([data.draw(st.sampled_from(known))])
             self.remember()
 
     @rule(data=st.data(), label=st.sampled_from(["", "floods", "grèves"]))
     def rename(self, data: st.DataObject, label: str) -> None:
         known = self.pick(data)
         if known:
-            self.wire.rename(data.draw(st.sampled_from(known)), label)
+            self.wire.domains.rename(data.draw(st.sampled_from(known)), label)
             self.remember()
 
     @rule(data=st.data(), locked=st.booleans())
     def lock(self, data: st.DataObject, locked: bool) -> None:
         known = self.pick(data)
         if known:
-            self.wire.lock([data.draw(st.sampled_from(known))], locked)
+            change = self.wire.domains.lock if locked else self.wire.domains.unlock
+            change([data.draw(st.sampled_from(known))])
             self.remember()
 
     @precondition(lambda self: not self.forgotten and len(self.past) > 1)
     @rule()
     def undo(self) -> None:
-        self.wire.undo()
+        self.wire.runs.undo()
         self.past.pop()
         assert (digest(self.wire), self.wire.domains()) == self.past[-1][1:]
 
@@ -406,7 +407,7 @@ class Life(RuleBasedStateMachine):
             if r["status"] == "done" and r["command"] not in ("undo", "forget")
         ]
         if standing:
-            self.wire.undo(standing[0])
+            self.wire.runs.undo(standing[0])
 
     @rule(data=st.data())
     def forget(self, data: st.DataObject) -> None:
@@ -437,9 +438,9 @@ def test_the_sample_can_be_merged_and_parted(open_wire: OpenWire) -> None:
     wire.ingest(sample.lines("en")[:60])
     before = digest(wire)
     largest = [d["id"] for d in wire.domains()[:3]]
-    done = wire.merge(largest)
-    wire.split(done["domain"], parts=2, clusterer="ahc", similarity="cosine")
+    done = wire.domains.merge(largest)
+    wire.domains.split(done["domain"], parts=2, clusterer="ahc", similarity="cosine")
     check_sound(wire)
-    wire.undo()
-    wire.undo()
+    wire.runs.undo()
+    wire.runs.undo()
     assert digest(wire) == before

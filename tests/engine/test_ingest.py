@@ -125,7 +125,7 @@ def test_undo_brings_back_what_was(
         wire.ingest(first)
         before = digest(wire)
         wire.ingest(second)
-        wire.undo()
+        wire.runs.undo()
         assert digest(wire) == before
         check_sound(wire)
 
@@ -180,7 +180,7 @@ def test_a_fuller_copy_takes_the_place_of_its_brief(open_wire: OpenWire) -> None
     words = {w["word"] for d in wire.domains(top=None) for w in d["words"]}
     assert "quarry" in words
     check_sound(wire)
-    wire.undo()
+    wire.runs.undo()
     assert digest(wire) == before
     wire.ingest([{"id": "3", "text": STORY}])
     assert wire.forget("3")["successor"] == "1"
@@ -220,7 +220,7 @@ def test_a_withdrawn_story_is_not_learned_from(open_wire: OpenWire) -> None:
     assert (summary.new, summary.corrected, summary.units_kept) == (0, 2, 0)
     assert wire.domains() == []
     check_sound(wire)
-    wire.undo()
+    wire.runs.undo()
     assert digest(wire) == before
 
 
@@ -267,8 +267,8 @@ def test_what_is_forgotten_cannot_come_back(open_wire: OpenWire) -> None:
     wire.ingest([{"id": "1", "text": TEXTS[4]}, {"id": "2", "text": TEXTS[6]}])
     wire.forget("1")
     with pytest.raises(UsageError, match="cannot come back"):
-        wire.undo()
-    wire.undo(1)
+        wire.runs.undo()
+    wire.runs.undo(1)
     assert wire.status()["documents"] == 0
     check_sound(wire)
 
@@ -278,16 +278,16 @@ def test_undo_is_last_in_first_out(open_wire: OpenWire) -> None:
     for number, text in enumerate(TEXTS[4:7]):
         wire.ingest([{"id": str(number), "text": text}])
     with pytest.raises(UsageError, match="run 3 comes first"):
-        wire.undo(1)
-    assert [wire.undo()["run"] for _ in range(3)] == [3, 2, 1]
+        wire.runs.undo(1)
+    assert [wire.runs.undo()["run"] for _ in range(3)] == [3, 2, 1]
     with pytest.raises(UsageError, match="no run to undo"):
-        wire.undo()
+        wire.runs.undo()
 
 
 def test_numbers_are_never_used_again(open_wire: OpenWire) -> None:
     wire = open_wire(segmenter="none")
     wire.ingest([{"id": "1", "text": TEXTS[4]}])
-    wire.undo()
+    wire.runs.undo()
     wire.ingest([{"id": "1", "text": TEXTS[4]}])
     assert [d["id"] for d in wire.domains()] == [2]
     assert wire.read(lambda store: store.number("SELECT min(id) FROM units")) == 2

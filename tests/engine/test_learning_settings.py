@@ -145,12 +145,12 @@ def test_an_undone_run_takes_its_settings_with_it(open_wire: OpenWire) -> None:
         before = wire.status()["digest"]
     with open_wire(lang="en", change_learning=True, threshold=0.4) as wire:
         wire.ingest(stories(12, 24))
-        wire.undo()
+        wire.runs.undo()
         assert [period["values"]["threshold"] for period in history(wire)] == [0.3]
         assert wire.status()["digest"] == before
     with open_wire(lang="en") as wire:
         assert wire.settings["threshold"] == 0.3
-        wire.undo(1)
+        wire.runs.undo(1)
         assert history(wire) == []
     with open_wire(lang="en", placement="cosine") as wire:
         wire.ingest(stories(0, 12))
@@ -229,7 +229,7 @@ def test_work_that_reads_no_text_is_never_refused(open_wire: OpenWire) -> None:
             wire.ingest(stories(0, 30))
         with open_wire(name, lang="en", **given) as wire:
             wire.forget("en-003")
-            wire.rename(1, "rivers")
+            wire.domains.rename(1, "rivers")
             digests.add(wire.status()["digest"])
             assert wire.writer.facts()["domain_weight"] == "mean-unit-weight"
     assert len(digests) == 1
@@ -237,7 +237,7 @@ def test_work_that_reads_no_text_is_never_refused(open_wire: OpenWire) -> None:
 
 def test_a_reference_corpus_is_read_with_the_annotator_of_the_store(open_wire: OpenWire) -> None:
     with open_wire(lang="en") as wire:
-        wire.build_network(stories(0, 12))
+        wire.network.build(stories(0, 12))
         assert set(history(wire)[0]["values"]) == {
             "annotator", "terms", "terms_sha256", "network_window",
         }  # fmt: skip
@@ -246,7 +246,7 @@ def test_a_reference_corpus_is_read_with_the_annotator_of_the_store(open_wire: O
         assert [p["values"].get("placement") for p in history(wire)] == [None, "cosine"]
         assert "changed_learning" not in run_settings(wire)[-1]
     with open_wire(lang="en", threshold=0.4) as wire:
-        wire.build_network(stories(24, 30))  # which places nothing
+        wire.network.build(stories(24, 30))  # which places nothing
 
 
 def test_settings_are_not_in_the_digest(open_wire: OpenWire) -> None:

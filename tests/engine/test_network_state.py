@@ -123,7 +123,7 @@ def test_cutting_the_stream_does_not_matter(registry: Registry) -> None:
         digests.add(wire.status()["digest"])
         sound(wire)
         assert sums(wire) == recomputed(wire)
-        assert len(wire.network("en").neighbours)
+        assert len(wire.network.of("en").neighbours)
         wire.close()
     assert len(digests) == 1
 
@@ -132,7 +132,7 @@ def test_two_languages_are_never_linked(registry: Registry) -> None:
     with wire_on(registry) as wire:
         wire.ingest(stories(32))
         langs = wire.engine.knowledge.vocabulary.langs
-        network = wire.network("fr")
+        network = wire.network.of("fr")
         rows = np.repeat(np.arange(len(network.starts) - 1), np.diff(network.starts)).tolist()
         assert rows
         assert all(
@@ -174,7 +174,7 @@ def test_undoing_is_exact(registry: Registry) -> None:
         corrected = {**items[0], "text": items[20]["text"] + " Once more, with other words."}
         wire.ingest([*items[16:], corrected])
         sound(wire)
-        wire.undo()
+        wire.runs.undo()
         sound(wire)
         assert sums(wire) == kept
         assert wire.writer.cohesion() == cohesion
@@ -284,7 +284,7 @@ def test_the_text_of_segment_is_read_with_the_network_of_a_store(tmp_path: Path)
     path = str(tmp_path / "s.db")
     with Wire(path, resolve({"segmenter": "cohesion"}, environment={})) as wire:
         wire.ingest([dict(story) for story in sample.lines("en")])
-        assert wire.network("en").vectors.shape[1] > 1
+        assert wire.network.of("en").vectors.shape[1] > 1
         names = {row[0] for row in wire.writer.rows("SELECT name FROM epochs")}
         assert names == {"frequencies", "word space"}
     text = "\n\n".join(story["text"] for story in sample.lines("en")[:3])
@@ -313,7 +313,7 @@ def test_axes_from_company_do_not_depend_on_how_the_stream_is_cut(registry: Regi
         with wire_on(registry, batch_size=size) as wire:
             wire.ingest(stories())
             digests.add(wire.status()["digest"])
-            points.append(wire.network("en").vectors)
+            points.append(wire.network.of("en").vectors)
             by_stories = min(network_state.RANK, len(stories()) // 2 // 4)
             assert points[-1].shape[1] > by_stories
     assert len(digests) == 1
@@ -325,16 +325,16 @@ def test_axes_from_company_do_not_depend_on_how_the_stream_is_cut(registry: Regi
 def test_a_reference_corpus_alone_gives_words_points(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     with Wire(path, resolve({"lang": "en"}, environment={})) as wire:
-        run = wire.build_network([dict(story) for story in sample.lines("en")])["run"]
-        taught = wire.network("en")
+        run = wire.network.build([dict(story) for story in sample.lines("en")])["run"]
+        taught = wire.network.of("en")
         rows = taught.numbers(["court", "judge"])
         assert taught.vectors[rows].any(axis=1).all()
         wire.ingest([dict(story) for story in sample.lines("en")[:3]])
         assert wire.writer.row("SELECT 1 FROM epochs WHERE name = 'word space'") is not None
-        wire.undo()
-        wire.undo(run)
+        wire.runs.undo()
+        wire.runs.undo(run)
         assert wire.writer.row("SELECT 1 FROM epochs WHERE name = 'word space'") is None
-        assert not wire.network("en").vectors.any()
+        assert not wire.network.of("en").vectors.any()
 
 
 # --- reference corpora -------------------------------------------------------------------
@@ -346,7 +346,7 @@ def test_a_reference_corpus_counts_for_the_network_only(registry: Registry, tmp_
     with wire_on(registry, tmp_path / "s.db") as wire:
         wire.ingest(items[:4])
         before, kept = wire.status(), sums(wire)
-        found = wire.build_network(corpus)
+        found = wire.network.build(corpus)
         assert found["documents"] == 30
         assert set(found["languages"]) == {"en", "fr"}
         after = wire.status()
@@ -360,8 +360,8 @@ def test_a_reference_corpus_counts_for_the_network_only(registry: Registry, tmp_
         assert len(seen[0].neighbours)
         wire.forget(items[0]["id"])
         sound(wire)
-        wire.undo(3)
-        wire.undo(2)
+        wire.runs.undo(3)
+        wire.runs.undo(2)
         sound(wire)
         assert wire.writer.references() == []
         assert sums(wire) == recomputed(wire)
@@ -376,7 +376,7 @@ def test_a_corpus_that_fails_leaves_nothing(registry: Registry) -> None:
         wire.ingest(stories(2))
         before = wire.status()["digest"]
         with pytest.raises(RuntimeError):
-            wire.build_network(broken())
+            wire.network.build(broken())
         assert wire.status()["digest"] == before
         assert wire.writer.number("SELECT count(*) FROM pair_runs WHERE source <> 0") == 0
         wire.ingest(stories(6))
@@ -430,9 +430,9 @@ def test_the_company_of_a_word_is_shown(command: Command, tmp_path: Path) -> Non
 def test_what_is_not_there_is_said(registry: Registry) -> None:
     with wire_on(registry) as wire:
         with pytest.raises(MissingInputError, match="no word"):
-            wire.neighbours("storm")
-        assert wire.network_status()["links"] == 0
-        assert wire.network("en").neighbours.tolist() == []
+            wire.network.neighbours("storm")
+        assert wire.network.status()["links"] == 0
+        assert wire.network.of("en").neighbours.tolist() == []
 
         class Again:
             key = "again"
@@ -440,9 +440,9 @@ def test_what_is_not_there_is_said(registry: Registry) -> None:
             def items(self) -> Any:
                 return iter(())
 
-        wire.build_network(Again())
+        wire.network.build(Again())
         with pytest.raises(UsageError, match="already"):
-            wire.build_network(Again())
+            wire.network.build(Again())
 
 
 # --- the clock, the blocks ---------------------------------------------------------------

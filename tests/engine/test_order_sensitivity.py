@@ -58,11 +58,11 @@ def test_a_shuffle_keeps_documents_together_and_every_unit() -> None:
 def test_orders_of_clear_subjects_agree(open_wire: Callable[..., Wire]) -> None:
     wire = open_wire()
     wire.learn(_units(80))
-    found = wire.order(shuffles=3)
+    found = wire.validation.order(shuffles=3)
     assert found["shuffles"] == 3 and found["units"] == len(wire.stream_units())
     assert -1 <= found["domains"] <= 1 and found["topics"] >= 0.5
     with pytest.raises(UsageError, match="shuffles=1"):
-        wire.order(shuffles=1)
+        wire.validation.order(shuffles=1)
 
 
 def test_the_single_pass_is_its_formula() -> None:

@@ -121,7 +121,7 @@ def test_an_undone_delivery_leaves_the_tombstone(open_wire: OpenWire) -> None:
     wire = open_wire()
     wire.ingest(EN[:4])
     wire.forget(EN[1]["id"])
-    wire.undo(1)
+    wire.runs.undo(1)
     assert wire.ingest(EN[:4]).forgotten == 1
     sound(wire)
 
@@ -143,7 +143,7 @@ def test_cuts_and_a_resumed_run_count_what_is_refused_once(
     wire.ingest([EN[0], EN[5]])
     wire.forget([EN[0]["id"], EN[5]["id"]])
     with pytest.raises(KeyboardInterrupt):
-        wire.ingest(Delivery(), watch=stop)
+        wire.ingest(Delivery(), on_batch=stop)
     summary = wire.ingest(Delivery())
     assert (summary.read, summary.forgotten, summary.new) == (8, 2, 6)
     assert [run["status"] for run in wire.runs()][:1] == ["done"]
@@ -297,10 +297,10 @@ def test_allowing_again_is_logged_without_the_id_and_keeps_nobody_from_undoing(
     last = wire.runs()[0]
     assert (last["command"], last["counts"]["allowed_again"]) == ("forget", 1)
     assert EN[2]["id"] not in json.dumps(wire.runs())
-    assert wire.forgotten_since(1) == 1
+    assert wire.domains.forgotten_since(1) == 1
     with pytest.raises(UsageError, match="cannot come back"):
-        wire.undo()
-    wire.undo(1)
+        wire.runs.undo()
+    wire.runs.undo(1)
     assert ids(wire) == []
 
 
@@ -315,7 +315,7 @@ def test_several_documents_go_in_one_run(open_wire: OpenWire) -> None:
     assert [one["document"] for one in result["documents"]] == chosen[:3]
     assert result["units"] == sum(one["units"] for one in result["documents"])
     assert [run["command"] for run in wire.runs()] == ["forget", "ingest"]
-    assert wire.forgotten_since(1) == 3
+    assert wire.domains.forgotten_since(1) == 3
     assert len(ids(wire)) == 9
     sound(wire)
     assert wire.ingest(EN[:12]).forgotten == 3
@@ -360,8 +360,8 @@ def test_forgetting_all_leaves_empty_sums(open_wire: OpenWire) -> None:
 
 WORK: dict[str, Callable[[Wire], object]] = {
     "forget": lambda wire: wire.forget(EN[0]["id"]),
-    "undo": lambda wire: wire.undo(),
-    "rename": lambda wire: wire.rename(wire.domains()[0]["id"], "a name"),
+    "undo": lambda wire: wire.runs.undo(),
+    "rename": lambda wire: wire.domains.rename(wire.domains()[0]["id"], "a name"),
 }
 
 
@@ -398,8 +398,8 @@ def test_a_failed_forget_is_not_what_undo_takes_back(
         patch.setattr(Store, "_overwrite_deleted", lambda self: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             wire.forget(EN[0]["id"])
-    assert wire.forgotten_since(1) == 0
-    assert wire.undo()["run"] == 1
+    assert wire.domains.forgotten_since(1) == 0
+    assert wire.runs.undo()["run"] == 1
 
 
 # -- the command -----------------------------------------------------------------------------

@@ -51,7 +51,7 @@ def test_the_stored_units_are_clustered_and_kept(tmp_path: Path) -> None:
     with Wire(tmp_path / "s.db") as wire:
         wire.ingest(sample.lines("en"))
         heard: list[clustering.Cost] = []
-        found = wire.cluster(similarity="gvsm-cov", clusterer="ahc", k=14, told=heard.append)
+        found = wire.cluster(similarity="gvsm-cov", clusterer="ahc", k=14, on_estimate=heard.append)
         assert found["clusters"] == 14
         assert sum(found["sizes"]) == found["units"]
         assert heard[0].fits

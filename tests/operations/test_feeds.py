@@ -613,7 +613,7 @@ def test_an_answer_to_another_question_is_not_taken(open_wire: Callable[..., Wir
     update(wire, fetcher, {"jsonl": JsonLines()}, everything=True)
     prefetch_due(wire, fetcher, {"jsonl": JsonLines()}, everything=True)
     assert asked == [None, '"1"']
-    wire.undo()  # what the answer says is unchanged is no longer there
+    wire.runs.undo()  # what the answer says is unchanged is no longer there
     summary = update(wire, fetcher, {"jsonl": JsonLines()}, everything=True).summary
     assert (summary.new, asked) == (1, [None, '"1"', None])
 

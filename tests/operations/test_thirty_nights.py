@@ -174,11 +174,11 @@ def replayed(house: Any, path: Path) -> str:
             )
         ):
             if command == "consolidate":
-                assert wire.consolidate(since=narrowed)["merged"]
+                assert wire.domains.merge_similar(since=narrowed)["merged"]
             elif command == "narrow":
-                assert wire.narrow(after=narrowed)["split"]
+                assert wire.domains.split_broad(after=narrowed)["split"]
             elif command == "adopt":
-                assert wire.adopt()["moved"]
+                assert wire.domains.reassign()["moved"]
             elif command == "topics":
                 wire.topics()
             else:

@@ -92,7 +92,7 @@ def work_until(path: Path, statements: int, work: Callable[[Wire], object]) -> C
 def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     with wire_on(tmp_path_factory.mktemp("whole") / "whole.db") as wire:
         wire.ingest(Delivery())
-        return {"status": wire.status(), "domains": wire.domains(), "show": wire.show(1)}
+        return {"status": wire.status(), "domains": wire.domains(), "show": wire.domains.show(1)}
 
 
 def check_resumed(path: Path, expected: dict[str, Any]) -> None:
@@ -106,7 +106,7 @@ def check_resumed(path: Path, expected: dict[str, Any]) -> None:
         wanted = {k: v for k, v in expected["status"].items() if k in status}
         assert status == wanted
         assert wire.domains() == expected["domains"]
-        shown, wanted_show = wire.show(1), dict(expected["show"])
+        shown, wanted_show = wire.domains.show(1), dict(expected["show"])
         shown.pop("history"), wanted_show.pop("history")
         assert shown == wanted_show
 
@@ -163,7 +163,7 @@ def strict_wire(path: Path, batch: int = BATCH) -> Wire:
 def night(wire: Wire, number: int) -> int:
     """Learns a night, merges what is nearly the same and groups the domains; how many merged."""
     wire.ingest(Part(*NIGHTS[number]))
-    merged = wire.consolidate(similarity=0.2, after=0)["merged"]
+    merged = wire.domains.merge_similar(similarity=0.2, after=0)["merged"]
     wire.topics()
     return int(merged)
 
@@ -198,7 +198,7 @@ def test_consolidated_and_grouped_stores_are_equal_when_stories_come_one_at_a_ti
             for place in range(first, last):
                 wire.ingest(Part(place, place + 1))
         with strict_wire(path) as wire:  # as a command of its own
-            wire.consolidate(similarity=0.2, after=0)
+            wire.domains.merge_similar(similarity=0.2, after=0)
             wire.topics()
     with strict_wire(path) as wire:
         assert wire.status()["digest"] == three_nights
@@ -429,6 +429,6 @@ def test_readers_answer_while_somebody_writes(tmp_path: Path) -> None:
             with Store.reading(path) as store:
                 seen.append(store.number("SELECT count(*) FROM documents"))
 
-        writer.ingest(Delivery(), watch=look)
+        writer.ingest(Delivery(), on_batch=look)
     assert seen == sorted(seen)
     assert len(set(seen)) > 1

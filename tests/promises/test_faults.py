@@ -39,11 +39,11 @@ def forget(wire: Wire) -> None:
 
 
 def undo(wire: Wire) -> None:
-    wire.undo()
+    wire.runs.undo()
 
 
 def undo_all(wire: Wire) -> None:
-    wire.undo(1)
+    wire.runs.undo(1)
 
 
 # -- the n-th statement of undo and forget (that of an ingest is in test_crash.py) ---------------
@@ -146,7 +146,7 @@ def forgotten_for_good(trials: Any, whole: Path, step: int) -> int:
             else:
                 with pytest.raises(MissingInputError, match="already forgotten"):
                     forget(wire)
-            assert wire.forgotten_since(1) == 1
+            assert wire.domains.forgotten_since(1) == 1
         after = trials.digest(path)
         with trials.wire(path) as wire:
             trials.ingest(wire)
@@ -372,7 +372,7 @@ def test_a_seal_does_not_outlive_a_run_that_goes_on(trials: Any, whole: Path) ->
 
     with trials.wire(path) as wire:
         with contextlib.suppress(KeyboardInterrupt):
-            trials.ingest(wire, watch=stop)
+            trials.ingest(wire, on_batch=stop)
         half = seal(wire.writer)
     with trials.wire(path) as wire:
         trials.ingest(wire)

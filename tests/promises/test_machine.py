@@ -250,12 +250,12 @@ class Machine(RuleBasedStateMachine):
     def undo(self) -> None:
         if self.forgot_last or not self.runs:
             with pytest.raises(UsageError):
-                self.wire.undo()
+                self.wire.runs.undo()
             if not self.runs:
                 return
         before = self.runs.pop()
         self.state = before.state
-        assert self.wire.undo(before.run)["run"] == before.run
+        assert self.wire.runs.undo(before.run)["run"] == before.run
         self.delivered = []
         if before.exact:
             assert self.picture() == before.picture
@@ -285,7 +285,7 @@ class Machine(RuleBasedStateMachine):
         """A target from now on: the threshold goes up and down with what comes."""
         before, clock = self.now(), int(self.wire.writer.facts().get("counter_ordinal", 0))
         target = Target(aim, share, SCALE // 5, 5_000_000, clock)
-        self.done(before, self.wire.follow(target))
+        self.done(before, self.wire.threshold.follow(target))
         assert self.picture() == before.picture
         kept = self.wire.writer.threshold_controller()
         assert kept is not None and kept == ThresholdController.start(target)
@@ -345,7 +345,7 @@ class Machine(RuleBasedStateMachine):
             return after
 
         refused = not sources or any(row.locked for row in rows)
-        self.changed(lambda: self.wire.merge(numbers), refused, foretold)
+        self.changed(lambda: self.wire.domains.merge(numbers), refused, foretold)
 
     @precondition(lambda self: self.picture())
     @rule(data=st.data())
@@ -356,7 +356,7 @@ class Machine(RuleBasedStateMachine):
         made: dict[str, Any] = {}
 
         def work() -> dict[str, Any]:
-            made.update(self.wire.split(number, apart))
+            made.update(self.wire.domains.split(number, apart))
             return made
 
         def foretold() -> Picture:
@@ -374,7 +374,7 @@ class Machine(RuleBasedStateMachine):
         """Or, `back`, reopen."""
         numbers, was = self.chosen(data, 2), self.picture()
         wanted, status = ("retired", "open") if back else ("open", "retired")
-        work = self.wire.reopen if back else self.wire.retire
+        work = self.wire.domains.reopen if back else self.wire.domains.retire
         refused = any(was[n].locked or was[n].status != wanted for n in numbers)
         self.changed(
             lambda: work(numbers),
@@ -387,7 +387,7 @@ class Machine(RuleBasedStateMachine):
     def lock(self, data: Any, locked: bool) -> None:
         numbers, was = self.chosen(data, 2), self.picture()
         self.changed(
-            lambda: self.wire.lock(numbers, locked),
+            lambda: (self.wire.domains.lock if locked else self.wire.domains.unlock)(numbers),
             False,
             lambda: was | {n: replace(was[n], locked=locked) for n in numbers},
         )
@@ -397,7 +397,7 @@ class Machine(RuleBasedStateMachine):
     def rename(self, data: Any, name: str) -> None:
         (number,), was = self.chosen(data), self.picture()
         self.changed(
-            lambda: self.wire.rename(number, name),
+            lambda: self.wire.domains.rename(number, name),
             False,
             lambda: was | {number: replace(was[number], name=name)},
         )
@@ -407,7 +407,11 @@ class Machine(RuleBasedStateMachine):
     def tidy(self, passes: int) -> None:
         """Consolidate, or refine: units move, none is lost, and what is locked or retired stays."""
         before = self.now()
-        found = self.wire.refine(1) if passes else self.wire.consolidate(similarity=0.1, after=0)
+        found = (
+            self.wire.domains.refine(1)
+            if passes
+            else self.wire.domains.merge_similar(similarity=0.1, after=0)
+        )
         self.done(before, found["run"])
         after = self.picture()
         assert _units(after) == _units(before.picture)

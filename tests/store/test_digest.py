@@ -21,7 +21,7 @@ EN = sample.lines("en")
 
 
 def merge(wire: Wire) -> None:
-    wire.merge([domain["id"] for domain in wire.domains(lang="en")[:2]])
+    wire.domains.merge([domain["id"] for domain in wire.domains(lang="en")[:2]])
 
 
 CHANGES: dict[str, Callable[[Wire], object]] = {
@@ -29,9 +29,9 @@ CHANGES: dict[str, Callable[[Wire], object]] = {
     "a correction": lambda wire: wire.ingest([{**EN[3], "text": EN[40]["text"]}]),
     "a copy": lambda wire: wire.ingest([{**EN[4], "id": "again"}]),
     "a merge": merge,
-    "an undone merge": lambda wire: (merge(wire), wire.undo()),
+    "an undone merge": lambda wire: (merge(wire), wire.runs.undo()),
     "forgetting": lambda wire: wire.forget(EN[5]["id"]),
-    "an undone run": lambda wire: wire.undo(),
+    "an undone run": lambda wire: wire.runs.undo(),
     "topics": lambda wire: wire.topics(),
 }
 

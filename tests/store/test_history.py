@@ -28,9 +28,9 @@ def test_after_a_run_is_what_was_listed_then(open_wire: OpenWire) -> None:
     for first in (0, 20, 40):
         run = wire.ingest(items[first : first + 20]).run
         recorded[run] = wire.domains()
-    merged = wire.merge([d["id"] for d in wire.domains()[:2]])["run"]
+    merged = wire.domains.merge([d["id"] for d in wire.domains()[:2]])["run"]
     recorded[merged] = wire.domains()
-    named = wire.rename(wire.domains()[0]["id"], "a name")["run"]
+    named = wire.domains.rename(wire.domains()[0]["id"], "a name")["run"]
     recorded[named] = wire.domains()
     corrected = wire.ingest([{**items[0], "text": items[40]["text"] + " More to come."}]).run
     recorded[corrected] = wire.domains()
@@ -46,7 +46,9 @@ def test_on_a_day_of_the_stream_is_a_store_that_read_no_further(open_wire: OpenW
     items = dated(60)
     wire = open_wire()
     wire.ingest(items)
-    wire.merge([d["id"] for d in wire.domains()[:2]])  # came later than any day of the stream
+    wire.domains.merge(
+        [d["id"] for d in wire.domains()[:2]]
+    )  # came later than any day of the stream
     for day in (4, 11):
         until = open_wire(f"until{day}.db")
         until.ingest(items[: 3 * day])
@@ -61,7 +63,7 @@ def test_what_is_forgotten_or_undone_is_said(open_wire: OpenWire) -> None:
     wire, items = open_wire(), dated(12)
     run = wire.ingest(items[:6]).run
     wire.ingest(items[6:])
-    wire.undo()
+    wire.runs.undo()
     with pytest.raises(UsageError, match="was undone"):
         wire.domains(as_of=2)
     with pytest.raises(UsageError, match="no run 77"):
@@ -70,9 +72,9 @@ def test_what_is_forgotten_or_undone_is_said(open_wire: OpenWire) -> None:
         wire.domains(as_of="yesterday")
     with pytest.raises(UsageError, match="should be a date"):
         wire.domains(since="2020-13-45")
-    assert wire.forgotten_since(run) == 0
+    assert wire.domains.forgotten_since(run) == 0
     wire.forget(items[0]["id"])
-    assert wire.forgotten_since(run) == 1
+    assert wire.domains.forgotten_since(run) == 1
     assert sum(d["units"] for d in wire.domains(as_of=run)) == sum(
         d["units"] for d in wire.domains()
     )
@@ -94,7 +96,7 @@ def test_days_and_trends_are_in_the_list(open_wire: OpenWire) -> None:
     assert states["flood" if "flood" in states else "river"] == "quiet"
     assert states["strike" if "strike" in states else "union"] == "rising"
     strike = next(d for d in wire.domains() if d["trend"]["state"] == "rising")
-    shown = wire.show(strike["id"])
+    shown = wire.domains.show(strike["id"])
     assert sum(shown["days"].values()) == shown["units"] == 25
     assert [b["day"] for b in shown["bursts"]][:1] == ["2026-03-24"]
     rows = wire.read(
@@ -109,7 +111,7 @@ def test_typical_sentences_are_of_the_domain(open_wire: OpenWire) -> None:
     wire = open_wire()
     wire.ingest(sample.lines("en")[:60])
     largest = wire.domains()[0]
-    shown = wire.show(largest["id"])
+    shown = wire.domains.show(largest["id"])
     assert shown["sentences"]
     best = {w["word"] for w in shown["words"][:20]}
     for sentence in shown["sentences"]:

@@ -84,7 +84,7 @@ def test_an_old_store_has_all_its_data_and_goes_on(version: int, tmp_path: Path)
         if json.loads(sealed)["form"] == FORM:
             assert verdict.digest == json.loads(sealed)["digest"]
         wire.ingest(sample.lines("en")[20:40])
-        wire.undo()
+        wire.runs.undo()
         assert wire.verify().digest == verdict.digest
         wire.forget(sample.lines("en")[7]["id"])
         assert wire.verify().sound

@@ -46,7 +46,7 @@ def test_a_merge_is_no_news(wire: Wire) -> None:
     run = wire.runs()[0]["id"]
     known = by_word(wire)
     wire.learn(bags("n", "river flood", 6, "2026-03-02"))
-    wire.merge([known["strike"], known["bank"]])
+    wire.domains.merge([known["strike"], known["bank"]])
     found = changes(wire, run)
     assert (found["units_since"], found["stories_since"], found["units_before"]) == (6, 6, 60)
     assert [d["id"] for d in found["growing"]] == [known["river"]]
@@ -60,19 +60,19 @@ def test_a_merge_is_no_news(wire: Wire) -> None:
 def test_only_a_merge_means_nothing_arrived(wire: Wire) -> None:
     run = wire.runs()[0]["id"]
     known = by_word(wire)
-    wire.merge([known["strike"], known["bank"]])
+    wire.domains.merge([known["strike"], known["bank"]])
     found = changes(wire, run)
     assert found["units_since"] == 0
     assert not (found["new"] or found["growing"] or found["fading"])
-    wire.undo()
+    wire.runs.undo()
     assert changes(wire, run)["rearranged"]["n_merges"] == 0
 
 
 def test_the_parts_of_a_split_are_not_new(wire: Wire) -> None:
     known = by_word(wire)
-    wire.merge([known["strike"], known["bank"]])
+    wire.domains.merge([known["strike"], known["bank"]])
     run = wire.runs()[0]["id"]
-    done = wire.split(known["strike"])
+    done = wire.domains.split(known["strike"])
     found = changes(wire, run)
     assert found["counts"] == {"new": 0, "growing": 0, "fading": 0}
     (split,) = found["rearranged"]["splits"]
@@ -107,7 +107,7 @@ def test_since_a_run_lists_what_took_stories_after_it(wire: Wire) -> None:
     run = wire.runs()[0]["id"]
     known = by_word(wire)
     wire.learn(bags("old", "river flood", 2, "1987-10-19"))
-    wire.merge([known["strike"], known["bank"]])
+    wire.domains.merge([known["strike"], known["bank"]])
     listed = wire.domains(since=run)
     assert [(d["id"], d["units_since"]) for d in listed] == [(known["river"], 2)]
     assert len(wire.domains(since=str(run))) == 1
@@ -126,7 +126,7 @@ def test_undated_units_are_counted_apart(wire: Wire) -> None:
     known = by_word(wire)
     listed = {d["id"]: d for d in wire.domains()}
     assert listed[known["river"]]["undated"] == 2
-    assert wire.show(known["river"])["undated"] == 2
+    assert wire.domains.show(known["river"])["undated"] == 2
     assert listed[known["wheat"]]["trend"]["state"] == "undated"
     assert wire.status()["undated"] == 5
 
@@ -149,7 +149,7 @@ def test_the_report_tells_arrivals_and_rearrangements_apart(wire: Wire) -> None:
     run = wire.runs()[0]["id"]
     known = by_word(wire)
     wire.learn(bags("n", "river flood", 6, "2026-03-02"))
-    wire.merge([known["strike"], known["bank"]])
+    wire.domains.merge([known["strike"], known["bank"]])
     page = wire.report(since=run)
     assert f"6 units of 6 new stories since run {run}, beside 60 before" in page
     assert "1 domain merged into 1 other" in page

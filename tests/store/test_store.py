@@ -140,8 +140,8 @@ def test_measuring_runs_can_be_undone(tmp_path: Path) -> None:
         wire.validate(min_units=3)
         wire.cluster(k=3)
         assert wire.writer.number("SELECT count(*) FROM clusterings") == 1
-        wire.undo()
-        wire.undo()
+        wire.runs.undo()
+        wire.runs.undo()
         assert wire.writer.number("SELECT count(*) FROM clusterings") == 0
         assert wire.writer.number("SELECT count(*) FROM comparisons") == 0
         assert wire.status()["digest"] == before

@@ -182,7 +182,7 @@ def test_undoing_a_run_makes_its_feeds_wanted_again(open_wire: Callable[..., Wir
     wire = open_wire()
     subscriptions.add(wire.writer, URL)
     wire.engine.ingest([*stories(3), FeedState(URL, NOW, "e", "m")])
-    wire.undo()
+    wire.runs.undo()
     feed = kept(wire.writer)
     assert feed.etag is feed.last_modified is feed.next_check_at is None
     assert wire.verify().sound

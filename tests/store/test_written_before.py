@@ -46,12 +46,12 @@ def test_a_store_written_before_goes_on_learning_to_the_same_digest(
     with Wire(path, resolve({"batch_size": 16}, environment={})) as wire:
         wire.ingest([*english[60:110], *french[40:70]])
         assert _digest(wire) == expected["after_ingest"]
-        wire.merge([domain["id"] for domain in wire.domains(lang="en")][-4:-2])
+        wire.domains.merge([domain["id"] for domain in wire.domains(lang="en")][-4:-2])
         wire.topics()
-        wire.undo()
-        wire.consolidate()
-        wire.narrow()
-        wire.adopt()
+        wire.runs.undo()
+        wire.domains.merge_similar()
+        wire.domains.split_broad()
+        wire.domains.reassign()
         assert _digest(wire) == expected["after_curation"]
         wire.forget(english[25]["id"])
         assert _digest(wire) == expected["after_forget"]

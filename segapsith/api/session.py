@@ -1,0 +1,225 @@
+"""An open store with its settings, its plugins and its engine: what every part of the API works on."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from segapsith.api import learning
+from segapsith.api.factory import Factory
+from segapsith.domains.values import PlacementSettings
+from segapsith.engine import domain_changes
+from segapsith.engine.components import Components
+from segapsith.engine.engine import Engine
+from segapsith.engine.learning_settings import LearningSettings, Period, periods, with_kept
+from segapsith.engine.runs import RunPlan
+from segapsith.lexicon.weighting import SCALE
+from segapsith.plugin.registry import Registry
+from segapsith.settings import Settings, resolve
+from segapsith_store import Store
+from segapsith_store.connections import MEMORY
+
+__all__ = ["Session"]
+
+T = TypeVar("T")
+
+
+class Session:
+    """A store that is opened when it is first needed: to read without a lock, to write with it."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        settings: Settings | None = None,
+        registry: Registry | None = None,
+        *,
+        change_learning: bool = False,
+    ) -> None:
+        self.path = os.fspath(path)
+        self._given = settings or resolve(environment={})
+        self._registry = registry
+        self._change_learning = change_learning
+        self._writer: Store | None = None
+        self._factory: Factory | None = None
+        self._stored: LearningSettings | None = None
+        """What the store was learned with when the factory was made."""
+        self._components: Components | None = None
+        self._held = threading.local()
+        """The snapshot that this thread reads from; a connection belongs to its thread."""
+        self._engine: Engine | None = None
+        self._reads_no_text = False
+        """Whether the engine was made for work other than learning."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the store and release its lock."""
+        if self._writer is not None:
+            self._writer.close()
+        self.reset()
+        self._writer = None
+
+    def reset(self) -> None:
+        """Discard what was made with settings, or read from a store, that no longer apply."""
+        if self._factory is not None:
+            self._factory.close()
+            self._registry = self._factory.loaded
+        self._factory = self._components = self._engine = None
+        self._reads_no_text = False
+
+    def discard_engine(self) -> None:
+        """Load the engine again when it is next needed."""
+        self._engine = None
+
+    # -- composition -----------------------------------------------------------------------
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force: given ones, then those of the store, the preset's, defaults."""
+        return self.factory.settings
+
+    @property
+    def factory(self) -> Factory:
+        """What makes plugins, by the settings in force."""
+        if self._factory is None:
+            self._stored = learning.latest(self._history())
+            settings = self._given if self._stored is None else with_kept(self._given, self._stored)
+            self._factory = Factory(settings, self._registry)
+        return self._factory
+
+    @property
+    def registry(self) -> Registry:
+        """The plugins that are installed."""
+        return self.factory.registry
+
+    @property
+    def components(self) -> Components:
+        """The plugins to learn with; made once for the same settings."""
+        if self._components is None:
+            self._components = self.factory.learning()
+        return self._components
+
+    def _history(self) -> tuple[Period, ...]:
+        """Return what the store was learned with so far, from the snapshot that is being read."""
+        held: Store | None = getattr(self._held, "store", None) or self._writer
+        return learning.stored_periods(self.path) if held is None else periods(held.facts())
+
+    # -- writing ---------------------------------------------------------------------------
+
+    @property
+    def writer(self) -> Store:
+        """The store, locked for this process until `close`."""
+        if self._writer is None:
+            self._writer = Store.writing(self.path, float(self._given["wait"]))
+        return self._writer
+
+    @property
+    def engine(self) -> Engine:
+        """The engine for work that reads no text, such as curation.
+
+        It uses the settings that the store was learned with, whatever else is given.
+        """
+        if self._engine is None:
+            stored = learning.latest(self._history())
+            if stored is None:
+                components = self.components
+            else:
+                settings = with_kept(self._given, stored, kept_wins=True)
+                components = Factory(settings, self.registry).learning()
+            self._engine = Engine(
+                self.writer, components
+            )  # wrong settings need no lock to be found
+            self._reads_no_text = stored is not None
+        return self._engine
+
+    def learner(self, only: Collection[str] = ()) -> tuple[Engine, RunPlan]:
+        """Return the engine to learn with, and a plan that writes its settings to the store.
+
+        Settings that differ from those of the store are refused unless a change was asked for.
+        `only` names the settings that matter, if not all do.
+        """
+        if self._writer is None:  # report wrong settings before taking the lock
+            self._agree(learning.latest(self._history()), only)
+            _ = self.components
+        store = self.writer
+        history = periods(store.facts())
+        stored = learning.latest(history)
+        if stored != self._stored:  # this process has learned since, or another one has
+            if stored != self.factory.learning_settings():
+                self.reset()
+            self._stored = stored
+        agreed = self._agree(stored, only)
+        if self._engine is None or self._reads_no_text:
+            self._engine, self._reads_no_text = Engine(store, self.components), False
+        return self._engine, agreed.plan(self.factory.plan(), history)
+
+    def _agree(self, stored: LearningSettings | None, only: Collection[str]) -> learning.Agreed:
+        return learning.agree(
+            self.factory,
+            stored,
+            path=self.path,
+            only=only,
+            change_learning=self._change_learning,
+        )
+
+    def change(
+        self,
+        command: str,
+        *changes: domain_changes.Change,
+        noted: Mapping[str, Any] | None = None,
+    ) -> Sequence[Mapping[str, Any]]:
+        """Apply changes to domains in one run, all or none; return what each of them did.
+
+        The run log stores `noted` as the settings of the run.
+        """
+        plan = RunPlan(command, noted or {}, self.factory.versions())
+        return self.engine.change(changes, plan)
+
+    # -- reading ---------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Store]:
+        """Hold one state of the store for several queries, whatever others write meanwhile.
+
+        A writer holds the lock, so its own connection is such a state. May be nested: reads inside
+        see the same state.
+        """
+        held: Store | None = getattr(self._held, "store", None)
+        if held is not None:
+            yield held
+        elif self._writer is not None or self.path == MEMORY:
+            yield self.writer
+        else:
+            with Store.reading(self.path) as store, store.frozen():
+                self._held.store = store
+                try:
+                    yield store
+                finally:
+                    self._held.store = None
+
+    def read(self, query: Callable[[Store], T]) -> T:
+        """Return the result of a query on one state of the store."""
+        with self.reading() as store:
+            return query(store)
+
+    def placing(self, store: Store) -> PlacementSettings:
+        """Return how a unit finds its domain now, with the threshold of a stored target."""
+        placing = self.factory.placing()
+        followed = None if self.factory.overruled else store.threshold_controller()
+        return (
+            placing if followed is None else replace(placing, threshold=followed.threshold / SCALE)
+        )

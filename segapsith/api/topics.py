@@ -1,0 +1,107 @@
+"""Topics of a store: group its domains, list and rename the groups."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import cast
+
+from segapsith.api.session import Session
+from segapsith.model import Json, Result
+from segapsith.settings import TOPIC_CLUSTERER, TOPIC_SIMILARITY
+from segapsith_store.queries import browse
+from segapsith_store.queries import topics as stored_topics
+
+__all__ = ["Topics"]
+
+
+class Topics:
+    """The topics of a store: `wire.topics(…)` groups the domains if they changed and lists them."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def __call__(
+        self,
+        *,
+        similarity: str = TOPIC_SIMILARITY,
+        clusterer: str = TOPIC_CLUSTERER,
+        settings: Mapping[str, Json] | None = None,
+        k: int | None = None,
+        top: int | None = 10,
+        limit: int | None = None,
+        regroup: bool = True,
+    ) -> builtins.list[Result]:
+        """Return topics, largest first, as `list` does."""
+        return self.list(
+            similarity=similarity,
+            clusterer=clusterer,
+            settings=settings,
+            k=k,
+            top=top,
+            limit=limit,
+            regroup=regroup,
+        )
+
+    def list(
+        self,
+        *,
+        similarity: str = TOPIC_SIMILARITY,
+        clusterer: str = TOPIC_CLUSTERER,
+        settings: Mapping[str, Json] | None = None,
+        k: int | None = None,
+        top: int | None = 10,
+        limit: int | None = None,
+        regroup: bool = True,
+    ) -> builtins.list[Result]:
+        """Return the topics with their domains and `top` words, largest first.
+
+        The domains are grouped first if they have changed (`regroup`); `regroup=False` only reads.
+        """
+        if regroup:
+            self.regroup(similarity=similarity, clusterer=clusterer, settings=settings, k=k)
+        return self._session.read(
+            lambda store: cast("builtins.list[Result]", browse.topics(store, top=top, limit=limit))
+        )
+
+    def regroup(
+        self,
+        *,
+        similarity: str = TOPIC_SIMILARITY,
+        clusterer: str = TOPIC_CLUSTERER,
+        settings: Mapping[str, Json] | None = None,
+        k: int | None = None,
+    ) -> int | None:
+        """Group the domains into topics, languages apart; return the run that stores the result.
+
+        Return None if neither the domains nor the settings have changed since the last grouping.
+        The default pair of similarity and clusterer uses the settings of `topics.CLUSTERING` unless
+        some are given; any other pair leaves the cut to the clusterer. `k` is the number of topics
+        of each language.
+        """
+        given = settings or {}
+        making = self._session.factory.topic_making(similarity, clusterer, given, k)
+        noted = {"similarity": similarity, "clusterer": clusterer, **given, "k": k}
+        noted |= asdict(making.chosen)
+        store = self._session.writer
+        basis = stored_topics.basis(store, noted)
+        last = stored_topics.present(store)
+        if last is not None and last[1] == basis:
+            return None
+        versions = self._session.factory.versions()
+        run = store.begin_run("topics", settings=noted, versions=versions)
+        try:
+            groups = {
+                lang: making.group(domains)
+                for lang, domains in stored_topics.material(store).items()
+            }
+            store.finish_run(run, "done", stored_topics.keep(store, run, groups, basis))
+        except BaseException:
+            store.finish_run(run, "failed")
+            raise
+        return run
+
+    def rename(self, topic: int, name: str) -> None:
+        """Give a topic a permanent name; an empty one restores the label of its best words."""
+        stored_topics.name(self._session.writer, topic, name)
