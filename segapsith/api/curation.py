@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -18,12 +18,12 @@ from segapsith.domains.index import DomainIndex, PlacementSettings
 from segapsith.engine import domain_changes
 from segapsith.errors import SettingError, UsageError
 from segapsith.evaluation import clustering
-from segapsith.settings import BUILT_IN_PLACEMENT, CLUSTERER
+from segapsith.settings import BUILT_IN_PLACEMENT, CLUSTERER, Settings
 from segapsith_store import Store
 from segapsith_store.queries import browse
 from segapsith_store.queries.words import Words
 
-__all__ = ["adopt", "consolidate", "narrow", "open_domains", "refine", "split"]
+__all__ = ["adopt", "consolidate", "is_nightly", "narrow", "open_domains", "refine", "split"]
 
 
 def consolidate(
@@ -52,7 +52,7 @@ def consolidate(
         raise SettingError(f"consolidate: {error}") from error
     if not dry_run:
         wire.engine.knowledge  # noqa: B018  the lock, and settings that do not fit the store
-    narrow = _splitting(wire) if _narrows(wire) else None
+    narrow = _splitting(wire) if is_nightly(wire.settings, "narrow") else None
     found = wire.read(
         lambda store: _near_identical(wire.factory.placing(), store, chosen, quiet, narrow, since)
     )
@@ -134,12 +134,15 @@ def _resized(size: int, taken: int) -> bool:
     return splitting.step(size) != splitting.step(size - taken)
 
 
-def _narrows(wire: Wired) -> bool:
-    """Whether nights split domains; other measures have other scales."""
-    settings = wire.settings
+def is_nightly(settings: Settings, step: Literal["narrow", "adopt"]) -> bool:
+    """Return whether the nightly run splits domains (`narrow`) or reassigns units (`adopt`).
+
+    Both need `narrowing`, their own similarity above 0, and the built-in placement, because other
+    measures have other scales.
+    """
     return bool(
         settings["narrowing"]
-        and float(settings["narrow"])
+        and float(settings[step])
         and settings["placement"] == BUILT_IN_PLACEMENT
     )
 
