@@ -29,7 +29,7 @@ from markupsafe import Markup
 
 from segapsith.api.wire import Wire
 from segapsith.report.charts import curves
-from segapsith.report.charts.svg import alone, number, picture, tag, text
+from segapsith.report.charts.svg import number, picture, standalone, tag, text
 from segapsith.settings import resolve
 
 DATA = Path(
@@ -124,7 +124,7 @@ def write(output: Path, rows: Sequence[Mapping[str, Any]], history: Sequence[Any
         table.writerows(rows)
     kappa = curves.nights(history, "kappa and the share of units in stable domains, night by night")
     for name, drawn in (("nights-kappa.svg", kappa), ("nights-seconds.svg", seconds(rows))):
-        (output / name).write_text(alone(drawn), encoding="utf-8")
+        (output / name).write_text(standalone(drawn), encoding="utf-8")
 
 
 def main() -> None:

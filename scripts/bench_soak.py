@@ -44,7 +44,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from segapsith.api.wire import Wire
-from segapsith.operations.nightly import LINE, Night, Outcome, Step, run_night
+from segapsith.operations import nightly
+from segapsith.operations.nightly import NightlyRun, Outcome, Step, run_night
 from segapsith.settings import resolve
 from segapsith_store import Store
 from segapsith_store.digest import digest
@@ -59,7 +60,7 @@ WINDOW = 0.2
 """Share of a stream that a night draws from."""
 
 BAR, FLAT, EVEN = 1.5, 1.25, 0.25
-STEPS = ("inbox", "consolidate", "narrow", "adopt", "topics", "validate", "report", "backup")
+STEPS = ("inbox", "merge", "split", "reassign", "topics", "validate", "report", "backup")
 """Those of the night whose seconds of processor are written down."""
 
 LOOKED = (
@@ -70,7 +71,7 @@ LOOKED = (
 COLUMNS = (
     "night", "process", "stories", "new", "copies", "seconds", "cpu_seconds",
     *(f"{step}_cpu" for step in STEPS), "peak_bytes", "rest_bytes", "store_bytes", "domains",
-    "kappa", "share", "new_domains", "merged", "split", "adopted", "alarms", "code", "digest",
+    "kappa", "share", "new_domains", "merged", "split", "reassigned", "alarms", "code", "digest",
 )  # fmt: skip
 REPLAY_COLUMNS = ("night", "seconds", "cpu_seconds", "same")
 
@@ -156,7 +157,7 @@ def clocked(spent: dict[str, float]) -> tuple[Step, ...]:
     """The night's steps; each writes down its seconds of processor, which other programs do not."""
 
     def timed(step: Step) -> Step:
-        def work(night: Night) -> Outcome:
+        def work(night: NightlyRun) -> Outcome:
             began = time.process_time()
             try:
                 return step.work(night)
@@ -165,7 +166,7 @@ def clocked(spent: dict[str, float]) -> tuple[Step, ...]:
 
         return Step(step.name, work, step.needs)
 
-    return tuple(timed(step) for step in LINE)
+    return tuple(timed(step) for step in nightly.STEPS)
 
 
 class Soak:
@@ -222,9 +223,9 @@ class Soak:
         began, began_cpu = time.monotonic(), time.process_time()
         spent: dict[str, float] = {}
         with Peak() as peak, Wire(path, settings) as wire:
-            night = run_night(Night(wire, now=lambda: moment(number)), clocked(spent))
+            night = run_night(NightlyRun(wire, now=lambda: moment(number)), clocked(spent))
             domains = wire.writer.number("SELECT count(*) FROM domains WHERE units > 0")
-        result = {ended.step: ended.result for ended in night.ended}
+        result = {record.step: record.result for record in night.steps}
         if night.code not in (0, 76):
             sys.exit(night.line)
         return {
@@ -243,9 +244,9 @@ class Soak:
             "kappa": "" if night.kappa is None else round(night.kappa, 4),
             "share": round(result["validate"]["share"], 4),
             "new_domains": night.figures.created,
-            "merged": result["consolidate"]["merged"],
-            "split": result["narrow"]["split"],
-            "adopted": result["adopt"]["moved"],
+            "merged": result["merge"]["merged"],
+            "split": result["split"]["split"],
+            "reassigned": result["reassign"]["moved"],
             "alarms": " ".join(alarm.name for alarm in night.alarms),
             "code": night.code,
             "digest": result["backup"]["digest"],

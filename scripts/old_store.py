@@ -18,7 +18,7 @@ from pathlib import Path
 from segapsith.api.wire import Wire
 from segapsith.demo import sample
 from segapsith.model import Reject
-from segapsith.operations.nightly import LINE, Night, run_night
+from segapsith.operations.nightly import STEPS, NightlyRun, run_night
 from segapsith.settings import resolve
 from segapsith_store.queries import subscriptions
 from segapsith_store.schema import SCHEMA, TABLES
@@ -43,9 +43,9 @@ def filled(path: Path) -> dict[str, int]:
         wire.forget(items[5]["id"])
         wire.cluster(k=2)
         subscriptions.add(wire.writer, "https://example.org/wire", "The wire")
-        indoors = ("store", "consolidate", "topics", "validate", "alarms")
-        line = [step for step in LINE if step.name in indoors]
-        run_night(Night(wire, now=lambda: "2026-03-02T02:30:00+00:00"), line)
+        offline = ("open", "merge", "topics", "validate", "alarms", "journal", "seal")
+        steps = [step for step in STEPS if step.name in offline]
+        run_night(NightlyRun(wire, now=lambda: "2026-03-02T02:30:00+00:00"), steps)
         wire.ingest([Reject("y", "it is not there")])
         wire.ingest(sample.lines("en")[40:72])
         wire.tune(target_new_rate=0.4, keep=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from segapsith.report.charts.svg import alone, number, picture, tag, text
+from segapsith.report.charts.svg import number, picture, standalone, tag, text
 
 __all__ = ["Score", "Section", "against_printed", "by_set", "curves", "sheet"]
 
@@ -67,7 +67,7 @@ def sheet(label: str, sections: Sequence[Section]) -> str:
         parts.append(text(16, y + 18, section.heading, "heading"))
         parts.append(tag("g", *section.parts, transform=f"translate(0 {number(y + 30)})"))
         y += 30 + section.height + 18
-    return alone(picture(WIDTH, y, label, parts), STYLE)
+    return standalone(picture(WIDTH, y, label, parts), STYLE)
 
 
 def by_set(heading: str, scores: Sequence[Score]) -> Section:

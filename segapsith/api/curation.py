@@ -9,7 +9,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from segapsith.engine.records import DomainRecord
 from segapsith.errors import SettingError, UsageError
 from segapsith.evaluation import clustering
 from segapsith.model import Json, Result
-from segapsith.settings import BUILT_IN_PLACEMENT, CLUSTERER
+from segapsith.settings import BUILT_IN_PLACEMENT, CLUSTERER, Settings
 from segapsith_store import Store
 from segapsith_store.queries import browse
 from segapsith_store.queries.words import Words
@@ -45,6 +45,7 @@ __all__ = [
     "Split",
     "SplitBroad",
     "Unlocked",
+    "is_nightly",
     "open_domains",
 ]
 
@@ -195,7 +196,7 @@ def _merge_similar(
         raise SettingError(f"consolidate: {error}") from error
     if not dry_run:
         wire.engine.knowledge  # noqa: B018  the lock, and settings that do not fit the store
-    narrow = _splitting(wire) if _narrows(wire) else None
+    narrow = _splitting(wire) if is_nightly(wire.settings, "narrow") else None
     found = wire.read(
         lambda store: _near_identical(wire.factory.placing(), store, chosen, quiet, narrow, since)
     )
@@ -262,12 +263,15 @@ def _resized(size: int, taken: int) -> bool:
     return splitting.size_step(size) != splitting.size_step(size - taken)
 
 
-def _narrows(wire: Session) -> bool:
-    """Whether nights split domains; other measures have other scales."""
-    settings = wire.settings
+def is_nightly(settings: Settings, step: Literal["narrow", "adopt"]) -> bool:
+    """Return whether the nightly run splits domains (`narrow`) or reassigns units (`adopt`).
+
+    Both need `narrowing`, their own similarity above 0, and the built-in placement, because other
+    measures have other scales.
+    """
     return bool(
         settings["narrowing"]
-        and float(settings["narrow"])
+        and float(settings[step])
         and settings["placement"] == BUILT_IN_PLACEMENT
     )
 

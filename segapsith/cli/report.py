@@ -89,7 +89,7 @@ def demo(
 
     Example: segapsith demo --output demo.html
     """
-    from segapsith.demo.demonstration import demonstrate
+    from segapsith.demo import demonstrate
 
     if store is not None:
         result = _demo(store, output, annotator, segmenter, config, no_plugins, demonstrate)

@@ -50,11 +50,17 @@ def nightly(
     with context.wire(
         chosen, strict=strict_plugins, only_own=no_plugins, change_learning=change_learning
     ) as wire:
-        from segapsith.operations.nightly import Night, run_night
+        from segapsith.operations.nightly import NightlyRun, run_night
 
         try:
             night = run_night(
-                Night(wire, strict=strict, everything=everything, name=name, watch=progress.update)
+                NightlyRun(
+                    wire,
+                    strict=strict,
+                    everything=everything,
+                    name=name,
+                    on_progress=progress.update,
+                )
             )
         finally:
             progress.end()

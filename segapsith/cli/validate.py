@@ -450,11 +450,11 @@ def curve(
     progress.end()
     if svg is not None:
         from segapsith.report.charts import curves
-        from segapsith.report.charts.svg import alone
+        from segapsith.report.charts.svg import standalone
 
         told = "kappa against the share of units in stable domains"
         drawn = curves.thresholds(found["points"], told)
-        svg.write_text(alone(drawn), encoding="utf-8")
+        svg.write_text(standalone(drawn), encoding="utf-8")
     if as_json:
         show_json(found)
     elif not quiet:

@@ -1,4 +1,4 @@
-"""Files with a date in their names: made whole, checked, and the old ones let go."""
+"""Files with a date in their names: written completely, checked, and deleted when they are old."""
 
 from __future__ import annotations
 
@@ -10,86 +10,86 @@ import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from segapsith.errors import StorageError, StoreCreationError
 from segapsith_store import Store
 from segapsith_store.connections import plain_errors
-from segapsith_store.digest import digest
+from segapsith_store.digest import digest as digest_of
 
-__all__ = ["Dated", "back_up", "kept"]
+__all__ = ["Backup", "DatedFiles", "back_up", "retained"]
 
 
-def kept(nights: Iterable[str], daily: int, weekly: int = 0) -> set[str]:
-    """The dates whose files stay: the last ones, and the last one of each of the last weeks.
+def retained(dates: Iterable[str], daily: int, weekly: int = 0) -> set[str]:
+    """Return the dates whose files stay: the last `daily` ones, and the last of each of the last
+    `weekly` weeks.
 
-    >>> sorted(kept([f"2026-03-{day:02}" for day in range(1, 20)], 2, 2))
+    >>> sorted(retained([f"2026-03-{day:02}" for day in range(1, 20)], 2, 2))
     ['2026-03-15', '2026-03-18', '2026-03-19']
     """
-    dates = sorted(set(nights))
-    weeks: dict[tuple[int, int], str] = {}
-    for night in dates:
-        year, week, _ = datetime.date.fromisoformat(night).isocalendar()
-        weeks[year, week] = night
-    by_week = [weeks[week] for week in sorted(weeks)]
-    return {*(dates[-daily:] if daily else []), *(by_week[-weekly:] if weekly else [])}
+    in_order = sorted(set(dates))
+    last_of_week: dict[tuple[int, int], str] = {}
+    for date in in_order:
+        year, week, _ = datetime.date.fromisoformat(date).isocalendar()
+        last_of_week[year, week] = date
+    by_week = [last_of_week[week] for week in sorted(last_of_week)]
+    return {*(in_order[-daily:] if daily else []), *(by_week[-weekly:] if weekly else [])}
 
 
 @dataclass(frozen=True, slots=True)
-class Dated:
-    """Files STEM-DATE.SUFFIX in a folder; no other file there is ever touched."""
+class DatedFiles:
+    """Files STEM-DATE.SUFFIX in a folder; no other file of the folder is changed or deleted."""
 
     folder: Path
     stem: str
     suffix: str
 
-    def path(self, night: str) -> Path:
-        return self.folder / f"{self.stem}-{night}{self.suffix}"
+    def path(self, date: str) -> Path:
+        return self.folder / f"{self.stem}-{date}{self.suffix}"
 
-    def present(self) -> dict[str, Path]:
-        """The files by their dates, oldest first."""
+    def by_date(self) -> dict[str, Path]:
+        """Return the files by their dates, oldest first."""
         name = re.compile(re.escape(self.stem) + r"-(\d{4}-\d\d-\d\d)" + re.escape(self.suffix))
-        found = {}
+        files = {}
         for path in self.folder.iterdir() if self.folder.is_dir() else ():
             match = name.fullmatch(path.name)
             if match and _is_date(match[1]) and path.is_file() and not path.is_symlink():
-                found[match[1]] = path
-        return dict(sorted(found.items()))
+                files[match[1]] = path
+        return dict(sorted(files.items()))
 
-    def make_room(self) -> None:
-        """The folder, made if it is missing."""
+    def make_folder(self) -> None:
+        """Create the folder if it is missing."""
         with plain_errors(str(self.folder)):
             try:
                 self.folder.mkdir(mode=0o755, parents=True, exist_ok=True)
             except (FileExistsError, NotADirectoryError) as error:
                 raise StoreCreationError(f"{self.folder} is not a directory") from error
 
-    def write(self, night: str, text: str) -> Path:
-        """A text under its date: the whole of it, or what was there before."""
-        self.make_room()
-        path = self.path(night)
-        fresh = path.with_name(f".{path.name}.new")
+    def write(self, date: str, text: str) -> Path:
+        """Write a text under its date; if that fails, the earlier file stays as it was."""
+        self.make_folder()
+        path = self.path(date)
+        temporary = path.with_name(f".{path.name}.new")
         with plain_errors(str(path)):
             try:
-                fresh.write_text(text, encoding="utf-8")
-                os.replace(fresh, path)
+                temporary.write_text(text, encoding="utf-8")
+                os.replace(temporary, path)
             except BaseException:
                 with contextlib.suppress(OSError):
-                    fresh.unlink(missing_ok=True)
+                    temporary.unlink(missing_ok=True)
                 raise
         return path
 
     def rotate(self, daily: int, weekly: int = 0) -> list[str]:
-        """Removes what is not kept any longer; the names of what went."""
-        present = self.present()
-        staying = kept(present, daily, weekly)
-        gone = []
-        for night, path in present.items():
-            if night not in staying:
+        """Delete the files that are not `retained`, and return their names."""
+        files = self.by_date()
+        staying = retained(files, daily, weekly)
+        deleted = []
+        for date, path in files.items():
+            if date not in staying:
                 with plain_errors(str(path)):
                     path.unlink(missing_ok=True)
-                gone.append(path.name)
-        return gone
+                deleted.append(path.name)
+        return deleted
 
 
 def _is_date(text: str) -> bool:
@@ -100,36 +100,49 @@ def _is_date(text: str) -> bool:
     return True
 
 
-def back_up(store: Store, shelf: Dated, night: str, wanted: str | None = None) -> dict[str, Any]:
-    """A copy of the store under its date, kept only if it opens, is sound and says the same.
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A checked copy of a store."""
 
-    `wanted` is the digest that it must have; None if others may write meanwhile.
+    path: Path
+    size: int
+    """Bytes."""
+    digest: str
+
+    def as_json(self) -> dict[str, str | int]:
+        return {"file": str(self.path), "bytes": self.size, "digest": self.digest}
+
+
+def back_up(store: Store, files: DatedFiles, date: str, *, digest: str | None = None) -> Backup:
+    """Copy the store under a date; the copy is kept only if it opens, is undamaged and equal.
+
+    `digest` is the digest that the copy must have; None if others may write at the same time.
     """
-    shelf.make_room()
-    target = shelf.path(night)
-    fresh = target.with_name(f".{target.name}.new")
-    with plain_errors(str(fresh)):
-        for left in (fresh, fresh.with_name(f".{fresh.name}.part")):
-            left.unlink(missing_ok=True)  # of a night that was cut short
-        free, size = shutil.disk_usage(shelf.folder).free, os.path.getsize(store.path)
+    files.make_folder()
+    target = files.path(date)
+    temporary = target.with_name(f".{target.name}.new")
+    with plain_errors(str(temporary)):
+        for leftover in (temporary, temporary.with_name(f".{temporary.name}.part")):
+            leftover.unlink(missing_ok=True)  # of a night that was interrupted
+        free, size = shutil.disk_usage(files.folder).free, os.path.getsize(store.path)
     if free < size:
         raise StorageError(
             f"{target}: the copy needs {size:,} bytes and {free:,} are free;"
-            " make room, or keep fewer backups (keep_daily, keep_weekly)"
+            " free some space, or keep fewer backups (keep_daily, keep_weekly)"
         )
     try:
-        store.backup(fresh)
-        with Store.reading(fresh) as copy:
-            wrong = copy.damage()
-            found = digest(copy, anew=True)
-        if wrong:
-            raise StorageError(f"{target}: the copy is damaged ({wrong[0]}); it is not kept")
-        if wanted is not None and found != wanted:
-            raise StorageError(f"{target}: the copy differs from the store; it is not kept")
+        store.backup(temporary)
+        with Store.reading(temporary) as copy:
+            faults = copy.damage()
+            digest_of_copy = digest_of(copy, anew=True)
+        if faults:
+            raise StorageError(f"{target}: the copy is damaged ({faults[0]}) and was deleted")
+        if digest is not None and digest_of_copy != digest:
+            raise StorageError(f"{target}: the copy differs from the store and was deleted")
         with plain_errors(str(target)):
-            os.replace(fresh, target)
+            os.replace(temporary, target)
     except BaseException:
         with contextlib.suppress(OSError):
-            fresh.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
         raise
-    return {"file": str(target), "bytes": os.path.getsize(target), "digest": found}
+    return Backup(target, os.path.getsize(target), digest_of_copy)

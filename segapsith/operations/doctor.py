@@ -1,4 +1,4 @@
-"""What is wrong here, and what to do: the installation, the store, the disk, the feeds, the nights."""
+"""Checks of the installation, the store, the disk, the feeds and the nights, with advice."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from segapsith.api.wire import Wire
 from segapsith.errors import BusyError, MissingInputError, SegapsithError
-from segapsith.operations.nightly import backups
+from segapsith.operations.nightly import backup_files
 from segapsith_store import Store, health
 from segapsith_store.connections import lock
 from segapsith_store.queries import nights, subscriptions
@@ -25,18 +25,21 @@ from segapsith_store.queries import nights, subscriptions
 __all__ = ["Finding", "examine", "versions"]
 
 SAFE_SQLITE = (3, 51, 3)
-"""The first without the WAL-reset fault."""
+"""The first version without the WAL-reset fault."""
 
-OLD_HOURS = 36
-"""A night or a backup that is older was missed."""
+MAX_AGE_HOURS = 36
+"""Hours after which a night counts as missed."""
 
-MANY_FAILURES = 3
-"""In a row, from which a feed is not merely having a bad hour."""
+MIN_FAILURES = 3
+"""Failures in a row at which a feed is reported."""
+
+MIN_FREE_BYTES = 50_000_000
+"""Free bytes that a night needs beside a copy of the store."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at: `ok`, `note` (worth knowing) or `trouble`, and what to do."""
+    """The result of one check: `ok`, `note` (needs no action now) or `trouble`, and advice."""
 
     what: str
     state: str
@@ -48,17 +51,21 @@ class Finding:
 
 
 def versions() -> dict[str, str]:
-    """Of Python, SQLite, the program and every package that it needs."""
+    """Return the versions of Python, SQLite, the program and every package that it needs."""
     packages = {"segapsith"}
     for line in requires("segapsith") or []:
         if "extra ==" not in line:
             packages.add(_name(line))
-    found = {"python": platform.python_version(), "sqlite": sqlite3.sqlite_version}
-    return found | {name: _version(name) for name in sorted(packages)}
+    return {
+        "python": platform.python_version(),
+        "sqlite": sqlite3.sqlite_version,
+        **{name: _version(name) for name in sorted(packages)},
+    }
 
 
 def _name(requirement: str) -> str:
-    """
+    """Return the name of the package in a requirement.
+
     >>> _name("typer>=0.26; python_version > '3'"), _name("sqlite-utils (>=4.1)")
     ('typer', 'sqlite-utils')
     """
@@ -74,7 +81,7 @@ def _version(package: str) -> str:
 
 
 def examine(wire: Wire, now: Callable[[], str] = subscriptions.moment) -> list[Finding]:
-    """Looks at everything that can be looked at quickly; changes nothing."""
+    """Return the results of all quick checks; nothing is changed."""
     findings = [*_installation(), *_plugins(wire)]
     try:
         store = Store.reading(wire.path)
@@ -96,7 +103,7 @@ def _at(wire: Wire | Store) -> str:
 
 
 def _installation() -> Iterator[Finding]:
-    missing = [name for name, found in versions().items() if found == "missing"]
+    missing = [name for name, number in versions().items() if number == "missing"]
     if missing:
         yield Finding(
             "packages",
@@ -105,7 +112,9 @@ def _installation() -> Iterator[Finding]:
             "install segapsith again with pip",
         )
     else:
-        yield Finding("packages", "ok", f"segapsith {version('segapsith')}, all it needs is here")
+        yield Finding(
+            "packages", "ok", f"segapsith {version('segapsith')}, all required packages installed"
+        )
     yield Finding("python", "ok", platform.python_version())
     if sqlite3.sqlite_version_info < SAFE_SQLITE:
         yield Finding(
@@ -113,8 +122,8 @@ def _installation() -> Iterator[Finding]:
             "note",
             (
                 f"{sqlite3.sqlite_version} is older than {'.'.join(map(str, SAFE_SQLITE))}, which"
-                " repaired a rare fault when several connections write and reset the log (WAL reset);"
-                " here one process writes and readers never reset it"
+                " corrected a rare fault when several connections write and reset the log (WAL reset);"
+                " here only one process writes and readers never reset the log"
             ),
             "do not let other programs write to the store",
         )
@@ -131,17 +140,15 @@ def _plugins(wire: Wire) -> Iterator[Finding]:
     try:
         wire.factory.learning()
     except SegapsithError as error:
-        yield Finding("plugins", "trouble", str(error), "segapsith config shows what is chosen")
+        yield Finding("plugins", "trouble", str(error), "segapsith config prints the settings")
     else:
-        yield Finding("plugins", "ok", f"{len(registry.offers)} can be used")
+        yield Finding("plugins", "ok", f"{len(registry.offers)} installed")
 
 
 def _unopened(wire: Wire, error: SegapsithError) -> Finding:
     if isinstance(error, MissingInputError):
         return Finding("store", "trouble", str(error), f"segapsith ingest SOURCE {_at(wire)}")
-    return Finding(
-        "store", "trouble", str(error), "put the last backup in its place (docs/operations.md)"
-    )
+    return Finding("store", "trouble", str(error), "restore the last backup (docs/operations.md)")
 
 
 def _store(store: Store) -> Iterator[Finding]:
@@ -153,12 +160,12 @@ def _store(store: Store) -> Iterator[Finding]:
     if faults:
         yield Finding(
             "store", "trouble", "; ".join(faults),
-            "put the last backup in its place (docs/operations.md)",
+            "restore the last backup (docs/operations.md)",
         )  # fmt: skip
     else:
         yield Finding(
-            "store", "ok", f"{store.path}, {size:,} bytes; the file and its references are sound",
-            f"segapsith verify {_at(store)} does every sum again",
+            "store", "ok", f"{store.path}, {size:,} bytes; no fault in the file and its references",
+            f"segapsith verify {_at(store)} recomputes every sum",
         )  # fmt: skip
     open_to = [
         str(path)
@@ -167,7 +174,7 @@ def _store(store: Store) -> Iterator[Finding]:
     ]
     if open_to:
         yield Finding(
-            "permissions", "trouble", f"others may write to {', '.join(open_to)}",
+            "permissions", "trouble", f"other users may write to {', '.join(open_to)}",
             f"chmod o-w {shlex.join(open_to)}",
         )  # fmt: skip
 
@@ -179,39 +186,41 @@ def _writable_by_others(path: Path) -> bool:
 
 def _lock(wire: Wire) -> Iterator[Finding]:
     if not os.path.exists(f"{wire.path}.lock"):
-        return  # asking for it would make it
+        return  # checking would create the file
     try:
         with contextlib.ExitStack() as stack:
             stack.enter_context(lock(wire.path, 0))
     except BusyError:
         yield Finding(
             "lock", "note", "another process is writing now",
-            f"if none should: fuser {shlex.quote(wire.path + '.lock')} names it",
+            f"fuser {shlex.quote(wire.path + '.lock')} prints its number",
         )  # fmt: skip
     except SegapsithError as error:
-        yield Finding("lock", "trouble", str(error), "run as the user who owns the store")
+        yield Finding("lock", "trouble", str(error), "run the program as the owner of the store")
     else:
-        yield Finding("lock", "ok", "nobody is writing")
+        yield Finding("lock", "ok", "no process is writing")
 
 
 def _disk(wire: Wire) -> Iterator[Finding]:
-    places = {"store": Path(wire.path).absolute().parent, "backups": backups(wire).folder}
+    folders = {"store": Path(wire.path).absolute().parent, "backups": backup_files(wire).folder}
     size = os.path.getsize(wire.path) if os.path.isfile(wire.path) else 0
-    for what, folder in places.items():
-        present = next(p for p in (folder.absolute(), *folder.absolute().parents) if p.is_dir())
-        free = shutil.disk_usage(present).free
-        told = f"{what}: {free / 1e9:.1f} GB free at {present}"
-        if free < size + 50_000_000:
-            yield Finding("disk", "trouble", told, "make room, or the next night will not fit")
+    for what, folder in folders.items():
+        existing = next(p for p in (folder.absolute(), *folder.absolute().parents) if p.is_dir())
+        free = shutil.disk_usage(existing).free
+        text = f"{what}: {free / 1e9:.1f} GB free at {existing}"
+        if free < size + MIN_FREE_BYTES:
+            yield Finding("disk", "trouble", text, "free some space before the next night")
         elif free < 5 * size:
-            yield Finding("disk", "note", told, "less than five copies of the store would fit")
+            yield Finding(
+                "disk", "note", text, "there is space for less than five copies of the store"
+            )
         else:
-            yield Finding("disk", "ok", told)
+            yield Finding("disk", "ok", text)
 
 
 def _feeds(store: Store, now: str) -> Iterator[Finding]:
     feeds = subscriptions.listed(store)
-    failing = [feed for feed in feeds if feed.failures >= MANY_FAILURES]
+    failing = [feed for feed in feeds if feed.failures >= MIN_FAILURES]
     for feed in failing:
         yield Finding(
             "feeds", "note", f"failed {feed.failures} times in a row: {feed.error}",
@@ -230,7 +239,7 @@ def _nights(wire: Wire, store: Store, now: str) -> Iterator[Finding]:
     last = next(iter(nights.listed(store, 1)), None)
     if last is None:
         yield Finding(
-            "nights", "note", "no night has been run", f"segapsith schedule show {_at(wire)}"
+            "nights", "note", "no night has run yet", f"segapsith schedule show {_at(wire)}"
         )
         return
     if last.finished_at is None and _hours(last.started_at, now) > 1:
@@ -238,23 +247,23 @@ def _nights(wire: Wire, store: Store, now: str) -> Iterator[Finding]:
             "nights", "note", f"the night of {last.night} was cut short; nothing is lost",
             f"segapsith update --nightly {_at(wire)}",
         )  # fmt: skip
-    elif _hours(last.started_at, now) > OLD_HOURS:
+    elif _hours(last.started_at, now) > MAX_AGE_HOURS:
         yield Finding(
             "nights", "note", f"the last night was {last.night}",
-            f"is the timer on? segapsith schedule show {_at(wire)}",
+            f"check the timer; segapsith schedule show {_at(wire)} prints one",
         )  # fmt: skip
     elif last.code or last.result.get("alarms"):
-        yield Finding("nights", "note", last.line, "the exit codes are in docs/operations.md")
+        yield Finding("nights", "note", last.line, "docs/operations.md explains the exit codes")
     else:
         yield Finding("nights", "ok", last.line)
-    copies = list(backups(wire).present())
-    if not copies or _hours(f"{copies[-1]}T00:00:00+00:00", now) > OLD_HOURS + 24:
+    copies = list(backup_files(wire).by_date())
+    if not copies or _hours(f"{copies[-1]}T00:00:00+00:00", now) > MAX_AGE_HOURS + 24:
         yield Finding(
-            "backup", "note", f"the last one is of {copies[-1]}" if copies else "there is none",
+            "backup", "note", f"the last one is of {copies[-1]}" if copies else "there is no backup",
             f"segapsith update --nightly {_at(wire)}",
         )  # fmt: skip
     else:
-        yield Finding("backup", "ok", f"{len(copies)}, the last of {copies[-1]}")
+        yield Finding("backup", "ok", f"{len(copies)} backups, the last of {copies[-1]}")
 
 
 def _hours(since: str, now: str) -> float:

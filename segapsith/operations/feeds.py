@@ -161,7 +161,10 @@ class FeedFetcher:
                 outcome: Answer | BaseException = self._request(key, validators)
             except Exception as error:  # raised when the answer is taken
                 outcome = error
-            self._spool.put(key, validators, outcome)
+            try:
+                self._spool.put(key, validators, outcome)
+            except OSError:  # no space for the spool: the other feeds are fetched in their turn
+                return
 
     def prefetch_articles(
         self, urls: Iterable[str], sources: Mapping[str, Source], store: Store | None
@@ -232,10 +235,13 @@ def _in_threads(tasks: Sequence[Callable[[], None]]) -> None:
     def work() -> None:
         while True:
             try:
-                waiting.get_nowait()()
+                task = waiting.get_nowait()
             except queue.Empty:
                 return
-            done.put(None)
+            try:
+                task()
+            finally:
+                done.put(None)  # after an error, too: the caller waits for every task
 
     for _ in range(min(MAX_THREADS, len(tasks))):
         # Daemon threads, which a pool does not have: a run that is stopped waits for no server.

@@ -1,7 +1,7 @@
-"""The night: a line of steps over one store, each ending by itself, and a line about all of them.
+"""The nightly run: a list of steps over one store, each independent, and a summary line.
 
-A step that fails does not undo those before it, and those behind it that do not need it are still
-done. What a night missed is made good by the next: feeds bring what they still have, and the
+A step that fails does not undo the steps before it, and the steps after it that do not need it
+still run. The next night makes up for what one missed: feeds bring what they still show, and the
 entries of the inbox are ingested in the order of their names, each as a run of its own.
 """
 
@@ -17,30 +17,41 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from segapsith.api.curation import is_nightly
 from segapsith.api.wire import KeyedItems, Wire
 from segapsith.engine.runs import RunSummary
 from segapsith.errors import MissingInputError, SegapsithError, ValidationBelowError, worst
 from segapsith.io.inputs import Inputs
-from segapsith.operations import backups as rotation
 from segapsith.operations import feeds
 from segapsith.operations.alarms import Alarm, Figures, alarms, merged
+from segapsith.operations.backups import DatedFiles, back_up
 from segapsith.plugin.contracts import Source
-from segapsith.settings import BUILT_IN_PLACEMENT
 from segapsith_store import Store
 from segapsith_store.queries import news, nights, subscriptions, topics
-from segapsith_store.seal import kept, seal
+from segapsith_store.seal import kept as valid_seal
+from segapsith_store.seal import seal
 
-__all__ = ["LINE", "Ended", "Night", "Outcome", "Step", "backups", "reports", "run_night"]
+__all__ = [
+    "STEPS",
+    "NightlyRun",
+    "Outcome",
+    "Step",
+    "StepRecord",
+    "backup_files",
+    "report_files",
+    "run_night",
+]
 
 log = logging.getLogger("segapsith.operations.nightly")
-log.addHandler(logging.NullHandler())  # who runs this from Python decides what is heard
+log.addHandler(logging.NullHandler())  # a program that calls this decides what is printed
 
-LONGEST_REASON = 300
+MAX_REASON_CHARS = 300
+"""Characters of an error in the summary line."""
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What a step did: for people, for programs, and what went wrong without ending it."""
+    """What a step did: its part of the summary line, its JSON, and errors that did not end it."""
 
     line: str = ""
     result: dict[str, Any] = field(default_factory=dict)
@@ -49,15 +60,15 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of the night, and the steps without which it cannot be done."""
+    """One step of the nightly run, and the steps that must be done before it."""
 
     name: str
-    work: Callable[[Night], Outcome]
+    work: Callable[[NightlyRun], Outcome]
     needs: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
-class Ended:
+class StepRecord:
     """How a step ended: done, failed or skipped."""
 
     step: str
@@ -72,8 +83,8 @@ class Ended:
         return {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "line"}
 
 
-class Night:
-    """One night: what its steps share, and what came of them."""
+class NightlyRun:
+    """One night: what its steps share, and how they ended."""
 
     def __init__(
         self,
@@ -83,60 +94,63 @@ class Night:
         strict: bool = False,
         everything: bool = False,
         name: str = "",
-        watch: Callable[[str], None] | None = None,
+        on_progress: Callable[[str], None] | None = None,
     ) -> None:
         self.wire, self.now, self.strict, self.everything = wire, now, strict, everything
         self.started_at = now()
         self.date = self.started_at[:10]
         self.name = name or f"night {self.date}"
-        self.number = 0
-        """Of its row in the store; 0 while the store is not ours."""
-        self.first_run = 0
-        """The last run before it."""
-        self.feeds: dict[str, int] = {}
-        """New stories by feed, of the feeds that answered."""
+        self.id = 0
+        """The id of its row in the store; 0 until the store is locked."""
+        self.previous_run = 0
+        """The last run before this night."""
+        self.new_by_feed: dict[str, int] = {}
+        """Number of new stories of each feed that answered."""
         self.kappa: float | None = None
         self.figures = Figures(self.date)
         self.alarms: list[Alarm] = []
         self.missed = 0
-        self.ended: list[Ended] = []
-        self._watch = watch
-        self._courier: feeds.FeedFetcher | None = None
+        """Number of nights without a run before this one."""
+        self.steps: list[StepRecord] = []
+        self._on_progress = on_progress
+        self._fetcher: feeds.FeedFetcher | None = None
 
     @property
-    def messenger(self) -> feeds.FeedFetcher:
-        if self._courier is None:
-            self._courier = feeds.FeedFetcher(
+    def fetcher(self) -> feeds.FeedFetcher:
+        """The fetcher that the steps share: what one prefetches, another stores."""
+        if self._fetcher is None:
+            self._fetcher = feeds.FeedFetcher(
                 self.wire.settings, lambda: self.wire.writer, now=self.now
             )
-        return self._courier
+        return self._fetcher
 
     def sources(self) -> dict[str, Source]:
+        """Return every installed source, by name."""
         registry = self.wire.registry
         return {name: registry.make("source", name) for name in registry.names("source")}
 
-    def saw(self, summary: RunSummary) -> None:
-        """A batch is in the store."""
+    def report_batch(self, summary: RunSummary) -> None:
+        """Log a stored batch and report the progress."""
         log.debug("batch stored", extra={"facts": summary.as_json()})
-        if self._watch is not None:
-            self._watch(f"{summary.read:,} read, {summary.new:,} new")
+        if self._on_progress is not None:
+            self._on_progress(f"{summary.read:,} read, {summary.new:,} new")
 
     @property
     def code(self) -> int:
-        """The exit code of the worst step, alarms among them."""
-        codes = {ended.code for ended in self.ended}
+        """The exit code of the worst step or alarm."""
+        codes = {record.code for record in self.steps}
         if any(alarm.grave or self.strict for alarm in self.alarms):
             codes.add(ValidationBelowError.exit_code)
         return worst(codes)
 
     @property
     def line(self) -> str:
-        """All of it in one line, for a mail."""
-        failed = [ended for ended in self.ended if ended.code]
+        """The whole night in one line, for a mail."""
+        failed = [record for record in self.steps if record.code]
         word = f"FAILED ({self.code})" if self.code else "warning" if self.alarms else "ok"
         parts = [f"{self.missed} nights missed before"] if self.missed else []
-        parts += [ended.line for ended in self.ended if ended.line]
-        parts += [f"{ended.step} failed: {ended.error[:LONGEST_REASON]}" for ended in failed]
+        parts += [record.line for record in self.steps if record.line]
+        parts += [f"{record.step} failed: {record.error[:MAX_REASON_CHARS]}" for record in failed]
         parts += [f"ALARM {alarm.name}: {alarm.reason} ({alarm.look})" for alarm in self.alarms]
         return " ".join(f"segapsith {self.date}: {word}; {'; '.join(parts)}".split())
 
@@ -146,17 +160,17 @@ class Night:
             "started_at": self.started_at,
             "code": self.code,
             "missed": self.missed,
-            "steps": [ended.as_json() for ended in self.ended],
+            "steps": [record.as_json() for record in self.steps],
             "figures": self.figures.as_json(),
             "alarms": [alarm.as_json() for alarm in self.alarms],
             "line": self.line,
         }
 
-    def write_down(self) -> None:
-        """Keeps how the night went so far."""
-        if self.number:
+    def store_record(self) -> None:
+        """Store how the night went so far."""
+        if self.id:
             nights.end(
-                self.wire.writer, self.number, self.now(), self.code, self.line,
+                self.wire.writer, self.id, self.now(), self.code, self.line,
                 self.figures.as_json(), self.as_json(),
             )  # fmt: skip
 
@@ -164,28 +178,31 @@ class Night:
 # -- the steps -----------------------------------------------------------------------------------
 
 
-def _store(night: Night) -> Outcome:
-    """Asks the feeds, then takes the lock, and counts the nights that were missed."""
+def _fetch(night: NightlyRun) -> Outcome:
+    """Request the feeds that are due, before the store is locked."""
     if os.path.exists(night.wire.path):
-        feeds.prefetch_due(
-            night.wire, night.messenger, night.sources(), everything=night.everything
-        )
+        feeds.prefetch_due(night.wire, night.fetcher, night.sources(), everything=night.everything)
+    return Outcome()
+
+
+def _open(night: NightlyRun) -> Outcome:
+    """Lock the store, record the start of the night, and count the nights that were missed."""
     store = night.wire.writer
-    before = nights.listed(store, 1)
-    if before:
-        last = datetime.date.fromisoformat(before[0].night)
-        night.missed = max(0, (datetime.date.fromisoformat(night.date) - last).days - 1)
-    night.first_run = nights.last_run(store)
-    night.number = nights.begin(store, night.date, night.started_at)
-    cut = bool(before and before[0].finished_at is None)
+    last = next(iter(nights.listed(store, 1)), None)
+    if last is not None:
+        days = datetime.date.fromisoformat(night.date) - datetime.date.fromisoformat(last.night)
+        night.missed = max(0, days.days - 1)
+    night.previous_run = nights.last_run(store)
+    night.id = nights.begin(store, night.date, night.started_at)
+    interrupted = last is not None and last.finished_at is None
     return Outcome(
-        "the last night was cut short" if cut else "",
-        {"after_a_cut": cut, "first_run": night.first_run},
+        "the last night was cut short" if interrupted else "",
+        {"after_a_cut": interrupted, "previous_run": night.previous_run},
     )
 
 
-def _inbox(night: Night) -> Outcome:
-    """Ingests what lies in the inbox and was not read before, in the order of names."""
+def _inbox(night: NightlyRun) -> Outcome:
+    """Ingest the entries of the inbox that are new, in the order of their names."""
     folder = str(night.wire.settings["inbox"])
     if not folder:
         return Outcome()
@@ -197,271 +214,259 @@ def _inbox(night: Night) -> Outcome:
     for entry in sorted(Path(folder).iterdir(), key=lambda path: path.name):
         if entry.name.startswith(".") or entry.suffix in (".part", ".tmp") or entry.is_symlink():
             continue
-        key = _key(entry)
+        key = _delivery_key(entry)
         if nights.delivered(night.wire.writer, key):
             continue
-        inputs = Inputs([str(entry)], sources, follow=night.messenger.full_text())
+        inputs = Inputs([str(entry)], sources, follow=night.fetcher.full_text())
         summary = night.wire.ingest(
-            KeyedItems(key, inputs.items()), name=f"inbox {entry.name}", on_batch=night.saw
+            KeyedItems(key, inputs.items()), name=f"inbox {entry.name}", on_batch=night.report_batch
         )
         if inputs.failures:  # the next night tries again
             night.wire.writer.finish_run(summary.run, "failed")
             outcome.failures += inputs.failures
         outcome.result["deliveries"].append({"name": entry.name, **summary.as_json()})
         warnings += [f"{entry.name}: {summary.apart}"] if summary.apart else []
-    done = len(outcome.result["deliveries"])
-    read = [f"{done} deliver{'y' if done == 1 else 'ies'} of the inbox"] if done else []
-    outcome.line = "; ".join([*read, *warnings])
+    n_read = len(outcome.result["deliveries"])
+    counted = [f"{n_read} deliver{'y' if n_read == 1 else 'ies'} of the inbox"] if n_read else []
+    outcome.line = "; ".join([*counted, *warnings])
     return outcome
 
 
-def _key(entry: Path) -> str:
-    """A delivery by its names, sizes and times: one that grew since is read again."""
+def _delivery_key(entry: Path) -> str:
+    """Return a key made of the names, sizes and times of a delivery: one that grew is read again."""
     files = sorted(p for p in entry.rglob("*") if p.is_file()) if entry.is_dir() else [entry]
     facts = [
-        (path.relative_to(entry.parent).as_posix(), found.st_size, found.st_mtime_ns)
+        (path.relative_to(entry.parent).as_posix(), status.st_size, status.st_mtime_ns)
         for path in files
-        for found in [path.stat()]
+        for status in [path.stat()]
     ]
     content = repr((entry.name, facts)).encode("utf-8", "surrogateescape")
     return "inbox " + hashlib.sha256(content).hexdigest()[:16]
 
 
-def _feeds(night: Night) -> Outcome:
-    """Reads the subscriptions that are due."""
+def _feeds(night: NightlyRun) -> Outcome:
+    """Store the feeds that are due."""
     updated = feeds.update(
         night.wire,
-        night.messenger,
+        night.fetcher,
         night.sources(),
         everything=night.everything,
         name=night.name,
-        on_batch=night.saw,
+        on_batch=night.report_batch,
     )
-    summary, reports = updated.summary, updated.reports
-    answered = [report for report in reports if report.status in ("read", "unchanged")]
-    night.feeds = {report.url: report.counts.get("new", 0) for report in answered}
-    failures = [report.failure for report in reports if report.failure is not None]
-    bad = f" ({len(failures)} failed)" if failures else ""
-    asked = [f"{len(reports)} feed{'' if len(reports) == 1 else 's'}{bad}"] if reports else []
-    return Outcome(
-        "; ".join([*asked, summary.apart] if summary.apart else asked),
-        {**summary.as_json(), "feeds": [report.as_json() for report in reports]},
-        failures,
-    )
+    answered = [report for report in updated.reports if report.status in ("read", "unchanged")]
+    night.new_by_feed = {report.url: report.counts.get("new", 0) for report in answered}
+    n_feeds, n_failed = len(updated.reports), len(updated.failures)
+    parts = [f"{n_feeds} feed{'' if n_feeds == 1 else 's'}"] if n_feeds else []
+    if n_failed:
+        parts[0] += f" ({n_failed} failed)"
+    if updated.summary.apart:
+        parts.append(updated.summary.apart)
+    return Outcome("; ".join(parts), updated.as_json(), updated.failures)
 
 
-def _refine(night: Night) -> Outcome:
-    """Places units again, if that is wanted."""
+def _refine(night: NightlyRun) -> Outcome:
+    """Place units again, if `refine` is set."""
     passes = int(night.wire.settings["refine"])
     if not passes:
         return Outcome()
-    found = night.wire.refine(passes)
-    return Outcome(f"{found['moved']} units moved" if found["moved"] else "", found.as_json())
+    refined = night.wire.domains.refine(passes)
+    return Outcome(f"{refined['moved']} units moved" if refined["moved"] else "", refined.as_json())
 
 
-def _consolidate(night: Night) -> Outcome:
-    """Merges domains that turned out to be nearly the same."""
+def _merge(night: NightlyRun) -> Outcome:
+    """Merge domains that are nearly the same."""
     if not float(night.wire.settings["consolidate"]):
         return Outcome()
-    found = night.wire.consolidate(since=_narrowed(night))
-    told = {name: found[name] for name in ("run", "domains", "merged")}
-    return Outcome(f"{found['merged']} domains merged" if found["merged"] else "", told)
+    merges = night.wire.domains.merge_similar(since=_last_checked_run(night))
+    result = {name: merges[name] for name in ("run", "domains", "merged")}
+    return Outcome(f"{merges['merged']} domains merged" if merges["merged"] else "", result)
 
 
-def _narrow(night: Night) -> Outcome:
-    """Splits domains that turned out to be several subjects; other measures have other scales."""
-    settings = night.wire.settings
-    if not (
-        settings["narrowing"]
-        and float(settings["narrow"])
-        and settings["placement"] == BUILT_IN_PLACEMENT
-    ):
+def _split(night: NightlyRun) -> Outcome:
+    """Split domains that have several subjects."""
+    if not is_nightly(night.wire.settings, "narrow"):
         return Outcome()
-    found = night.wire.narrow(after=_narrowed(night))
-    kept = {name: found[name] for name in ("run", "domains", "split")}
-    kept["up_to"] = nights.last_run(night.wire.writer)
-    return Outcome(f"{found['split']} domains split" if found["split"] else "", kept)
+    splits = night.wire.domains.split_broad(after=_last_checked_run(night))
+    result = {name: splits[name] for name in ("run", "domains", "split")}
+    result["up_to"] = nights.last_run(night.wire.writer)
+    return Outcome(f"{splits['split']} domains split" if splits["split"] else "", result)
 
 
-def _narrowed(night: Night) -> int:
-    """The run up to which an earlier night has looked for broad domains; 0 if none has."""
-    steps = [
-        step for one in nights.listed(night.wire.writer, 30) for step in one.result.get("steps", [])
-    ]
-    looked = (s["result"].get("up_to", 0) for s in steps if s["step"] == "narrow")
-    return next((run for run in looked if run), 0)
+def _last_checked_run(night: NightlyRun) -> int:
+    """Return the last run whose domains an earlier night checked for splitting, or 0."""
+    return next((run for _, run in nights.step_numbers(night.wire.writer, "up_to") if run), 0)
 
 
-def _adopt(night: Night) -> Outcome:
-    """Lets units find the stable domain that they belong to."""
-    settings = night.wire.settings
-    if not (
-        settings["narrowing"]
-        and float(settings["adopt"])
-        and settings["placement"] == BUILT_IN_PLACEMENT
-    ):
+def _reassign(night: NightlyRun) -> Outcome:
+    """Move units to the nearest stable domain."""
+    if not is_nightly(night.wire.settings, "adopt"):
         return Outcome()
-    found = night.wire.adopt()
-    return Outcome(f"{found['moved']} units adopted" if found["moved"] else "", found.as_json())
+    moves = night.wire.domains.reassign()
+    return Outcome(f"{moves['moved']} units reassigned" if moves["moved"] else "", moves.as_json())
 
 
-def _topics(night: Night) -> Outcome:
-    """Groups the domains into topics; without a new or changed domain it only reads."""
-    night.wire.topics(limit=0)  # to describe them all would take as long as to make them
-    found = len(set(night.wire.read(topics.members).values()))
-    return Outcome(f"{found} topics" if found else "", {"topics": found})
+def _topics(night: NightlyRun) -> Outcome:
+    """Group the domains into topics; without a new or changed domain this only reads."""
+    night.wire.topics(limit=0)  # describing all topics would take as long as making them
+    n_topics = len(set(night.wire.read(topics.members).values()))
+    return Outcome(f"{n_topics} topics" if n_topics else "", {"topics": n_topics})
 
 
-def _validate(night: Night) -> Outcome:
-    """Measures the domains against a clustering of the same units, those of the newest stories."""
-    result = night.wire.validate(last=int(night.wire.settings["validate_last"]))
-    night.kappa = result["kappa"]["greedy"]
-    told = {name: result[name] for name in ("run", "units", "share", "domains", "clusters")}
-    told |= {"kappa": result.kappa.as_json(), "ari": result["ari"], "nmi": result["nmi"]}
+def _validate(night: NightlyRun) -> Outcome:
+    """Compare the domains of the newest stories with a clustering of the same units."""
+    validation = night.wire.validate(last=int(night.wire.settings["validate_last"]))
+    night.kappa = validation["kappa"]["greedy"]
+    names = ("run", "units", "share", "domains", "clusters", "kappa", "ari", "nmi")
     line = "no stable domain yet" if night.kappa is None else f"kappa {night.kappa:.3f}"
-    return Outcome(line, told)
+    figures = validation.as_json()
+    return Outcome(line, {name: figures[name] for name in names})
 
 
-def _alarms(night: Night) -> Outcome:
-    """Compares this night with those before, keeps what it was judged by, and seals the store."""
+def _alarms(night: NightlyRun) -> Outcome:
+    """Count what arrived and compare this night with the nights before it."""
     store = night.wire.writer
-    new, copies, languages = nights.arrivals(store, night.first_run)
-    joined, created = nights.placed(store, night.first_run)
+    new, copies, languages = nights.arrivals(store, night.previous_run)
+    joined, created = nights.placed(store, night.previous_run)
     night.figures = Figures(
-        night.date, new, copies, joined, created, night.kappa, languages, night.feeds
+        night.date, new, copies, joined, created, night.kappa, languages, night.new_by_feed
     )
     past = [
-        Figures.of(past_night.figures)
-        for past_night in reversed(nights.listed(store))
-        if past_night.figures and past_night.id != night.number
+        Figures.of(record.figures)
+        for record in reversed(nights.listed(store))
+        if record.figures and record.id != night.id
     ]
-    by_date = merged([*past, night.figures])
-    began_after = _began_after(night, store)
-    night.alarms = alarms(by_date[-1], by_date[:-1], night.wire.path, after_run=began_after)
-    night.write_down()  # before the backup, which then knows this night
-    seal(store)  # before the report, which then need not compute the digest
-    units = news.arrived(store, night.first_run).n_units
-    founded = news.new_domains(store, night.first_run)
+    *before, tonight = merged([*past, night.figures])
+    night.alarms = alarms(
+        tonight, before, night.wire.path, after_run=_run_before_date(night, store)
+    )
+    units = news.arrived(store, night.previous_run).n_units
+    n_domains = news.new_domains(store, night.previous_run)
     line = (
         f"{new} new ({units} unit{'' if units == 1 else 's'}), {copies} copies,"
-        f" {founded} new domain{'' if founded == 1 else 's'}"
+        f" {n_domains} new domain{'' if n_domains == 1 else 's'}"
     )
-    return Outcome(line, {"alarms": len(night.alarms), "units": units, "new_domains": founded})
+    return Outcome(line, {"alarms": len(night.alarms), "units": units, "new_domains": n_domains})
 
 
-def _began_after(night: Night, store: Store) -> int:
-    """The last run before this date's first night: what was run twice in a night is one night."""
-    runs = [night.first_run]
-    for past in nights.listed(store, 30):
-        if past.night != night.date:
-            continue
-        steps = past.result.get("steps", [])
-        runs += [s["result"]["first_run"] for s in steps if "first_run" in s.get("result", {})]
-    return min(runs)
+def _run_before_date(night: NightlyRun, store: Store) -> int:
+    """Return the last run before the first night of this date: two nights of a date count as one."""
+    earlier = nights.step_numbers(store, "previous_run", "first_run")  # in older records
+    return min([night.previous_run, *(run for date, run in earlier if date == night.date)])
 
 
-def _report(night: Night) -> Outcome:
-    """Writes the report of the night, and lets old ones go."""
-    shelf = reports(night.wire)
+def _journal(night: NightlyRun) -> Outcome:
+    """Store the record of the night so far, so that the backup contains it."""
+    night.store_record()
+    return Outcome()
+
+
+def _seal(night: NightlyRun) -> Outcome:
+    """Seal the store before the report, which then need not compute the digest."""
+    return Outcome(result={"digest": seal(night.wire.writer)})
+
+
+def _report(night: NightlyRun) -> Outcome:
+    """Write the report of the night and delete old reports."""
+    files = report_files(night.wire)
     since = None
-    if night.number:  # without the lock nothing was read tonight: the last run is the news
-        since = night.wire.read(lambda store: _began_after(night, store))
-    path = shelf.write(night.date, night.wire.report(since=since))
-    gone = shelf.rotate(int(night.wire.settings["keep_reports"]))
-    return Outcome(f"report {path.name}", {"file": str(path), "removed": gone})
+    if night.id:  # without the lock nothing arrived tonight, so the report is about the last run
+        since = night.wire.read(lambda store: _run_before_date(night, store))
+    path = files.write(night.date, night.wire.report(since=since))
+    removed = files.rotate(int(night.wire.settings["keep_reports"]))
+    return Outcome(f"report {path.name}", {"file": str(path), "removed": removed})
 
 
-def _backup(night: Night) -> Outcome:
-    """Copies the store with its seal, proves the copy, and lets old ones go."""
-    shelf = backups(night.wire)
-    wanted = (kept(night.wire.writer) or seal(night.wire.writer)) if night.number else None
-
-    def copied(store: Store) -> dict[str, Any]:
-        return rotation.back_up(store, shelf, night.date, wanted)
-
-    result = night.wire.read(copied)
+def _backup(night: NightlyRun) -> Outcome:
+    """Copy the store with its seal, check the copy, and delete old backups."""
+    files = backup_files(night.wire)
+    digest = (valid_seal(night.wire.writer) or seal(night.wire.writer)) if night.id else None
+    backup = night.wire.read(lambda store: back_up(store, files, night.date, digest=digest))
     settings = night.wire.settings
-    gone = shelf.rotate(int(settings["keep_daily"]), int(settings["keep_weekly"]))
-    return Outcome(f"backup {Path(result['file']).name}", {**result, "removed": gone})
+    removed = files.rotate(int(settings["keep_daily"]), int(settings["keep_weekly"]))
+    return Outcome(f"backup {backup.path.name}", {**backup.as_json(), "removed": removed})
 
 
-def reports(wire: Wire) -> rotation.Dated:
-    """Where the reports of a store's nights are."""
-    return rotation.Dated(_beside(wire, "reports"), "report", ".html")
+def report_files(wire: Wire) -> DatedFiles:
+    """Return where the reports of the nights are written."""
+    return DatedFiles(_folder(wire, "reports"), "report", ".html")
 
 
-def backups(wire: Wire) -> rotation.Dated:
-    """Where the backups of a store's nights are."""
+def backup_files(wire: Wire) -> DatedFiles:
+    """Return where the backups of the nights are written."""
     path = Path(wire.path)
-    return rotation.Dated(_beside(wire, "backups"), path.stem, path.suffix or ".db")
+    return DatedFiles(_folder(wire, "backups"), path.stem, path.suffix or ".db")
 
 
-def _beside(wire: Wire, setting: str) -> Path:
-    said = str(wire.settings[setting])
-    return Path(said) if said else Path(wire.path).with_suffix(f".{setting}")
+def _folder(wire: Wire, setting: str) -> Path:
+    folder = str(wire.settings[setting])
+    return Path(folder) if folder else Path(wire.path).with_suffix(f".{setting}")
 
 
-LINE: tuple[Step, ...] = (
-    Step("store", _store),
-    Step("inbox", _inbox, needs=("store",)),
-    Step("feeds", _feeds, needs=("store",)),
-    Step("refine", _refine, needs=("store",)),
-    Step("consolidate", _consolidate, needs=("store",)),
-    Step("narrow", _narrow, needs=("store",)),
-    Step("adopt", _adopt, needs=("store",)),
-    Step("topics", _topics, needs=("store",)),
-    Step("validate", _validate, needs=("store",)),
-    Step("alarms", _alarms, needs=("store",)),
+STEPS: tuple[Step, ...] = (
+    Step("fetch", _fetch),
+    Step("open", _open),
+    Step("inbox", _inbox, needs=("open",)),
+    Step("feeds", _feeds, needs=("open",)),
+    Step("refine", _refine, needs=("open",)),
+    Step("merge", _merge, needs=("open",)),
+    Step("split", _split, needs=("open",)),
+    Step("reassign", _reassign, needs=("open",)),
+    Step("topics", _topics, needs=("open",)),
+    Step("validate", _validate, needs=("open",)),
+    Step("alarms", _alarms, needs=("open",)),
+    Step("journal", _journal, needs=("open",)),
+    Step("seal", _seal, needs=("open",)),
     Step("report", _report),
     Step("backup", _backup),
 )
-"""The night, step by step. Reports and backups need no lock: they are made in any case."""
+"""The steps of the nightly run, in order. Report and backup need no lock: they always run."""
 
 
 # -- running them --------------------------------------------------------------------------------
 
 
-def run_night(night: Night, line: Sequence[Step] = LINE) -> Night:
-    """Does every step that can be done; a signal ends the night where it is."""
+def run_night(night: NightlyRun, steps: Sequence[Step] = STEPS) -> NightlyRun:
+    """Run every step whose needs are done; a signal ends the night where it is."""
     status: dict[str, str] = {}
-    for step in line:
+    for step in steps:
         missing = [name for name in step.needs if status.get(name) != "done"]
-        ended = _skipped(step, missing) if missing else _ended(step, night)
-        status[step.name] = ended.status
-        night.ended.append(ended)
+        record = _skipped(step, missing) if missing else _run_step(step, night)
+        status[step.name] = record.status
+        night.steps.append(record)
         log.log(
-            logging.WARNING if ended.code else logging.INFO,
-            "step %s: %s", step.name, ended.error or ended.line or ended.status,
-            extra={"facts": ended.as_json()},
+            logging.WARNING if record.code else logging.INFO,
+            "step %s: %s", step.name, record.error or record.line or record.status,
+            extra={"facts": record.as_json()},
         )  # fmt: skip
     try:
-        night.write_down()
-    except SegapsithError as error:  # a full disk: the mail still says what was done
-        night.ended.append(Ended("log", "failed", error.exit_code, str(error)))
+        night.store_record()
+    except SegapsithError as error:  # a full disk: the mail still reports what was done
+        night.steps.append(StepRecord("journal", "failed", error.exit_code, str(error)))
     return night
 
 
-def _skipped(step: Step, missing: Sequence[str]) -> Ended:
-    return Ended(step.name, "skipped", result={"needs": list(missing)})
+def _skipped(step: Step, missing: Sequence[str]) -> StepRecord:
+    return StepRecord(step.name, "skipped", result={"needs": list(missing)})
 
 
-def _ended(step: Step, night: Night) -> Ended:
+def _run_step(step: Step, night: NightlyRun) -> StepRecord:
     began = time.monotonic()
     try:
         outcome = step.work(night)
     except SegapsithError as error:
-        ended = Ended(step.name, "failed", error.exit_code, str(error))
+        record = StepRecord(step.name, "failed", error.exit_code, str(error))
     except PermissionError as error:
-        ended = Ended(step.name, "failed", 77, str(error))
+        record = StepRecord(step.name, "failed", 77, str(error))
     except (OSError, MemoryError) as error:
-        ended = Ended(step.name, "failed", 74, str(error) or "out of memory")
+        record = StepRecord(step.name, "failed", 74, str(error) or "out of memory")
     except Exception as error:
         log.debug("step %s", step.name, exc_info=error)
         text = f"this should not happen: {type(error).__name__}: {error}"
-        ended = Ended(step.name, "failed", 1, text)
+        record = StepRecord(step.name, "failed", 1, text)
     else:
         code = worst({failure.exit_code for failure in outcome.failures})
         reasons = "; ".join(str(failure) for failure in outcome.failures)
-        ended = Ended(step.name, "done", code, reasons, 0.0, outcome.line, outcome.result)
-    ended.seconds = round(time.monotonic() - began, 3)
-    return ended
+        record = StepRecord(step.name, "done", code, reasons, 0.0, outcome.line, outcome.result)
+    record.seconds = round(time.monotonic() - began, 3)
+    return record

@@ -1,4 +1,4 @@
-"""A night for cron or systemd, filled in for this machine: every path absolute, every word quoted."""
+"""The nightly run for cron and systemd: absolute paths of this machine, every word quoted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Schedule", "program"]
 
 
 def program() -> list[str]:
-    """How this installation is called from anywhere."""
+    """Return the command that starts this installation from any directory."""
     script = Path(sys.executable).absolute().parent / "segapsith"
     if script.is_file() and os.access(script, os.X_OK):
         return [str(script)]
@@ -27,7 +27,7 @@ def program() -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """When, who, where and what."""
+    """The time, user, directory and command of the nightly run."""
 
     command: Sequence[str]
     folder: str
@@ -40,7 +40,7 @@ class Schedule:
 
     @classmethod
     def here(cls, store: str, *, config: str | None, at: str, more: Sequence[str] = ()) -> Schedule:
-        """For this program, this store and the present user, from the present directory."""
+        """Return the schedule for this program, store, user and working directory."""
         command = [*program(), "update", "--nightly", "--quiet", "--wait", "600"]
         command += ["--store", os.path.abspath(store)]
         if config is not None or os.path.isfile(FILE):
@@ -49,21 +49,21 @@ class Schedule:
 
     @property
     def crontab(self) -> str:
-        """Lines for `crontab -e`. A percent sign means a new line there, unless it is escaped."""
+        """Lines for `crontab -e`, where an unescaped percent sign would start a new line."""
         hour, minute = self.at.split(":")
         line = f"cd {shlex.quote(self.folder)} && {shlex.join(self.command)}".replace("%", r"\%")
         return (
-            "# segapsith, every night; it is silent unless something is to be looked at\n"
+            "# segapsith, every night; it prints a line only if something needs attention\n"
             f"MAILTO={shlex.quote(self.user)}\n"
             f"{int(minute)} {int(hour)} * * * {line}\n"
         )
 
     @property
     def service(self) -> str:
-        """segapsith.service"""
+        """The content of segapsith.service."""
         return (
             "[Unit]\n"
-            "Description=segapsith, the night\n"
+            "Description=segapsith, nightly run\n"
             "Wants=network-online.target\n"
             "After=network-online.target\n"
             "\n"
@@ -80,10 +80,10 @@ class Schedule:
 
     @property
     def timer(self) -> str:
-        """segapsith.timer: a night that was slept through is made up for after the start."""
+        """The content of segapsith.timer; a missed night runs after the next start of the machine."""
         return (
             "[Unit]\n"
-            "Description=segapsith, every night\n"
+            "Description=segapsith, nightly timer\n"
             "\n"
             "[Timer]\n"
             f"OnCalendar=*-*-* {self.at}:00\n"
@@ -96,7 +96,7 @@ class Schedule:
 
 
 def _systemd_word(word: str) -> str:
-    """A word as systemd reads it: `%` and `$` mean something to it, and so do quotes and blanks.
+    """Return a word quoted for systemd, where `%`, `$`, quotes and spaces have a meaning.
 
     >>> print(_systemd_word("100% of $HOME"), _systemd_word("--store"))
     "100%% of $$HOME" --store
@@ -109,5 +109,5 @@ def _systemd_word(word: str) -> str:
 def _user() -> str:
     try:
         return getpass.getuser()
-    except (KeyError, OSError):  # a number without a name
+    except (KeyError, OSError):  # the user has a number but no name
         return str(os.getuid())

@@ -1,4 +1,4 @@
-"""One self-contained page: domains, their days, and whether they hold. No script, no network."""
+"""The report: one self-contained HTML page on domains and their validation, without scripts."""
 
 from __future__ import annotations
 
@@ -19,32 +19,33 @@ from segapsith.evaluation.compare import BINS, grown
 
 __all__ = ["Facts", "last_run_of", "page"]
 
-MAP_MOST = 80
-TREE_MOST = 60
-"""Domains of a language that are drawn: more would be neither read nor small."""
+MAX_MAP_DOMAINS = 80
+MAX_TREE_DOMAINS = 60
+"""Number of domains of a language in a chart: more would be neither legible nor small."""
 
 VERDICTS = ("confirmed", "split", "merged", "missing")
-MARK = "segapsith-run"
+RUN_TAG = "segapsith-run"
+"""The meta element that holds the newest run of a page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is on the page."""
+    """What the page shows."""
 
     status: Mapping[str, Any]
     run: int
-    """The newest run that the page knows."""
+    """The newest run that the page covers."""
     domains: Sequence[Mapping[str, Any]]
     n_domains: int
-    """Domains there are of that size; `domains` may be fewer."""
+    """Number of domains with at least `min_units` units; `domains` may be fewer."""
     min_units: int
     stable: int
-    """Units from which a domain is called stable."""
+    """Number of units that make a domain stable."""
     days: Mapping[int, Mapping[str, int]]
     titles: Mapping[int, Sequence[str]]
     examples: Mapping[int, Sequence[str]]
     similarities: Mapping[str, Matrix]
-    """Of each language: domains by domains, in their order."""
+    """By language: similarities of its domains, in the order of `domains`."""
     measure: str
     validations: Sequence[Mapping[str, Any]]
     history: Sequence[Mapping[str, Any]]
@@ -53,25 +54,25 @@ class Facts:
 
 
 def last_run_of(path: Path) -> int | None:
-    """The newest run that an earlier page knew, if there is one at that place."""
+    """Return the newest run that an earlier page covers, or None if `path` is no such page."""
     try:
         with path.open(encoding="utf-8") as lines:
-            found = re.search(rf'<meta name="{MARK}" content="(\d+)">', lines.read(4096))
+            match = re.search(rf'<meta name="{RUN_TAG}" content="(\d+)">', lines.read(4096))
     except (OSError, UnicodeDecodeError):
         return None
-    return int(found.group(1)) if found else None
+    return int(match.group(1)) if match else None
 
 
 def page(facts: Facts) -> str:
-    """The report as HTML. Every text is escaped; the style is allowed by its hash alone."""
+    """Return the report as HTML; every text is escaped, and only the style with this hash applies."""
     from jinja2 import Environment, StrictUndefined
 
     from segapsith.report.charts import curves
 
-    room = files("segapsith.report") / "templates"
-    style = (room / "report.css").read_text("utf-8")
+    templates = files("segapsith.report") / "templates"
+    style = (templates / "report.css").read_text("utf-8")
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    template = environment.from_string((room / "report.html").read_text("utf-8"))
+    template = environment.from_string((templates / "report.html").read_text("utf-8"))
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     axis = Timeline.of(day for counts in facts.days.values() for day in counts)
     shown = {domain["id"] for domain in facts.domains}
@@ -85,30 +86,30 @@ def page(facts: Facts) -> str:
         style_hash=digest,
         facts=facts,
         axis=axis,
-        sparks={number: curves.spark(axis, facts.days[number]) for number in facts.days},
-        places=[_place(facts, lang) for lang in facts.similarities],
-        validations=[_shown(facts, validation) for validation in facts.validations],
+        day_bars={domain: curves.day_bars(axis, counts) for domain, counts in facts.days.items()},
+        maps=[_map_and_tree(facts, lang) for lang in facts.similarities],
+        validations=[_with_charts(facts, validation) for validation in facts.validations],
         series=_series(facts.history),
         verdicts=verdicts,
         shown=shown,
         kinds=(
-            ("new", "New", "founded by stories that arrived since"),
-            ("growing", "Growing", "a larger share of what arrived since than of what was before"),
-            ("fading", "Fading", "a smaller share than before"),
+            ("new", "New", "started by the new stories"),
+            ("growing", "Growing", "a larger share of the new units than of the earlier ones"),
+            ("fading", "Fading", "a smaller share of the new units than of the earlier ones"),
         ),
     )
 
 
-def _place(facts: Facts, lang: str) -> dict[str, Any]:
-    """Map and tree of the domains of a language."""
+def _map_and_tree(facts: Facts, lang: str) -> dict[str, Any]:
+    """Return the map and the tree of the domains of a language."""
     from segapsith.report.charts import maps, trees
 
     domains = [domain for domain in facts.domains if domain["lang"] == lang]
     similar = facts.similarities[lang]
-    tree_size = min(TREE_MOST, len(domains))
-    map_size = min(MAP_MOST, len(domains))
+    tree_size = min(MAX_TREE_DOMAINS, len(domains))
+    map_size = min(MAX_MAP_DOMAINS, len(domains))
     tree = grown(similar[:tree_size, :tree_size])
-    groups = trees.cut(
+    groups = trees.colour_groups(
         grown(similar[:map_size, :map_size]), [domain["units"] for domain in domains[:map_size]]
     )
     return {
@@ -116,25 +117,25 @@ def _place(facts: Facts, lang: str) -> dict[str, Any]:
         "n_domains": len(domains),
         "n_map": map_size,
         "n_tree": tree_size,
-        "n_topics": len(set(groups) - {0}),
-        "map": maps.drawn(
+        "n_groups": len(set(groups) - {0}),
+        "map": maps.draw(
             domains[:map_size], similar[:map_size, :map_size], groups,
             f"map of {map_size} domains ({lang})",
         ) if map_size > 1 else None,
-        "tree": trees.drawn(
+        "tree": trees.draw(
             domains[:tree_size], tree, groups[:tree_size], f"tree of {tree_size} domains ({lang})"
         ) if tree_size > 1 else None,
     }  # fmt: skip
 
 
-def _shown(facts: Facts, validation: Mapping[str, Any]) -> dict[str, Any]:
-    """A validation with its pictures."""
+def _with_charts(facts: Facts, validation: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a validation with its charts."""
     from segapsith.report.charts import curves, gauges, tables
 
     if not validation["domains"]:
-        return {**validation, "pictures": None}
+        return {**validation, "charts": None}
     kinds = {verdict["domain"]: verdict["verdict"] for verdict in validation.get("verdicts", [])}
-    counts = {kind: sum(found == kind for found in kinds.values()) for kind in VERDICTS}
+    counts = {kind: sum(verdict == kind for verdict in kinds.values()) for kind in VERDICTS}
     clusters = {
         int(number): f"{number}: {', '.join(words[:3])}"
         for number, words in validation.get("cluster_words", {}).items()
@@ -148,12 +149,12 @@ def _shown(facts: Facts, validation: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **validation,
         "counts": counts,
-        "pictures": {
+        "charts": {
             "kappa": gauges.kappa(validation["kappa"], validation.get("kappa_interval")),
             "mantel": gauges.mantel(validation["mantel"]),
             "coverage": gauges.bars(
-                bins, ("domains in a cluster", "clusters in a domain"),
-                "how much of each domain one cluster holds, and the other way round",
+                bins, ("domains", "clusters"),
+                "number of domains by their largest share in one cluster, and the reverse",
             ),
             "verdicts": gauges.shares(counts, ", ".join(f"{n} {kind}" for kind, n in counts.items()))
             if kinds else None,
@@ -161,35 +162,36 @@ def _shown(facts: Facts, validation: Mapping[str, Any]) -> dict[str, Any]:
                 table, facts.names, clusters, "domains by clusters: share of each domain"
             ) if table else None,
             "ribbons": tables.ribbons(
-                table, facts.names, clusters, kinds, "which clusters the units of a domain went to"
+                table, facts.names, clusters, kinds, "clusters that contain the units of each domain"
             ) if table else None,
-            "curve": curves.over_k(
+            "curve": curves.over_clusters(
                 validation["curve"], validation["domains"], "kappa for other numbers of clusters"
             ) if validation.get("curve") else None,
         },
-        "n_heat": min(tables.MOST, validation["domains"]),
-        "n_ribbons": min(tables.MOST_RIBBONS, validation["domains"]),
+        "n_heat": min(tables.MAX_ROWS, validation["domains"]),
+        "n_ribbons": min(tables.MAX_RIBBON_ROWS, validation["domains"]),
     }  # fmt: skip
 
 
 def _series(history: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The validations of each language and clusterer, drawn from the second on."""
+    """Return the validations by language and clusterer, with a chart where there are two or more."""
     from segapsith.report.charts import curves
 
     series: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for one in history:
-        if one["kappa"] is not None:
-            series.setdefault((one["lang"], str(one["clusterer"])), []).append(one)
+    for validation in history:
+        if validation["kappa"] is not None:
+            key = (validation["lang"], str(validation["clusterer"]))
+            series.setdefault(key, []).append(validation)
     return [
         {
             "lang": lang,
             "clusterer": clusterer,
-            "last": ones[-1],
-            "n": len(ones),
-            "median": float(np.median([one["kappa"] for one in ones])),
-            "picture": curves.nights(ones, f"kappa over {len(ones)} validations")
-            if len(ones) > 1
+            "last": validations[-1],
+            "n": len(validations),
+            "median": float(np.median([validation["kappa"] for validation in validations])),
+            "chart": curves.over_time(validations, f"kappa over {len(validations)} validations")
+            if len(validations) > 1
             else None,
         }
-        for (lang, clusterer), ones in series.items()
+        for (lang, clusterer), validations in series.items()
     ]

@@ -458,7 +458,7 @@ def test_any_similarity_places_and_resumes(open_wire: OpenWire, placement: str) 
 def test_the_sample_is_learned_better_than_by_a_plain_single_pass(
     open_wire: OpenWire, lang: str
 ) -> None:
-    from segapsith.demo.demonstration import agreement, baseline
+    from segapsith.demo import agreement, baseline
 
     wire = open_wire()
     wire.ingest(sample.lines(lang))

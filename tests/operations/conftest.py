@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from segapsith.api.wire import Wire
-from segapsith.operations.nightly import LINE, Night, Step, run_night
+from segapsith.operations.nightly import STEPS, NightlyRun, Step, run_night
 from segapsith.settings import resolve
 from segapsith_store import Store
 from segapsith_store.feed_states import later
@@ -122,15 +122,15 @@ class House:
 
     def night(
         self,
-        line: tuple[Step, ...] = LINE,
+        steps: tuple[Step, ...] = STEPS,
         prepare: Callable[[Wire], None] | None = None,
         **options: Any,
-    ) -> Night:
+    ) -> NightlyRun:
         """One night; the next is a day later."""
         with self.open() as wire:
             if prepare is not None:
                 prepare(wire)
-            night = run_night(Night(wire, now=lambda: self.date, **options), line)
+            night = run_night(NightlyRun(wire, now=lambda: self.date, **options), steps)
         self.pass_day()
         return night
 

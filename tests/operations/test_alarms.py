@@ -1,4 +1,4 @@
-"""Alarms: planted troubles are heard, steady nights are quiet, and each says where to look."""
+"""Alarms: planted problems are reported, steady nights are not, and each alarm names a command."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import typer.main
 
 from segapsith.cli.app import app
-from segapsith.operations.alarms import LEAST, Alarm, Figures, alarms, band, merged
+from segapsith.operations.alarms import MIN_NIGHTS, Alarm, Figures, alarms, band, merged
 
 pytestmark = pytest.mark.slow
 
@@ -47,7 +47,7 @@ def steady(n_nights: int, seed: int = 0, size: int = 200) -> list[Figures]:
     return made
 
 
-def heard(nights: list[Figures], tonight: Figures) -> list[str]:
+def alarm_names(nights: list[Figures], tonight: Figures) -> list[str]:
     return [alarm.name for alarm in alarms(tonight, nights)]
 
 
@@ -74,10 +74,12 @@ def test_steady_nights_are_quiet() -> None:
         ({"languages": {"en": 140, "fr": 0, "de": 60}}, "languages"),
     ],
 )
-def test_what_is_planted_is_heard_alone(change: dict[str, object], name: str) -> None:
+def test_each_planted_problem_gives_its_own_alarm_alone(
+    change: dict[str, object], name: str
+) -> None:
     *nights, last = steady(15)
-    assert heard(nights, last) == []
-    assert heard(nights, replace(last, **change)) == [name]
+    assert alarm_names(nights, last) == []
+    assert alarm_names(nights, replace(last, **change)) == [name]
 
 
 def test_a_feed_is_silent_by_its_own_habit() -> None:
@@ -95,33 +97,34 @@ def test_a_feed_that_did_not_answer_is_not_called_silent() -> None:
     nights = steady(20)
     gone = [replace(f, feeds={FEEDS[1]: 1}) for f in steady(30)[20:]]
     back = replace(steady(31)[30], feeds={FEEDS[0]: 0, FEEDS[1]: 1})
-    assert heard([*nights, *gone], back) == []
+    assert alarm_names([*nights, *gone], back) == []
 
 
 def test_one_terrible_night_does_not_hide_the_next() -> None:
     nights = steady(14)
     nights[10] = replace(nights[10], kappa=0.05)
-    assert heard(nights[:14], replace(steady(15)[14], kappa=0.4)) == ["kappa"]
+    assert alarm_names(nights[:14], replace(steady(15)[14], kappa=0.4)) == ["kappa"]
 
 
-def test_with_few_nights_nothing_is_said() -> None:
-    nights = steady(LEAST - 1)
-    bad = replace(steady(LEAST)[-1], kappa=0.0, joined=0, created=500, copies=900)
-    assert heard(nights, bad) == []
+def test_few_nights_give_no_alarm() -> None:
+    nights = steady(MIN_NIGHTS - 1)
+    bad = replace(steady(MIN_NIGHTS)[-1], kappa=0.0, joined=0, created=500, copies=900)
+    assert alarm_names(nights, bad) == []
     assert band([], 0.1) is None
 
 
 def test_small_nights_have_no_shares() -> None:
     nights = steady(20)
     small = Figures(night(20), new=3, copies=9, joined=0, created=6, languages={"fr": 3})
-    assert heard(nights, small) == []
+    assert alarm_names(nights, small) == []
 
 
-def test_a_new_level_becomes_the_habit() -> None:
+def test_a_new_level_becomes_the_usual_one() -> None:
     nights = steady(20)
     lower = [replace(f, kappa=(f.kappa or 0) - 0.2) for f in steady(60)[20:]]
     judged = [
-        "kappa" in heard([*nights, *lower[:place]], tonight) for place, tonight in enumerate(lower)
+        "kappa" in alarm_names([*nights, *lower[:place]], tonight)
+        for place, tonight in enumerate(lower)
     ]
     assert judged[0] and not any(judged[-10:])
 

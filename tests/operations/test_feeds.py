@@ -1,4 +1,4 @@
-"""Subscriptions and the nightly run over them, driven as a user drives them; servers on loopback."""
+"""Feeds: conditional requests, subscriptions and the run over them, with servers on loopback."""
 
 from __future__ import annotations
 
@@ -636,3 +636,21 @@ def test_a_full_spool_leaves_the_rest_for_its_turn(
     assert asked == ["a"]
     summary = update(wire, fetcher, {"jsonl": JsonLines()}).summary
     assert (summary.new, asked) == (3, ["a", "b", "c"])
+
+
+def test_a_spool_without_space_leaves_the_feeds_for_their_turn(
+    open_wire: Callable[..., Wire], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_space(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Spool, "put", no_space)
+    wire = open_wire()
+    for n in "ab":
+        subscriptions.add(wire.writer, f"https://{n}.example/{n}")
+
+    def get(url: str, **_: object) -> Answer:
+        return Answer(url, url, 200, lines(url[-1]))
+
+    fetcher = FeedFetcher(wire.settings, lambda: wire.writer, get=get)
+    assert update(wire, fetcher, {"jsonl": JsonLines()}).summary.new == 2

@@ -1,10 +1,9 @@
-"""The night: step by step, whatever fails; deliveries in order; copies proved; old ones let go."""
+"""The nightly run: step by step, whatever fails; deliveries in order; two nights of a date as one."""
 
 from __future__ import annotations
 
 import json
 import os
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,9 @@ import pytest
 
 from segapsith.api.wire import Wire
 from segapsith.demo import sample
-from segapsith.errors import StorageError, StoreCreationError
-from segapsith.operations import backups
-from segapsith.operations.nightly import LINE, Night, Outcome, Step
+from segapsith.errors import StorageError
+from segapsith.operations import nightly
+from segapsith.operations.nightly import STEPS, NightlyRun, Outcome, Step
 from segapsith_store import Store
 from segapsith_store.queries import nights, subscriptions
 
@@ -25,12 +24,12 @@ Command = Callable[..., tuple[int, str, str]]
 ITEMS = sample.lines("en")
 
 
-def steps(night: Night) -> dict[str, str]:
-    return {ended.step: ended.status for ended in night.ended}
+def steps(night: NightlyRun) -> dict[str, str]:
+    return {record.step: record.status for record in night.steps}
 
 
-def codes(night: Night) -> dict[str, int]:
-    return {ended.step: ended.code for ended in night.ended if ended.code}
+def codes(night: NightlyRun) -> dict[str, int]:
+    return {record.step: record.code for record in night.steps if record.code}
 
 
 def digest(path: Path) -> str:
@@ -38,14 +37,14 @@ def digest(path: Path) -> str:
     return found
 
 
-def test_a_night_does_every_step_and_says_so_in_one_line(house: Any, server: Any) -> None:
+def test_a_night_does_every_step_and_reports_in_one_line(house: Any, server: Any) -> None:
     server.feeds["/a"] = ITEMS[:6]
     house.settings["allow_hosts"] = server.place
     house.subscribe(server.url("/a"))
     house.drop("2026-03-01.jsonl", ITEMS[10:30])
     night = house.night()
     assert night.code == 0
-    assert list(steps(night)) == [step.name for step in LINE]
+    assert list(steps(night)) == [step.name for step in STEPS]
     assert set(steps(night).values()) == {"done"}
     assert night.line.count("\n") == 0
     for word in ("2026-03-02", "ok", "1 delivery", "1 feed", "new", "report", "backup"):
@@ -62,19 +61,18 @@ def test_a_night_does_every_step_and_says_so_in_one_line(house: Any, server: Any
 def test_a_step_that_fails_stops_only_those_that_need_it(house: Any) -> None:
     house.drop("a.jsonl", ITEMS[:10])
 
-    def broken(_: Night) -> Outcome:
+    def broken(_: NightlyRun) -> Outcome:
         raise StorageError("no room")
 
-    def strange(_: Night) -> Outcome:
+    def strange(_: NightlyRun) -> Outcome:
         raise KeyError("what")
 
     line = (
-        LINE[0],
-        LINE[1],
+        *STEPS[:3],
         Step("broken", broken),
         Step("strange", strange),
         Step("dependent", broken, needs=("broken",)),
-        *LINE[2:],
+        *STEPS[3:],
     )
     night = house.night(line)
     found = steps(night)
@@ -84,7 +82,7 @@ def test_a_step_that_fails_stops_only_those_that_need_it(house: Any) -> None:
         "skipped",
     )
     assert codes(night) == {"broken": 74, "strange": 1}
-    assert {found[step.name] for step in LINE} == {"done"}
+    assert {found[step.name] for step in STEPS} == {"done"}
     assert night.code == 74
     assert "FAILED (74)" in night.line and "no room" in night.line
     assert Wire(house.path).status()["documents"] > 0
@@ -98,19 +96,21 @@ def test_a_busy_store_is_still_reported_and_backed_up(house: Any) -> None:
         night = house.night()
     assert night.code == 75
     assert steps(night) == {
-        "store": "failed", "inbox": "skipped", "feeds": "skipped", "refine": "skipped",
-        "consolidate": "skipped", "narrow": "skipped", "adopt": "skipped", "topics": "skipped", "validate": "skipped", "alarms": "skipped", "report": "done", "backup": "done",
+        "fetch": "done", "open": "failed", "inbox": "skipped", "feeds": "skipped",
+        "refine": "skipped", "merge": "skipped", "split": "skipped", "reassign": "skipped",
+        "topics": "skipped", "validate": "skipped", "alarms": "skipped", "journal": "skipped",
+        "seal": "skipped", "report": "done", "backup": "done",
     }  # fmt: skip
 
 
-def test_a_night_refines_consolidates_and_groups_if_that_is_wanted(house: Any) -> None:
+def test_a_night_refines_merges_and_groups_as_the_settings_ask(house: Any) -> None:
     house.drop("a.jsonl", ITEMS[:80])
     house.settings |= {"consolidate_after": 0, "threshold": 0.3, "refine": 1}
     night = house.night()
     assert night.code == 0
-    result = {ended.step: ended.result for ended in night.ended}
-    assert result["consolidate"]["merged"] > 0
-    assert f"{result['consolidate']['merged']} domains merged" in night.line
+    result = {record.step: record.result for record in night.steps}
+    assert result["merge"]["merged"] > 0
+    assert f"{result['merge']['merged']} domains merged" in night.line
     assert result["topics"]["topics"] > 0
     with house.open() as wire:
         commands = [run["command"] for run in reversed(wire.runs())]
@@ -120,13 +120,13 @@ def test_a_night_refines_consolidates_and_groups_if_that_is_wanted(house: Any) -
     assert ("refine" in commands) == bool(result["refine"]["moved"])
     house.settings |= {"consolidate": 0.0, "refine": 0}
     again = house.night()
-    assert {e.step: e.result for e in again.ended}["consolidate"] == {}
+    assert {record.step: record.result for record in again.steps}["merge"] == {}
     with house.open() as wire:  # nothing new: topics were only read
         assert [run["command"] for run in wire.runs()].count("topics") == 1
 
 
 def test_a_night_counts_what_arrived_and_not_what_was_moved(house: Any) -> None:
-    line = tuple(step for step in LINE if step.name not in ("validate", "topics"))
+    line = tuple(step for step in STEPS if step.name not in ("validate", "topics"))
     house.settings |= {"threshold": 0.3, "consolidate": 0.0}
     house.drop("a.jsonl", ITEMS[:80])
     house.night(line)
@@ -134,21 +134,21 @@ def test_a_night_counts_what_arrived_and_not_what_was_moved(house: Any) -> None:
     house.drop("b.jsonl", ITEMS[80:83])
     house.drop("c.jsonl", ITEMS[83:86])
     night = house.night(line)
-    result = {ended.step: ended.result for ended in night.ended}
+    result = {record.step: record.result for record in night.steps}
     deliveries = result["inbox"]["deliveries"]
-    assert result["consolidate"]["merged"] > 5
+    assert result["merge"]["merged"] > 5
     units = sum(delivery["domains_joined"] + delivery["domains_new"] for delivery in deliveries)
     new = sum(delivery["new"] for delivery in deliveries)
     assert f"{new} new ({units} units)" in night.line
     page = (house.folder / "wire.reports" / "report-2026-03-03.html").read_text("utf-8")
-    since = night.first_run
-    assert f"{units} units of {new} new stories since run {since}, beside" in page
-    assert f"{result['consolidate']['merged']} domains merged into" in page
+    since = night.previous_run
+    assert f"{units} units of {new} new stories since run {since}; " in page
+    assert f"{result['merge']['merged']} domains merged into" in page
     assert result["alarms"]["new_domains"] <= night.figures.created
 
 
 def test_two_runs_of_a_date_are_one_night_in_the_report(house: Any) -> None:
-    line = tuple(step for step in LINE if step.name not in ("validate", "topics", "consolidate"))
+    line = tuple(step for step in STEPS if step.name not in ("validate", "topics", "merge"))
     house.drop("a.jsonl", ITEMS[:20])
     house.night(line)
     house.drop("b.jsonl", ITEMS[20:30])
@@ -157,11 +157,11 @@ def test_two_runs_of_a_date_are_one_night_in_the_report(house: Any) -> None:
     house.drop("c.jsonl", ITEMS[30:35])
     house.night(line)
     page = (house.folder / "wire.reports" / "report-2026-03-03.html").read_text("utf-8")
-    assert f"new stories since run {first.first_run}, beside" in page
+    assert f"new stories since run {first.previous_run}; " in page
 
 
 def test_missed_deliveries_are_caught_up_in_order_each_as_a_run(house: Any, tmp_path: Path) -> None:
-    line = tuple(step for step in LINE if step.name not in ("consolidate", "topics"))
+    line = tuple(step for step in STEPS if step.name not in ("merge", "topics"))
     days = [ITEMS[start : start + 12] for start in range(0, 60, 12)]
     house.drop("2026-03-01.jsonl", days[0])
     assert house.night(line).missed == 0
@@ -177,18 +177,20 @@ def test_missed_deliveries_are_caught_up_in_order_each_as_a_run(house: Any, tmp_
     night = house.night(line)
     assert night.missed == 4
     assert "4 nights missed" in night.line
-    (delivered,) = (e.result["deliveries"] for e in night.ended if e.step == "inbox")
+    (delivered,) = (record.result["deliveries"] for record in night.steps if record.step == "inbox")
     assert [d["name"] for d in delivered] == [
         "2026-03-02", "2026-03-03.jsonl", "2026-03-04.jsonl", "2026-03-05.jsonl",
     ]  # fmt: skip
     again = house.night(line)
-    assert next(e.result["deliveries"] for e in again.ended if e.step == "inbox") == []
+    assert (
+        next(record.result["deliveries"] for record in again.steps if record.step == "inbox") == []
+    )
     with Wire(tmp_path / "straight.db", house.open().settings) as wire:
         wire.ingest(i for day in days for i in day)
     assert digest(tmp_path / "straight.db") == digest(house.path)
 
 
-def test_a_delivery_that_cannot_be_read_is_told_until_it_is_mended(house: Any) -> None:
+def test_a_delivery_that_cannot_be_read_is_reported_until_it_is_corrected(house: Any) -> None:
     bad = house.folder / "inbox" / "1.jsonl"
     bad.write_bytes(b"")
     house.drop("2.jsonl", ITEMS[:5])
@@ -202,7 +204,7 @@ def test_a_delivery_that_cannot_be_read_is_told_until_it_is_mended(house: Any) -
     assert house.uids() == {i["id"] for i in ITEMS[:8]}
 
 
-def test_a_missing_inbox_is_told(house: Any) -> None:
+def test_a_missing_inbox_is_reported(house: Any) -> None:
     house.settings["inbox"] = str(house.folder / "nowhere")
     assert codes(house.night()) == {"inbox": 66}
 
@@ -217,11 +219,11 @@ def test_kappa_below_its_band_gives_76_and_other_alarms_only_if_strict(house: An
             }  # fmt: skip
             nights.end(wire.writer, number, "2026-02-01T03:00:00", 0, "", figures, {})
 
-    def low(night: Night) -> Outcome:
+    def low(night: NightlyRun) -> Outcome:
         night.kappa = 0.3
         return Outcome("kappa 0.300")
 
-    line = tuple(Step("validate", low) if step.name == "validate" else step for step in LINE)
+    line = tuple(Step("validate", low) if step.name == "validate" else step for step in STEPS)
     night = house.night(line, prepare=history)
     assert [alarm.name for alarm in night.alarms] == ["kappa"]
     assert night.code == 76
@@ -234,81 +236,6 @@ def test_kappa_below_its_band_gives_76_and_other_alarms_only_if_strict(house: An
     house.date = "2026-03-03T09:00:00+00:00"  # the same night again, strictly
     night = house.night(strict=True)
     assert night.code == 76
-
-
-# -- reports and backups -----------------------------------------------------------------------
-
-
-def test_reports_and_backups_rotate_and_strangers_stay(house: Any) -> None:
-    house.settings |= {"keep_reports": 3, "keep_daily": 2, "keep_weekly": 2}
-    for name in ("wire.backups", "wire.reports"):
-        (house.folder / name).mkdir()
-    strangers = [
-        house.folder / "wire.backups" / name
-        for name in ("wire-2026-99-99.db", "other-2020-01-01.db", "wire-2020-01-01.db.keep")
-    ]
-    for path in strangers:
-        path.write_text("mine")
-    light = tuple(step for step in LINE if step.name in ("store", "report", "backup"))
-    for _ in range(12):  # from Monday 2 March to Friday 13 March
-        assert house.night(light).code == 0
-    kept = sorted(p.name for p in (house.folder / "wire.backups").iterdir())
-    days = ("08", "12", "13")
-    mine = [path.name for path in strangers]
-    assert kept == sorted([*(f"wire-2026-03-{day}.db" for day in days), *mine])
-    assert sorted(p.name for p in (house.folder / "wire.reports").iterdir()) == [
-        f"report-2026-03-{day}.html" for day in (11, 12, 13)
-    ]
-
-
-def test_weeks_lose_no_backup_on_the_way() -> None:
-    """Over a year: always the last 7 days, and the last of each of the last 4 weeks."""
-    import datetime
-
-    present: set[str] = set()
-    for day in range(365):
-        today = datetime.date(2026, 1, 1) + datetime.timedelta(days=day)
-        present = backups.kept({*present, today.isoformat()}, 7, 4)
-        for back in range(min(7, day + 1)):
-            assert (today - datetime.timedelta(days=back)).isoformat() in present
-        if day > 40:
-            sundays = [
-                today - datetime.timedelta(days=today.isoweekday() + 7 * n) for n in range(3)
-            ]
-            assert {sunday.isoformat() for sunday in sundays} <= present
-            assert len(present) <= 7 + 4
-
-
-def test_a_backup_that_differs_or_does_not_fit_is_not_kept(
-    house: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    house.drop("a.jsonl", ITEMS[:10])
-    assert house.night().code == 0
-    before = sorted(p.name for p in (house.folder / "wire.backups").iterdir())
-    copy = Store.backup
-
-    def spoiled(self: Store, target: Any) -> None:
-        copy(self, target)
-        with sqlite3.connect(target) as connection:
-            connection.execute("UPDATE versions SET title = 'x'")
-        connection.close()
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Store, "backup", spoiled)
-        night = house.night()
-    assert codes(night) == {"backup": 74}
-    assert "differs from the store" in night.line
-    with monkeypatch.context() as patch:
-        usage = type("Usage", (), {"free": 10})()
-        patch.setattr(backups.shutil, "disk_usage", lambda _: usage)
-        assert codes(house.night()) == {"backup": 74}
-    assert sorted(p.name for p in (house.folder / "wire.backups").iterdir()) == before
-
-
-def test_a_place_for_reports_that_is_a_file_is_told(house: Any) -> None:
-    house.settings["reports"] = str(house.folder / "file")
-    (house.folder / "file").write_text("x")
-    assert codes(house.night()) == {"report": StoreCreationError.exit_code}
 
 
 def test_last_nights_backup_and_one_night_replayed_give_the_live_store(
@@ -355,16 +282,16 @@ def test_the_command_is_quiet_unless_there_is_something_to_look_at(
     code, out, _ = command(*night, "--all", "--json")
     found = json.loads(out)
     assert (code, found["code"]) == (69, 69)
-    assert [s["step"] for s in found["steps"]] == [step.name for step in LINE]
+    assert [s["step"] for s in found["steps"]] == [step.name for step in STEPS]
     assert command("update", "--strict")[0] == command("update", "--inbox", "in")[0] == 2
 
 
 def test_a_night_that_was_cut_short_is_known(house: Any) -> None:
-    def stopped(_: Night) -> Outcome:
+    def stopped(_: NightlyRun) -> Outcome:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        house.night((LINE[0], Step("stopped", stopped)))
+        house.night((STEPS[1], Step("stopped", stopped)))
     assert "cut short" in house.night().line
 
 
@@ -372,10 +299,41 @@ def test_feeds_are_asked_by_the_clock_of_the_night(house: Any, server: Any) -> N
     house.settings["allow_hosts"] = server.place
     server.feeds["/a"] = ITEMS[:3]
     house.subscribe(server.url("/a"))
-    light = tuple(step for step in LINE if step.name in ("store", "feeds"))
+    light = tuple(step for step in STEPS if step.name in ("fetch", "open", "feeds"))
     house.night(light)
     with house.open() as wire:
         (feed,) = subscriptions.listed(wire.writer)
     assert feed.checked_at == "2026-03-02T02:30:00+00:00"
     house.night(light)
     assert server.asked == ["/a", "/a"]
+
+
+def test_records_of_older_nights_are_understood(house: Any) -> None:
+    """Their steps had other names: `store` recorded `first_run`, `narrow` recorded `up_to`."""
+
+    def older(wire: Wire) -> None:
+        wire.ingest(ITEMS[:30])
+        steps = [
+            {"step": "store", "result": {"after_a_cut": False, "first_run": 0}},
+            {"step": "narrow", "result": {"run": None, "up_to": 1}},
+        ]
+        row = nights.begin(wire.writer, house.date[:10], house.date)
+        nights.end(wire.writer, row, house.date, 0, "", {}, {"steps": steps})
+        assert list(nights.step_numbers(wire.writer, "up_to")) == [(house.date[:10], 1)]
+
+    checked: list[int] = []
+
+    def split(night: NightlyRun) -> Outcome:
+        checked.append(nightly._last_checked_run(night))
+        return Outcome()
+
+    steps = tuple(
+        Step("split", split, step.needs) if step.name == "split" else step
+        for step in STEPS
+        if step.name not in ("merge", "validate", "topics", "backup")
+    )
+    house.drop("a.jsonl", ITEMS[30:40])
+    night = house.night(steps, prepare=older)
+    assert (night.code, checked, night.previous_run) == (0, [1], 1)
+    page = (house.folder / "wire.reports" / "report-2026-03-02.html").read_text("utf-8")
+    assert "There is no earlier run to compare with" in page  # both nights of the date

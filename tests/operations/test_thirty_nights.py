@@ -53,14 +53,14 @@ FULL_DISK, FAILING_PLUGIN, KILLED, OFF = 8, 12, 16, (21, 22)
 CHILD = """
 import os, signal, sys
 from segapsith.api.wire import Wire
-from segapsith.operations.nightly import Night, run_night
+from segapsith.operations.nightly import NightlyRun, run_night
 from segapsith.settings import resolve
 from tests_fuse import Fuse
 
 path, place, date, statements = sys.argv[1:]
 wire = Wire(path, resolve({"lang": "en", "batch_size": 20, "allow_hosts": place}, environment={}))
 wire.writer._db.conn = Fuse(wire.writer._db.conn, int(statements))
-run_night(Night(wire, now=lambda: date))
+run_night(NightlyRun(wire, now=lambda: date))
 """
 
 FUSE = """

@@ -14,35 +14,36 @@ LANGS = ("en", "fr")
 
 
 def path(lang: str, what: str = "wire") -> Path:
-    """The file of a language: its `wire` or its `gold`."""
+    """Return the file of a language: its stories (`wire`) or their labels (`gold`)."""
     return Path(str(files(__name__) / f"{what}.{lang}.jsonl"))
 
 
 def lines(lang: str, what: str = "wire") -> list[dict[str, Any]]:
-    """The objects of such a file."""
+    """Return the JSON objects of such a file."""
     return [json.loads(line) for line in path(lang, what).read_text("utf-8").splitlines()]
 
 
 def gold_of_paragraphs(lang: str) -> list[tuple[str, int, int, str]]:
-    """Each paragraph of the present texts: document, first and last character, subject."""
-    present: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
+    """Return the document, start, end and subject of each paragraph, in the last version of a text."""
+    latest: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
     for item, gold in zip(lines(lang), lines(lang, "gold"), strict=True):
-        present[item["id"]] = (item, gold)
-    found = []
-    for uid, (item, gold) in present.items():
+        latest[item["id"]] = (item, gold)
+    paragraphs = []
+    for uid, (item, gold) in latest.items():
         start = len(item["title"]) + 2
         for paragraph, subject in zip(item["text"].split("\n\n"), gold["paragraphs"], strict=True):
-            found.append((uid, start, start + len(paragraph), str(subject)))
+            paragraphs.append((uid, start, start + len(paragraph), str(subject)))
             start += len(paragraph) + 2
-    return found
+    return paragraphs
 
 
 def domains_of_paragraphs(
     paragraphs: Iterable[tuple[str, int, int, str]], assignments: Iterable[Mapping[str, Any]]
 ) -> list[tuple[int, str]]:
-    """Domain and subject of each paragraph: the domain of the unit that covers most of it.
+    """Return the domain and subject of each paragraph; its domain is that of the unit that covers
+    most of it.
 
-    A paragraph in no domain is alone: it gets a negative number of its own.
+    A paragraph in no domain gets a negative number of its own.
     """
     units: dict[str, list[Mapping[str, Any]]] = {}
     for row in assignments:

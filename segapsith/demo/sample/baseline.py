@@ -1,4 +1,4 @@
-"""What a plain method makes of the sample: TF-IDF, cosine, one pass. Printed beside ours."""
+"""A simple method for comparison: TF-IDF vectors, cosine, one pass over the sample."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ THRESHOLDS = tuple(round(0.02 * n, 2) for n in range(1, 26))
 
 
 def tf_idf(bags: Sequence[Sequence[str]]) -> csr_array:
-    """Rows of count × ln(N / df), of length 1."""
+    """Return rows of count × ln(N / df), scaled to length 1."""
     frequency = Counter(word for bag in bags for word in set(bag))
     number = {word: i for i, word in enumerate(sorted(frequency))}
     values, columns, pointers = [], [], [0]
@@ -33,14 +33,14 @@ def tf_idf(bags: Sequence[Sequence[str]]) -> csr_array:
 
 
 def single_pass(rows: csr_array, threshold: float) -> list[int]:
-    """Each row joins the cluster whose centroid is nearest by cosine, or begins one."""
+    """Return the cluster of each row: the one with the nearest centroid by cosine, or a new one."""
     return _single_pass((rows @ rows.T).toarray(), threshold)
 
 
 def _single_pass(dots: NDArray[np.float64], threshold: float) -> list[int]:
-    """The same from the products of all pairs: a centroid's are the sums of its members'."""
+    """Do the same with the products of all pairs: those of a centroid are the sums of its members'."""
     n_rows = len(dots)
-    sums = np.zeros((n_rows, n_rows))  # of each cluster, its product with every row
+    sums = np.zeros((n_rows, n_rows))  # product of each cluster with every row
     squares = np.zeros(n_rows)
     labels: list[int] = []
     n_clusters = 0
@@ -56,7 +56,7 @@ def _single_pass(dots: NDArray[np.float64], threshold: float) -> list[int]:
 
 
 def best_single_pass(bags: Sequence[Sequence[str]], classes: Sequence[str]) -> tuple[float, float]:
-    """B-cubed F1 and threshold of the best single pass, its threshold chosen with the gold."""
+    """Return the B-cubed F1 and the threshold of the best single pass, chosen with the labels."""
     rows = tf_idf(bags)
     dots = (rows @ rows.T).toarray()
     return max((bcubed(_single_pass(dots, t), classes).f1, t) for t in THRESHOLDS)

@@ -1,5 +1,5 @@
-"""Pictures of domains and of their validation, as SVG that stands in a page without scripts.
+"""Charts of domains and of their validation, as SVG for a page without scripts.
 
-Every text is escaped, colours come from the page's style by class, and nothing is drawn that
-depends on chance: the same store gives the same picture.
+Every text is escaped, colours come from the style of the page by class, and nothing depends on
+chance: the same store gives the same chart.
 """

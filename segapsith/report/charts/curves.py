@@ -1,4 +1,4 @@
-"""Lines over nights, over numbers of clusters, and over learning thresholds."""
+"""Line charts over time, numbers of clusters and thresholds, and the bars of a domain by day."""
 
 from __future__ import annotations
 
@@ -12,32 +12,34 @@ from markupsafe import Markup
 from segapsith.domains.timeline import GAP_DAYS, Timeline, duration
 from segapsith.report.charts.svg import number, picture, tag, text
 
-__all__ = ["nights", "over_k", "spark", "thresholds"]
+__all__ = ["day_bars", "over_clusters", "over_time", "thresholds"]
 
 WIDTH, HEIGHT = 960.0, 260.0
 LEFT, RIGHT, TOP, BOTTOM = 46.0, 20.0, 16.0, 40.0
-SPARK, BREAK = 160.0, 11.0
-"""Width of the small bars of a domain, and of a break in their axis."""
+BARS_WIDTH, BREAK = 160.0, 11.0
+"""Width of the bars of a domain by day, and of a break in their axis."""
 
 
-def nights(history: Sequence[Mapping[str, Any]], label: str) -> Markup:
-    """Kappa with its interval, and the share of units, validation by validation."""
-    known = [one for one in history if one["kappa"] is not None]
-    xs = _places(len(known))
-    parts = [*_grid(), *_pauses(xs, [one["at"] for one in known])]
-    band = [(x, one["kappa_low"], one["kappa_high"]) for x, one in zip(xs, known, strict=True)
+def over_time(history: Sequence[Mapping[str, Any]], label: str) -> Markup:
+    """Draw kappa with its interval, and the share of units, for each validation."""
+    validations = [one for one in history if one["kappa"] is not None]
+    xs = _positions(len(validations))
+    parts = [*_grid(), *_pauses(xs, [one["at"] for one in validations])]
+    band = [(x, one["kappa_low"], one["kappa_high"]) for x, one in zip(xs, validations, strict=True)
             if one["kappa_low"] is not None]  # fmt: skip
     if len(band) > 1:
         upper = "L".join(f"{number(x)} {number(_y(high))}" for x, _, high in band)
         lower = "L".join(f"{number(x)} {number(_y(low))}" for x, low, _ in reversed(band))
         parts.append(tag("path", d=f"M{upper}L{lower}Z", class_="band"))
-    parts.append(_line([(x, one["share"]) for x, one in zip(xs, known, strict=True)], "line2"))
-    parts.append(_line([(x, one["kappa"]) for x, one in zip(xs, known, strict=True)], "line"))
-    every = max(1, (len(known) + 9) // 10)
-    for i, (x, one) in enumerate(zip(xs, known, strict=True)):
-        told = f"run {one['run']}, {one['at'][:10]}: kappa {one['kappa']:.3f}, share {one['share']:.2f}"
+    parts.append(
+        _line([(x, one["share"]) for x, one in zip(xs, validations, strict=True)], "line2")
+    )
+    parts.append(_line([(x, one["kappa"]) for x, one in zip(xs, validations, strict=True)], "line"))
+    every = max(1, (len(validations) + 9) // 10)
+    for i, (x, one) in enumerate(zip(xs, validations, strict=True)):
+        title = f"run {one['run']}, {one['at'][:10]}: kappa {one['kappa']:.3f}, share {one['share']:.2f}"
         parts.append(
-            tag("circle", tag("title", told), cx=x, cy=_y(one["kappa"]), r=3.5, class_="dot")
+            tag("circle", tag("title", title), cx=x, cy=_y(one["kappa"]), r=3.5, class_="dot")
         )
         if i % every == 0:
             parts.append(text(x, HEIGHT - 20, f"run {one['run']}", "tick", "middle"))
@@ -45,8 +47,8 @@ def nights(history: Sequence[Mapping[str, Any]], label: str) -> Markup:
     return picture(WIDTH, HEIGHT, label, parts)
 
 
-def over_k(points: Sequence[Mapping[str, Any]], domains: int, label: str) -> Markup:
-    """Kappa against the number of clusters; a line stands where there are as many as domains."""
+def over_clusters(points: Sequence[Mapping[str, Any]], domains: int, label: str) -> Markup:
+    """Draw kappa against the number of clusters, with a line at the number of domains."""
     return _against(
         [(float(p["k"]), p["kappa"], f"k {p['k']}") for p in points],
         "clusters", label, mark=float(domains),
@@ -54,24 +56,24 @@ def over_k(points: Sequence[Mapping[str, Any]], domains: int, label: str) -> Mar
 
 
 def thresholds(points: Sequence[Mapping[str, Any]], label: str) -> Markup:
-    """Kappa against the share of units in stable domains, a dot for each threshold."""
+    """Draw kappa against the share of units in stable domains, with one dot per threshold."""
     return _against(
         [(100 * p["share"], p["kappa"], f"{p['threshold']:g}") for p in points],
-        "% of the units in stable domains (a dot for each threshold)", label, span=(0.0, 100.0),
+        "% of the units in stable domains (one dot per threshold)", label, span=(0.0, 100.0),
     )  # fmt: skip
 
 
-def spark(axis: Timeline, counts: Mapping[str, int], most_bars: int = 60) -> Markup:
-    """Units by day as small bars, to scale; a slash through the line is a break of the axis."""
-    stretches = axis.bars(counts, most_bars)
+def day_bars(axis: Timeline, counts: Mapping[str, int], max_bars: int = 60) -> Markup:
+    """Draw units by day as small bars, to scale; a slash through the line is a break of the axis."""
+    stretches = axis.bars(counts, max_bars)
     most = max(itertools.chain.from_iterable(stretches), default=0) or 1
     n_bars = sum(map(len, stretches))
-    width = (SPARK - BREAK * len(axis.gaps)) / max(1, n_bars)
+    width = (BARS_WIDTH - BREAK * len(axis.gaps)) / max(1, n_bars)
     bars, rules, breaks, x = [], [], [], 0.0
-    for place, sums in enumerate(stretches):
-        if place:
+    for stretch, sums in enumerate(stretches):
+        if stretch:
             breaks += [
-                tag("rect", tag("title", axis.gap_labels[place - 1]), x=x, y=0, width=BREAK,
+                tag("rect", tag("title", axis.gap_labels[stretch - 1]), x=x, y=0, width=BREAK,
                     height=28, class_="pause"),
                 tag("path", d=f"M{number(x + 2)} 28L{number(x + 5)} 16M{number(x + 6)} 28"
                     f"L{number(x + 9)} 16", class_="break"),
@@ -90,51 +92,51 @@ def spark(axis: Timeline, counts: Mapping[str, int], most_bars: int = 60) -> Mar
     pauses = "".join(f"; {label} in between" for label in axis.gap_labels)
     spoken = f"units by day, most on {peak}: {dated[peak]}{pauses}" if peak else "no dates"
     parts = [
-        tag("path", d="".join(rules) or f"M0 26.5H{number(SPARK)}", class_="rule"),
+        tag("path", d="".join(rules) or f"M0 26.5H{number(BARS_WIDTH)}", class_="rule"),
         tag("path", d="".join(bars) or "M0 26", class_="bar"),
         *breaks,
     ]
-    return picture(SPARK, 28, spoken, parts, "spark", stretched=True)
+    return picture(BARS_WIDTH, 28, spoken, parts, "spark", stretched=True)
 
 
 def _against(
     points: Sequence[tuple[float, float | None, str]],
-    name: str,
+    axis_name: str,
     label: str,
     span: tuple[float, float] | None = None,
     mark: float | None = None,
 ) -> Markup:
-    known = [(value, kappa, told) for value, kappa, told in points if kappa is not None]
-    values = [value for value, _, _ in known] + ([] if mark is None else [mark])
+    drawn = [(value, kappa, name) for value, kappa, name in points if kappa is not None]
+    values = [value for value, _, _ in drawn] + ([] if mark is None else [mark])
     low, high = span or (min(values, default=0.0), max(values, default=1.0))
 
     def x(value: float) -> float:
         return LEFT + (WIDTH - LEFT - RIGHT) * (value - low) / (high - low or 1.0)
 
-    parts = [*_grid(), text(WIDTH / 2, HEIGHT - 4, name, "tick", "middle")]
+    parts = [*_grid(), text(WIDTH / 2, HEIGHT - 4, axis_name, "tick", "middle")]
     if mark is not None:
         parts.append(tag("path", d=f"M{number(x(mark))} {TOP}V{HEIGHT - BOTTOM}", class_="axis"))
-        parts.append(text(x(mark) + 4, TOP + 12, "as many as domains", "tick"))
+        parts.append(text(x(mark) + 4, TOP + 12, "number of domains", "tick"))
     if span is not None:
         for tick in (0, 20, 40, 60, 80, 100):
             parts.append(text(x(tick), HEIGHT - 22, str(tick), "tick", "middle"))
-    ordered = sorted(known, key=lambda point: point[0])
+    ordered = sorted(drawn, key=lambda point: point[0])
     parts.append(_line([(x(value), kappa) for value, kappa, _ in ordered], "line"))
-    for value, kappa, told in known:
-        parts.append(tag("circle", tag("title", f"{told}: {kappa:.3f}"), cx=x(value), cy=_y(kappa),
+    for value, kappa, name in drawn:
+        parts.append(tag("circle", tag("title", f"{name}: {kappa:.3f}"), cx=x(value), cy=_y(kappa),
                          r=4.5, class_="dot"))  # fmt: skip
-        parts.append(text(x(value), _y(kappa) - 9, told, "tick", "middle"))
+        parts.append(text(x(value), _y(kappa) - 9, name, "tick", "middle"))
     parts.append(text(4, TOP + 4, "kappa", "tick"))
     return picture(WIDTH, HEIGHT, label, parts)
 
 
-def _places(size: int) -> list[float]:
-    room = WIDTH - LEFT - RIGHT - 40
-    return [LEFT + 20 + room * (i / (size - 1) if size > 1 else 0.5) for i in range(size)]
+def _positions(size: int) -> list[float]:
+    width = WIDTH - LEFT - RIGHT - 40
+    return [LEFT + 20 + width * (i / (size - 1) if size > 1 else 0.5) for i in range(size)]
 
 
 def _pauses(xs: Sequence[float], moments: Sequence[str]) -> list[Markup]:
-    """A line and the time that passed, wherever there was no validation for long."""
+    """Return a line and the length of each long time without a validation."""
     dates = [datetime.date.fromisoformat(moment[:10]) for moment in moments]
     parts = []
     for (left, right), (one, other) in zip(
@@ -144,7 +146,7 @@ def _pauses(xs: Sequence[float], moments: Sequence[str]) -> list[Markup]:
         if days >= GAP_DAYS:
             x = (left + right) / 2
             parts.append(tag("path", d=f"M{number(x)} {TOP}V{HEIGHT - BOTTOM}", class_="soft-mark"))
-            parts.append(text(x, TOP - 4, f"{duration(days)} without", "tick", "middle"))
+            parts.append(text(x, TOP - 4, f"{duration(days)} without validation", "tick", "middle"))
     return parts
 
 

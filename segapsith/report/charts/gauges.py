@@ -1,4 +1,4 @@
-"""Kappa on its scale, Mantel's Z against its law, and shares as one bar."""
+"""Kappa on its scale, Mantel's Z against its distribution, bars, and shares as one bar."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WIDTH = 460.0
 
 
 def kappa(values: Mapping[str, Any], interval: Mapping[str, float] | None) -> Markup:
-    """Kappa from chance to full agreement, with its interval and the best mapping."""
+    """Draw kappa between chance and full agreement, with its interval and the best mapping."""
     low, high = min(-0.1, float(values["random"])), 1.0
 
     def x(value: float) -> float:
@@ -43,11 +43,11 @@ def kappa(values: Mapping[str, Any], interval: Mapping[str, float] | None) -> Ma
     return picture(WIDTH, 92, spoken, parts)
 
 
-def mantel(found: Mapping[str, Any]) -> Markup:
-    """The drawn values of Z as bars, the observed one and the largest possible one as lines."""
-    law = found.get("law") or {"low": found["expected"], "high": found["expected"], "counts": []}
-    low = float(min(law["low"], found["z"]))
-    high = float(max(law["high"], found["z"], found["z_max"]))
+def mantel(test: Mapping[str, Any]) -> Markup:
+    """Draw the sampled values of Z as bars, the observed and the largest possible one as lines."""
+    law = test.get("law") or {"low": test["expected"], "high": test["expected"], "counts": []}
+    low = float(min(law["low"], test["z"]))
+    high = float(max(law["high"], test["z"], test["z_max"]))
     margin = 0.06 * (high - low or 1.0)
     low, high = low - margin, high + margin
 
@@ -66,24 +66,24 @@ def mantel(found: Mapping[str, Any]) -> Markup:
         )
         for i, count in enumerate(counts) if count
     ]  # fmt: skip
-    z, best = x(found["z"]), x(found["z_max"])
+    z, best = x(test["z"]), x(test["z_max"])
     parts += [
         tag("path", d=f"M20 96H{number(WIDTH - 20)}", class_="axis"),
         tag("path", d=f"M{number(best)} 66V96", class_="mark soft-mark"),
         tag("path", d=f"M{number(z)} 34V96", class_="mark"),
         text(min(max(z, 40), WIDTH - 60), 26, "observed", "figure-small", "middle"),
-        text(min(max(x(found["expected"]), 50), WIDTH - 50), 114, "by chance", "tick", "middle"),
-        text(min(best, WIDTH - 30), 114, "most possible", "tick", "end"),
+        text(min(max(x(test["expected"]), 50), WIDTH - 50), 114, "by chance", "tick", "middle"),
+        text(min(best, WIDTH - 30), 114, "maximum", "tick", "end"),
     ]
     spoken = (
-        f"Mantel Z {found['z']}, {found['z_score']:.0f} standard deviations above chance,"
-        f" p {found['p']:.3f}"
+        f"Mantel Z {test['z']}, {test['z_score']:.0f} standard deviations above chance,"
+        f" p {test['p']:.3f}"
     )
     return picture(WIDTH, 120, spoken, parts)
 
 
 def bars(rows: Sequence[tuple[str, Sequence[int]]], names: Sequence[str], label: str) -> Markup:
-    """Groups of bars, one group a row; `names` says what the bars of a group are."""
+    """Draw one group of bars per row; `names` are the names of the bars of a group."""
     most = max((value for _, values in rows for value in values), default=0) or 1
     parts, y = [], 6.0
     for name, values in rows:
@@ -100,7 +100,7 @@ def bars(rows: Sequence[tuple[str, Sequence[int]]], names: Sequence[str], label:
 
 
 def shares(counts: Mapping[str, int], label: str) -> Markup:
-    """Parts of a whole as one bar, coloured by verdict."""
+    """Draw the parts of a whole as one bar, coloured by verdict."""
     total = sum(counts.values()) or 1
     parts, x = [], 0.0
     for kind, count in counts.items():

@@ -1,4 +1,4 @@
-"""Domains as a map: what is similar lies near, what is large is a large disc."""
+"""Domains as a map: similar domains are close together, and large ones are large discs."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import numpy as np
 from markupsafe import Markup
 
 from segapsith.arrays import Matrix
-from segapsith.report.charts.svg import picture, short, tag, text
+from segapsith.report.charts.svg import picture, shorten, tag, text
 
-__all__ = ["drawn", "placed"]
+__all__ = ["draw", "positions"]
 
 WIDTH, HEIGHT = 960.0, 600.0
-ROUNDS = 300
+MAX_ITERATIONS = 300
 
 
-def placed(similarities: Matrix) -> Matrix:
-    """A point in the plane for each item, so that distances are as near to 1 - similarity as can be.
+def positions(similarities: Matrix) -> Matrix:
+    """Return a point in the plane for each item, with distances close to 1 - similarity.
 
-    Classical scaling (Torgerson 1952) to begin with, then the majorisation of de Leeuw (1977).
-    Signs are fixed, so that the same similarities give the same map.
+    Classical scaling (Torgerson 1952) is followed by majorisation (de Leeuw 1977). Signs are fixed,
+    so that the same similarities give the same map.
     """
     size = len(similarities)
     if size < 2:
@@ -30,7 +30,7 @@ def placed(similarities: Matrix) -> Matrix:
     apart = np.clip(1.0 - (similarities + similarities.T) / 2, 0.02, None)
     np.fill_diagonal(apart, 0.0)
     points = _classical(apart)
-    for _ in range(ROUNDS):
+    for _ in range(MAX_ITERATIONS):
         between = np.linalg.norm(points[:, None] - points[None], axis=2)
         ratio = np.where(between > 1e-9, apart / np.maximum(between, 1e-9), 0.0)
         pull = -ratio
@@ -49,21 +49,21 @@ def _classical(apart: Matrix) -> Matrix:
     points = vectors[:, -2:][:, ::-1] * np.sqrt(np.maximum(values[-2:][::-1], 1e-6))
     strongest = np.abs(points).argmax(axis=0)
     points = points * np.where(points[strongest, [0, 1]] < 0, -1.0, 1.0)
-    # items that nothing tells apart would sit on one point and never part: a fixed spiral
+    # equal items would share one point and never separate, so a fixed spiral is added
     turn = np.arange(size) * math.pi * (3 - math.sqrt(5))
     spiral = np.column_stack([np.cos(turn), np.sin(turn)]) * np.sqrt(np.arange(size) + 0.5)[:, None]
     nudged: Matrix = points + 0.02 * spiral / math.sqrt(size)
     return nudged
 
 
-def drawn(
+def draw(
     domains: Sequence[Mapping[str, Any]], similarities: Matrix, groups: Sequence[int], label: str
 ) -> Markup:
-    """The map of these domains; `groups` colour them, 0 for those that stand alone."""
+    """Draw the map of domains; `groups` are their colours, 0 for none."""
     radii = _radii([domain["units"] for domain in domains])
-    points = _spread(placed(similarities), radii)
+    points = _spread(positions(similarities), radii)
     circles = [(x, y, r) for (x, y), r in zip(points.tolist(), radii.tolist(), strict=True)]
-    taken: list[tuple[float, ...]] = []
+    occupied: list[tuple[float, ...]] = []
     discs, names = [], []
     for i in np.argsort(-radii, kind="stable").tolist():
         domain, (x, y), r = domains[i], points[i].tolist(), float(radii[i])
@@ -76,12 +76,12 @@ def drawn(
                 aria_label=f"domain {domain['id']}: {domain['label']}, {domain['units']} units",
             )
         )  # fmt: skip
-        names += _name(domain, i, circles, taken)
+        names += _name(domain, i, circles, occupied)
     return picture(WIDTH, HEIGHT, label, [*discs, *names], "picture map", "group")
 
 
 def _radii(sizes: Sequence[int]) -> Matrix:
-    """Discs by area, so that all together cover about a sixth of the picture."""
+    """Return radii whose discs cover about a sixth of the map together, area by number of units."""
     areas = np.asarray(sizes, dtype=np.float64)
     scale = math.sqrt(WIDTH * HEIGHT / 6.0 / (math.pi * max(1.0, float(areas.sum()))))
     radii: Matrix = np.clip(np.sqrt(areas) * scale, 5.0, 60.0)
@@ -89,35 +89,40 @@ def _radii(sizes: Sequence[int]) -> Matrix:
 
 
 def _spread(points: Matrix, radii: Matrix) -> Matrix:
-    """The points in the frame, discs pushed apart until they hardly overlap."""
+    """Scale the points to the frame and push the discs apart until they hardly overlap."""
     span = np.maximum(np.abs(points).max(axis=0), 1e-9) if len(points) else np.ones(2)
     frame = np.array([WIDTH / 2 - 90, HEIGHT / 2 - 50])
     middle = np.array([WIDTH / 2, HEIGHT / 2])
-    at: Matrix = middle + points / span * frame
+    at: Matrix = _inside(middle + points / span * frame, radii)
     for _ in range(120):
         gaps = at[:, None] - at[None]
         length = np.linalg.norm(gaps, axis=2)
-        wanted = radii[:, None] + radii[None] + 12.0
-        np.fill_diagonal(wanted, 0.0)
-        push = np.maximum(wanted - length, 0.0)
+        distance = radii[:, None] + radii[None] + 12.0
+        np.fill_diagonal(distance, 0.0)
+        push = np.maximum(distance - length, 0.0)
         if not push.any():
             break
         way = gaps / np.maximum(length, 1e-6)[:, :, None]
-        at = at + 0.3 * (way * push[:, :, None]).sum(axis=1)
-        low, high = radii + 4.0, np.array([[WIDTH], [HEIGHT]]) - radii - 4.0
-        at[:, 0] = np.clip(at[:, 0], low, high[0])
-        at[:, 1] = np.clip(at[:, 1], low, high[1] - 8)
+        at = _inside(at + 0.3 * (way * push[:, :, None]).sum(axis=1), radii)
     return at
+
+
+def _inside(at: Matrix, radii: Matrix) -> Matrix:
+    """Move discs that cross an edge of the map inside, with space for a name below."""
+    low = radii + 4.0
+    x = np.clip(at[:, 0], low, WIDTH - low)
+    y = np.clip(at[:, 1], low, HEIGHT - 8.0 - low)
+    return np.column_stack([x, y])
 
 
 def _name(
     domain: Mapping[str, Any],
     own: int,
     circles: Sequence[tuple[float, float, float]],
-    taken: list[tuple[float, ...]],
+    occupied: list[tuple[float, ...]],
 ) -> list[Markup]:
-    """The first words of a domain: in its disc, or below, above or beside it, if there is room."""
-    lines = [short(word["word"], 18) for word in domain["words"][:2]]
+    """Return the first words of a domain in, below, above or beside its disc, where space is free."""
+    lines = [shorten(word["word"], 18) for word in domain["words"][:2]]
     if not lines:
         return []
     x, y, r = circles[own]
@@ -139,8 +144,8 @@ def _name(
         free = (cx, top) == within or not any(
             _touches(box, circle) for i, circle in enumerate(circles) if i != own
         )
-        if fits and free and not any(_overlap(box, other) for other in taken):
-            taken.append(box)
+        if fits and free and not any(_overlap(box, other) for other in occupied):
+            occupied.append(box)
             return [
                 text(cx, top + 11 + 14 * i, line, "name", "middle") for i, line in enumerate(lines)
             ]

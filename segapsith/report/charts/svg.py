@@ -1,4 +1,4 @@
-"""Elements of a picture. Texts and attributes are escaped here, once for all pictures."""
+"""SVG elements; texts and attributes are escaped here, for all charts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from markupsafe import Markup, escape
 
-__all__ = ["alone", "number", "picture", "short", "tag", "text"]
+__all__ = ["number", "picture", "shorten", "standalone", "tag", "text"]
 
 STYLE = """
 svg { font: 13px system-ui, sans-serif; background: #fcfcfa; color-scheme: light dark }
@@ -19,17 +19,17 @@ text { fill: #3f4d5a } .rule { stroke: #d9e0e6; fill: none } .axis { stroke: #8b
 
 
 def number(value: float) -> str:
-    """A coordinate with as few characters as it needs.
+    """Return a coordinate in as few characters as possible.
 
     >>> number(3.0), number(2.345), number(-0.001)
     ('3', '2.3', '0')
     """
-    shown = f"{value:.1f}".rstrip("0").rstrip(".")
-    return "0" if shown in ("-0", "") else shown
+    digits = f"{value:.1f}".rstrip("0").rstrip(".")
+    return "0" if digits in ("-0", "") else digits
 
 
 def tag(name: str, *children: str | Markup, **attributes: str | float | None) -> Markup:
-    """An element; `class_` is written `class`, and an underscore a hyphen.
+    """Return an element; `class_` becomes `class`, and an underscore becomes a hyphen.
 
     >>> str(tag("text", "a < b", x=1, text_anchor="end"))
     '<text x="1" text-anchor="end">a &lt; b</text>'
@@ -49,7 +49,7 @@ def tag(name: str, *children: str | Markup, **attributes: str | float | None) ->
 def text(
     x: float, y: float, content: str, class_: str | None = None, anchor: str = "start"
 ) -> Markup:
-    """A line of text."""
+    """Return a line of text."""
     return tag(
         "text", content, x=x, y=y, class_=class_, text_anchor=anchor if anchor != "start" else None
     )
@@ -64,7 +64,7 @@ def picture(
     role: str = "img",
     stretched: bool = False,
 ) -> Markup:
-    """A whole picture; `label` is what somebody hears who cannot see it."""
+    """Return a whole SVG image; a screen reader reads `label`."""
     return tag(
         "svg",
         *parts,
@@ -76,17 +76,17 @@ def picture(
     )
 
 
-def short(content: str, most: int) -> str:
-    """A text of at most so many characters.
+def shorten(content: str, max_chars: int) -> str:
+    """Return a text of at most `max_chars` characters.
 
-    >>> short("inflation, bank, price", 12)
+    >>> shorten("inflation, bank, price", 12)
     'inflation,…'
     """
-    return content if len(content) <= most else content[: most - 1].rstrip() + "…"
+    return content if len(content) <= max_chars else content[: max_chars - 1].rstrip() + "…"
 
 
-def alone(inner: Markup, style: str = "") -> str:
-    """A picture as a file of its own, with colours."""
+def standalone(inner: Markup, style: str = "") -> str:
+    """Return an image as the content of an SVG file, with its style."""
     head, _, rest = str(inner).partition(">")
     return (
         f'<?xml version="1.0" encoding="UTF-8"?>\n{head} xmlns="http://www.w3.org/2000/svg">'

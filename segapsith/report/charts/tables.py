@@ -1,4 +1,4 @@
-"""The table in which domains and clusters meet: as a heat map, and as ribbons between them."""
+"""The contingency table of domains and clusters, as a heat map and as ribbons."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 from markupsafe import Markup
 
 from segapsith.evaluation.contingency import Contingency, Counts
-from segapsith.report.charts.svg import number, picture, short, tag, text
+from segapsith.report.charts.svg import number, picture, shorten, tag, text
 
 __all__ = ["heat", "ribbons"]
 
 WIDTH = 960.0
 NAMES = 300.0
-MOST = 40
-"""Rows of the heat map; the largest are taken."""
-MOST_RIBBONS = 24
-MOST_CLUSTERS = 48
+"""Width of the column of names."""
+MAX_ROWS, MAX_RIBBON_ROWS = 40, 24
+"""Number of domains in the heat map and in the ribbons; the largest are drawn."""
+MAX_CLUSTERS = 48
 
 
 def heat(
@@ -27,9 +27,9 @@ def heat(
     cluster_names: Mapping[Any, str],
     label: str,
 ) -> Markup:
-    """The share of each domain (rows) in each cluster (columns), sorted towards the diagonal."""
+    """Draw the share of each domain (rows) in each cluster (columns), sorted towards the diagonal."""
     cells = _contingency(table)
-    rows, columns = _sorted(cells, MOST, MOST_CLUSTERS)
+    rows, columns = _sorted(cells, MAX_ROWS, MAX_CLUSTERS)
     size = min(26.0, (WIDTH - NAMES - 16) / max(1, len(columns)))
     height = 24 + size * len(rows) + 8
     column_at = {column: i for i, column in enumerate(columns)}
@@ -67,7 +67,7 @@ def heat(
     for row, i in row_at.items():
         domain = table["domains"][row]
         parts.append(
-            text(NAMES - 8, 22 + size * (i + 0.5) + 4, short(str(domain_names.get(domain, domain)), 40),
+            text(NAMES - 8, 22 + size * (i + 0.5) + 4, shorten(str(domain_names.get(domain, domain)), 40),
                  "leaf", "end")
         )  # fmt: skip
     return picture(WIDTH, height, label, parts)
@@ -80,9 +80,9 @@ def ribbons(
     verdicts: Mapping[Any, str],
     label: str,
 ) -> Markup:
-    """Domains on the left, clusters on the right, and a ribbon for what they share."""
+    """Draw domains on the left, clusters on the right, and a ribbon for the units they share."""
     cells = _contingency(table)
-    rows, columns = _sorted(cells, MOST_RIBBONS, MOST_CLUSTERS)
+    rows, columns = _sorted(cells, MAX_RIBBON_ROWS, MAX_CLUSTERS)
     inside = [
         (row, column, count)
         for row, column, count in zip(
@@ -125,14 +125,14 @@ def ribbons(
         parts.append(
             tag("rect", x=left_x, y=top, width=8, height=max(1.0, size), class_=f"post v-{kind}")
         )
-        name = short(str(domain_names.get(domain, domain)), 44)
+        name = shorten(str(domain_names.get(domain, domain)), 44)
         parts.append(text(left_x - 8, top + size / 2 + 4, name, "leaf", "end"))
     for column, (top, size) in column_top.items():
         cluster = table["clusters"][column]
         parts.append(
             tag("rect", x=right_x - 8, y=top, width=8, height=max(1.0, size), class_="post")
         )
-        name = short(str(cluster_names.get(cluster, f"cluster {cluster}")), 44)
+        name = shorten(str(cluster_names.get(cluster, f"cluster {cluster}")), 44)
         parts.append(text(right_x + 8, top + size / 2 + 4, name, "leaf"))
     return picture(WIDTH, height, label, parts)
 
@@ -153,10 +153,13 @@ def _summed(places: Counts, counts: Counts, size: int) -> Counts:
     return sums
 
 
-def _sorted(cells: Contingency, most: int, most_columns: int) -> tuple[list[int], list[int]]:
-    """The largest domains, and the clusters that hold them, both ordered so that what belongs
-    together meets on the diagonal: rows by size, columns by where most of them comes from."""
-    rows = np.argsort(-cells.left_sizes, kind="stable")[:most].tolist()
+def _sorted(cells: Contingency, max_rows: int, max_columns: int) -> tuple[list[int], list[int]]:
+    """Return the largest domains and the clusters with their units, both in drawing order.
+
+    Rows are sorted by size, columns by the row that most of their units come from, so that related
+    domains and clusters meet on the diagonal.
+    """
+    rows = np.argsort(-cells.left_sizes, kind="stable")[:max_rows].tolist()
     position = {row: i for i, row in enumerate(rows)}
     weight: dict[int, dict[int, int]] = {}
     for row, column, count in zip(
@@ -168,7 +171,7 @@ def _sorted(cells: Contingency, most: int, most_columns: int) -> tuple[list[int]
     best = {
         max(ranked, key=lambda column: weight[column].get(at, 0)): None for at in range(len(rows))
     }
-    ranked = list(dict.fromkeys([*best, *ranked]))[:most_columns]
+    ranked = list(dict.fromkeys([*best, *ranked]))[:max_columns]
     columns = sorted(
         ranked,
         key=lambda column: (
@@ -181,12 +184,12 @@ def _sorted(cells: Contingency, most: int, most_columns: int) -> tuple[list[int]
 
 
 def _stacked(sizes: Sequence[int], scale: float) -> list[tuple[float, float]]:
-    """Top and height of each post; small ones stand in the middle of a line of text."""
+    """Return the top and height of each bar; a small one is centred on a line of text."""
     tops, y = [], 8.0
     for size in sizes:
-        room = max(scale * size + 5, 16.0)
-        tops.append((y + (room - scale * size) / 2, scale * size))
-        y += room
+        height = max(scale * size + 5, 16.0)
+        tops.append((y + (height - scale * size) / 2, scale * size))
+        y += height
     return tops
 
 

@@ -1,4 +1,4 @@
-"""Domains as a tree: which ones join, and at what similarity."""
+"""Domains as a tree: which domains join, and at which similarity."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from markupsafe import Markup
 
 from segapsith.arrays import Matrix
 from segapsith.evaluation.compare import Tree
-from segapsith.report.charts.svg import number, picture, short, tag, text
+from segapsith.report.charts.svg import number, picture, shorten, tag, text
 
-__all__ = ["cut", "drawn"]
+__all__ = ["colour_groups", "draw"]
 
 WIDTH = 960.0
 STEP = 21.0
@@ -21,11 +21,11 @@ TOP = 28.0
 COLOURS = 8
 
 
-def cut(tree: Tree, units: Sequence[int]) -> list[int]:
-    """A colour for each leaf: the topics with most units 1 to 8, and 0 for all others.
+def colour_groups(tree: Tree, units: Sequence[int]) -> list[int]:
+    """Return a colour for each leaf: 1 to 8 for the groups with most units, 0 for all others.
 
-    The cut is the one, among all levels, that leaves most topics of two domains or more; of equal
-    ones the lowest.
+    The tree is cut at the level with the largest number of groups of at least two domains; of equal
+    levels, at the lowest.
     """
     size = len(units)
     if size < 3:
@@ -37,9 +37,9 @@ def cut(tree: Tree, units: Sequence[int]) -> list[int]:
         members[size + step] = members.pop(int(left)) + members.pop(int(right))
         if heights[step + 1] <= heights[step] + 1e-9:
             continue  # the level is not complete
-        topics = [group for group in members.values() if len(group) > 1]
-        if len(topics) > best[0]:
-            best = (len(topics), topics)
+        groups = [group for group in members.values() if len(group) > 1]
+        if len(groups) > best[0]:
+            best = (len(groups), groups)
     colours = [0] * size
     ranked = sorted(best[1], key=lambda group: (-sum(units[leaf] for leaf in group), min(group)))
     for colour, group in enumerate(ranked[:COLOURS], 1):
@@ -48,10 +48,10 @@ def cut(tree: Tree, units: Sequence[int]) -> list[int]:
     return colours
 
 
-def drawn(
+def draw(
     domains: Sequence[Mapping[str, Any]], tree: Tree, groups: Sequence[int], label: str
 ) -> Markup:
-    """The tree of these domains, leaves on the left, similarity from left to right."""
+    """Draw the tree of domains, leaves on the left, similarity from left to right."""
     size = len(domains)
     order = _leaves(tree.joins, size)
     height = TOP + STEP * size + 8
@@ -76,12 +76,12 @@ def drawn(
     for leaf in order:
         domain = domains[leaf]
         name = ", ".join(word["word"] for word in domain["words"][:4]) or domain["label"]
-        line = tag("title", f"{domain['label']} ({domain['units']} units)")
-        shown = text(NAMES - 12, y[leaf] + 4, short(name, 56), "leaf", "end")
+        title = tag("title", f"{domain['label']} ({domain['units']} units)")
+        words = text(NAMES - 12, y[leaf] + 4, shorten(name, 56), "leaf", "end")
         dot = tag("circle", cx=NAMES - 4, cy=y[leaf], r=4, class_=f"disc g{groups[leaf]}")
         parts.append(
             tag(
-                "a", line, shown, dot,
+                "a", title, words, dot,
                 href=f"#domain-{domain['id']}",
                 aria_label=f"domain {domain['id']}: {name}",
             )
@@ -90,7 +90,7 @@ def drawn(
 
 
 def _scale(height: float, reach: float, top: float) -> list[Markup]:
-    """Similarity along the top."""
+    """Return the scale of similarities along the top."""
     parts = []
     for tick in np.arange(0, 1.01, 0.2).round(1).tolist():
         if 1 - tick > top + 1e-9:
@@ -104,7 +104,7 @@ def _scale(height: float, reach: float, top: float) -> list[Markup]:
 
 
 def _leaves(joins: Matrix, size: int) -> list[int]:
-    """The leaves from top to bottom, so that no branches cross; larger subtrees first."""
+    """Return the leaves from top to bottom, so that no branches cross; larger subtrees first."""
     if not len(joins):
         return list(range(size))
     members: dict[int, list[int]] = {leaf: [leaf] for leaf in range(size)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,17 @@ if TYPE_CHECKING:
     from segapsith_store.store import Store
 from segapsith_store.codecs import as_json
 
-__all__ = ["Night", "arrivals", "begin", "delivered", "end", "last_run", "listed", "placed"]
+__all__ = [
+    "Night",
+    "arrivals",
+    "begin",
+    "delivered",
+    "end",
+    "last_run",
+    "listed",
+    "placed",
+    "step_numbers",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,3 +123,16 @@ def placed(store: Store, after: int) -> tuple[int, int]:
 def delivered(store: Store, key: str) -> bool:
     """Whether a delivery was read to its end, and not taken back."""
     return bool(store.row("SELECT 1 FROM runs WHERE input = ? AND status = 'done' LIMIT 1", [key]))
+
+
+def step_numbers(store: Store, *names: str, limit: int = 30) -> Iterator[tuple[str, int]]:
+    """Yield the date of a night and a number that one of its steps stored under one of `names`.
+
+    The newest night comes first, the steps of a night in their order. What a step was called does
+    not matter, so nights of earlier releases count.
+    """
+    for night in listed(store, limit):
+        for step in night.result.get("steps", []):
+            for name in names:
+                if name in step.get("result", {}):
+                    yield night.night, int(step["result"][name])
