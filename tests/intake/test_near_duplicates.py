@@ -469,11 +469,11 @@ def test_short_texts_are_compared_exactly(left: str, right: str) -> None:
         assert verdict.new_in_old == pytest.approx(shared / len(a))
         assert verdict.old_in_new == pytest.approx(shared / len(b))
     n = min(len(a), len(b))
-    if shared < COPY.least:
+    if shared < COPY.min_runs:
         assert verdict is None
         return
     both, either = sorted((shared / len(a), shared / len(b)))
-    need = min(COPY.copy + COPY.doubt / n, 1.0)
+    need = min(COPY.copy + COPY.short_text_margin / n, 1.0)
     assert (verdict is not None) == (both >= need or either >= max(COPY.brief, need))
 
 
@@ -636,7 +636,7 @@ def test_a_damaged_signature_does_not_get_into_a_window() -> None:
 def test_a_phrase_of_the_house_leads_to_no_story() -> None:
     house = "the company will hold a conference call for analysts and investors on friday "
     window = Window()
-    for n in range(near_duplicates.POPULAR + 1):
+    for n in range(near_duplicates.MAX_STORIES_PER_KEY + 1):
         window.add(n, n + 1, signature(house))
     assert window.find(signature(house)) is None
     window.remove(0)
