@@ -32,7 +32,9 @@ CORPORA = {"en": "reuters21578", "fr": "orangesum-fr"}
 
 def _tests() -> ModuleType:
     """The tests of copies, which make the labelled set."""
-    spec = importlib.util.spec_from_file_location("test_copies", ROOT / "tests" / "test_copies.py")
+    spec = importlib.util.spec_from_file_location(
+        "test_near_duplicates", ROOT / "tests" / "intake" / "test_near_duplicates.py"
+    )
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -1,4 +1,4 @@
-"""Ready units, many at once: their words and counts as arrays over one list of names."""
+"""Batches of pre-segmented units: words and counts as arrays over one list of names."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Columns = NDArray[np.int32]
 
 
 class Row(Mapping[str, int]):
-    """The words of a unit with their counts, as a row of a matrix whose columns have names.
+    """The words of a unit with their counts: a row of a matrix with named columns.
 
     >>> dict(Row(["hail", "rain", "storm"], np.array([0, 2], np.int32), np.array([3, 1])))
     {'hail': 3, 'storm': 1}
@@ -37,9 +37,9 @@ class Row(Mapping[str, int]):
 
     def __getitem__(self, word: str) -> int:
         column = bisect_left(self.words, word)
-        place = int(np.searchsorted(self.columns, column))
-        if place < len(self.columns) and self.words[self.columns[place]] == word:
-            return int(self.counts[place])
+        i = int(np.searchsorted(self.columns, column))
+        if i < len(self.columns) and self.words[self.columns[i]] == word:
+            return int(self.counts[i])
         raise KeyError(word)
 
     def __iter__(self) -> Iterator[str]:
@@ -57,7 +57,7 @@ class Row(Mapping[str, int]):
 
 @dataclass(frozen=True, slots=True)
 class BagBatch:
-    """Bags one behind the other, up to `ends`; `columns` are places in `words`."""
+    """Concatenated bags, each up to its entry of `ends`; `columns` are indices of `words`."""
 
     words: Sequence[str]
     """Names, ascending."""
@@ -66,11 +66,11 @@ class BagBatch:
     counts: Ints
     ends: Ints
     numbers: dict[str, NDArray[np.int32]] = field(default_factory=dict)
-    """By language, the number of each word in the vocabulary; -1 until it was asked for."""
+    """By language, the number of each word in the vocabulary; -1 before it is looked up."""
 
     @classmethod
     def of(cls, bags: Sequence[Mapping[str, int]]) -> BagBatch:
-        """The bags in order; their counts must be whole numbers."""
+        """Return the batch of these bags, in order; counts must be integers."""
         ends = np.cumsum(np.fromiter(map(len, bags), np.int64, len(bags)), dtype=np.int64)
         total = int(ends[-1]) if len(ends) else 0
         rows = [bag for bag in bags if isinstance(bag, Row)]
@@ -82,9 +82,9 @@ class BagBatch:
                 ends,
             )
         words = sorted(set(chain.from_iterable(bags)))
-        place = dict(zip(words, range(len(words)), strict=True))
-        named = map(place.__getitem__, chain.from_iterable(bags))
-        columns = np.fromiter(named, np.int32, total)
+        column_of = dict(zip(words, range(len(words)), strict=True))
+        looked_up = map(column_of.__getitem__, chain.from_iterable(bags))
+        columns = np.fromiter(looked_up, np.int32, total)
         counts = np.fromiter(chain.from_iterable(bag.values() for bag in bags), np.int64, total)
         keys = (np.repeat(np.arange(len(bags)), np.diff(ends, prepend=0)) << 32) + columns
         if (keys[1:] < keys[:-1]).any():
@@ -94,9 +94,9 @@ class BagBatch:
 
     @classmethod
     def if_sound(cls, bags: Sequence[Mapping[str, int]]) -> BagBatch | None:
-        """The bags, if each has words, of a sane length, and a sane number of them."""
-        counted = chain.from_iterable(bag.values() for bag in bags if not isinstance(bag, Row))
-        if not {int}.issuperset(map(type, counted)):
+        """Return the batch, or None if a bag is empty or exceeds the limits."""
+        counts = chain.from_iterable(bag.values() for bag in bags if not isinstance(bag, Row))
+        if not {int}.issuperset(map(type, counts)):
             return None
         try:
             bag_batch = cls.of(bags)
@@ -120,31 +120,36 @@ class BagBatch:
         return len(self.ends)
 
     def hashes(self) -> Iterator[str]:
-        """SHA-256 of each bag: its words by name, then the list of their counts, NUL between."""
+        """Yield the SHA-256 of each bag: its words in order, each with a NUL, and its counts."""
         names = [word.encode("utf-8", "replace") for word in self.words]
         starts = np.cumsum([0, *map(len, names)])
         letters = np.frombuffer(b"".join(names), np.uint8)
-        text, ends = _spelled(letters, starts, self.columns, self.counts, self.ends)
+        text, ends = _spelled_out(letters, starts, self.columns, self.counts, self.ends)
         view = memoryview(cast("bytes", text))
         for first, last in pairwise([0, *ends.tolist()]):
             yield hashlib.sha256(view[first:last]).hexdigest()
 
     def picked(self, places: Sequence[int]) -> tuple[Columns, Ints, Ints]:
-        """Columns, counts and ends of some of the bags."""
-        chosen = np.asarray(places, dtype=np.int64)
-        firsts = np.concatenate([[0], self.ends])[chosen]
-        sizes = self.ends[chosen] - firsts
+        """Return columns, counts and ends of the bags at these places."""
+        bags = np.asarray(places, dtype=np.int64)
+        firsts = np.concatenate([[0], self.ends])[bags]
+        sizes = self.ends[bags] - firsts
         ends = np.cumsum(sizes)
         flat = np.repeat(firsts - ends + sizes, sizes) + np.arange(ends[-1] if len(ends) else 0)
         return self.columns[flat], self.counts[flat], ends
 
 
+_COMMA, _SPACE, _ZERO, _OPENING, _CLOSING = (ord(character) for character in ", 0[]")
+
+
 @kernel
-def _spelled(
+def _spelled_out(
     letters: NDArray[np.uint8], starts: Ints, columns: Columns, counts: Ints, ends: Ints
 ) -> tuple[NDArray[np.uint8], Ints]:
-    """Each bag as bytes, one behind the other: its words, each with a NUL behind it, and its
-    counts as a list."""
+    """Return the concatenated bytes of all bags, and their ends.
+
+    A bag is its words, each followed by NUL, and its counts as a list: `rain\\0[2]`.
+    """
     size = 0
     for i in range(len(columns)):
         size += starts[columns[i] + 1] - starts[columns[i]] + 1 + 2
@@ -162,7 +167,7 @@ def _spelled(
                 at += 1
             result[at] = 0
             at += 1
-        result[at] = 91  # [
+        result[at] = _OPENING
         at += 1
         for i in range(first, ends[unit]):
             count, digits = counts[i], 0
@@ -170,14 +175,14 @@ def _spelled(
                 digits += 1
                 count //= 10
             count = counts[i]
-            for place in range(at + digits - 1, at - 1, -1):
-                result[place] = 48 + count % 10
+            for digit in range(at + digits - 1, at - 1, -1):
+                result[digit] = _ZERO + count % 10
                 count //= 10
             at += digits
             if i + 1 < ends[unit]:
-                result[at], result[at + 1] = 44, 32  # comma, blank
+                result[at], result[at + 1] = _COMMA, _SPACE
                 at += 2
-        result[at] = 93  # ]
+        result[at] = _CLOSING
         at += 1
         result_ends[unit] = at
         first = ends[unit]

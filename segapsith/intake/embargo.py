@@ -1,8 +1,8 @@
-"""What a sender says about the use of a story: not before a time, or not at all.
+"""Embargoes and withdrawals that the metadata or the headline of a story announces.
 
-An embargoed story is kept and learned, because learning publishes nothing; it carries the time in
-its metadata as `embargoed_until`, and a run counts such stories. A story that its sender takes back
-is marked in its title, so that it withdraws the text that it had, whichever way it arrived.
+An embargoed story is stored and learned, because learning publishes nothing. Its metadata has the
+time as `embargoed_until`, and a run counts such stories. A story that its sender withdraws is marked
+in its title, so that it withdraws its earlier text in every input format.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from segapsith.model import Document
 __all__ = ["KEY", "marked"]
 
 KEY = "embargoed_until"
-"""Where the metadata says until when: UTC if it can be read, else as it was given, or nothing."""
+"""Metadata field with the time: in UTC if it can be parsed, else as given, or empty."""
 
-_TAKEN_BACK = frozenset({"canceled", "cancelled", "killed", "withdrawn"})
+_WITHDRAWN_STATUS = frozenset({"canceled", "cancelled", "killed", "withdrawn"})
 
 
 def marked(document: Document) -> Document:
-    """The document with what its sender says about its use.
+    """Return the document with its embargo in the metadata, or its withdrawal in the title.
 
-    >>> told = {"embargo": "2026-03-02T18:00Z"}
-    >>> marked(Document(title="Budget", date="2026-03-02", metadata=told)).metadata[KEY]
+    >>> metadata = {"embargo": "2026-03-02T18:00Z"}
+    >>> marked(Document(title="Budget", date="2026-03-02", metadata=metadata)).metadata[KEY]
     '2026-03-02T18:00:00+00:00'
     >>> marked(Document(title="Budget", metadata={"status": "canceled"})).title
     'WITHDRAWN: Budget'
@@ -33,14 +33,13 @@ def marked(document: Document) -> Document:
     if document.bag is not None:
         return document
     status = document.metadata.get("status")
-    if isinstance(status, str) and status.strip().lower() in _TAKEN_BACK:
-        told = notice(document.title, document.body)
-        title = document.title if told is Notice.WITHDRAWAL else f"WITHDRAWN: {document.title}"
-        return replace(document, title=title)
+    if isinstance(status, str) and status.strip().lower() in _WITHDRAWN_STATUS:
+        is_marked = notice(document.title, document.body) is Notice.WITHDRAWAL
+        return document if is_marked else replace(document, title=f"WITHDRAWN: {document.title}")
     given = document.metadata.get("embargo")
     if isinstance(given, str) and given.strip():
         until = normalization.utc(given) or given.strip()
-        # senders also give the time of release of what is released already
+        # Senders also give the release time of stories that are released already.
         if until > (normalization.utc(document.date) or ""):
             return replace(document, metadata={**document.metadata, KEY: until})
         return document

@@ -1,4 +1,4 @@
-"""The language of a document: what it says, what was asked for, or what its words look like."""
+"""The language of a document: declared, requested, or identified from its words."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ OTHERS = _set(
     " km kn ko ky lo lt lv mk ml mn mr ms my ne nl no pa pl ps pt ro ru si sk sl sq sr sv sw ta te th"
     " tl tr uk ur uz vi zh"
 )
-"""Languages without word lists that are recognised. Dialects and close relatives are left out: they
-would divide the stories of one feed."""
+"""Languages without word lists that are recognised. Dialects and close relatives are excluded,
+because they would divide the stories of one feed."""
 
-MARGIN = 8.0
-"""Log-odds, divided by the square root of the number of bytes, by which another language must beat
-every known one. Short and ambiguous texts stay below it: of 70,000 English and French stories the
-highest is 5.0. Of longer German, Spanish or Dutch stories 99 in 100 reach 12."""
+MIN_LEAD = 8.0
+"""Least lead of another language over every known one: log-odds divided by the square root of the
+number of bytes. Of 70,000 English and French stories the highest lead is 5.0; of longer German,
+Spanish or Dutch stories 99 in 100 reach 12."""
 
-SHORT = 80
-"""ASCII characters below which a text cannot reach the margin, and is not tried."""
+MIN_CHARS = 80
+"""A shorter ASCII text cannot reach the lead, so other languages are not tried."""
 
 FUNCTION_WORDS: Mapping[str, frozenset[str]] = {
     "en": _set(
@@ -49,16 +49,16 @@ FUNCTION_WORDS: Mapping[str, frozenset[str]] = {
 }
 """Frequent words of a language, at most two of which are frequent in any other."""
 
-CERTAIN = 5
-"""Function words of one language, three of them different, that settle it if there is at most one
-of another language for every four."""
+MIN_FUNCTION_WORDS = 5
+"""Function words that decide a language, if three of them differ and there are at least four times as
+many as of all other languages."""
 
-SPARSE = 16
-"""With fewer than one function word in so many words, a text may be in another language."""
+WORDS_PER_FUNCTION_WORD = 16
+"""A text with fewer than one function word in this many words may be in another language."""
 
-SURPRISE = 3.7
-"""Negative log-likelihood per byte from which a text may be in another language than the best of the
-known ones; most English and French texts are below it, and are not tried."""
+MIN_SURPRISE = 3.7
+"""A text may be in another language at this negative log-likelihood per byte under the best known
+language, or above. Most English and French texts are below it."""
 
 _TAG = re.compile(r"[A-Za-z]{2,3}")
 
@@ -66,8 +66,9 @@ _TAG = re.compile(r"[A-Za-z]{2,3}")
 def language_of(lang: str, known: Sequence[str] = KNOWN) -> Callable[[Document], str]:
     """Return a function that gives the language of a document.
 
-    `auto` believes the document and otherwise looks at its text: it is in one of the known
-    languages unless it is clearly in another. Anything else than `auto` is taken as it is.
+    With `auto`, the language that the document declares counts. Without one the text decides: it
+    is in one of the known languages unless it is clearly in another. Any other value of `lang` is
+    the language of all documents.
 
     >>> language_of("auto")(Document(body="...", lang="fr-FR"))
     'fr'
@@ -83,33 +84,34 @@ def language_of(lang: str, known: Sequence[str] = KNOWN) -> Callable[[Document],
         return lambda document: lang
     identify = _identify(tuple(known))
 
-    def believed_or_identified(document: Document) -> str:
+    def declared_or_identified(document: Document) -> str:
         tag = _TAG.match(document.lang) if document.lang else None
         return tag.group().lower() if tag else identify(document.text[:500])
 
-    return believed_or_identified
+    return declared_or_identified
 
 
 def _identify(known: tuple[str, ...]) -> Callable[[str], str]:
-    listed = [(lang, FUNCTION_WORDS[lang]) for lang in known if lang in FUNCTION_WORDS]
+    word_lists = [(lang, FUNCTION_WORDS[lang]) for lang in known if lang in FUNCTION_WORDS]
 
     def identify(text: str) -> str:
         if not any(c.isalpha() for c in text):
             return known[0]
-        if len(text) < SHORT and text.isascii():
+        if len(text) < MIN_CHARS and text.isascii():
             return str(_identifier(known).classify(text)[0])
         words = text.lower().split()
         total, most, lang = 0, 0, ""
-        for candidate, function_words in listed:
+        for candidate, function_words in word_lists:
             hits = [word for word in words if word in function_words]
             total += len(hits)
             if len(hits) > most and len(set(hits)) >= 3:
                 most, lang = len(hits), candidate
-        if most >= CERTAIN and most > 4 * (total - most):
+        if most >= MIN_FUNCTION_WORDS and most > 4 * (total - most):
             return lang
         lang, score = _identifier(known).classify(text)
         n_bytes = len(text.encode("utf-8", "surrogatepass"))
-        if SPARSE * total < len(words) and score < -SURPRISE * n_bytes:
+        has_few_function_words = WORDS_PER_FUNCTION_WORD * total < len(words)
+        if has_few_function_words and score < -MIN_SURPRISE * n_bytes:
             return _other_language(text, n_bytes, known) or str(lang)
         return str(lang)
 
@@ -117,16 +119,16 @@ def _identify(known: tuple[str, ...]) -> Callable[[str], str]:
 
 
 def _other_language(text: str, n_bytes: int, known: tuple[str, ...]) -> str | None:
-    """Return the language of a text that is clearly in none of the known ones."""
+    """Return the language of a text that is clearly not in a known one, else None."""
     scores = dict(_model().rank(text))
     best = max(OTHERS.difference(known), key=lambda lang: (scores[lang], lang))
     lead = scores[best] - max(scores[lang] for lang in known)
-    return best if lead >= MARGIN * math.sqrt(n_bytes) else None
+    return best if lead >= MIN_LEAD * math.sqrt(n_bytes) else None
 
 
 @cache
 def _model() -> LanguageIdentifier:
-    """The model of all languages, loaded when it is first needed (0.5 s)."""
+    """Load the model of all languages (0.5 s)."""
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     return LanguageIdentifier.from_model_file(MODEL_FILE)
@@ -134,7 +136,7 @@ def _model() -> LanguageIdentifier:
 
 @cache
 def _identifier(known: tuple[str, ...]) -> LanguageIdentifier:
-    """The model, restricted to some languages."""
+    """Return the model, restricted to these languages."""
     identifier = copy.copy(_model())
     identifier.set_languages(list(known))
     return identifier

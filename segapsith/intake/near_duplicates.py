@@ -1,4 +1,4 @@
-"""The stories of late, among which a text may find the one that it repeats."""
+"""Recent stories, among which the near-duplicate of a new text is searched."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,191 +14,216 @@ from numpy.typing import NDArray
 from segapsith.errors import StorageError
 from segapsith.intake.fingerprints import (
     COPY,
-    FIGURES,
-    KEYS,
-    SKETCH,
+    MAX_FIGURES,
+    MAX_RUNS,
+    N_KEYS,
     Hashes,
     Rules,
     Signature,
+    Sketch,
     Verdict,
-    rule_numbers,
     shares,
-    sizes_of,
+    sketch_of,
     verdict_of,
 )
 from segapsith.jit import kernel
 
 __all__ = ["WINDOW", "Match", "Window"]
 
-POPULAR = 64
-"""A run that more stories than this share is a phrase of the house and leads to none of them."""
+MAX_STORIES_PER_KEY = 64
+"""A run that more stories share is boilerplate and is not used to find candidates."""
 
 WINDOW = 100_000
-"""Documents, by ordinal, among which an earlier story is looked for."""
+"""How many recent documents, by ordinal, are searched."""
 
-_NEVER, _EMPTY = -2, -1
-_FEW = 1024
-_MANY = 4096
+_UNUSED, _NO_ENTRY = -2, -1
+"""Heads of a place in the key table: never used, and used without an entry."""
+
+_MIN_SLOTS = 1024
+_FILL_SIZE = 4096
+"""Stories that `Window.fill` adds at a time."""
+
+_HEADER_NUMBERS = 5
+"""Numbers before the hashes in the bytes of a signature."""
+
+
+class _Stories(NamedTuple):
+    """Arrays with one row per slot; a slot holds one story."""
+
+    runs: NDArray[np.uint32]
+    figures: NDArray[np.uint32]
+    places: NDArray[np.uint32]
+    sizes: NDArray[np.int64]
+    """As `Sketch.sizes`."""
+    ordinals: NDArray[np.int64]
+    documents: NDArray[np.int64]
+    seen: NDArray[np.int64]
+    """The search in which the slot was compared last."""
+    links: NDArray[np.int32]
+    """For each key, the previous and the next entry with the same key. An entry is
+    slot * N_KEYS + number of the key."""
+
+    @classmethod
+    def empty(cls, n_slots: int) -> _Stories:
+        return cls(
+            np.zeros((n_slots, MAX_RUNS), np.uint32),
+            np.zeros((n_slots, MAX_FIGURES), np.uint32),
+            np.zeros((n_slots, MAX_FIGURES), np.uint32),
+            np.zeros((n_slots, 6), np.int64),
+            np.zeros(n_slots, np.int64),
+            np.zeros(n_slots, np.int64),
+            np.zeros(n_slots, np.int64),
+            np.zeros((n_slots, 2 * N_KEYS), np.int32),
+        )
+
+    def enlarged(self, n_slots: int) -> _Stories:
+        """Return a copy with more slots."""
+        larger = _Stories.empty(n_slots)
+        for name in self._fields:
+            old = getattr(self, name)
+            getattr(larger, name)[: len(old)] = old
+        return larger
+
+
+class _KeyTable(NamedTuple):
+    """A hash table with open addressing, from a key to its list of entries."""
+
+    keys: Hashes
+    heads: NDArray[np.int32]
+    """The first entry of each key, `_UNUSED` or `_NO_ENTRY`."""
+    counts: NDArray[np.int32]
+    """Entries of each key."""
+
+    @classmethod
+    def empty(cls, size: int) -> _KeyTable:
+        return cls(
+            np.zeros(size, np.uint32), np.full(size, _UNUSED, np.int32), np.zeros(size, np.int32)
+        )
+
+
+# A call from Python hands over plain tuples (`stories[:]`), which the kernels name again: numba
+# needs 1 µs to unpack a plain tuple of 8 arrays and 3 µs for a named one.
+Arrays: TypeAlias = tuple[NDArray[Any], ...]
 
 
 @kernel
-def _place(key: np.uint32, table: Hashes, heads: NDArray[np.int32]) -> int:
-    """Where a key lies in the table, or where it would be put."""
-    mask = len(table) - 1
-    place = int(np.uint64(key) * np.uint64(0x9E3779B1) >> np.uint64(16)) & mask
-    while heads[place] != -2 and table[place] != key:
-        place = (place + 1) & mask
-    return place
+def _position(key: np.uint32, keys: Hashes, heads: NDArray[np.int32]) -> int:
+    """Return where a key is in the table, or where it would be inserted."""
+    mask = len(keys) - 1
+    position = int(np.uint64(key) * np.uint64(0x9E3779B1) >> np.uint64(16)) & mask
+    while heads[position] != _UNUSED and keys[position] != key:
+        position = (position + 1) & mask
+    return position
 
 
 @kernel
-def _link(
-    slot: int,
-    n_keys: int,
-    runs: NDArray[np.uint32],
-    table: Hashes,
-    heads: NDArray[np.int32],
-    counts: NDArray[np.int32],
-    links: NDArray[np.int32],
-) -> int:
-    """Enters the keys of a slot; gives how many were new to the table."""
-    new = 0
-    width = links.shape[1] // 2
-    for j in range(n_keys):
-        place = _place(runs[slot, j], table, heads)
-        if heads[place] == -2:
-            new += 1
-            table[place] = runs[slot, j]
-            heads[place] = -1
-        entry = slot * width + j
-        head = heads[place]
-        links[slot, 2 * j], links[slot, 2 * j + 1] = -1, head
+def _link(slot: int, story_arrays: Arrays, table_arrays: Arrays) -> int:
+    """Insert the keys of a slot; return how many were new to the table."""
+    stories, table = _Stories(*story_arrays), _KeyTable(*table_arrays)
+    links = stories.links
+    n_new = 0
+    for j in range(min(N_KEYS, stories.sizes[slot, 0])):
+        key = stories.runs[slot, j]
+        position = _position(key, table.keys, table.heads)
+        if table.heads[position] == _UNUSED:
+            n_new += 1
+            table.keys[position] = key
+            table.heads[position] = _NO_ENTRY
+        entry = slot * N_KEYS + j
+        head = table.heads[position]
+        links[slot, 2 * j], links[slot, 2 * j + 1] = _NO_ENTRY, head
         if head >= 0:
-            links[head // width, 2 * (head % width)] = entry
-        heads[place] = entry
-        counts[place] += 1
-    return new
+            links[head // N_KEYS, 2 * (head % N_KEYS)] = entry
+        table.heads[position] = entry
+        table.counts[position] += 1
+    return n_new
 
 
 @kernel
-def _link_all(
-    slots: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    runs: NDArray[np.uint32],
-    table: Hashes,
-    heads: NDArray[np.int32],
-    counts: NDArray[np.int32],
-    links: NDArray[np.int32],
-) -> int:
-    """Enters the keys of many slots; gives how many were new to the table."""
-    new = 0
-    most = links.shape[1] // 2
+def _link_all(slots: NDArray[np.int64], story_arrays: Arrays, table_arrays: Arrays) -> int:
+    """Insert the keys of many slots; return how many were new to the table."""
+    n_new = 0
     for slot in slots:
-        n_keys = min(most, sizes[slot, 0])
-        new += _link(slot, n_keys, runs, table, heads, counts, links)
-    return new
+        n_new += _link(slot, story_arrays, table_arrays)
+    return n_new
+
+
+@kernel
+def _unlink(slot: int, story_arrays: Arrays, table_arrays: Arrays) -> None:
+    """Remove the keys of a slot."""
+    stories, table = _Stories(*story_arrays), _KeyTable(*table_arrays)
+    links = stories.links
+    for j in range(min(N_KEYS, stories.sizes[slot, 0])):
+        position = _position(stories.runs[slot, j], table.keys, table.heads)
+        before, after = links[slot, 2 * j], links[slot, 2 * j + 1]
+        if before >= 0:
+            links[before // N_KEYS, 2 * (before % N_KEYS) + 1] = after
+        else:
+            table.heads[position] = after
+        if after >= 0:
+            links[after // N_KEYS, 2 * (after % N_KEYS)] = before
+        table.counts[position] -= 1
 
 
 @kernel
 def _unpack(
-    values: Hashes,
-    starts: NDArray[np.int64],
-    slots: NDArray[np.int64],
-    runs: NDArray[np.uint32],
-    figures: NDArray[np.uint32],
-    places: NDArray[np.uint32],
-    sizes: NDArray[np.int64],
+    values: Hashes, starts: NDArray[np.int64], slots: NDArray[np.int64], stories: _Stories
 ) -> None:
-    """Writes signatures that lie behind each other, as bytes keep them, into their slots."""
+    """Copy concatenated signatures, in the form of their bytes, into their slots."""
     for i in range(len(slots)):
         at, end, slot = starts[i], starts[i + 1], slots[i]
+        sizes = stories.sizes[slot]
         n_runs, n_figures = np.int64(values[at + 3]), np.int64(values[at + 4])
-        n_places = end - at - 5 - n_runs - n_figures
-        sizes[slot, 0], sizes[slot, 2], sizes[slot, 4] = n_runs, n_figures, n_places
+        n_places = end - at - _HEADER_NUMBERS - n_runs - n_figures
+        sizes[0], sizes[2], sizes[4] = n_runs, n_figures, n_places
         for j in range(3):
-            sizes[slot, 2 * j + 1] = values[at + j]
-        at += 5
-        runs[slot, :n_runs] = values[at : at + n_runs]
+            sizes[2 * j + 1] = values[at + j]
+        at += _HEADER_NUMBERS
+        stories.runs[slot, :n_runs] = values[at : at + n_runs]
         at += n_runs
-        figures[slot, :n_figures] = values[at : at + n_figures]
-        places[slot, :n_places] = values[at + n_figures : end]
-
-
-@kernel
-def _unlink(
-    slot: int,
-    n_keys: int,
-    runs: NDArray[np.uint32],
-    table: Hashes,
-    heads: NDArray[np.int32],
-    counts: NDArray[np.int32],
-    links: NDArray[np.int32],
-) -> None:
-    width = links.shape[1] // 2
-    for j in range(n_keys):
-        place = _place(runs[slot, j], table, heads)
-        before, after = links[slot, 2 * j], links[slot, 2 * j + 1]
-        if before >= 0:
-            links[before // width, 2 * (before % width) + 1] = after
-        else:
-            heads[place] = after
-        if after >= 0:
-            links[after // width, 2 * (after % width)] = before
-        counts[place] -= 1
+        stories.figures[slot, :n_figures] = values[at : at + n_figures]
+        stories.places[slot, :n_places] = values[at + n_figures : end]
 
 
 @kernel
 def _best(
-    runs: Hashes,
-    figures: Hashes,
-    places: Hashes,
-    sizes: NDArray[np.int64],
-    rules: NDArray[np.float64],
-    popular: int,
-    all_runs: NDArray[np.uint32],
-    all_figures: NDArray[np.uint32],
-    all_places: NDArray[np.uint32],
-    all_sizes: NDArray[np.int64],
-    ordinals: NDArray[np.int64],
-    table: Hashes,
-    heads: NDArray[np.int32],
-    counts: NDArray[np.int32],
-    links: NDArray[np.int32],
-    seen: NDArray[np.int64],
-    stamp: int,
+    sketch: Arrays,
+    rule: tuple[float, float, float, int, float],
+    story_arrays: Arrays,
+    table_arrays: Arrays,
+    search: int,
 ) -> tuple[int, float, float]:
-    """The slot of the story that a text repeats most, the earliest of equals; -1 for none."""
-    width = links.shape[1] // 2
-    found, best_new, best_old = -1, 0.0, 0.0
-    for j in range(min(width, len(runs))):
-        place = _place(runs[j], table, heads)
-        if heads[place] == -2 or counts[place] > popular:
+    """Return the slot of the story that a text repeats most, and the two shares; slot -1 for none.
+
+    Of equal stories the earliest counts. `search` numbers the searches, so that a story with several
+    shared keys is compared once.
+    """
+    text, rules = Sketch(*sketch), Rules(*rule)
+    stories, table = _Stories(*story_arrays), _KeyTable(*table_arrays)
+    best, best_new, best_old = -1, 0.0, 0.0
+    for j in range(min(N_KEYS, len(text.runs))):
+        position = _position(text.runs[j], table.keys, table.heads)
+        if table.heads[position] == _UNUSED or table.counts[position] > MAX_STORIES_PER_KEY:
             continue
-        entry = heads[place]
+        entry = table.heads[position]
         while entry >= 0:
-            slot = entry // width
-            entry = links[slot, 2 * (entry % width) + 1]
-            if seen[slot] == stamp:
+            slot = entry // N_KEYS
+            entry = stories.links[slot, 2 * (entry % N_KEYS) + 1]
+            if stories.seen[slot] == search:
                 continue
-            seen[slot] = stamp
-            a, b = shares(
-                runs,
-                figures,
-                places,
-                sizes,
-                all_runs[slot],
-                all_figures[slot],
-                all_places[slot],
-                all_sizes[slot],
-                rules,
+            stories.seen[slot] = search
+            old = Sketch(
+                stories.runs[slot], stories.figures[slot], stories.places[slot], stories.sizes[slot]
             )
-            if a == 0.0:
+            new_in_old, old_in_new = shares(text, old, rules)
+            if new_in_old == 0.0:
                 continue
-            better = a > best_new or (a == best_new and b > best_old)
-            equal = a == best_new and b == best_old
-            if found < 0 or better or (equal and ordinals[slot] < ordinals[found]):
-                found, best_new, best_old = slot, a, b
-    return found, best_new, best_old
+            is_better = new_in_old > best_new or (new_in_old == best_new and old_in_new > best_old)
+            is_equal = new_in_old == best_new and old_in_new == best_old
+            is_earlier = is_equal and stories.ordinals[slot] < stories.ordinals[best]
+            if best < 0 or is_better or is_earlier:
+                best, best_new, best_old = slot, new_in_old, old_in_new
+    return best, best_new, best_old
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,25 +234,30 @@ class Match:
     verdict: Verdict
 
 
-def _behind_each_other(blobs: Sequence[bytes]) -> tuple[Hashes, NDArray[np.int64]]:
-    """Signatures as one array, and where each begins; one that does not fit into a slot is refused."""
+def _concatenated(blobs: Sequence[bytes]) -> tuple[Hashes, NDArray[np.int64]]:
+    """Return signatures as one array and where each begins; raise if one does not fit a slot."""
     lengths = np.array([len(blob) for blob in blobs], np.int64)
     starts = np.append(0, np.cumsum(lengths // 4))
-    if (lengths % 4 != 0).any() or (lengths < 20).any():
-        raise StorageError("a signature of a text is damaged; see `segapsith verify`")
+    if (lengths % 4 != 0).any() or (lengths < 4 * _HEADER_NUMBERS).any():
+        raise _damaged()
     values = np.frombuffer(bytearray().join(blobs), "<u4").astype(np.uint32)
     n_runs, n_figures = (values[starts[:-1] + at].astype(np.int64) for at in (3, 4))
-    n_places = lengths // 4 - 5 - n_runs - n_figures
-    if ((n_runs > SKETCH) | (n_figures > FIGURES) | (n_places > FIGURES) | (n_places < 0)).any():
-        raise StorageError("a signature of a text is damaged; see `segapsith verify`")
+    n_places = lengths // 4 - _HEADER_NUMBERS - n_runs - n_figures
+    is_too_long = (n_runs > MAX_RUNS) | (n_figures > MAX_FIGURES) | (n_places > MAX_FIGURES)
+    if (is_too_long | (n_places < 0)).any():
+        raise _damaged()
     return values, starts
 
 
-class Window:
-    """The stories of the last `size` ordinals, found by their keys.
+def _damaged() -> StorageError:
+    return StorageError("a stored text signature is damaged; run `segapsith verify`")
 
-    What is found depends on which stories are in the window and not on the order in which they
-    came there. Memory grows with the stories up to about 2 KB for each of `size`.
+
+class Window:
+    """The stories of the last `size` ordinals, indexed by their keys.
+
+    The result of a search depends on which stories are in the window, not on the order in which
+    they were added. Memory grows with the stories, up to about 2 KB for each of `size`.
     """
 
     def __init__(self, size: int = WINDOW) -> None:
@@ -236,10 +267,11 @@ class Window:
         self._newest = 0
         self._slots: dict[int, int] = {}
         self._by_age: list[tuple[int, int]] = []
-        self._free: list[int] = []
-        self._stamp = 0
-        self._make(min(_FEW, size))
-        self._index(_FEW * KEYS)
+        n_slots = min(_MIN_SLOTS, size)
+        self._stories = _Stories.empty(n_slots)
+        self._free = list(range(n_slots - 1, -1, -1))
+        self._n_searches = 0
+        self._rebuild_table(_MIN_SLOTS * N_KEYS)
 
     def __len__(self) -> int:
         return len(self._slots)
@@ -249,32 +281,30 @@ class Window:
 
     def __iter__(self) -> Iterator[tuple[int, int, Signature]]:
         """(ordinal, document, signature) of every story, by ordinal."""
-        rows = [(int(self._ordinals[slot]), document) for document, slot in self._slots.items()]
+        stories = self._stories
+        rows = [(int(stories.ordinals[slot]), doc) for doc, slot in self._slots.items()]
         for ordinal, document in sorted(rows):
             slot = self._slots[document]
-            n_runs, all_runs, n_figures, all_figures, n_places, all_places = self._sizes[
+            n_runs, all_runs, n_figures, all_figures, n_places, all_places = stories.sizes[
                 slot
             ].tolist()
-            yield (
-                ordinal,
-                document,
-                Signature(
-                    self._runs[slot, :n_runs].copy(),
-                    self._figures[slot, :n_figures].copy(),
-                    self._places[slot, :n_places].copy(),
-                    all_runs,
-                    all_figures,
-                    all_places,
-                ),
+            signature = Signature(
+                stories.runs[slot, :n_runs].copy(),
+                stories.figures[slot, :n_figures].copy(),
+                stories.places[slot, :n_places].copy(),
+                all_runs,
+                all_figures,
+                all_places,
             )
+            yield ordinal, document, signature
 
     @property
     def nbytes(self) -> int:
-        """Memory of its arrays."""
-        return sum(v.nbytes for v in vars(self).values() if isinstance(v, np.ndarray))
+        """Memory of the arrays."""
+        return sum(array.nbytes for array in (*self._stories, *self._table))
 
     def add(self, document: int, ordinal: int, signature: Signature) -> None:
-        """Takes a story in, in place of its earlier text if it has one; the oldest may leave."""
+        """Add a story, in place of its earlier text if it has one; drop stories that are too old."""
         self.remove(document)
         self._newest = max(self._newest, ordinal)
         self._evict()
@@ -283,137 +313,95 @@ class Window:
         if not self._free:
             self._grow()
         slot = self._free.pop()
-        sizes = sizes_of(signature)
-        self._runs[slot, : sizes[0]] = signature.runs
-        self._figures[slot, : sizes[2]] = signature.figures
-        self._places[slot, : sizes[4]] = signature.places
-        self._sizes[slot] = sizes
-        self._ordinals[slot] = ordinal
-        self._documents[slot] = document
-        self._seen[slot] = 0
+        stories, sketch = self._stories, sketch_of(signature)
+        stories.runs[slot, : len(sketch.runs)] = sketch.runs
+        stories.figures[slot, : len(sketch.figures)] = sketch.figures
+        stories.places[slot, : len(sketch.places)] = sketch.places
+        stories.sizes[slot] = sketch.sizes
+        stories.ordinals[slot] = ordinal
+        stories.documents[slot] = document
+        stories.seen[slot] = 0
         self._slots[document] = slot
         heapq.heappush(self._by_age, (ordinal, document))
-        self._enter(slot)
-        if self._used * 4 > len(self._table) * 3:
-            self._index(2 * KEYS * max(len(self._slots), _FEW))
+        self._n_keys += _link(slot, stories[:], self._table[:])
+        if self._n_keys * 4 > len(self._table.keys) * 3:
+            self._rebuild_table(2 * N_KEYS * max(len(self._slots), _MIN_SLOTS))
 
     def fill(self, stories: Iterable[tuple[int, int, bytes]]) -> None:
-        """Takes in stories that are not there yet, signatures as bytes: as `add` would, in less time."""
+        """Add stories (document, ordinal, bytes of the signature) that are not in the window yet.
+
+        The result is that of `add` for each of them, in less time.
+        """
         waiting = iter(stories)
-        while some := list(islice(waiting, _MANY)):
-            self._newest = max(self._newest, *(ordinal for _, ordinal, _ in some))
+        while chunk := list(islice(waiting, _FILL_SIZE)):
+            self._newest = max(self._newest, *(ordinal for _, ordinal, _ in chunk))
             self._evict()
             oldest = self._newest - self.size
-            self._fill([story for story in some if story[1] > oldest])
+            self._fill([story for story in chunk if story[1] > oldest])
         heapq.heapify(self._by_age)
 
-    def _fill(self, some: list[tuple[int, int, bytes]]) -> None:
-        values, starts = _behind_each_other([blob for _, _, blob in some])
-        while len(self._free) < len(some):
+    def _fill(self, chunk: list[tuple[int, int, bytes]]) -> None:
+        values, starts = _concatenated([blob for _, _, blob in chunk])
+        while len(self._free) < len(chunk):
             self._grow()
-        slots = np.array([self._free.pop() for _ in some], np.int64)
-        _unpack(values, starts, slots, self._runs, self._figures, self._places, self._sizes)
-        self._documents[slots] = [document for document, _, _ in some]
-        self._ordinals[slots] = [ordinal for _, ordinal, _ in some]
-        self._seen[slots] = 0
-        self._slots.update(zip((document for document, _, _ in some), slots.tolist(), strict=True))
-        self._by_age += ((ordinal, document) for document, ordinal, _ in some)
-        if (self._used + KEYS * len(some)) * 4 > len(self._table) * 3:
-            self._index(2 * KEYS * max(len(self._slots), _FEW))
+        slots = np.array([self._free.pop() for _ in chunk], np.int64)
+        stories = self._stories
+        _unpack(values, starts, slots, stories)
+        documents = [document for document, _, _ in chunk]
+        stories.documents[slots] = documents
+        stories.ordinals[slots] = [ordinal for _, ordinal, _ in chunk]
+        stories.seen[slots] = 0
+        self._slots.update(zip(documents, slots.tolist(), strict=True))
+        self._by_age += ((ordinal, document) for document, ordinal, _ in chunk)
+        if (self._n_keys + N_KEYS * len(chunk)) * 4 > len(self._table.keys) * 3:
+            self._rebuild_table(2 * N_KEYS * max(len(self._slots), _MIN_SLOTS))
         else:
-            self._enter_all(slots)
+            self._link_all(slots)
 
     def remove(self, document: int) -> None:
-        """Lets a story go, if it is there."""
+        """Remove a story, if it is in the window."""
         slot = self._slots.pop(document, None)
         if slot is None:
             return
-        n_keys = min(KEYS, int(self._sizes[slot, 0]))
-        _unlink(slot, n_keys, self._runs, self._table, self._heads, self._counts, self._links)
+        _unlink(slot, self._stories[:], self._table[:])
         self._free.append(slot)
 
     def find(self, signature: Signature, rules: Rules = COPY) -> Match | None:
-        """The story that a text repeats most, the earliest of equals."""
-        self._stamp += 1
+        """Return the story that a text repeats most, the earliest of equals, or None."""
+        self._n_searches += 1
         slot, new_in_old, old_in_new = _best(
-            signature.runs,
-            signature.figures,
-            signature.places,
-            sizes_of(signature),
-            rule_numbers(rules),
-            POPULAR,
-            self._runs,
-            self._figures,
-            self._places,
-            self._sizes,
-            self._ordinals,
-            self._table,
-            self._heads,
-            self._counts,
-            self._links,
-            self._seen,
-            self._stamp,
+            sketch_of(signature)[:], rules[:], self._stories[:], self._table[:], self._n_searches
         )
         verdict = verdict_of(new_in_old, old_in_new, rules)
         if verdict is None:
             return None
-        return Match(int(self._documents[slot]), verdict)
-
-    def _make(self, room: int) -> None:
-        self._runs = np.zeros((room, SKETCH), np.uint32)
-        self._figures = np.zeros((room, FIGURES), np.uint32)
-        self._places = np.zeros((room, FIGURES), np.uint32)
-        self._sizes = np.zeros((room, 6), np.int64)
-        self._ordinals = np.zeros(room, np.int64)
-        self._documents = np.zeros(room, np.int64)
-        self._seen = np.zeros(room, np.int64)
-        self._links = np.zeros((room, 2 * KEYS), np.int32)
-        self._free = list(range(room - 1, -1, -1))
+        return Match(int(self._stories.documents[slot]), verdict)
 
     def _grow(self) -> None:
-        """Twice the room, but no more than the window can hold."""
-        before = len(self._ordinals)
-        room = min(2 * before, self.size)
-        for name in (
-            *("_runs", "_figures", "_places", "_sizes", "_ordinals", "_documents", "_seen"),
-            "_links",
-        ):
-            old = getattr(self, name)
-            new = np.zeros((room, *old.shape[1:]), old.dtype)
-            new[:before] = old
-            setattr(self, name, new)
-        self._free = [*range(room - 1, before - 1, -1), *self._free]
+        """Double the slots, up to the size of the window."""
+        before = len(self._stories.ordinals)
+        n_slots = min(2 * before, self.size)
+        self._stories = self._stories.enlarged(n_slots)
+        self._free = [*range(n_slots - 1, before - 1, -1), *self._free]
 
-    def _index(self, room: int) -> None:
-        """Makes the table of keys anew, for stories with this many keys at most."""
-        size = 1 << max(room, 2).bit_length()
-        self._table = np.zeros(size, np.uint32)
-        self._heads = np.full(size, _NEVER, np.int32)
-        self._counts = np.zeros(size, np.int32)
-        self._used = 0
-        self._enter_all(np.fromiter(self._slots.values(), np.int64, len(self._slots)))
+    def _rebuild_table(self, max_keys: int) -> None:
+        """Build the key table again, for stories with at most this many keys."""
+        self._table = _KeyTable.empty(1 << max(max_keys, 2).bit_length())
+        self._n_keys = 0
+        self._link_all(np.fromiter(self._slots.values(), np.int64, len(self._slots)))
 
-    def _enter_all(self, slots: NDArray[np.int64]) -> None:
-        if len(slots) == 0:  # a kernel that has nothing to do need not be loaded
-            return
-        self._used += _link_all(
-            slots, self._sizes, self._runs, self._table, self._heads, self._counts, self._links
-        )
-
-    def _enter(self, slot: int) -> None:
-        n_keys = min(KEYS, int(self._sizes[slot, 0]))
-        self._used += _link(
-            slot, n_keys, self._runs, self._table, self._heads, self._counts, self._links
-        )
+    def _link_all(self, slots: NDArray[np.int64]) -> None:
+        if len(slots):  # else the kernel need not be loaded
+            self._n_keys += _link_all(slots, self._stories[:], self._table[:])
 
     def _evict(self) -> None:
-        """Lets those go whose ordinal lies too far back."""
+        """Remove the stories whose ordinal is too old."""
         oldest = self._newest - self.size
+        ordinals = self._stories.ordinals
         while self._by_age and self._by_age[0][0] <= oldest:
             ordinal, document = heapq.heappop(self._by_age)
             slot = self._slots.get(document)
-            if slot is not None and self._ordinals[slot] == ordinal:
+            if slot is not None and ordinals[slot] == ordinal:
                 self.remove(document)
-        if len(self._by_age) > 2 * len(self._slots) + _FEW:  # corrected again and again
-            present = [(int(self._ordinals[s]), d) for d, s in self._slots.items()]
-            self._by_age = sorted(present)
+        if len(self._by_age) > 2 * len(self._slots) + _MIN_SLOTS:  # repeated corrections
+            self._by_age = sorted((int(ordinals[slot]), doc) for doc, slot in self._slots.items())

@@ -1,4 +1,4 @@
-"""Who is who: cleaned text, the hash that recognises it, dates with a zone."""
+"""Normal forms: text that can be stored, its hash, and dates in UTC."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SPACES = re.compile(r"\s+")
 
 
 def clean(text: str) -> str:
-    """The text with what no file can hold replaced, character for character.
+    """Replace the characters that cannot be stored (NUL, surrogates), one for one.
 
     >>> clean("a\\x00b")
     'a\\ufffdb'
@@ -31,16 +31,16 @@ def clean(text: str) -> str:
 
 
 def is_clean(text: str) -> bool:
-    """Whether `clean` would leave the text as it is."""
+    """Return whether `clean` would not change the text."""
     if text.isascii():
         return "\0" not in text
     return _UNSTORABLE.search(text) is None
 
 
 def cleaned(document: Document) -> Document:
-    """The document with clean texts; lengths stay, so offsets stay. `clean_bag` cleans its bag."""
-    if _all_clean(document):
-        return document  # the usual case, found in one look
+    """Return the document with clean texts of unchanged length; the bag is left to `clean_bag`."""
+    if _is_all_clean(document):
+        return document  # the usual case, one search
     return replace(
         document,
         uid=clean(document.uid).strip(),
@@ -53,8 +53,8 @@ def cleaned(document: Document) -> Document:
     )
 
 
-def _all_clean(document: Document) -> bool:
-    """Whether there is nothing to clean; metadata with more than texts in it are not looked at."""
+def _is_all_clean(document: Document) -> bool:
+    """Return whether nothing needs cleaning; False if the metadata contain more than strings."""
     metadata = document.metadata
     for value in metadata.values():
         if type(value) is not str:
@@ -76,7 +76,7 @@ def _all_clean(document: Document) -> bool:
 
 
 def clean_bag(bag: Mapping[str, int]) -> Mapping[str, int]:
-    """The bag with clean words."""
+    """Return the bag with clean words."""
     if is_clean("".join(bag)):
         return bag
     return {clean(word): count for word, count in bag.items()}
@@ -95,8 +95,9 @@ def _clean_json(value: Json) -> Json:
 
 
 def text_hash(document: Document) -> str:
-    """SHA-256 of the text in its normal form: composed characters, single spaces. Bags have hashes
-    of their own (`Sheaf.hashes`).
+    """Return the SHA-256 of the normalised text: composed characters (NFKC), single spaces.
+
+    Bags have other hashes, see `BagBatch.hashes`.
 
     >>> text_hash(Document(body="Two  words\\n")) == text_hash(Document(body="Two words"))
     True
@@ -106,9 +107,9 @@ def text_hash(document: Document) -> str:
     return hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()
 
 
-@lru_cache(maxsize=4096)  # wires share their days
+@lru_cache(maxsize=4096)  # the stories of a wire share their dates
 def utc(date: str | None) -> str | None:
-    """A date in UTC, ISO 8601; a bare day stays a day; None if it cannot be read.
+    """Return a date in UTC as ISO 8601, a day without a time as a day, or None if it is invalid.
 
     >>> utc("2026-03-02T06:15:00+01:00"), utc("1998-01-04"), utc("soon")
     ('2026-03-02T05:15:00+00:00', '1998-01-04', None)

@@ -1,4 +1,4 @@
-"""Notices: what a headline says about an earlier story, in the words of the agencies."""
+"""Notices: headlines that announce a correction, update, repeat, withdrawal or embargo."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ __all__ = ["Notice", "notice"]
 
 
 class Notice(StrEnum):
-    """What a headline says about an earlier story."""
+    """What a headline announces about an earlier story."""
 
     NONE = "none"
     CORRECTION = "correction"
-    """The earlier text was wrong; this one takes its place."""
+    """The earlier text was wrong; this one replaces it."""
     UPDATE = "update"
-    """A later writing of the same story."""
+    """A later version of the same story."""
     REPEAT = "repeat"
-    """The same text once more."""
+    """The same text again."""
     WITHDRAWAL = "withdrawal"
     """The earlier text must not be used."""
     EMBARGO = "embargo"
-    """Not to be published before a time."""
+    """The story must not be published before a given time."""
 
 
 _MARKS = {
@@ -41,13 +41,15 @@ _MARKS = {
     ),
     Notice.REPEAT: r"rpt|repeat(?:ing)?|reissued?|resend|répétition|rediffusion",
 }
-"""Marks of the desks, the graver first: what is withdrawn is not merely updated."""
+"""Marks that agencies use, in order of precedence."""
 
 _MARK = "|".join(f"(?P<{kind.value}>{marks})" for kind, marks in _MARKS.items())
-_MORE = r"(?:[ -]?(?:no\.? ?|n° ?)?\d{1,2})?(?: \(\w{1,9}\))?"
+_NUMBERING = r"(?:[ -]?(?:no\.? ?|n° ?)?\d{1,2})?(?: \(\w{1,9}\))?"
 _ENDS = r"\s*(?:[:/)\]–—]|-(?=\W|\S)|\.{2,}|[-*#.!]*$)"
-_OPENING = re.compile(rf"[\s*#(\[«\"+/-]*(?:{_MARK}){_MORE}(?=(?P<end>{_ENDS}))", re.IGNORECASE)
-_CLOSING = re.compile(rf"(?:[(\[]|[-–—] )(?:{_MARK}){_MORE}[)\]]?\s*$", re.IGNORECASE)
+_OPENING = re.compile(
+    rf"[\s*#(\[«\"+/-]*(?:{_MARK}){_NUMBERING}(?=(?P<end>{_ENDS}))", re.IGNORECASE
+)
+_CLOSING = re.compile(rf"(?:[(\[]|[-–—] )(?:{_MARK}){_NUMBERING}[)\]]?\s*$", re.IGNORECASE)
 _UNTIL = re.compile(
     r"[\s*#(\[]*(?P<embargo>(?:sous )?embargo(?:ed)? (?:until|till|for|to|jusqu|\d)|hold for release)",
     re.IGNORECASE,
@@ -65,15 +67,16 @@ _BODY = re.compile(
     r"|(?P<repeat>\((?:repeats|repeating|répète)\b)",
     re.IGNORECASE,
 )
-_GRAVITY = {kind: place for place, kind in enumerate(_MARKS)}
-_BODY_HEAD = 300
+_PRECEDENCE = {kind: rank for rank, kind in enumerate(_MARKS)}
+_BODY_CHARS = 300
+"""Characters at the beginning of a body that are searched."""
 
 
 def notice(title: str, body: str = "") -> Notice:
-    """Whether an item is a desk's notice about an earlier story, by its headline or first lines.
+    """Return what the headline or the first lines announce about an earlier story.
 
-    The mark opens the headline and something parts it from the rest, or it closes the headline
-    in brackets: a story about a withdrawal or a kill is none.
+    A mark counts at the beginning of the headline if a separator follows, or at the end in
+    brackets. A story about a withdrawal is therefore not a notice.
 
     >>> notice("CORRECTED - AUSTRIA 1987 GROWTH FORECAST REVISED"), notice("UPDATE 1-Oil rises")
     (<Notice.CORRECTION: 'correction'>, <Notice.UPDATE: 'update'>)
@@ -82,28 +85,34 @@ def notice(title: str, body: str = "") -> Notice:
     """
     if not title and not body:
         return Notice.NONE
-    found: list[Notice] = []
-    position = 0
     title = title.strip() or body.strip().partition("\n")[0]
+    notices = _opening_notices(title)
+    closing = _CLOSING.search(title)
+    if closing and (closing.group()[0] in "([" or closing.group(_mark(closing)).isupper()):
+        notices.append(Notice(_mark(closing)))
+    if until := _UNTIL.match(title):
+        notices.append(Notice(_mark(until)))
+    notices += [Notice(_mark(match)) for match in _BODY.finditer(body[:_BODY_CHARS])]
+    return min(notices, key=_PRECEDENCE.__getitem__, default=Notice.NONE)
+
+
+def _opening_notices(title: str) -> list[Notice]:
+    """Return the notices of the marks at the beginning of a headline."""
+    notices: list[Notice] = []
+    position = 0
     while match := _OPENING.match(title, position):
         kind = Notice(_mark(match))
         word = match.group(kind.value)
-        # A dash also joins words, and an embargo is news as well; the desks write in capitals.
+        # A dash also joins words, and an embargo may be news; agencies write marks in capitals.
         if not word.isupper() and (kind is Notice.EMBARGO or match["end"].lstrip()[:1] == "-"):
             break
-        found.append(kind)
+        notices.append(kind)
         position = match.end("end")
         if position == len(title):
             break
-    closing = _CLOSING.search(title)
-    if closing and (closing.group()[0] in "([" or closing.group(_mark(closing)).isupper()):
-        found.append(Notice(_mark(closing)))
-    if until := _UNTIL.match(title):
-        found.append(Notice(_mark(until)))
-    found += [Notice(_mark(match)) for match in _BODY.finditer(body[:_BODY_HEAD])]
-    return min(found, key=_GRAVITY.__getitem__, default=Notice.NONE)
+    return notices
 
 
 def _mark(match: re.Match[str]) -> str:
-    """The name of the group that matched."""
+    """Return the name of the group that matched."""
     return next(name for name, text in match.groupdict().items() if text and name != "end")
