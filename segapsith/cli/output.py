@@ -21,6 +21,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
+from segapsith.model import Result
+
 __all__ = [
     "Progress",
     "claim",
@@ -168,9 +170,16 @@ def say(text: str) -> None:
     sys.stderr.write(plain(text).replace("\r", " ") + "\n")
 
 
+def _as_json(value: object) -> dict[str, Any]:
+    """Return the JSON form of a result, wherever it stands in the value to print."""
+    if isinstance(value, Result):
+        return value.as_json()
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
 def show_json(value: Any) -> None:
     """One JSON value; control characters are escaped by JSON, the others by us."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=_as_json)
     _data().write(_CONTROL.sub(lambda m: f"\\u{ord(m.group()):04x}", text) + "\n")
 
 
