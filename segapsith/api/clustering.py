@@ -23,8 +23,14 @@ from segapsith.evaluation.views import make_views
 from segapsith.lexicon.weighting import tf_idf
 from segapsith.settings import CLUSTERER, TOPIC_CLUSTERER, TOPIC_SIMILARITY
 from segapsith_store import Store
-from segapsith_store.queries import browse
-from segapsith_store.queries import topics as kept_topics
+from segapsith_store.queries.documents import headlines, unit_places
+from segapsith_store.queries.stream import iterate_origins, iterate_stream, learned_units
+from segapsith_store.queries.topics import (
+    domains_by_language,
+    grouping_basis,
+    last_grouping,
+    save_grouping,
+)
 
 __all__ = ["cluster", "cluster_rows", "regroup", "shuffled_orders"]
 
@@ -62,7 +68,7 @@ def cluster(
     `groups` the clusters, largest first, with their best words and most typical headlines.
     """
     with wire.reading() as store:
-        learned = browse.learned_units(store, lang)
+        learned = learned_units(store, lang)
         given = _seen(wire, learned, views, lang, similarity, clusterer)
     if k is None and wire.factory.needs_number(clusterer, settings or {}):
         _, sizes = np.unique(learned.domains, return_counts=True)
@@ -91,7 +97,7 @@ def cluster(
     wire.writer.save_clustering(run, lang or "", learned.units[chosen].tolist(), labels.tolist())
     found = {"units": len(labels), "clusters": int(labels.max(initial=-1)) + 1}
     wire.writer.finish_run(run, "done", found)
-    places = wire.read(lambda store: browse.unit_places(store, learned.units[chosen].tolist()))
+    places = wire.read(lambda store: unit_places(store, learned.units[chosen].tolist()))
     return {
         "run": run,
         **found,
@@ -132,7 +138,7 @@ def _groups(
         groups.append((cluster, words, units[typical].tolist()))
 
     def titles(store: Store) -> list[list[str]]:
-        return [browse.headlines(store, typical) for _, _, typical in groups]
+        return [headlines(store, typical) for _, _, typical in groups]
 
     return [
         {
@@ -153,16 +159,16 @@ def regroup(
     said = {"similarity": similarity, "clusterer": clusterer, **settings, "k": k}
     said |= asdict(making.chosen)
     store = wire.writer
-    of = kept_topics.basis(store, said)
-    last = kept_topics.present(store)
+    of = grouping_basis(store, said)
+    last = last_grouping(store)
     if last is not None and last[1] == of:
         return
     run = store.begin_run("topics", settings=said, versions=wire.factory.versions())
     try:
         groups = {
-            lang: making.group(domains) for lang, domains in kept_topics.material(store).items()
+            lang: making.group(domains) for lang, domains in domains_by_language(store).items()
         }
-        store.finish_run(run, "done", kept_topics.keep(store, run, groups, of))
+        store.finish_run(run, "done", save_grouping(store, run, groups, basis=of))
     except BaseException:
         store.finish_run(run, "failed")
         raise
@@ -181,7 +187,7 @@ def shuffled_orders(
         raise UsageError(f"shuffles={shuffles} should be >= 2: one order has no other")
     making = wire.factory.topic_making(TOPIC_SIMILARITY, TOPIC_CLUSTERER, {}, None)
     with wire.reading() as store:
-        units, words = list(browse.stream_units(store)), list(store.words())
+        units, words = list(iterate_stream(store)), list(store.words())
     placement = wire.factory.learning().placement
     replayed = []
     for number in range(shuffles):
@@ -225,7 +231,7 @@ def _seen(
         )
     return wire.read(
         lambda store: make_views(
-            views, learned.counts, learned.units.tolist(), browse.origins(store, lang)
+            views, learned.counts, learned.units.tolist(), iterate_origins(store, lang)
         )
     )
 

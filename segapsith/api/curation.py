@@ -20,7 +20,7 @@ from segapsith.errors import SettingError, UsageError
 from segapsith.evaluation import clustering
 from segapsith.settings import BUILT_IN_PLACEMENT, CLUSTERER
 from segapsith_store import Store
-from segapsith_store.queries import browse
+from segapsith_store.queries.stream import learned_units
 from segapsith_store.queries.words import Words
 
 __all__ = ["adopt", "consolidate", "narrow", "open_domains", "refine", "split"]
@@ -284,7 +284,7 @@ def split(
     seed: int = 0,
 ) -> dict[str, Any]:
     """Makes several domains of one: the given units apart, or as a clusterer parts them."""
-    members = wire.read(lambda store: browse.learned_units(store, domain=domain))
+    members = wire.read(lambda store: learned_units(store, domain=domain))
     if units is not None:
         apart = frozenset(units)
         rest = tuple(u for u in members.units.tolist() if u not in apart)

@@ -62,7 +62,7 @@ def learned(store: str, lang: str, uses: frozenset[str] = NETWORK_PARTS) -> tupl
     if not os.path.exists(store):
         raise ConfigurationError(f"there is no store at {store}")
     with Store.reading(store) as kept:
-        return networks.lexicon(kept), networks.network(kept, lang, uses=uses)
+        return networks.read_lexicon(kept), networks.read_network(kept, lang, uses=uses)
 
 
 def segment(

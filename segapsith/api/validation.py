@@ -34,7 +34,16 @@ from segapsith.evaluation.validation import (
 )
 from segapsith.settings import CLUSTERER, PRESETS
 from segapsith_store import Store
-from segapsith_store.queries import browse, history, validations
+from segapsith_store.queries import history
+from segapsith_store.queries.documents import example_sentences
+from segapsith_store.queries.domains import domain_labels
+from segapsith_store.queries.stream import learned_units
+from segapsith_store.queries.validations import (
+    ValidationRow,
+    labelled_side,
+    list_validations,
+    read_clustering,
+)
 
 __all__ = ["Validation"]
 
@@ -101,7 +110,7 @@ class Validation:
             seed=seed,
         )  # fmt: skip
         try:
-            selection = select(browse.learned_units(writer, lang, last=last), least, cut)
+            selection = select(learned_units(writer, lang, last=last), least, cut)
             size = numbers[0] if len(numbers) == 1 else selection.n_domains
             results = []
             for (name, measure), recompute in recomputes.items():
@@ -194,13 +203,13 @@ class Validation:
     def _add_examples(self, found: list[dict[str, Any]]) -> None:
         """Sentences beside the verdicts; they are looked up and never kept with them."""
         words = {unit: one["words"] for one in found for unit in one["example_units"]}
-        shown = self._wire.read(lambda store: validations.sentences(store, list(words), words))
+        shown = self._wire.read(lambda store: example_sentences(store, words))
         for one in found:
             one["examples"] = [shown[unit] for unit in one["example_units"] if unit in shown]
 
-    def history(self, lang: str | None = None, limit: int | None = None) -> list[dict[str, Any]]:
+    def history(self, lang: str | None = None, limit: int | None = None) -> list[ValidationRow]:
         """The validations so far, oldest first."""
-        return self._wire.read(lambda store: validations.validations(store, lang, limit))
+        return self._wire.read(lambda store: list_validations(store, lang, limit))
 
     # -- drift -----------------------------------------------------------------------------
 
@@ -216,14 +225,14 @@ class Validation:
         run that learned. Born and dead are domains that became stable, or ceased to be."""
         least = self._least(min_units)
         writer = self._wire.writer
-        first = history.before_last(writer) if since is None else history.night(writer, since)
-        last = None if until is None else history.night(writer, until)
+        first = history.run_before_last(writer) if since is None else history.run_at(writer, since)
+        last = None if until is None else history.run_at(writer, until)
         if last is not None and last < first:
             first, last = last, first
-        before, after = history.held(writer, first), history.held(writer, last)
+        before, after = history.domain_of_unit(writer, first), history.domain_of_unit(writer, last)
         common = [unit for unit in before if unit in after]
         sizes = [_sizes(labels) for labels in (before, after)]
-        names = validations.domain_labels(writer)
+        names = domain_labels(writer)
         result = {
             "from": first,
             "to": last,
@@ -279,7 +288,7 @@ class Validation:
             raise UsageError(f"thresholds={wanted} should lie above 0 and be at most 1")
         with self._wire.reading() as store:
             cut = self._cut(word_cut)
-            learned, facts = browse.learned_units(store, lang), store.facts()
+            learned, facts = learned_units(store, lang), store.facts()
             splitting, adopting = self._night() if nightly else (None, None)
         weight = str(facts.get("domain_weight", placing.domain_weight))
         return {
@@ -425,7 +434,7 @@ class Validation:
     ) -> dict[str, Any] | None:
         """Links by words, where the units still have them."""
         assert side.units is not None
-        learned = browse.learned_units(snapshots.of(side.store))
+        learned = learned_units(snapshots.of(side.store))
         wanted = side.units[places]
         rows = np.searchsorted(learned.units, wanted)
         known = np.flatnonzero(
@@ -492,14 +501,14 @@ def _of_store(store: Store, path: str, when: str) -> _Named:
     """The labels that a store has, now or as of a run or date."""
     name = f"{path}@{when}" if when else path
     if not when:
-        return _Named(*validations.side(store, history.held(store), name, "domain"), path)
-    run = history.night(store, when)
-    clusters = validations.clustering(store, run) if when.isdigit() else None
-    labels = history.held(store, run) if clusters is None else clusters
+        return _Named(*labelled_side(store, history.domain_of_unit(store), name, "domain"), path)
+    run = history.run_at(store, when)
+    clusters = read_clustering(store, run) if when.isdigit() else None
+    labels = history.domain_of_unit(store, run) if clusters is None else clusters
     if not labels:
         raise UsageError(f"{name}: no unit had a domain when run {run} had ended")
     field = "domain" if clusters is None else "cluster"
-    return _Named(*validations.side(store, labels, name, field), path)
+    return _Named(*labelled_side(store, labels, name, field), path)
 
 
 def _into(recompute: Recompute, k: int, seed: int) -> Callable[[Rows], Labels]:

@@ -51,9 +51,33 @@ from segapsith.settings import (
 )
 from segapsith_store import Store
 from segapsith_store.connections import MEMORY
-from segapsith_store.queries import browse, networks, targets
-from segapsith_store.queries import topics as kept_topics
-from segapsith_store.queries.explain import explain
+from segapsith_store.queries.domains import (
+    Domain,
+    DomainDetails,
+    count_forgotten_since,
+    list_domains,
+    show_domain,
+)
+from segapsith_store.queries.explain import Explanation, explain
+from segapsith_store.queries.networks import (
+    Neighbours,
+    NetworkStatus,
+    find_neighbours,
+    network_status,
+    read_network,
+)
+from segapsith_store.queries.search import (
+    DocumentSummary,
+    SearchResult,
+    describe_document,
+    matching_documents,
+    search,
+)
+from segapsith_store.queries.status import Run, Status, list_runs, read_status
+from segapsith_store.queries.stream import iterate_stream, learned_units, read_stream
+from segapsith_store.queries.targets import followed_target, save_target
+from segapsith_store.queries.topics import Topic, list_topics, name_topic, topic_of_domain
+from segapsith_store.queries.validations import ValidationRow
 from segapsith_store.seal import seal, seal_after
 from segapsith_store.verify import Verdict, verify
 
@@ -450,20 +474,20 @@ class Wire:
         with self.reading() as store:
             return ask(store)
 
-    def domains(self, **choice: Any) -> list[dict[str, Any]]:
+    def domains(self, **choice: Any) -> list[Domain]:
         """Domains with their words, largest first: `min_units top since limit lang as_of
         days`."""
-        return self.read(lambda store: browse.domains(store, **choice))
+        return self.read(lambda store: list_domains(store, **choice))
 
     def forgotten_since(self, as_of: str | int) -> int:
         """Documents that are missing from the domains as of a moment: they were forgotten since."""
-        return self.read(lambda store: browse.forgotten_since(store, as_of))
+        return self.read(lambda store: count_forgotten_since(store, as_of))
 
-    def show(self, domain: int, **choice: Any) -> dict[str, Any]:
+    def show(self, domain: int, **choice: Any) -> DomainDetails:
         """One domain in full."""
-        return self.read(lambda store: browse.domain(store, domain, **choice))
+        return self.read(lambda store: show_domain(store, domain, **choice))
 
-    def explain(self, unit: int) -> dict[str, Any]:
+    def explain(self, unit: int) -> Explanation:
         """Why a unit is in its domain: shared words, the ratios of eq. 7, the runner-up."""
         return self.read(lambda store: explain(store, unit, self.placing(store)))
 
@@ -484,9 +508,7 @@ class Wire:
         if lang is not None:
             learning = replace(learning, language=language_of(lang))
         return self.read(
-            lambda store: Engine(store, learning).classify(
-                document, top, kept_topics.members(store)
-            )
+            lambda store: Engine(store, learning).classify(document, top, topic_of_domain(store))
         )
 
     def tune(
@@ -549,14 +571,14 @@ class Wire:
 
     def resting(self) -> str | None:
         """What beats the target that the store keeps, if it keeps one and something does."""
-        return self.factory.overruled if self.read(targets.standing) is not None else None
+        return self.factory.overruled if self.read(followed_target) is not None else None
 
     def follow_none(self) -> dict[str, Any]:
         """Ends the target that the store keeps, in a run; from then on the setting holds."""
-        told: dict[str, Any] | None = targets.standing(self.writer)
-        if told is None:
+        ended = followed_target(self.writer)
+        if ended is None:
             raise UsageError("no target is kept; `segapsith tune --keep` keeps one")
-        return {"run": self.follow(Target("", 0, 0, 0, 0)), "ended": told}
+        return {"run": self.follow(Target("", 0, 0, 0, 0)), "ended": ended}
 
     def follow(self, target: Target) -> int:
         """Keeps a target, whatever `tune` knows of it; the run that did."""
@@ -564,7 +586,7 @@ class Wire:
         noted = {"aim": target.aim, "share": target.share / MILLION}
         run = store.begin_run("tune", settings=noted, versions=self.factory.versions())
         ordinal = int(store.facts().get("counter_ordinal", 0))
-        targets.keep(store, run, replace(target, ordinal=ordinal))
+        save_target(store, run, replace(target, ordinal=ordinal))
         store.finish_run(run, "done", noted)
         self._engine = None  # it places with what held before
         return run
@@ -573,7 +595,7 @@ class Wire:
         self, store: Store, afresh: bool, lang: str | None, sample: int | None
     ) -> threshold_search.World:
         """The stored stream, as it is tried with thresholds."""
-        placing, stream = self.factory.placing(), browse.stream(store, lang, sample)
+        placing, stream = self.factory.placing(), read_stream(store, lang, sample)
         if afresh:
             return threshold_search.Afresh(stream.bags, placing, stream.significance)
         index = curation.open_domains(store, placing, lang)
@@ -582,12 +604,12 @@ class Wire:
             index, stream.bags, places, stream.n_units, stream.significance
         )
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> Status:
         """Counts, digest and last run."""
-        found = self.read(lambda store: browse.status(store, stable=int(self.settings["stable"])))
-        if found["target"] is not None:
-            found["target"]["overruled"] = self.factory.overruled
-        return found
+        status = self.read(lambda store: read_status(store, stable=int(self.settings["stable"])))
+        if status.target is None:
+            return status
+        return replace(status, target=replace(status.target, overruled=self.factory.overruled))
 
     def verify(self) -> Verdict:
         """Every sum and count computed again."""
@@ -595,37 +617,33 @@ class Wire:
 
     def network(self, lang: str) -> Network:
         """The collocation network of a language, as texts are read with it now."""
-        return self.read(lambda store: networks.network(store, lang, self.factory.network()))
+        return self.read(lambda store: read_network(store, lang, self.factory.network()))
 
-    def network_status(self) -> dict[str, Any]:
+    def network_status(self) -> NetworkStatus:
         """Words, links and pairs of the network, and what they were made with."""
-        return self.read(lambda store: networks.status(store, self.factory.network()))
+        return self.read(lambda store: network_status(store, self.factory.network()))
 
-    def neighbours(self, word: str, lang: str | None = None, top: int = 20) -> dict[str, Any]:
+    def neighbours(self, word: str, lang: str | None = None, top: int = 20) -> Neighbours:
         """The words that keep a word company, the closest first."""
         return self.read(
-            lambda store: networks.near(store, word, lang, top, self.factory.network())
+            lambda store: find_neighbours(store, word, lang, top, self.factory.network())
         )
 
-    def described(self, uids: Iterable[str]) -> list[dict[str, Any]]:
+    def described(self, uids: Iterable[str]) -> list[DocumentSummary]:
         """What documents are, in the order given: `id date title units`."""
-        found: list[dict[str, Any]] = self.read(
-            lambda store: [browse.described(store, uid) for uid in uids]
-        )
-        return found
+        return self.read(lambda store: [describe_document(store, uid) for uid in uids])
 
-    def matching(self, words: str) -> list[dict[str, Any]]:
+    def matching(self, words: str) -> list[DocumentSummary]:
         """Every document that has all the words in one of its versions: `id date title units`."""
-        found: list[dict[str, Any]] = self.read(lambda store: browse.matching(store, words))
-        return found
+        return self.read(lambda store: matching_documents(store, words))
 
-    def search(self, words: str, limit: int = 20) -> dict[str, Any]:
+    def search(self, words: str, limit: int = 20) -> SearchResult:
         """Documents and domains that have all the words."""
-        return self.read(lambda store: browse.search(store, words, limit))
+        return self.read(lambda store: search(store, words, limit))
 
-    def runs(self, limit: int | None = None) -> list[dict[str, Any]]:
+    def runs(self, limit: int | None = None) -> list[Run]:
         """The run log, newest first."""
-        return self.read(lambda store: browse.runs(store, limit))
+        return self.read(lambda store: list_runs(store, limit))
 
     # -- proving ---------------------------------------------------------------------------
 
@@ -637,9 +655,7 @@ class Wire:
         """
         return Validation(self).validate(**choice)
 
-    def validations(
-        self, lang: str | None = None, limit: int | None = None
-    ) -> list[dict[str, Any]]:
+    def validations(self, lang: str | None = None, limit: int | None = None) -> list[ValidationRow]:
         """The validations so far, oldest first."""
         return Validation(self).history(lang, limit)
 
@@ -672,7 +688,7 @@ class Wire:
         top: int | None = 10,
         limit: int | None = None,
         regroup: bool = True,
-    ) -> list[dict[str, Any]]:
+    ) -> list[Topic]:
         """The general domains: domains grouped by a similarity and a clusterer, languages apart.
 
         The grouping is kept under a run; if the domains are still the same as at the last one,
@@ -681,11 +697,11 @@ class Wire:
         """
         if regroup:
             clustering.regroup(self, similarity, clusterer, settings or {}, k)
-        return self.read(lambda store: browse.topics(store, top=top, limit=limit))
+        return self.read(lambda store: list_topics(store, top=top, limit=limit))
 
     def stream_units(self) -> list[StreamUnit]:
         """The units that are learned from, in the order in which they came."""
-        return self.read(lambda store: list(browse.stream_units(store)))
+        return self.read(lambda store: list(iterate_stream(store)))
 
     def order(self, **choice: Any) -> dict[str, Any]:
         """How far domains and topics depend on the order of arrival: `shuffles`, `seed`."""
@@ -693,11 +709,11 @@ class Wire:
 
     def name_topic(self, topic: int, name: str) -> None:
         """Gives a topic a name that stays; an empty one brings its best words back."""
-        kept_topics.name(self.writer, topic, name)
+        name_topic(self.writer, topic, name)
 
     def snapshot(self, lang: str | None = None) -> Snapshot:
         """The units with their domains, as comparisons and exporters are given them."""
-        learned = self.read(lambda store: browse.learned_units(store, lang))
+        learned = self.read(lambda store: learned_units(store, lang))
         return Snapshot(self.path, learned.units, learned.domains, learned.counts, learned.words)
 
     def report(
@@ -717,7 +733,7 @@ class Wire:
             return measure.compare(rows, rows)
 
         facts = self.read(
-            lambda store: reporting.gathered(
+            lambda store: reporting.report_facts(
                 store,
                 min_units=min_units,
                 limit=limit,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +13,7 @@ from segapsith.cli import context as wiring
 from segapsith.cli.options import CommandJson, CommandQuiet, Config, StorePath, Wait
 from segapsith.cli.output import say, show_json, table, write
 from segapsith.errors import UsageError
+from segapsith.model import Record
 
 if TYPE_CHECKING:
     from segapsith.api.wire import Wire
@@ -52,7 +54,7 @@ def status(
     chosen = wiring.settings(store=store, config=config)
     wire = Wire(str(chosen["store"]), chosen)
     with wire.reading():
-        found = {**wire.status(), **_condition(wire, full)}
+        found = {**wire.status().as_json(), **_condition(wire, full)}
     if as_json:
         show_json(found)
     elif not quiet:
@@ -76,7 +78,7 @@ def _condition(wire: Wire, full: bool) -> dict[str, Any]:
     from segapsith_store.queries import nights, subscriptions
 
     def asked(store: Store) -> dict[str, Any]:
-        feeds = health.checks(store, subscriptions.moment())
+        feeds = health.checks(store, subscriptions.moment()).as_json()
         found = {
             "versions": versions(),
             "next_check_at": feeds.pop("next_check_at"),
@@ -84,7 +86,7 @@ def _condition(wire: Wire, full: bool) -> dict[str, Any]:
         }
         if full:
             last = next(iter(nights.listed(store, 1)), None)
-            found |= {"sizes": health.sizes(store), "feeds": feeds}
+            found |= {"sizes": health.sizes(store).as_json(), "feeds": feeds}
             found["last_night"] = None if last is None else last.line
         return found
 
@@ -176,7 +178,7 @@ def list_runs(
         )
 
 
-def _counts(run: dict[str, Any]) -> str:
+def _counts(run: Record) -> str:
     counts = {k: v for k, v in run["counts"].items() if k not in ("run", "seconds")}
     return ", ".join(f"{k} {v}" for k, v in counts.items() if v)
 
@@ -269,7 +271,7 @@ def forget(
     _show_forgotten(result, as_json, quiet)
 
 
-def _confirm(selected: list[dict[str, Any]]) -> None:
+def _confirm(selected: Sequence[Record]) -> None:
     """Ask on a terminal whether these documents are to go; elsewhere ask for `--yes`."""
     if not sys.stdin.isatty():
         raise UsageError(
@@ -283,7 +285,7 @@ def _confirm(selected: list[dict[str, Any]]) -> None:
         raise typer.Exit(1)
 
 
-def _show_forgettable(rows: list[dict[str, Any]], *, as_json: bool, quiet: bool) -> None:
+def _show_forgettable(rows: Sequence[Record], *, as_json: bool, quiet: bool) -> None:
     if as_json:
         show_json({"run": None, "documents": rows, "units": sum(row["units"] for row in rows)})
     elif not quiet:
@@ -292,7 +294,7 @@ def _show_forgettable(rows: list[dict[str, Any]], *, as_json: bool, quiet: bool)
         write(f"dry run: {len(rows)} documents would be forgotten")
 
 
-def _described(row: dict[str, Any]) -> str:
+def _described(row: Record) -> str:
     title = " ".join(row["title"].split())
     return f"{(row['date'] or '')[:10]:10}  {row['id']}  {row['units']} units  {title}".rstrip()
 

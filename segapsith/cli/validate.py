@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,6 +24,7 @@ from segapsith.cli.options import (
 from segapsith.cli.output import Progress, say, show_json, table, write
 from segapsith.cli.status import must_exist
 from segapsith.errors import UsageError, ValidationBelowError
+from segapsith.model import Record
 from segapsith.settings import CLUSTERER
 
 __all__ = ["add_to", "comparison_lines", "validation_lines"]
@@ -193,7 +195,7 @@ def _numbers(text: str) -> list[int]:
     return found
 
 
-def _alike(earlier: list[dict[str, Any]], result: dict[str, Any]) -> list[float]:
+def _alike(earlier: Sequence[Record], result: dict[str, Any]) -> list[float]:
     """Kappa of the last validations that were made in the same manner."""
     names = ("clusterer", "similarity", "min_units", "word_cut", "last")
     return [
@@ -324,7 +326,7 @@ def _spark(values: list[float | None]) -> str:
     )
 
 
-def _show_history(found: list[dict[str, Any]], as_json: bool, quiet: bool) -> None:
+def _show_history(found: Sequence[Record], as_json: bool, quiet: bool) -> None:
     if as_json:
         show_json(found)
         return
@@ -345,7 +347,7 @@ def _show_history(found: list[dict[str, Any]], as_json: bool, quiet: bool) -> No
         ("run", "when", "lang", "clusterer", "domains", "units", "share", "kappa", "low", "high",
          "ARI", "p"),
     )  # fmt: skip
-    series: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    series: dict[tuple[str, str], list[Record]] = {}
     for one in found:
         series.setdefault((one["lang"], str(one["clusterer"])), []).append(one)
     for (lang, name), ones in series.items():

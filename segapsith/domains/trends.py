@@ -11,11 +11,12 @@ import datetime
 import itertools
 import math
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
 
 from segapsith.domains.timeline import GAP, Timeline, ordinals
+from segapsith.model import Result
 
-__all__ = ["Stream", "bars", "bursts", "sparkline", "trend"]
+__all__ = ["Burst", "Stream", "Trend", "bars", "bursts", "sparkline", "trend"]
 
 RECENT = 7
 """Days that are looked at."""
@@ -92,8 +93,30 @@ def _surprise(found: float, expected: float) -> float:
     return (found - expected) / math.sqrt(expected + 1.0)
 
 
-def trend(days: Mapping[str, int], stream: Stream) -> dict[str, Any]:
-    """`rising`, `falling`, `new`, `quiet`, `steady` or `undated`, with the counts that say so.
+@dataclass(frozen=True, slots=True)
+class Trend(Result):
+    """The direction in which a domain develops, and the counts of units that show it."""
+
+    state: str
+    """`rising`, `falling`, `new`, `quiet`, `steady` or `undated`."""
+    recent: int
+    expected: float
+    surprise: float
+    """Standard deviations between `recent` and `expected`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Burst(Result):
+    """A day on which a domain had far more units than expected."""
+
+    day: str
+    units: int
+    expected: float
+    surprise: float
+
+
+def trend(days: Mapping[str, int], stream: Stream) -> Trend:
+    """Compare the recent days of a domain with what its days before let expect.
 
     >>> stream = Stream({f"2026-03-{d:02}": 20 for d in range(1, 31)})
     >>> trend({"2026-03-02": 1, "2026-03-28": 5, "2026-03-29": 6}, stream)["state"]
@@ -118,20 +141,15 @@ def trend(days: Mapping[str, int], stream: Stream) -> dict[str, Any]:
         state = "falling"
     else:
         state = "steady"
-    return {
-        "state": state,
-        "recent": recent,
-        "expected": round(expected, 3),
-        "surprise": round(surprise, 3),
-    }
+    return Trend(state, recent, round(expected, 3), round(surprise, 3))
 
 
-def bursts(days: Mapping[str, int], stream: Stream) -> list[dict[str, Any]]:
-    """The days on which a domain had far more units than its days before made one expect.
+def bursts(days: Mapping[str, int], stream: Stream) -> list[Burst]:
+    """Return the days on which a domain had far more units than its days before let expect.
 
     The days before are its share of the stream up to then; the first day is no burst.
     """
-    days_of_burst: list[dict[str, Any]] = []
+    days_of_burst: list[Burst] = []
     seen = total = 0
     everything = sorted(stream.days.items())
     place = 0
@@ -142,14 +160,7 @@ def bursts(days: Mapping[str, int], stream: Stream) -> list[dict[str, Any]]:
         expected = stream.days.get(day, 0) * seen / total if total else 0.0
         surprise = _surprise(count, expected)
         if seen and count >= LEAST and surprise >= BURST:
-            days_of_burst.append(
-                {
-                    "day": day,
-                    "units": count,
-                    "expected": round(expected, 3),
-                    "surprise": round(surprise, 3),
-                }
-            )
+            days_of_burst.append(Burst(day, count, round(expected, 3), round(surprise, 3)))
         seen += count
     return days_of_burst
 

@@ -28,7 +28,7 @@ from segapsith.plugin.contracts import Source
 from segapsith.settings import BUILT_IN_PLACEMENT
 from segapsith_store import Store
 from segapsith_store.queries import news, nights, subscriptions, topics
-from segapsith_store.seal import kept, seal
+from segapsith_store.seal import seal, sealed_digest
 
 __all__ = ["LINE", "Ended", "Night", "Outcome", "Step", "backups", "reports", "run_night"]
 
@@ -305,7 +305,7 @@ def _adopt(night: Night) -> Outcome:
 def _topics(night: Night) -> Outcome:
     """Groups the domains into topics; without a new or changed domain it only reads."""
     night.wire.topics(limit=0)  # to describe them all would take as long as to make them
-    found = len(set(night.wire.read(topics.members).values()))
+    found = len(set(night.wire.read(topics.topic_of_domain).values()))
     return Outcome(f"{found} topics" if found else "", {"topics": found})
 
 
@@ -337,8 +337,8 @@ def _alarms(night: Night) -> Outcome:
     night.alarms = alarms(by_date[-1], by_date[:-1], night.wire.path, after_run=began_after)
     night.write_down()  # before the backup, which then knows this night
     seal(store)  # before the report, which then need not compute the digest
-    units = news.arrived(store, night.first_run).n_units
-    founded = news.new_domains(store, night.first_run)
+    units = news.read_arrivals(store, night.first_run).n_units
+    founded = news.count_new_domains(store, night.first_run)
     line = (
         f"{new} new ({units} unit{'' if units == 1 else 's'}), {copies} copies,"
         f" {founded} new domain{'' if founded == 1 else 's'}"
@@ -371,7 +371,7 @@ def _report(night: Night) -> Outcome:
 def _backup(night: Night) -> Outcome:
     """Copies the store with its seal, proves the copy, and lets old ones go."""
     shelf = backups(night.wire)
-    wanted = (kept(night.wire.writer) or seal(night.wire.writer)) if night.number else None
+    wanted = (sealed_digest(night.wire.writer) or seal(night.wire.writer)) if night.number else None
 
     def copied(store: Store) -> dict[str, Any]:
         return rotation.back_up(store, shelf, night.date, wanted)

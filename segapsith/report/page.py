@@ -16,6 +16,7 @@ import numpy as np
 from segapsith.arrays import Matrix
 from segapsith.domains.timeline import Timeline
 from segapsith.evaluation.compare import BINS, grown
+from segapsith.model import Record
 
 __all__ = ["Facts", "last_run_of", "page"]
 
@@ -31,10 +32,10 @@ MARK = "segapsith-run"
 class Facts:
     """What is on the page."""
 
-    status: Mapping[str, Any]
+    status: Record
     run: int
     """The newest run that the page knows."""
-    domains: Sequence[Mapping[str, Any]]
+    domains: Sequence[Record]
     n_domains: int
     """Domains there are of that size; `domains` may be fewer."""
     min_units: int
@@ -47,8 +48,8 @@ class Facts:
     """Of each language: domains by domains, in their order."""
     measure: str
     validations: Sequence[Mapping[str, Any]]
-    history: Sequence[Mapping[str, Any]]
-    changes: Mapping[str, Any]
+    history: Sequence[Record]
+    changes: Record
     names: Mapping[int, str]
 
 
@@ -172,11 +173,11 @@ def _shown(facts: Facts, validation: Mapping[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _series(history: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _series(history: Sequence[Record]) -> list[dict[str, Any]]:
     """The validations of each language and clusterer, drawn from the second on."""
     from segapsith.report.charts import curves
 
-    series: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    series: dict[tuple[str, str], list[Record]] = {}
     for one in history:
         if one["kappa"] is not None:
             series.setdefault((one["lang"], str(one["clusterer"])), []).append(one)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+
+from segapsith.model import Record
 
 __all__ = ["LANGS", "domains_of_paragraphs", "gold_of_paragraphs", "lines", "path"]
 
@@ -38,13 +40,13 @@ def gold_of_paragraphs(lang: str) -> list[tuple[str, int, int, str]]:
 
 
 def domains_of_paragraphs(
-    paragraphs: Iterable[tuple[str, int, int, str]], assignments: Iterable[Mapping[str, Any]]
+    paragraphs: Iterable[tuple[str, int, int, str]], assignments: Iterable[Record]
 ) -> list[tuple[int, str]]:
     """Domain and subject of each paragraph: the domain of the unit that covers most of it.
 
     A paragraph in no domain is alone: it gets a negative number of its own.
     """
-    units: dict[str, list[Mapping[str, Any]]] = {}
+    units: dict[str, list[Record]] = {}
     for row in assignments:
         units.setdefault(str(row["document"]), []).append(row)
     result = []

@@ -10,6 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from segapsith.domains.timeline import GAP, Timeline, duration
+from segapsith.model import Record
 from segapsith.report.charts.svg import number, picture, tag, text
 
 __all__ = ["nights", "over_k", "spark", "thresholds"]
@@ -20,7 +21,7 @@ SPARK, BREAK = 160.0, 11.0
 """Width of the small bars of a domain, and of a break in their axis."""
 
 
-def nights(history: Sequence[Mapping[str, Any]], label: str) -> Markup:
+def nights(history: Sequence[Record], label: str) -> Markup:
     """Kappa with its interval, and the share of units, validation by validation."""
     known = [one for one in history if one["kappa"] is not None]
     xs = _places(len(known))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from markupsafe import Markup
 
 from segapsith.arrays import Matrix
+from segapsith.model import Record
 from segapsith.report.charts.svg import picture, short, tag, text
 
 __all__ = ["drawn", "placed"]
@@ -57,7 +57,7 @@ def _classical(apart: Matrix) -> Matrix:
 
 
 def drawn(
-    domains: Sequence[Mapping[str, Any]], similarities: Matrix, groups: Sequence[int], label: str
+    domains: Sequence[Record], similarities: Matrix, groups: Sequence[int], label: str
 ) -> Markup:
     """The map of these domains; `groups` colour them, 0 for those that stand alone."""
     radii = _radii([domain["units"] for domain in domains])
@@ -111,7 +111,7 @@ def _spread(points: Matrix, radii: Matrix) -> Matrix:
 
 
 def _name(
-    domain: Mapping[str, Any],
+    domain: Record,
     own: int,
     circles: Sequence[tuple[float, float, float]],
     taken: list[tuple[float, ...]],
