@@ -75,7 +75,7 @@ def classify(
     if lang is not None:
         components = replace(components, language=language_of(lang))
     with session.reading() as store:
-        topics = stored_topics.members(store)
+        topics = stored_topics.topic_of_domain(store)
         classified = Engine(store, components).classify(document, top, topics)
     return Classification(
         classified["lang"],

@@ -23,7 +23,8 @@ from segapsith.lexicon.weighting import tf_idf
 from segapsith.model import Json, Result
 from segapsith.settings import CLUSTERER
 from segapsith_store import Store
-from segapsith_store.queries import browse
+from segapsith_store.queries.documents import headlines, unit_places
+from segapsith_store.queries.stream import iterate_origins, learned_units
 
 __all__ = [
     "ClusterSummary",
@@ -111,7 +112,7 @@ def cluster(
     starts; work that does not fit into memory is refused unless `force`.
     """
     with wire.reading() as store:
-        learned = browse.learned_units(store, lang)
+        learned = learned_units(store, lang)
         given = _seen(wire, learned, views, lang, similarity, clusterer)
     if k is None and wire.factory.needs_number(clusterer, settings or {}):
         _, sizes = np.unique(learned.domains, return_counts=True)
@@ -140,7 +141,7 @@ def cluster(
     wire.writer.save_clustering(run, lang or "", learned.units[chosen].tolist(), labels.tolist())
     counts = {"units": len(labels), "clusters": int(labels.max(initial=-1)) + 1}
     wire.writer.finish_run(run, "done", counts)
-    places = wire.read(lambda store: browse.unit_places(store, learned.units[chosen].tolist()))
+    places = wire.read(lambda store: unit_places(store, learned.units[chosen].tolist()))
     return Clustering(
         run=run,
         **counts,
@@ -181,7 +182,7 @@ def _groups(
         groups.append((cluster, words, units[typical].tolist()))
 
     def titles(store: Store) -> list[list[str]]:
-        return [browse.headlines(store, typical) for _, _, typical in groups]
+        return [headlines(store, typical) for _, _, typical in groups]
 
     return [
         ClusterSummary(
@@ -214,7 +215,7 @@ def _seen(
         )
     return wire.read(
         lambda store: make_views(
-            views, learned.counts, learned.units.tolist(), browse.origins(store, lang)
+            views, learned.counts, learned.units.tolist(), iterate_origins(store, lang)
         )
     )
 

@@ -19,7 +19,9 @@ from segapsith.evaluation.alignment import Side, labelled_file, matched
 from segapsith.evaluation.validation import agreement, links
 from segapsith.model import Result
 from segapsith_store import Store
-from segapsith_store.queries import browse, history, validations
+from segapsith_store.queries import history
+from segapsith_store.queries.stream import learned_units
+from segapsith_store.queries.validations import labelled_side, read_clustering
 
 __all__ = ["PartitionComparison", "compare"]
 
@@ -102,14 +104,14 @@ def _of_store(store: Store, path: str, when: str) -> _Named:
     """The labels that a store has, now or as of a run or date."""
     name = f"{path}@{when}" if when else path
     if not when:
-        return _Named(*validations.side(store, history.held(store), name, "domain"), path)
-    run = history.night(store, when)
-    clusters = validations.clustering(store, run) if when.isdigit() else None
-    labels = history.held(store, run) if clusters is None else clusters
+        return _Named(*labelled_side(store, history.domain_of_unit(store), name, "domain"), path)
+    run = history.run_at(store, when)
+    clusters = read_clustering(store, run) if when.isdigit() else None
+    labels = history.domain_of_unit(store, run) if clusters is None else clusters
     if not labels:
         raise UsageError(f"{name}: no unit had a domain when run {run} had ended")
     field = "domain" if clusters is None else "cluster"
-    return _Named(*validations.side(store, labels, name, field), path)
+    return _Named(*labelled_side(store, labels, name, field), path)
 
 
 def compare(
@@ -213,7 +215,7 @@ def _linked(
 ) -> dict[str, Any] | None:
     """Links by words, where the units still have them."""
     assert side.units is not None
-    learned = browse.learned_units(snapshots.of(side.store))
+    learned = learned_units(snapshots.of(side.store))
     wanted = side.units[places]
     rows = np.searchsorted(learned.units, wanted)
     known = np.flatnonzero(

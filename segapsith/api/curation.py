@@ -25,7 +25,12 @@ from segapsith.evaluation import clustering
 from segapsith.model import Json, Result
 from segapsith.settings import BUILT_IN_PLACEMENT, CLUSTERER, Settings
 from segapsith_store import Store
-from segapsith_store.queries import browse
+from segapsith_store.queries.domains import (
+    count_forgotten_since,
+    list_domains,
+    show_domain,
+)
+from segapsith_store.queries.stream import learned_units
 from segapsith_store.queries.words import Words
 from segapsith_store.seal import seal
 
@@ -477,7 +482,7 @@ class Domains:
         return self._session.read(
             lambda store: cast(
                 "builtins.list[Result]",
-                browse.domains(
+                list_domains(
                     store,
                     min_units=min_units,
                     top=top,
@@ -493,12 +498,12 @@ class Domains:
     def show(self, domain: int, *, top: int | None = 40, near: int = 8) -> Result:
         """Return one domain with its units, documents, days, history and nearest domains."""
         return self._session.read(
-            lambda store: cast("Result", browse.domain(store, domain, top=top, near=near))
+            lambda store: cast("Result", show_domain(store, domain, top=top, near=near))
         )
 
     def forgotten_since(self, as_of: str | int) -> int:
         """Return how many documents `list(as_of=…)` lacks because they were forgotten since."""
-        return self._session.read(lambda store: browse.forgotten_since(store, as_of))
+        return self._session.read(lambda store: count_forgotten_since(store, as_of))
 
     # -- changes by hand -------------------------------------------------------------------
 
@@ -526,7 +531,7 @@ class Domains:
     ) -> Split:
         """Split a domain: `units` against the rest, or into `parts` that a clusterer finds."""
         wire = self._session
-        members = wire.read(lambda store: browse.learned_units(store, domain=domain))
+        members = wire.read(lambda store: learned_units(store, domain=domain))
         if units is not None:
             apart = frozenset(units)
             rest = tuple(u for u in members.units.tolist() if u not in apart)

@@ -11,7 +11,7 @@ from segapsith.api.session import Session
 from segapsith.engine import reference_corpus
 from segapsith.engine.learning_settings import READING
 from segapsith.model import Network, Result
-from segapsith_store.queries import networks
+from segapsith_store.queries.networks import find_neighbours, network_status, read_network
 
 __all__ = ["BuiltNetwork", "Networks"]
 
@@ -38,18 +38,18 @@ class Networks:
     def of(self, lang: str) -> Network:
         """Return the network of a language, as texts are read with it now."""
         settings = self._session.factory.network()
-        return self._session.read(lambda store: networks.network(store, lang, settings))
+        return self._session.read(lambda store: read_network(store, lang, settings))
 
     def status(self) -> Result:
         """Return the numbers of words, links and pairs, and the settings they were made with."""
         settings = self._session.factory.network()
-        return self._session.read(lambda store: cast("Result", networks.status(store, settings)))
+        return self._session.read(lambda store: cast("Result", network_status(store, settings)))
 
     def neighbours(self, word: str, lang: str | None = None, top: int = 20) -> Result:
         """Return the `top` words that co-occur with a word most closely."""
         settings = self._session.factory.network()
         return self._session.read(
-            lambda store: cast("Result", networks.near(store, word, lang, top, settings))
+            lambda store: cast("Result", find_neighbours(store, word, lang, top, settings))
         )
 
     def build(

@@ -1,9 +1,10 @@
-"""What the report shows, gathered from a store that is only read."""
+"""Read from a store what the report shows."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,22 +14,39 @@ from segapsith.arrays import Matrix, Rows
 from segapsith.evaluation.compare import Profiles, similarities
 from segapsith.report.page import Facts
 from segapsith.settings import BUILT_IN_PLACEMENT
-from segapsith_store.queries import browse, history, news, validations
+from segapsith_store.queries import history
+from segapsith_store.queries.documents import example_sentences
+from segapsith_store.queries.domains import Domain, domain_labels, list_domains, weighted_words
+from segapsith_store.queries.news import read_news
+from segapsith_store.queries.status import read_status
+from segapsith_store.queries.validations import list_validations
+from segapsith_store.queries.words import WeightedWord
 from segapsith_store.store import Store
 
-__all__ = ["gathered"]
+__all__ = ["report_facts"]
+
+WORDS = 10
+"""Words of a domain on the page."""
 
 EXAMPLES = 2
+"""Units of a domain of which a sentence is shown."""
+
 TITLES = 3
-FEWEST = 10
-"""Words by which a domain is compared if none carries it."""
-HISTORY = 400
-"""Validations that are drawn."""
+"""Headlines of a domain."""
+
+MIN_PROFILE = 10
+"""Words by which a domain is compared if none is heavy enough."""
+
+MAX_HISTORY = 400
+"""Validations in the time series."""
+
+MAX_DOUBTFUL = 24
+"""Domains of a validation that are listed because it does not confirm them."""
 
 Compare = Callable[[Rows], Matrix]
 
 
-def gathered(
+def report_facts(
     store: Store,
     *,
     min_units: int,
@@ -39,100 +57,147 @@ def gathered(
     measure: str = BUILT_IN_PLACEMENT,
     word_cut: float = 0.03,
 ) -> Facts:
-    """Everything on the page; `compare` gives the similarity of domains, eq. 7 by default."""
+    """Return everything on the page, from one state of the store.
+
+    `since` is the run or date from which changes are counted: by default the run before the last
+    one that learned; 0 means all. `compare` computes the similarity of domains (default: eq. 7).
+    """
     with store.frozen():
-        found = browse.domains(store, min_units=min_units, top=10, limit=limit)
-        shown = {domain["id"] for domain in found}
-        days: dict[int, dict[str, int]] = {number: {} for number in shown}
-        titles: dict[int, list[str]] = {number: [] for number in shown}
-        units: dict[int, list[int]] = {number: [] for number in shown}
-        for number, unit, title, date in store.rows(
-            "SELECT a.domain, u.id, v.title, substr(v.date, 1, 10) FROM assignments a"
-            " JOIN units u ON u.id = a.unit JOIN versions v ON v.id = u.version"
-            " WHERE a.domain IN (SELECT value FROM json_each(?)) ORDER BY a.score DESC, u.id",
-            [json.dumps(sorted(shown))],
-        ):
-            if date:
-                days[number][date] = days[number].get(date, 0) + 1
-            if title and len(titles[number]) < TITLES and title not in titles[number]:
-                titles[number].append(title)
-            if len(units[number]) < EXAMPLES:
-                units[number].append(unit)
-        words = {
-            unit: [word["word"] for word in domain["words"]]
-            for domain in found
-            for unit in units[domain["id"]]
-        }
-        sentences = validations.sentences(store, list(words), words)
-        if since is None:
-            run = history.before_last(store)
-        else:  # 0 is before the first run: all is news
-            run = 0 if since == 0 else history.night(store, since)
-        last = store.row("SELECT max(id) FROM runs WHERE status <> 'undone'")
+        domains = list_domains(store, min_units=min_units, top=WORDS, limit=limit)
+        stories = _stories(store, [domain.id for domain in domains])
+        last_run = store.number("SELECT max(id) FROM runs WHERE status <> 'undone'")
         return Facts(
-            status=browse.status(store, stable=stable),
-            run=int(last[0] or 0) if last else 0,
-            domains=found,
+            status=read_status(store, stable=stable),
+            run=last_run,
+            domains=domains,
             n_domains=store.number("SELECT count(*) FROM domains WHERE units >= ?", [min_units]),
             min_units=min_units,
             stable=stable,
-            days=days,
-            titles=titles,
-            examples={
-                number: [sentences[unit] for unit in chosen if unit in sentences]
-                for number, chosen in units.items()
-            },
+            days={number: of.days for number, of in stories.items()},
+            titles={number: of.titles for number, of in stories.items()},
+            examples=_examples(store, domains, stories),
             similarities={
-                lang: _similar(
-                    store, [d["id"] for d in found if d["lang"] == lang], compare, word_cut
+                lang: _similarities(
+                    store, [d.id for d in domains if d.lang == lang], compare, word_cut
                 )
-                for lang in sorted({domain["lang"] for domain in found})
+                for lang in sorted({domain.lang for domain in domains})
             },
             measure=measure,
             validations=_last_validations(store),
-            history=validations.validations(store, limit=HISTORY),
-            changes=news.changes(store, run),
-            names=validations.domain_labels(store),
+            history=list_validations(store, limit=MAX_HISTORY),
+            changes=read_news(store, _first_run(store, since)),
+            names=domain_labels(store),
         )
 
 
+def _first_run(store: Store, since: str | int | None) -> int:
+    """Return the run after which changes are counted; 0 is before the first run."""
+    if since is None:
+        return history.run_before_last(store)
+    return 0 if since == 0 else history.run_at(store, since)
+
+
+# -- domains -------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Stories:
+    """The stories of a domain: units by day, headlines, and units with the highest scores."""
+
+    days: dict[str, int] = field(default_factory=dict)
+    titles: list[str] = field(default_factory=list)
+    units: list[int] = field(default_factory=list)
+
+    def add(self, unit: int, title: str, date: str | None) -> None:
+        """Add a unit; units come in descending order of their scores."""
+        if date:
+            self.days[date] = self.days.get(date, 0) + 1
+        if title and len(self.titles) < TITLES and title not in self.titles:
+            self.titles.append(title)
+        if len(self.units) < EXAMPLES:
+            self.units.append(unit)
+
+
+def _stories(store: Store, numbers: Sequence[int]) -> dict[int, _Stories]:
+    stories = {number: _Stories() for number in numbers}
+    for number, unit, title, date in store.rows(
+        "SELECT a.domain, u.id, v.title, substr(v.date, 1, 10) FROM assignments a"
+        " JOIN units u ON u.id = a.unit JOIN versions v ON v.id = u.version"
+        " WHERE a.domain IN (SELECT value FROM json_each(?)) ORDER BY a.score DESC, u.id",
+        [json.dumps(sorted(numbers))],
+    ):
+        stories[number].add(unit, title, date)
+    return stories
+
+
+def _examples(
+    store: Store, domains: Sequence[Domain], stories: Mapping[int, _Stories]
+) -> dict[int, list[str]]:
+    """Return a sentence of each example unit, by domain."""
+    words = {
+        unit: [word.word for word in domain.words]
+        for domain in domains
+        for unit in stories[domain.id].units
+    }
+    sentences = example_sentences(store, words)
+    return {
+        number: [sentences[unit] for unit in of.units if unit in sentences]
+        for number, of in stories.items()
+    }
+
+
+def _similarities(
+    store: Store, numbers: Sequence[int], compare: Compare | None, word_cut: float
+) -> Matrix:
+    """Return the similarity of domains by their words that weigh more than `word_cut`."""
+    profiles = _profiles(
+        {
+            number: [word for word in words if word.weight > word_cut] or words[:MIN_PROFILE]
+            for number, words in weighted_words(store, numbers, MIN_PROFILE, word_cut / 2).items()
+        }
+    )
+    if compare is not None and numbers:
+        return compare(profiles.weights)
+    return similarities(profiles, profiles)
+
+
+def _profiles(words: Mapping[int, Sequence[WeightedWord]]) -> Profiles[int]:
+    """Return domains as rows of weights and occurrences, a column for each word."""
+    columns: dict[str, int] = {}
+    indices, weights, occurrences, starts = [], [], [], [0]
+    for of_domain in words.values():
+        for word in of_domain:
+            indices.append(columns.setdefault(word.word, len(columns)))
+            weights.append(float(word.weight))
+            occurrences.append(float(word.occurrences))
+        starts.append(len(indices))
+    shape = (len(words), len(columns))
+    rows, counts = (
+        csr_array((np.array(values), indices, starts), shape=shape)
+        for values in (weights, occurrences)
+    )
+    return Profiles(tuple(words), tuple(columns), rows, counts)
+
+
+# -- validations ---------------------------------------------------------------------------------
+
+
 def _last_validations(store: Store) -> list[Mapping[str, Any]]:
-    """The newest validation of each language, with sentences for the doubtful domains."""
-    found: list[Mapping[str, Any]] = []
+    """Return the newest validation of each language, with sentences for the doubtful domains."""
+    validations: list[Mapping[str, Any]] = []
     for lang, at, text in store.rows(
         "SELECT c.lang, r.started_at, c.result FROM comparisons c JOIN runs r ON r.id = c.run"
         " WHERE c.kind = 'validate' AND c.id IN"
         " (SELECT max(id) FROM comparisons WHERE kind = 'validate' GROUP BY lang) ORDER BY c.lang"
     ):
         result = json.loads(text)
-        doubtful = [v for v in result.get("verdicts", []) if v["verdict"] != "confirmed"][:24]
+        doubtful = [v for v in result.get("verdicts", []) if v["verdict"] != "confirmed"]
+        doubtful = doubtful[:MAX_DOUBTFUL]
         words = {unit: v["words"] for v in doubtful for unit in v["example_units"]}
-        sentences = validations.sentences(store, list(words), words)
+        sentences = example_sentences(store, words)
         for verdict in doubtful:
-            chosen = [sentences[u] for u in verdict["example_units"] if u in sentences]
-            verdict["examples"] = chosen
-        found.append({**result, "lang": lang, "at": at, "doubtful": doubtful})
-    return found
-
-
-def _similar(store: Store, numbers: list[int], compare: Compare | None, word_cut: float) -> Matrix:
-    """How similar domains are, by the words that carry them."""
-    weighed = browse.weighed(store, numbers, FEWEST, word_cut / 2)
-    columns: dict[str, int] = {}
-    indices, weights, occurrences, pointers = [], [], [], [0]
-    for number in numbers:
-        kept = [w for w in weighed[number] if w["weight"] > word_cut]
-        for word in kept or weighed[number][:FEWEST]:
-            indices.append(columns.setdefault(word["word"], len(columns)))
-            weights.append(float(word["weight"]))
-            occurrences.append(float(word["occurrences"]))
-        pointers.append(len(indices))
-    shape = (len(numbers), len(columns))
-    rows, counts = (
-        csr_array((np.array(values), indices, pointers), shape=shape)
-        for values in (weights, occurrences)
-    )
-    if compare is not None and numbers:
-        return compare(rows)
-    profile = Profiles(tuple(numbers), tuple(columns), rows, counts)
-    return similarities(profile, profile)
+            verdict["examples"] = [
+                sentences[unit] for unit in verdict["example_units"] if unit in sentences
+            ]
+        validations.append({**result, "lang": lang, "at": at, "doubtful": doubtful})
+    return validations

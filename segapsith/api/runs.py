@@ -8,7 +8,7 @@ from typing import cast
 
 from segapsith.api.session import Session
 from segapsith.model import Result
-from segapsith_store.queries import browse
+from segapsith_store.queries.status import list_runs
 
 __all__ = ["Runs", "Undone"]
 
@@ -39,7 +39,7 @@ class Runs:
     def list(self, limit: int | None = None) -> builtins.list[Result]:
         """Return the last `limit` runs (default: all), newest first."""
         return self._session.read(
-            lambda store: cast("builtins.list[Result]", browse.runs(store, limit))
+            lambda store: cast("builtins.list[Result]", list_runs(store, limit))
         )
 
     def undo(self, run: int | None = None) -> Undone:

@@ -16,7 +16,7 @@ from segapsith.plugin.guards import GuardedSegmenter
 from segapsith.plugin.registry import Registry, load_plugins
 from segapsith.settings import ANNOTATOR, SEGMENTER
 from segapsith_store import Store
-from segapsith_store.queries import networks
+from segapsith_store.queries.networks import read_lexicon, read_network
 
 __all__ = ["Segment", "Segmentation", "learned", "segment", "segmentation"]
 
@@ -63,7 +63,7 @@ def learned(store: str, lang: str, uses: frozenset[str] = NETWORK_PARTS) -> tupl
     if not os.path.exists(store):
         raise ConfigurationError(f"there is no store at {store}")
     with Store.reading(store) as reader:
-        return networks.lexicon(reader), networks.network(reader, lang, uses=uses)
+        return read_lexicon(reader), read_network(reader, lang, uses=uses)
 
 
 def segment(

@@ -10,8 +10,8 @@ from typing import cast
 from segapsith.api.session import Session
 from segapsith.model import Json, Result
 from segapsith.settings import TOPIC_CLUSTERER, TOPIC_SIMILARITY
-from segapsith_store.queries import browse
 from segapsith_store.queries import topics as stored_topics
+from segapsith_store.queries.topics import list_topics
 
 __all__ = ["Topics"]
 
@@ -62,7 +62,7 @@ class Topics:
         if regroup:
             self.regroup(similarity=similarity, clusterer=clusterer, settings=settings, k=k)
         return self._session.read(
-            lambda store: cast("builtins.list[Result]", browse.topics(store, top=top, limit=limit))
+            lambda store: cast("builtins.list[Result]", list_topics(store, top=top, limit=limit))
         )
 
     def regroup(
@@ -85,8 +85,8 @@ class Topics:
         noted = {"similarity": similarity, "clusterer": clusterer, **given, "k": k}
         noted |= asdict(making.chosen)
         store = self._session.writer
-        basis = stored_topics.basis(store, noted)
-        last = stored_topics.present(store)
+        basis = stored_topics.grouping_basis(store, noted)
+        last = stored_topics.last_grouping(store)
         if last is not None and last[1] == basis:
             return None
         versions = self._session.factory.versions()
@@ -94,9 +94,11 @@ class Topics:
         try:
             groups = {
                 lang: making.group(domains)
-                for lang, domains in stored_topics.material(store).items()
+                for lang, domains in stored_topics.domains_by_language(store).items()
             }
-            store.finish_run(run, "done", stored_topics.keep(store, run, groups, basis))
+            store.finish_run(
+                run, "done", stored_topics.save_grouping(store, run, groups, basis=basis)
+            )
         except BaseException:
             store.finish_run(run, "failed")
             raise
@@ -104,4 +106,4 @@ class Topics:
 
     def rename(self, topic: int, name: str) -> None:
         """Give a topic a permanent name; an empty one restores the label of its best words."""
-        stored_topics.name(self._session.writer, topic, name)
+        stored_topics.name_topic(self._session.writer, topic, name)

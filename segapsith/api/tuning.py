@@ -16,7 +16,8 @@ from segapsith.lexicon.weighting import SCALE
 from segapsith.model import Result
 from segapsith.settings import BUILT_IN_PLACEMENT
 from segapsith_store import Store
-from segapsith_store.queries import browse, targets
+from segapsith_store.queries.stream import read_stream
+from segapsith_store.queries.targets import followed_target, save_target
 
 __all__ = ["EndedTarget", "Threshold", "ThresholdSearch"]
 
@@ -121,7 +122,7 @@ class Threshold:
         self, store: Store, afresh: bool, lang: str | None, sample: int | None
     ) -> threshold_search.Experiment:
         """Return the stored stream, to be placed with other thresholds."""
-        placing, stream = self._session.factory.placing(), browse.stream(store, lang, sample)
+        placing, stream = self._session.factory.placing(), read_stream(store, lang, sample)
         if afresh:
             return threshold_search.FreshStart(stream.bags, placing, stream.significance)
         index = open_domains(store, placing, lang)
@@ -137,19 +138,19 @@ class Threshold:
         noted = {"aim": target.aim, "share": target.share / MILLION}
         run = store.begin_run("tune", settings=noted, versions=session.factory.versions())
         ordinal = int(store.facts().get("counter_ordinal", 0))
-        targets.keep(store, run, replace(target, ordinal=ordinal))
+        save_target(store, run, replace(target, ordinal=ordinal))
         store.finish_run(run, "done", noted)
         session.discard_engine()  # it places with the threshold of before
         return run
 
     def unfollow(self) -> EndedTarget:
         """End the stored target, in a run; from then on the setting `threshold` applies."""
-        standing = targets.standing(self._session.writer)
+        standing = followed_target(self._session.writer)
         if standing is None:
             raise UsageError("no target is kept; `segapsith tune --keep` keeps one")
         return EndedTarget(self.follow(Target("", 0, 0, 0, 0)), cast("Result", standing))
 
     def override_reason(self) -> str | None:
         """Return the setting that takes precedence over the stored target; None if none does."""
-        standing = self._session.read(targets.standing)
+        standing = self._session.read(followed_target)
         return None if standing is None else self._session.factory.overruled

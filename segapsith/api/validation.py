@@ -23,7 +23,11 @@ from segapsith.evaluation import metrics, verdicts
 from segapsith.evaluation.validation import Selection, agreement, brief, curve, recomputed, select
 from segapsith.model import Json, Result
 from segapsith.settings import CLUSTERER, PRESETS, TOPIC_CLUSTERER, TOPIC_SIMILARITY
-from segapsith_store.queries import browse, history, validations
+from segapsith_store.queries import history
+from segapsith_store.queries.documents import example_sentences
+from segapsith_store.queries.domains import domain_labels
+from segapsith_store.queries.stream import iterate_stream, learned_units
+from segapsith_store.queries.validations import list_validations
 
 __all__ = [
     "ClusterCountPoint",
@@ -279,7 +283,7 @@ class Validation:
             seed=seed,
         )  # fmt: skip
         try:
-            selection = select(browse.learned_units(writer, lang, last=last), least, cut)
+            selection = select(learned_units(writer, lang, last=last), least, cut)
             size = numbers[0] if len(numbers) == 1 else selection.n_domains
             results = []
             for (name, measure), recompute in recomputes.items():
@@ -372,14 +376,14 @@ class Validation:
     def _add_examples(self, found: list[dict[str, Any]]) -> None:
         """Sentences beside the verdicts; they are looked up and never kept with them."""
         words = {unit: one["words"] for one in found for unit in one["example_units"]}
-        shown = self._wire.read(lambda store: validations.sentences(store, list(words), words))
+        shown = self._wire.read(lambda store: example_sentences(store, words))
         for one in found:
             one["examples"] = [shown[unit] for unit in one["example_units"] if unit in shown]
 
     def history(self, lang: str | None = None, limit: int | None = None) -> list[Result]:
         """Return the last `limit` validations (default: all), oldest first."""
         return self._wire.read(
-            lambda store: cast("list[Result]", validations.validations(store, lang, limit))
+            lambda store: cast("list[Result]", list_validations(store, lang, limit))
         )
 
     # -- drift -----------------------------------------------------------------------------
@@ -399,14 +403,14 @@ class Validation:
         """
         writer = self._wire.writer  # the lock first: every query sees the same state
         least = self._least(min_units)
-        first = history.before_last(writer) if since is None else history.night(writer, since)
-        last = None if until is None else history.night(writer, until)
+        first = history.run_before_last(writer) if since is None else history.run_at(writer, since)
+        last = None if until is None else history.run_at(writer, until)
         if last is not None and last < first:
             first, last = last, first
-        before, after = history.held(writer, first), history.held(writer, last)
+        before, after = history.domain_of_unit(writer, first), history.domain_of_unit(writer, last)
         common = [unit for unit in before if unit in after]
         sizes = [_sizes(labels) for labels in (before, after)]
-        names = validations.domain_labels(writer)
+        names = domain_labels(writer)
         result = {
             "from": first,
             "to": last,
@@ -468,7 +472,7 @@ class Validation:
             factory = self._wire.factory
             recompute = factory.recomputing(clusterer, similarity, clusterer_settings or {})
             placing = factory.placing()
-            learned, facts = browse.learned_units(store, lang), store.facts()
+            learned, facts = learned_units(store, lang), store.facts()
             splitting, adopting = self._night() if nightly else (None, None)
         weight = str(facts.get("domain_weight", placing.domain_weight))
         points = curve(
@@ -528,7 +532,7 @@ class Validation:
             making = factory.topic_making(TOPIC_SIMILARITY, TOPIC_CLUSTERER, {}, None)
             placement = factory.learning().placement
             importance = str(self._wire.settings["importance"])
-            units, words = list(browse.stream_units(store)), list(store.words())
+            units, words = list(iterate_stream(store)), list(store.words())
         replayed = []
         for number in range(shuffles):
             if on_order is not None:

@@ -38,8 +38,10 @@ from segapsith.plugin.registry import Registry, load_plugins
 from segapsith.report.page import page
 from segapsith.settings import BUILT_IN_PLACEMENT, Settings, Value, resolve
 from segapsith_store import Store
-from segapsith_store.queries import browse
-from segapsith_store.queries.explain import explain
+from segapsith_store.queries.explain import Explanation, explain
+from segapsith_store.queries.search import describe_document, matching_documents, search
+from segapsith_store.queries.status import Status, read_status
+from segapsith_store.queries.stream import iterate_stream, learned_units
 from segapsith_store.seal import seal_after
 from segapsith_store.verify import Verdict, verify
 
@@ -149,30 +151,30 @@ class Wire(Session):
 
     def search(self, words: str, limit: int = 20) -> Result:
         """Return the documents and domains that contain all the words, best first."""
-        return self.read(lambda store: cast("Result", browse.search(store, words, limit)))
+        return self.read(lambda store: cast("Result", search(store, words, limit)))
 
     def matching(self, words: str) -> list[Result]:
         """Return every document that contains all the words in one of its versions."""
-        return self.read(lambda store: cast("list[Result]", browse.matching(store, words)))
+        return self.read(lambda store: cast("list[Result]", matching_documents(store, words)))
 
     def described(self, uids: Iterable[str]) -> list[Result]:
         """Return date, title and number of units of documents, in the order given."""
         return self.read(
-            lambda store: cast("list[Result]", [browse.described(store, uid) for uid in uids])
+            lambda store: cast("list[Result]", [describe_document(store, uid) for uid in uids])
         )
 
-    def explain(self, unit: int) -> Result:
+    def explain(self, unit: int) -> Explanation:
         """Return why a unit is in its domain: shared words, the ratios of eq. 7, the runner-up."""
-        return self.read(lambda store: cast("Result", explain(store, unit, self.placing(store))))
+        return self.read(lambda store: explain(store, unit, self.placing(store)))
 
-    def status(self) -> Result:
+    def status(self) -> Status:
         """Return counts, the digest, the target of the threshold, and the last run."""
 
-        def query(store: Store) -> Result:
-            status = browse.status(store, stable=int(self.settings["stable"]))
-            if status["target"] is not None:
-                status["target"]["overruled"] = self.factory.overruled
-            return cast("Result", status)
+        def query(store: Store) -> Status:
+            status = read_status(store, stable=int(self.settings["stable"]))
+            if status.target is None:
+                return status
+            return replace(status, target=replace(status.target, overruled=self.factory.overruled))
 
         return self.read(query)
 
@@ -182,11 +184,11 @@ class Wire(Session):
 
     def stream_units(self) -> list[StreamUnit]:
         """Return the units that are learned from, in the order in which they came."""
-        return self.read(lambda store: list(browse.stream_units(store)))
+        return self.read(lambda store: list(iterate_stream(store)))
 
     def snapshot(self, lang: str | None = None) -> Snapshot:
         """Return the units with their domains, as comparisons and exporters receive them."""
-        learned = self.read(lambda store: browse.learned_units(store, lang))
+        learned = self.read(lambda store: learned_units(store, lang))
         return Snapshot(self.path, learned.units, learned.domains, learned.counts, learned.words)
 
     def report(
@@ -209,7 +211,7 @@ class Wire(Session):
             return measure.compare(rows, rows)
 
         facts = self.read(
-            lambda store: reporting.gathered(
+            lambda store: reporting.report_facts(
                 store,
                 min_units=min_units,
                 limit=limit,

@@ -72,12 +72,12 @@ def show_config(
 
 def _followed(wire: Wire) -> dict[str, Any]:
     """The threshold as it follows a target, if there is a store with one."""
-    from segapsith_store.queries.targets import standing
+    from segapsith_store.queries.targets import followed_target
 
     if wire.factory.overruled or not Path(wire.path).is_file():
         return {}
     try:
-        target = wire.read(standing)
+        target = wire.read(followed_target)
     except SegapsithError:  # settings are shown whatever state the store is in
         return {}
     if target is None:

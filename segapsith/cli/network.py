@@ -47,7 +47,7 @@ def status(
     from segapsith.api.wire import Wire
 
     chosen = context.settings(store=store, config=config)
-    found = Wire(str(chosen["store"]), chosen).network_status()
+    found = Wire(str(chosen["store"]), chosen).network_status().as_json()
     if as_json:
         show_json(found)
         return

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,7 +20,9 @@ from segapsith.errors import UsageError
 
 if TYPE_CHECKING:
     from segapsith.api.wire import Wire
+    from segapsith.model import Result
     from segapsith_store import Store
+    from segapsith_store.queries.domains import Domain
 
 __all__ = ["add_to"]
 
@@ -101,7 +103,7 @@ def _list(domains: Sequence[Any], *, since: bool, drawn: bool) -> None:
     from segapsith.domains.trends import bars
 
     axis = Timeline.of(day for d in domains for day in d.get("days", ()))
-    columns: dict[str, Callable[[dict[str, Any]], object]] = {
+    columns: dict[str, Callable[[Domain], object]] = {
         "id": lambda d: d["id"],
         "units": lambda d: d["units"],
         **({"since": lambda d: d["units_since"]} if since else {}),
@@ -174,7 +176,7 @@ def _times(domain: Any) -> str:
     return ", ".join([*dated, *undated])
 
 
-def _relatives(event: dict[str, Any]) -> str:
+def _relatives(event: Mapping[str, Any]) -> str:
     """The other domains of a lineage event."""
     said = ""
     for name, word in (("source", "from"), ("into", "into")):
@@ -260,19 +262,17 @@ def _by_plugin(wire: Wire, name: str, what: str) -> bytes:
 
 
 def _rows(store: Store, what: str) -> Iterator[dict[str, Any]]:
-    from segapsith_store.queries import browse, networks
+    from segapsith_store.queries import documents, domains, networks, topics
 
-    if what == "network":
-        return networks.links(store)
-    if what == "documents":
-        return browse.documents(store)
-    if what == "units":
-        return browse.units(store)
-    if what == "domains":
-        return iter(browse.domains(store, top=None))
-    if what == "topics":
-        return iter(browse.topics(store, top=None))
-    return browse.assignments(store)
+    rows: dict[str, Callable[[Store], Iterable[Result]]] = {
+        "network": networks.iterate_links,
+        "documents": documents.iterate_documents,
+        "units": documents.iterate_units,
+        "domains": lambda kept: domains.list_domains(kept, top=None),
+        "topics": lambda kept: topics.list_topics(kept, top=None),
+        "assignments": documents.iterate_assignments,
+    }
+    return (row.as_json() for row in rows[what](store))
 
 
 def _written(store: Store, what: str, to: str) -> bytes:

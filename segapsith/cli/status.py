@@ -12,6 +12,7 @@ from segapsith.cli import context as wiring
 from segapsith.cli.options import CommandJson, CommandQuiet, Config, StorePath, Wait
 from segapsith.cli.output import say, show_json, table, write
 from segapsith.errors import UsageError
+from segapsith.model import Record
 
 if TYPE_CHECKING:
     from segapsith.api.wire import Wire
@@ -52,7 +53,7 @@ def status(
     chosen = wiring.settings(store=store, config=config)
     wire = Wire(str(chosen["store"]), chosen)
     with wire.reading():
-        found = {**wire.status(), **_condition(wire, full)}
+        found = {**wire.status().as_json(), **_condition(wire, full)}
     if as_json:
         show_json(found)
     elif not quiet:
@@ -76,7 +77,7 @@ def _condition(wire: Wire, full: bool) -> dict[str, Any]:
     from segapsith_store.queries import nights, subscriptions
 
     def asked(store: Store) -> dict[str, Any]:
-        feeds = health.checks(store, subscriptions.moment())
+        feeds = health.checks(store, subscriptions.moment()).as_json()
         found = {
             "versions": versions(),
             "next_check_at": feeds.pop("next_check_at"),
@@ -84,7 +85,7 @@ def _condition(wire: Wire, full: bool) -> dict[str, Any]:
         }
         if full:
             last = next(iter(nights.listed(store, 1)), None)
-            found |= {"sizes": health.sizes(store), "feeds": feeds}
+            found |= {"sizes": health.sizes(store).as_json(), "feeds": feeds}
             found["last_night"] = None if last is None else last.line
         return found
 
@@ -292,7 +293,7 @@ def _show_forgettable(rows: list[Any], *, as_json: bool, quiet: bool) -> None:
         write(f"dry run: {len(rows)} documents would be forgotten")
 
 
-def _described(row: dict[str, Any]) -> str:
+def _described(row: Record) -> str:
     title = " ".join(row["title"].split())
     return f"{(row['date'] or '')[:10]:10}  {row['id']}  {row['units']} units  {title}".rstrip()
 

@@ -23,6 +23,7 @@ from segapsith.cli.options import (
 from segapsith.cli.output import Progress, say, show_json, table, write
 from segapsith.cli.status import must_exist
 from segapsith.errors import UsageError, ValidationBelowError
+from segapsith.model import Record
 from segapsith.settings import CLUSTERER
 
 __all__ = ["add_to", "comparison_lines", "validation_lines"]
@@ -345,7 +346,7 @@ def _show_history(found: list[Any], as_json: bool, quiet: bool) -> None:
         ("run", "when", "lang", "clusterer", "domains", "units", "share", "kappa", "low", "high",
          "ARI", "p"),
     )  # fmt: skip
-    series: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    series: dict[tuple[str, str], list[Record]] = {}
     for one in found:
         series.setdefault((one["lang"], str(one["clusterer"])), []).append(one)
     for (lang, name), ones in series.items():

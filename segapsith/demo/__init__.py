@@ -8,7 +8,7 @@ from segapsith.demo import sample
 from segapsith.demo.sample.baseline import best_single_pass
 from segapsith.evaluation.metrics import bcubed
 from segapsith.model import Document, Lexicon
-from segapsith_store.queries import browse
+from segapsith_store.queries.documents import iterate_assignments
 
 if TYPE_CHECKING:
     from segapsith.api.wire import Wire
@@ -44,7 +44,7 @@ def demonstrate(wire: Wire) -> dict[str, Any]:
 
 def agreement(wire: Wire, lang: str) -> dict[str, float]:
     """Return B-cubed scores of the domains against the subjects of the paragraphs."""
-    rows = wire.read(lambda store: list(browse.assignments(store)))
+    rows = wire.read(lambda store: list(iterate_assignments(store)))
     pairs = sample.domains_of_paragraphs(sample.gold_of_paragraphs(lang), rows)
     score = bcubed([domain for domain, _ in pairs], [subject for _, subject in pairs])
     return {"precision": score.precision, "recall": score.recall, "f1": score.f1}

@@ -27,9 +27,9 @@ from segapsith.operations.alarms import Alarm, Figures, alarms, merged
 from segapsith.operations.backups import DatedFiles, back_up
 from segapsith.plugin.contracts import Source
 from segapsith_store import Store
-from segapsith_store.queries import news, nights, subscriptions, topics
-from segapsith_store.seal import kept as valid_seal
-from segapsith_store.seal import seal
+from segapsith_store.queries import nights, subscriptions, topics
+from segapsith_store.queries.news import count_new_domains, read_arrivals
+from segapsith_store.seal import seal, sealed_digest
 
 __all__ = [
     "STEPS",
@@ -309,7 +309,7 @@ def _reassign(night: NightlyRun) -> Outcome:
 def _topics(night: NightlyRun) -> Outcome:
     """Group the domains into topics; without a new or changed domain this only reads."""
     night.wire.topics(limit=0)  # describing all topics would take as long as making them
-    n_topics = len(set(night.wire.read(topics.members).values()))
+    n_topics = len(set(night.wire.read(topics.topic_of_domain).values()))
     return Outcome(f"{n_topics} topics" if n_topics else "", {"topics": n_topics})
 
 
@@ -340,8 +340,8 @@ def _alarms(night: NightlyRun) -> Outcome:
     night.alarms = alarms(
         tonight, before, night.wire.path, after_run=_run_before_date(night, store)
     )
-    units = news.arrived(store, night.previous_run).n_units
-    n_domains = news.new_domains(store, night.previous_run)
+    units = read_arrivals(store, night.previous_run).n_units
+    n_domains = count_new_domains(store, night.previous_run)
     line = (
         f"{new} new ({units} unit{'' if units == 1 else 's'}), {copies} copies,"
         f" {n_domains} new domain{'' if n_domains == 1 else 's'}"
@@ -380,7 +380,7 @@ def _report(night: NightlyRun) -> Outcome:
 def _backup(night: NightlyRun) -> Outcome:
     """Copy the store with its seal, check the copy, and delete old backups."""
     files = backup_files(night.wire)
-    digest = (valid_seal(night.wire.writer) or seal(night.wire.writer)) if night.id else None
+    digest = (sealed_digest(night.wire.writer) or seal(night.wire.writer)) if night.id else None
     backup = night.wire.read(lambda store: back_up(store, files, night.date, digest=digest))
     settings = night.wire.settings
     removed = files.rotate(int(settings["keep_daily"]), int(settings["keep_weekly"]))

@@ -16,6 +16,7 @@ import numpy as np
 from segapsith.arrays import Matrix
 from segapsith.domains.timeline import Timeline
 from segapsith.evaluation.compare import BINS, grown
+from segapsith.model import Record
 
 __all__ = ["Facts", "last_run_of", "page"]
 
@@ -32,10 +33,10 @@ RUN_TAG = "segapsith-run"
 class Facts:
     """What the page shows."""
 
-    status: Mapping[str, Any]
+    status: Record
     run: int
     """The newest run that the page covers."""
-    domains: Sequence[Mapping[str, Any]]
+    domains: Sequence[Record]
     n_domains: int
     """Number of domains with at least `min_units` units; `domains` may be fewer."""
     min_units: int
@@ -48,8 +49,8 @@ class Facts:
     """By language: similarities of its domains, in the order of `domains`."""
     measure: str
     validations: Sequence[Mapping[str, Any]]
-    history: Sequence[Mapping[str, Any]]
-    changes: Mapping[str, Any]
+    history: Sequence[Record]
+    changes: Record
     names: Mapping[int, str]
 
 
@@ -173,11 +174,11 @@ def _with_charts(facts: Facts, validation: Mapping[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _series(history: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _series(history: Sequence[Record]) -> list[dict[str, Any]]:
     """Return the validations by language and clusterer, with a chart where there are two or more."""
     from segapsith.report.charts import curves
 
-    series: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    series: dict[tuple[str, str], list[Record]] = {}
     for validation in history:
         if validation["kappa"] is not None:
             key = (validation["lang"], str(validation["clusterer"]))

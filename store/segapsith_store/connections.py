@@ -1,4 +1,4 @@
-"""Opening the file: one writer by a lock beside it, many readers, errors in plain words."""
+"""Open a store file: one writer, by a lock file beside it, and many readers."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import contextlib
 import os
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
 from filelock import FileLock, Timeout
-from sqlite_utils import Database
 
 from segapsith.errors import (
     BusyError,
@@ -24,21 +24,37 @@ from segapsith.errors import (
 )
 from segapsith_store.schema import APPLICATION_ID, SCHEMA
 
-__all__ = ["database_errors", "lock", "open_reader", "open_writer", "plain_errors", "read_only_uri"]
+__all__ = [
+    "MEMORY",
+    "Database",
+    "database_errors",
+    "lock",
+    "open_reader",
+    "open_writer",
+    "plain_errors",
+    "read_only_uri",
+]
 
 MEMORY = ":memory:"
 
 CACHE = 32 * 1024
-"""Kilobytes that a writer may hold: a batch is written once, and not in parts before its end."""
+"""Kilobytes of page cache of a writer, enough to write a batch once, at its end."""
+
+
+@dataclass(slots=True)
+class Database:
+    """An open store file. Tests replace the connection to make statements fail."""
+
+    conn: sqlite3.Connection
 
 
 @contextlib.contextmanager
 def plain_errors(path: str) -> Iterator[None]:
-    """Says what SQLite and the system mean: busy, full, damaged, forbidden."""
+    """Translate errors of SQLite and the system: busy, full, damaged, not permitted."""
     try:
         with database_errors(path):
             yield
-    except UnicodeDecodeError as error:  # SQLite quotes what it cannot make sense of
+    except UnicodeDecodeError as error:  # the message of SQLite quotes damaged text
         raise StorageError(
             f"{path} is damaged ({error.reason} in its own text); take the last backup"
         ) from error
@@ -50,7 +66,7 @@ def plain_errors(path: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def database_errors(path: str) -> Iterator[None]:
-    """Says what SQLite means, and leaves alone what other work in the same block raises."""
+    """Translate errors of SQLite; other errors inside the block pass through."""
     try:
         yield
     except sqlite3.OperationalError as error:
@@ -88,11 +104,11 @@ def _system(path: str, error: OSError) -> SegapsithError:
 
 @contextlib.contextmanager
 def lock(path: str, wait: float) -> Iterator[None]:
-    """Holds the right to write; the kernel gives it back however the process ends."""
+    """Hold the lock for writing; the kernel releases it however the process ends."""
     if path == MEMORY:
         yield
         return
-    _check_can_be_store(path)  # before the lock, which would make missing directories
+    _check_can_be_store(path)  # before the lock, which would create missing directories
     held = FileLock(f"{path}.lock", timeout=wait, mode=0o644)
     try:
         held.acquire()
@@ -116,7 +132,7 @@ def read_only_uri(path: str) -> str:
 
 
 def open_reader(path: str) -> Database:
-    """The store for reading only; it must be there."""
+    """Open an existing store for reading only."""
     _check_is_file(path)
     uri = read_only_uri(path)
     with plain_errors(path):
@@ -124,7 +140,7 @@ def open_reader(path: str) -> Database:
         try:
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         except sqlite3.OperationalError:
-            # a directory that cannot be written has no room for the shared-memory file
+            # in a directory without write permission SQLite cannot create the shared-memory file
             if os.access(Path(path).absolute().parent, os.W_OK):
                 connection.close()
                 raise
@@ -132,44 +148,42 @@ def open_reader(path: str) -> Database:
             connection = sqlite3.connect(
                 f"{uri}&immutable=1", uri=True, isolation_level=None, timeout=10
             )
-        db = Database(connection, execute_plugins=False, recursive_triggers=False)
         try:
-            if _is_empty(db):
+            if _is_empty(connection):
                 raise UnfinishedStoreError(
                     f"{path} is a store whose creation was interrupted, and holds nothing yet:"
-                    f" run the command that makes it again (segapsith ingest SOURCE --store {path})"
+                    f" run the command that creates it again (segapsith ingest SOURCE --store {path})"
                 )
-            _check_is_store(path, db)
-            found = int(db.execute("PRAGMA user_version").fetchone()[0])
+            _check_is_store(path, connection)
+            version = _pragma(connection, "user_version")
         except BaseException:
             connection.close()
             raise
-    if found < SCHEMA:
+    if version < SCHEMA:
         connection.close()
         raise ForeignStoreError(
-            f"{path} has schema {found}, this program reads {SCHEMA};"
+            f"{path} has schema {version}, this program reads {SCHEMA};"
             " any command that writes brings it up to date after a backup"
         )
-    return db
+    return Database(connection)
 
 
 def open_writer(path: str, wait: float) -> Database:
-    """The store for writing; the lock is held. An empty or absent file becomes a store."""
+    """Open a store for writing; the caller holds the lock. A missing file is created."""
     with plain_errors(path):
         connection = sqlite3.connect(path, isolation_level=None, timeout=wait)
-        db = Database(connection, execute_plugins=False, recursive_triggers=False)
         try:
-            if not _is_empty(db):
-                _check_is_store(path, db)
-            db.execute("PRAGMA foreign_keys = ON")
-            db.execute(f"PRAGMA cache_size = -{CACHE}")
+            if not _is_empty(connection):
+                _check_is_store(path, connection)
+            connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute(f"PRAGMA cache_size = -{CACHE}")
             if path != MEMORY:
-                db.execute("PRAGMA journal_mode = WAL")
-                db.execute("PRAGMA synchronous = NORMAL")
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute("PRAGMA synchronous = NORMAL")
         except BaseException:
             connection.close()
             raise
-    return db
+    return Database(connection)
 
 
 def _check_is_file(path: str) -> None:
@@ -178,7 +192,7 @@ def _check_is_file(path: str) -> None:
     try:
         if not os.path.exists(path):
             raise MissingInputError(
-                f"there is no store at {path}; `segapsith ingest SOURCE --store {path}` makes one"
+                f"there is no store at {path}; `segapsith ingest SOURCE --store {path}` creates one"
             )
     except ValueError as error:
         raise MissingInputError(f"there is no store at {path!r}: {error}") from error
@@ -202,26 +216,26 @@ def _check_can_be_store(path: str) -> None:
         raise PermissionDeniedError(f"{path} cannot be created: no permission in {parent}")
 
 
-def _is_empty(db: Database) -> bool:
+def _is_empty(connection: sqlite3.Connection) -> bool:
     """Return whether the file is what a kill leaves before the schema is committed.
 
     The schema with both its numbers is one transaction; before it there is no byte, or the header
     that `PRAGMA journal_mode = WAL` writes.
     """
-    tables = int(db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
-    version = int(db.execute("PRAGMA user_version").fetchone()[0])
-    return tables == 0 and version == 0 and _application(db) == 0
+    n_tables = int(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
+    numbers = (_pragma(connection, "user_version"), _pragma(connection, "application_id"))
+    return n_tables == 0 and numbers == (0, 0)
 
 
-def _application(db: Database) -> int:
-    return int(db.execute("PRAGMA application_id").fetchone()[0])
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
 
 
-def _check_is_store(path: str, db: Database) -> None:
-    if _application(db) != APPLICATION_ID:
+def _check_is_store(path: str, connection: sqlite3.Connection) -> None:
+    if _pragma(connection, "application_id") != APPLICATION_ID:
         raise ForeignStoreError(f"{path} is the database of another program; it is left untouched")
-    found = int(db.execute("PRAGMA user_version").fetchone()[0])
-    if found > SCHEMA:
+    version = _pragma(connection, "user_version")
+    if version > SCHEMA:
         raise ForeignStoreError(
-            f"{path} has schema {found}, this program knows up to {SCHEMA}; use a newer release"
+            f"{path} has schema {version}, this program reads up to {SCHEMA}; use a newer release"
         )

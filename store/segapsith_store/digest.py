@@ -1,9 +1,9 @@
-"""When two stores are equal: one hash over what they know, whatever way they came to know it.
+"""The digest: one hash over everything that was learned. Stores with equal digests are equal.
 
-Texts and units are hashed in blocks of their numbers. The hash of a block is kept in `blocks`, and a
-trigger takes it away in the transaction that changes one of the block's rows (schema.py). So the
-digest costs what was changed since hashes were kept, not the whole store; `verify` and the proof
-of a backup compute every block anew.
+Documents, texts, units and assignments are hashed in blocks of their ids. The hash of a block is
+stored in `blocks`, and a trigger deletes it in the transaction that changes a row of the block
+(migrations.py). So the digest costs what was changed since hashes were stored, not the whole store.
+`verify` and the check of a backup compute every block again.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ __all__ = ["FORM", "block_hashes", "changed_blocks", "digest", "keep_blocks"]
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Rows of one table that count: columns with short values, columns with long ones, which."""
+    """The rows of one table that are hashed: columns with short values, columns with long ones."""
 
     table: str
     short: str
     long: tuple[str, ...] = ()
     rest: str = ""
 
-    def question(self, where: str) -> str:
+    def query(self, where: str) -> str:
         long = [f"CAST({column} AS BLOB)" for column in self.long]
         columns = [self.short, *(f"length({column})" for column in long), *long]
         return f"SELECT {', '.join(columns)} FROM {self.table} {where} {self.rest}"
@@ -48,7 +48,7 @@ _LARGE = (
     ),
     _Part("assignments", "unit, domain, score, runner_up, runner_up_score"),
 )
-"""What grows with every story, hashed in blocks of ids."""
+"""Tables that grow with every story, hashed in blocks of ids."""
 
 _SMALL = (
     _Part(
@@ -72,63 +72,68 @@ _SMALL = (
         rest="GROUP BY ordinal, threshold, base ORDER BY ordinal, threshold, base",
     ),
 )
-"""What changes all over in a night: hashed whole."""
+"""Tables of which a night changes rows everywhere: hashed as a whole."""
 
 _LAYOUT = "words of units and domains as tables"
-"""How long values are written, as far as that has ever changed (arrays.py)."""
+"""How long values are encoded, as far as that has ever changed (codecs.py)."""
 
 FORM = hashlib.sha256(repr((BLOCK, _LARGE, _SMALL, _LAYOUT)).encode()).hexdigest()[:16]
-"""Of what is hashed: a release that hashes something else does not judge by old hashes."""
+"""Identifies what is hashed: a release that hashes something else ignores stored hashes."""
 
 
 def digest(store: Store, *, anew: bool = False) -> str:
-    """SHA-256 over documents, texts, units, words, domains, assignments, topics, targets and
-    network, in the order of ids: neither runs and batches, nor clocks, nor paths.
+    """Return the SHA-256 of documents, texts, units, words, domains, assignments, topics, targets
+    and network, in the order of ids, without runs, batches, times and paths.
 
-    With `anew` no kept hash of a block is believed.
+    With `anew`, stored hashes of blocks are not used.
     """
     total = hashlib.sha256()
     with store.frozen():
-        for table, number, found in block_hashes(store, anew=anew):
-            total.update(f"{table} {number} {found}".encode())
+        for table, number, block_hash in block_hashes(store, anew=anew):
+            total.update(f"{table} {number} {block_hash}".encode())
         for part in _SMALL:
             total.update(part.table.encode())
-            total.update(_hash(store, part, part.question("")).encode())
+            total.update(_hash(store, part, part.query("")).encode())
         total.update(b"network")
         total.update(store.pair_mark())
     return total.hexdigest()
 
 
 def block_hashes(store: Store, *, anew: bool = False) -> Iterator[tuple[str, int, str]]:
-    """Table, number and hash of every block that has rows, in order."""
-    kept = {} if anew else _kept(store)
+    """Yield table, number and hash of every block that has rows, in order."""
+    stored = {} if anew else _stored_hashes(store)
     for part in _LARGE:
         key = BLOCKED[part.table]
-        question = part.question(f"WHERE {key} >= ? AND {key} < ?") + f"ORDER BY {key}"
+        query = part.query(f"WHERE {key} >= ? AND {key} < ?") + f"ORDER BY {key}"
         last = store.number(f"SELECT max({key}) FROM {part.table}") // BLOCK
         for number in range(last + 1):
-            found = kept.get((part.table, number))
-            if found is None:
-                found = _hash(store, part, question, number * BLOCK, (number + 1) * BLOCK)
-            if found:
-                yield part.table, number, found
+            block_hash = stored.get((part.table, number))
+            if block_hash is None:
+                block_hash = _hash(store, part, query, number * BLOCK, (number + 1) * BLOCK)
+            if block_hash:
+                yield part.table, number, block_hash
 
 
 def changed_blocks(store: Store) -> Iterator[tuple[str, int, int]]:
-    """Table, first and last id of the blocks that no longer have the hash they were kept with."""
-    found = {(table, number): it for table, number, it in block_hashes(store, anew=True)}
-    for (table, number), kept in sorted(_kept(store).items()):
-        if found.get((table, number)) != kept:
+    """Yield table, first and last id of the blocks whose stored hash is not that of their rows."""
+    with store.frozen():
+        computed = {
+            (table, number): block_hash
+            for table, number, block_hash in block_hashes(store, anew=True)
+        }
+        stored = _stored_hashes(store)
+    for (table, number), block_hash in sorted(stored.items()):
+        if computed.get((table, number)) != block_hash:
             yield table, number * BLOCK, (number + 1) * BLOCK - 1
 
 
 def keep_blocks(store: Store) -> None:
-    """Keeps the hashes of the blocks that have none."""
-    kept = _kept(store)
+    """Store the hashes of the blocks that have none stored."""
+    stored = _stored_hashes(store)
     fresh = [
-        (FORM, table, number, found)
-        for table, number, found in block_hashes(store)
-        if (table, number) not in kept
+        (FORM, table, number, block_hash)
+        for table, number, block_hash in block_hashes(store)
+        if (table, number) not in stored
     ]
     store.change(
         lambda c: (
@@ -140,21 +145,24 @@ def keep_blocks(store: Store) -> None:
     )
 
 
-def _kept(store: Store) -> dict[tuple[str, int], str]:
-    found = store.rows("SELECT part, number, hash FROM blocks WHERE form = ?", [FORM])
-    return {(table, number): kept for table, number, kept in found}
+def _stored_hashes(store: Store) -> dict[tuple[str, int], str]:
+    rows = store.rows("SELECT part, number, hash FROM blocks WHERE form = ?", [FORM])
+    return {(table, number): block_hash for table, number, block_hash in rows}
 
 
-def _hash(store: Store, part: _Part, question: str, *parameters: int) -> str:
-    """Of the rows of an answer, so many at a time: short values as Python writes them, then the
-    long ones, kept apart by their lengths. Empty if there are no rows."""
+def _hash(store: Store, part: _Part, query: str, *parameters: int) -> str:
+    """Return the hash of the rows of a query; an empty text if there are none.
+
+    For `BLOCK` rows at a time: the short values as Python represents them, with the lengths of the
+    long values, then the long values themselves.
+    """
     total = hashlib.sha256()
-    rows = store.rows(question, parameters)
+    rows = store.rows(query, parameters)
     empty, n_long = True, len(part.long)
-    while some := list(islice(rows, BLOCK)):
+    while chunk := list(islice(rows, BLOCK)):
         empty = False
-        heads = [row[:-n_long] for row in some] if n_long else some
+        heads = [row[:-n_long] for row in chunk] if n_long else chunk
         total.update(repr(heads).encode("utf-8", "surrogatepass"))
         if n_long:
-            total.update(b"".join(value or b"" for row in some for value in row[-n_long:]))
+            total.update(b"".join(value or b"" for row in chunk for value in row[-n_long:]))
     return "" if empty else total.hexdigest()

@@ -1,4 +1,4 @@
-"""What the server of a feed said last, and when to ask it again; part of a batch's transaction."""
+"""The last response of a feed's server and the time of the next check, stored with a batch."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ __all__ = [
 ]
 
 FIRST, SHORTEST, LONGEST = 3_600, 900, 12 * 3_600
-"""Seconds between two checks. The longest is half a day, so that a nightly run finds all due."""
+"""Seconds between two checks: first, shortest, longest. With half a day as the longest, every feed is
+due each night."""
 
 LONGEST_WAIT = 7 * 24 * 3_600
-"""Seconds that a server may ask for; longer wishes are cut to this."""
+"""Seconds for which a server can ask to be left alone; longer requests are cut to this."""
 
 MAX_ERROR_CHARS = 500
 
 
 def later(when: str, seconds: int) -> str:
-    """A moment so many seconds after another.
+    """Return the time `seconds` after another.
 
     >>> later("2026-03-02T23:59:30+00:00", 60)
     '2026-03-03T00:00:30+00:00'
@@ -39,10 +40,9 @@ def later(when: str, seconds: int) -> str:
 
 
 def keep(c: sqlite3.Connection, state: FeedState, run: int | None) -> int:
-    """Keeps what a server said, inside the transaction of the batch that has the items.
+    """Store a response, inside the transaction of the batch that has its items.
 
-    A failure of an address that nobody subscribed to leaves a trace only if its server asked to
-    be left alone.
+    A failure of an address without a row is stored only if its server asked for a pause.
     """
     row = c.execute("SELECT interval, failures FROM feeds WHERE url = ?", [state.url]).fetchone()
     if row is None and state.error and state.retry_after is None:
@@ -72,20 +72,20 @@ def _keep_success(c: sqlite3.Connection, state: FeedState, interval: int, run: i
 
 def _keep_failure(c: sqlite3.Connection, state: FeedState, interval: int, failures: int) -> int:
     now = state.checked_at
-    wished = None if state.retry_after is None else min(state.retry_after, LONGEST_WAIT)
-    pause = max(wished or 0, min(LONGEST, interval * 2 ** min(failures, 10)))
+    retry_after = None if state.retry_after is None else min(state.retry_after, LONGEST_WAIT)
+    pause = max(retry_after or 0, min(LONGEST, interval * 2 ** min(failures, 10)))
     return c.execute(
         "UPDATE feeds SET checked_at = ?, next_check_at = ?, retry_at = ?, failures = ?,"
         " error = ? WHERE url = ?",
         [
-            now, later(now, pause), None if wished is None else later(now, wished), failures,
-            state.error[:MAX_ERROR_CHARS], state.url,
+            now, later(now, pause), None if retry_after is None else later(now, retry_after),
+            failures, state.error[:MAX_ERROR_CHARS], state.url,
         ],
     ).rowcount  # fmt: skip
 
 
 def _interval(before: int, new: int) -> int:
-    """Half as long after news, half as long again after none.
+    """Return the next interval: half after new stories, one and a half times without.
 
     >>> _interval(3600, 4), _interval(3600, 0), _interval(900, 1), _interval(40000, 0)
     (1800, 5400, 900, 43200)
@@ -94,7 +94,7 @@ def _interval(before: int, new: int) -> int:
 
 
 def ask_again(c: sqlite3.Connection, run: int) -> None:
-    """A run is undone: the bodies that it stored are no longer there, so they are wanted again."""
+    """Delete the validators that a run stored, because undoing it removes the stories: fetch them again."""
     c.execute(
         "UPDATE feeds SET etag = NULL, last_modified = NULL, next_check_at = NULL, run = NULL"
         " WHERE run = ?",

@@ -1,42 +1,82 @@
-"""How a store is doing: its size, its runs, its feeds. Nothing here belongs to what it knows."""
+"""The condition of a store file: its size, its last runs, its feeds. None of it is in the digest."""
 
 from __future__ import annotations
 
 import os
-from typing import Any
+from dataclasses import dataclass
 
+from segapsith.model import Result
 from segapsith_store.queries import subscriptions
 from segapsith_store.store import Store
 
-__all__ = ["checks", "history", "quick_faults", "sizes"]
+__all__ = ["FeedCounts", "RunSummary", "Sizes", "checks", "history", "quick_faults", "sizes"]
 
-_RUN = ("id", "command", "status", "name", "started_at", "finished_at")
+SHOWN = 5
+"""Faults of a kind that are listed."""
 
 
-def history(store: Store, limit: int = 5) -> list[dict[str, Any]]:
-    """The last runs, newest first."""
+@dataclass(frozen=True, slots=True)
+class RunSummary(Result):
+    """A run without its settings and counts."""
+
+    id: int
+    command: str
+    status: str
+    name: str
+    started_at: str
+    finished_at: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes(Result):
+    """Bytes of a store."""
+
+    file_bytes: int
+    wal_bytes: int
+    """In the write-ahead log beside the file."""
+    free_bytes: int
+    """Unused inside the file."""
+    text_bytes: int
+    bytes_per_document: int
+
+
+@dataclass(frozen=True, slots=True)
+class FeedCounts(Result):
+    """The subscriptions by state, and the time of the next check."""
+
+    subscribed: int
+    due: int
+    failing: int
+    waiting: int
+    next_check_at: str | None
+
+
+def history(store: Store, limit: int = 5) -> list[RunSummary]:
+    """Return the last runs, newest first."""
     return [
-        dict(zip(_RUN, row, strict=True))
+        RunSummary(*row)
         for row in store.rows(
-            f"SELECT {', '.join(_RUN)} FROM runs ORDER BY id DESC LIMIT ?", [limit]
+            "SELECT id, command, status, name, started_at, finished_at FROM runs"
+            " ORDER BY id DESC LIMIT ?",
+            [limit],
         )
     ]
 
 
-def sizes(store: Store) -> dict[str, int]:
-    """Bytes: of the file, of what waits in the log beside it, free inside, and for each story."""
-    page = store.number("PRAGMA page_size")
-    file = os.path.getsize(store.path)
-    stories = store.number("SELECT count(*) FROM documents")
-    return {
-        "file_bytes": file,
-        "wal_bytes": _size(f"{store.path}-wal"),
-        "free_bytes": page * store.number("PRAGMA freelist_count"),
-        "text_bytes": store.number(
-            "SELECT sum(length(CAST(title AS BLOB)) + length(CAST(body AS BLOB))) FROM versions"
-        ),
-        "bytes_per_document": file // stories if stories else 0,
-    }
+def sizes(store: Store) -> Sizes:
+    """Return the bytes of the file, of its log and of its texts."""
+    with store.frozen():
+        n_documents = store.number("SELECT count(*) FROM documents")
+        file_bytes = os.path.getsize(store.path)
+        return Sizes(
+            file_bytes=file_bytes,
+            wal_bytes=_size(f"{store.path}-wal"),
+            free_bytes=store.number("PRAGMA page_size") * store.number("PRAGMA freelist_count"),
+            text_bytes=store.number(
+                "SELECT sum(length(CAST(title AS BLOB)) + length(CAST(body AS BLOB))) FROM versions"
+            ),
+            bytes_per_document=file_bytes // n_documents if n_documents else 0,
+        )
 
 
 def _size(path: str) -> int:
@@ -46,24 +86,22 @@ def _size(path: str) -> int:
         return 0
 
 
-def checks(store: Store, now: str) -> dict[str, Any]:
-    """The subscriptions by how they are doing, and when the next one is asked."""
+def checks(store: Store, now: str) -> FeedCounts:
+    """Count the subscriptions by state at the time `now`."""
     feeds = subscriptions.listed(store)
-    return {
-        "subscribed": len(feeds),
-        "due": len(subscriptions.due(feeds, now)),
-        "failing": sum(feed.failures > 0 for feed in feeds),
-        "waiting": sum(subscriptions.waits(feed, now) for feed in feeds),
-        "next_check_at": min((feed.next_check_at or now for feed in feeds), default=None),
-    }
+    return FeedCounts(
+        subscribed=len(feeds),
+        due=len(subscriptions.due(feeds, now)),
+        failing=sum(feed.failures > 0 for feed in feeds),
+        waiting=sum(subscriptions.waits(feed, now) for feed in feeds),
+        next_check_at=min((feed.next_check_at or now for feed in feeds), default=None),
+    )
 
 
 def quick_faults(store: Store) -> list[str]:
-    """What is wrong with the file and its references; `verify` does the sums as well."""
-    broken = [str(line) for (line,) in store.rows("PRAGMA quick_check(5)") if line != "ok"]
-    lost = [f"{table}: a reference leads nowhere" for table, *_ in _some(store)]
-    return broken + lost
-
-
-def _some(store: Store) -> list[tuple[Any, ...]]:
-    return list(store.rows("PRAGMA foreign_key_check"))[:5]
+    """Return faults of the file and its references; `verify` checks the sums as well."""
+    with store.frozen():
+        pages = store.rows(f"PRAGMA quick_check({SHOWN})")
+        broken = [str(line) for (line,) in pages if line != "ok"]
+        references = list(store.rows("PRAGMA foreign_key_check"))[:SHOWN]
+    return broken + [f"{table}: a reference leads nowhere" for table, *_ in references]

@@ -1,20 +1,11 @@
-"""The tables and views of a store, with a sentence on every column, and their migrations.
+"""The tables and views of a store, with a sentence on every column.
 
-`docs/store.md` is generated from here. A change to the schema is a new migration at the end of the
-list: `PRAGMA user_version` counts how many of them a store has.
+`docs/store.md` is generated from here. A change to the schema needs a migration (`migrations.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-
-import numpy as np
-from sqlite_utils import Database
-from sqlite_utils.migrations import Migrations
-
-from segapsith.domains.values import Bag, DomainWords
-from segapsith_store import codecs
 
 __all__ = [
     "APPLICATION_ID",
@@ -29,16 +20,18 @@ __all__ = [
     "Table",
     "View",
     "hash_begin",
-    "migrate",
 ]
 
 APPLICATION_ID = 0x53454741
-"""`SEGA`: says that a SQLite file is a store of this program."""
+"""`SEGA`: marks a SQLite file as a store of this program."""
+
+SCHEMA = 4
+"""The schema that this program reads and writes: the number of its migrations."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table: its name, what a row is, its columns (name, type, meaning) and what closes it."""
+    """A table: its name, what a row is, its columns (name, type, meaning) and its constraints."""
 
     name: str
     about: str
@@ -47,7 +40,7 @@ class Table:
     indexes: tuple[str, ...] = ()
     without_rowid: bool = False
     since: int = 1
-    """The schema that brought it."""
+    """The schema that added it."""
 
     @property
     def sql(self) -> str:
@@ -498,14 +491,14 @@ BLOCK = 1024
 """Ids of a block."""
 
 DROPPED = ("versions_run", "assignments_run")
-"""Indexes of the first house that cost every batch more than they saved."""
+"""Indexes of schema 1 that cost every batch more than they saved."""
 
 HASH_BEGIN = 8
-"""Digits of a text's hash by which it is found: a short index is all in few pages."""
+"""Digits of a text's hash that are indexed: a short index needs few pages."""
 
 
 def hash_begin(column: str) -> str:
-    """The expression of that index."""
+    """Return the SQL expression of that index."""
     return f"substr({column}, 1, {HASH_BEGIN})"
 
 
@@ -514,7 +507,7 @@ BLOCKED = {"documents": "id", "versions": "id", "units": "id", "assignments": "u
 
 
 def _full_text(table: str, first: str, second: str) -> tuple[str, ...]:
-    """An index of two columns and the triggers that keep it in step with its table."""
+    """Return SQL for a full-text index of two columns and the triggers that update it."""
     enter = (
         f'INSERT INTO "{table}_fts" (rowid, {first}, {second})'
         f" VALUES (new.id, new.{first}, new.{second});"
@@ -588,103 +581,3 @@ VIEWS = (
         """,
     ),
 )
-
-migrations = Migrations("segapsith")
-
-
-@migrations()
-def first_house(db: Database) -> None:
-    """Every table and view of the first release."""
-    _create(db, 1)
-    for statement in FTS:
-        db.execute(statement)
-    for view in VIEWS:
-        db.execute(f'CREATE VIEW "{view.name}" AS {view.sql}')
-
-
-@migrations()
-def second_house(db: Database) -> None:
-    """Hashes of rows are kept, so that the digest costs what has changed; thresholds follow targets;
-    ready units have no text to find; two indexes go that cost every batch more than they saved.
-
-    Where rows are entered the store does the rest itself: a trigger on every new row, even one that
-    does nothing, makes SQLite keep a way back from each single statement.
-    """
-    _create(db, 2)
-    for table, key in BLOCKED.items():
-        for event in ("UPDATE", "DELETE"):
-            db.execute(
-                f'CREATE TRIGGER "{table}_block_{event.lower()}" AFTER {event} ON "{table}" BEGIN'
-                f" DELETE FROM blocks WHERE part = '{table}' AND number = old.{key} / {BLOCK};"
-                " END"
-            )
-    db.execute('DROP TRIGGER "versions_enter"')
-    db.execute('DROP TRIGGER "versions_leave"')
-    db.execute(
-        'INSERT INTO "versions_fts" ("versions_fts", rowid, title, body)'
-        " SELECT 'delete', id, title, body FROM versions WHERE title = '' AND body = ''"
-    )
-    db.execute(
-        'CREATE TRIGGER "versions_leave" AFTER DELETE ON "versions"'
-        " WHEN old.title <> '' OR old.body <> '' BEGIN"
-        ' INSERT INTO "versions_fts" ("versions_fts", rowid, title, body)'
-        " VALUES ('delete', old.id, old.title, old.body); END"
-    )
-    for index in DROPPED:
-        db.execute(f'DROP INDEX "{index}"')
-
-
-@migrations()
-def third_house(db: Database) -> None:
-    """Words of units and domains take as few bytes as their numbers need, a ready unit has its
-    words once, in the unit and not in a text as well, and texts are found by the beginning of their hash."""
-    db.conn.create_function("as_bag", 1, _old_bag)
-    db.conn.create_function("as_domain", 1, _old_domain)
-    db.execute("UPDATE units SET words = as_bag(words)")
-    db.execute("UPDATE domains SET words = as_domain(words)")
-    db.execute("UPDATE versions SET words = x'', links = x'' WHERE title = '' AND body = ''")
-    db.execute('DROP INDEX "versions_hash"')
-    db.execute(f'CREATE INDEX "versions_hash" ON "versions" ({hash_begin("hash")})')
-
-
-@migrations()
-def fourth_house(db: Database) -> None:
-    """What is forgotten leaves a tombstone, so that no later delivery brings it back."""
-    _create(db, 4)
-
-
-def _old_bag(data: bytes) -> codecs.Buffer:
-    """The table of a unit's words, from the layout of the first two houses: all int32."""
-    return codecs.bags_bytes([Bag(*np.frombuffer(data, "<i4").reshape(3, -1))])[0]
-
-
-def _old_domain(data: bytes) -> codecs.Buffer:
-    """Likewise of a domain's words: all int64."""
-    words, occurrences, weights = np.frombuffer(data, "<i8").reshape(3, -1)
-    return codecs.domains_bytes([DomainWords(words.astype(np.int32), occurrences, weights, 0)])[0]
-
-
-def _create(db: Database, since: int) -> None:
-    for table in TABLES:
-        if table.since == since:
-            db.execute(table.sql)
-            for columns in table.indexes:
-                db.execute(f'CREATE INDEX "{table.name}_{columns}" ON "{table.name}" ("{columns}")')
-
-
-SCHEMA = 4
-"""How many migrations this program knows."""
-
-
-def migrate(db: Database, before: Callable[[int], None]) -> None:
-    """Brings a store to the newest schema in the transaction that the caller has begun.
-
-    `before` is called with the version found if anything is to be changed.
-    """
-    found = int(db.execute("PRAGMA user_version").fetchone()[0])
-    if found == SCHEMA:
-        return
-    before(found)
-    migrations.apply(db)
-    db.execute(f"PRAGMA user_version = {SCHEMA}")
-    db.execute(f"PRAGMA application_id = {APPLICATION_ID}")

@@ -1,8 +1,8 @@
-"""A seal: the digest of a store, kept in it after a run, so that a byte that rots is noticed.
+"""The seal: the digest of a store, stored in it after a run, so that damage is noticed.
 
 Sums and hashes can be computed again; a date or a name cannot. The night seals a store before it
-is copied, so every backup carries its seal; so does an ingest that brought much. A later run ends
-it: then it says nothing. While it holds, `status` need not compute the digest; `verify` does.
+is copied, so every backup has a seal; a large ingest seals it as well. The next run ends the seal.
+While it is valid, `status` reads the digest from it; `verify` computes the digest.
 """
 
 from __future__ import annotations
@@ -13,18 +13,20 @@ from typing import Any
 from segapsith_store.digest import FORM, digest, keep_blocks
 from segapsith_store.store import Store
 
-__all__ = ["broken", "kept", "seal", "seal_after"]
+__all__ = ["FACT", "is_broken", "seal", "seal_after", "sealed_digest"]
 
 FACT = "seal"
+"""Name of the fact that holds the seal."""
+
 MUCH = 4
-"""A run seals if it read at least this part of all documents: then the digest costs little beside."""
+"""A run seals the store if it read at least one in `MUCH` of all documents: compared with such a
+run, the digest costs little."""
 
 
 def seal(store: Store) -> str:
-    """Keeps the digest of the store as it is after its last run; gives it."""
+    """Store the digest of the store as it is after its last run, and return it."""
     keep_blocks(store)
-    found = digest(store)
-    value = {**_last_run(store), "digest": found, "form": FORM}
+    value = {**_last_run(store), "digest": digest(store), "form": FORM}
     store.change(
         lambda c: (
             c.execute(
@@ -33,28 +35,29 @@ def seal(store: Store) -> str:
             ).rowcount
         )
     )
-    return found
+    return str(value["digest"])
 
 
 def seal_after(store: Store, read: int) -> None:
-    """Seals after a run that read much of what there is."""
+    """Seal the store if a run read a large part of its documents."""
     if read * MUCH >= store.number("SELECT count(*) FROM documents"):
         seal(store)
 
 
-def kept(store: Store) -> str | None:
-    """The digest that was kept after the last run, if any."""
-    sealed: dict[str, Any] = store.facts().get(FACT) or {}
-    wanted = {**_last_run(store), "form": FORM}
-    return str(sealed["digest"]) if wanted.items() <= sealed.items() else None
+def sealed_digest(store: Store) -> str | None:
+    """Return the digest that was stored after the last run; None if the store is not sealed."""
+    with store.frozen():
+        sealed: dict[str, Any] = store.facts().get(FACT) or {}
+        present = {**_last_run(store), "form": FORM}
+    return str(sealed["digest"]) if present.items() <= sealed.items() else None
 
 
-def broken(store: Store, found: str) -> bool:
-    """Whether the store was sealed after its last run, and its digest is now another one."""
-    return kept(store) not in (None, found)
+def is_broken(store: Store, computed: str) -> bool:
+    """Return whether the store is sealed with a digest other than the computed one."""
+    return sealed_digest(store) not in (None, computed)
 
 
 def _last_run(store: Store) -> dict[str, Any]:
-    """The last run and how far it came: one that was stopped goes on under its number."""
-    found = store.row("SELECT id, position FROM runs ORDER BY id DESC LIMIT 1") or (0, 0)
-    return {"run": found[0], "position": found[1]}
+    """Return the last run and its position: a run that was stopped continues under its number."""
+    run, position = store.row("SELECT id, position FROM runs ORDER BY id DESC LIMIT 1") or (0, 0)
+    return {"run": run, "position": position}

@@ -14,7 +14,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlite_utils import Database
 
 from segapsith.domains.threshold_control import Target, ThresholdController
 from segapsith.engine.records import (
@@ -34,6 +33,7 @@ from segapsith.lexicon.multiword_terms import TermCounts
 from segapsith_store import codecs, pair_runs, tombstones, writing
 from segapsith_store.connections import (
     MEMORY,
+    Database,
     database_errors,
     lock,
     open_reader,
@@ -41,7 +41,8 @@ from segapsith_store.connections import (
     plain_errors,
     read_only_uri,
 )
-from segapsith_store.schema import HASH_BEGIN, hash_begin, migrate
+from segapsith_store.migrations import migrate
+from segapsith_store.schema import HASH_BEGIN, hash_begin
 
 __all__ = ["Store"]
 
@@ -89,7 +90,7 @@ class Store:
             stack.callback(db.conn.close)
             store = cls(name, db, contextlib.ExitStack())
             with store._transaction():
-                migrate(db, store._backup_before)
+                migrate(db.conn, store._backup_before)
             store._stack = stack.pop_all()
             return store
 
@@ -148,6 +149,8 @@ class Store:
         with database_errors(self.path):
             self._db.conn.execute("BEGIN")
             try:
+                # SQLite takes the snapshot at the first read, which may come much later
+                self._db.conn.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
                 yield
             finally:
                 if self._db.conn.in_transaction:  # some errors end it

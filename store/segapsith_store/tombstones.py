@@ -2,7 +2,7 @@
 
 A tombstone holds keyed hashes of the document's id and of the hash of each of its texts, never the
 id or a text. The key is a random salt of the store (a fact), so that tombstones of two stores cannot
-be compared. Whoever has the store can test whether a known id or text was forgotten, not list them.
+be compared. The owner of a store can test whether a given id or text was forgotten, not list them.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Marker:
 
 
 def write(c: sqlite3.Connection, batch: Batch) -> None:
-    """Enter the tombstones that a batch makes, and delete those that it lifts."""
+    """Insert the tombstones of a batch, and delete those of documents that are allowed again."""
     if not batch.forgotten and not batch.allowed_again:
         return
     marker = _marker(c)
@@ -69,7 +69,7 @@ def write(c: sqlite3.Connection, batch: Batch) -> None:
 
 
 def _marker(c: sqlite3.Connection) -> Marker:
-    """Return the marker of the store; the first call makes its salt."""
+    """Return the marker of the store; the first call creates its salt."""
     row = c.execute("SELECT value FROM facts WHERE name = ?", [FACT]).fetchone()
     if row is not None:
         return Marker.of(row[0])

@@ -58,7 +58,7 @@ def verify(store: Store) -> Verdict:
                 if len(faults) < SHOWN:
                     faults.append(fault)
         found = digest(store, anew=True)
-        if seal.broken(store, found):
+        if seal.is_broken(store, found):
             n_faults += 1
             faults.append("seal: something was changed since the last run, and by no run")
         return Verdict(faults, n_faults, found, checked)

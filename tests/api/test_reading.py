@@ -13,7 +13,7 @@ from segapsith.api.wire import Wire
 from segapsith.demo import sample
 from segapsith.settings import resolve
 from segapsith_store import Store
-from segapsith_store.seal import kept
+from segapsith_store.seal import sealed_digest
 
 pytestmark = pytest.mark.slow
 
@@ -126,13 +126,13 @@ def test_an_ingest_that_brought_much_seals_the_store_and_a_small_one_ends_the_se
     path: Path,
 ) -> None:
     with wire_on(path) as wire:
-        assert kept(wire.writer) == wire.status()["digest"]
+        assert sealed_digest(wire.writer) == wire.status()["digest"]
         wire.ingest(ITEMS[:2])
-        assert kept(wire.writer) is None
+        assert sealed_digest(wire.writer) is None
 
 
 def test_refining_seals_again(path: Path) -> None:
     with wire_on(path) as wire:
         wire.ingest(ITEMS[BASE:])
         wire.domains.refine(3)
-        assert kept(wire.writer) is not None
+        assert sealed_digest(wire.writer) is not None

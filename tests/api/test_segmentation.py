@@ -22,7 +22,7 @@ from segapsith.engine.network_state import used_by
 from segapsith.errors import SettingError
 from segapsith.plugin.registry import load_plugins
 from segapsith.settings import resolve
-from segapsith_store.queries import browse, networks
+from segapsith_store.queries import documents, networks, stream
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -133,11 +133,11 @@ STORIES = [
 
 def test_inferred_words_count_for_domains_and_not_for_clusterings(wire: Wire) -> None:
     wire.ingest(STORIES)
-    first, second, _ = wire.read(lambda store: list(browse.units(store)))
+    first, second, _ = wire.read(lambda store: list(documents.iterate_units(store)))
     assert first["inferred"] == {}
     assert second["inferred"] == {"harbour": 0.25, "storm": 0.5}
     assert not set(second["words"]) & set(second["inferred"])
-    learned = wire.read(browse.learned_units)
+    learned = wire.read(stream.learned_units)
     row = learned.counts[[1]].toarray()[0]
     said = {learned.words[i] for i in np.flatnonzero(row)}
     assert said == set(second["words"])
@@ -170,7 +170,7 @@ def test_undoing_a_night_takes_its_inferred_words_back(wire: Wire) -> None:
 
 def test_what_an_inferred_word_does_is_explained(wire: Wire) -> None:
     wire.ingest(STORIES)
-    unit = wire.read(lambda store: list(browse.units(store)))[1]
+    unit = wire.read(lambda store: list(documents.iterate_units(store)))[1]
     found = wire.explain(unit["unit"])
     said = {w["word"]: (w["inferred"], w["count"]) for w in found["words"]}
     assert (said["storm"], said["harbour"]) == ((True, 0), (True, 0))
@@ -217,8 +217,8 @@ def test_a_store_knows_where_the_articles_of_its_stream_turn(
     for uid, start, _, subject in sample.gold_of_paragraphs(lang):
         marks.setdefault(uid, []).append((start, subject))
     cohesion = load_plugins(only_own=True).make("segmenter", "cohesion")
-    lexicon = wire.read(networks.lexicon)
-    network = wire.read(lambda kept: networks.network(kept, lang, uses=used_by(cohesion)))
+    lexicon = wire.read(networks.read_lexicon)
+    network = wire.read(lambda kept: networks.read_network(kept, lang, uses=used_by(cohesion)))
     right = wanted = found = whole = n_whole = 0
     items = {
         i["id"]: Document(i["id"], i["title"], i["text"], lang=lang) for i in sample.lines(lang)
@@ -242,7 +242,7 @@ def test_the_units_that_an_ingest_of_the_sample_stores_end_where_the_subject_tur
     with Wire(tmp_path / "s.db", resolve({}, environment={})) as wire:
         for lang in sample.LANGS:
             wire.ingest(sample.lines(lang))
-        rows = wire.read(lambda store: list(browse.assignments(store)))
+        rows = wire.read(lambda store: list(documents.iterate_assignments(store)))
     begins: dict[str, set[int]] = {}
     for row in rows:
         begins.setdefault(row["document"], set()).add(row["start"])

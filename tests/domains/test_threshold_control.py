@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
 from math import floor
@@ -163,7 +164,7 @@ def test_cuts_do_not_matter(open_wire: OpenWire) -> None:
             first = last
         wire.learn(UNITS[:50])  # nothing of it is new
         digests.add(wire.verify().digest)
-        told.add(json.dumps(wire.status()["target"]))
+        told.add(json.dumps(wire.status()["target"].as_json()))
         assert wire.verify().sound
     assert len(digests) == len(told) == 1
 
@@ -276,7 +277,7 @@ def test_what_is_given_beats_what_is_kept(
     learned(wire, SEARCHED, 1000)
     name, value = next(iter(given.items()))
     assert str(wire.threshold.override_reason()).startswith(f"{name}={value}")
-    assert wire.status()["target"] == {**before, "overruled": wire.threshold.override_reason()}
+    assert wire.status()["target"] == replace(before, overruled=wire.threshold.override_reason())
     threshold = given.get("threshold", 0.17)
     assert wire.explain(950)["joined"]["threshold"] == threshold
     wire.close()
@@ -296,7 +297,7 @@ def test_a_target_is_kept_for_the_whole_store_from_now_on(kept: Wire) -> None:
 def test_the_last_target_holds(kept: Wire) -> None:
     learned(kept, SEARCHED, 1100)
     kept.tune(target_new_rate=0.2, keep=True)
-    assert kept.status()["target"] | {"threshold": 0} == {
+    assert kept.status()["target"].as_json() | {"threshold": 0} == {
         "aim": "new_rate", "share": 0.2, "threshold": 0, "units": 0, "founded": 0,
         "reached": None, "overruled": None,
     }  # fmt: skip

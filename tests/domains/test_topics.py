@@ -135,7 +135,7 @@ def test_topics_have_the_contracts_shape_and_reach_the_assignments(
     store = wire.path
     wire.close()
     code, out, _ = command("topics", "--store", store, "--json")
-    assert code == 0 and json.loads(out) == topics
+    assert code == 0 and json.loads(out) == [topic.as_json() for topic in topics]
     code, out, _ = command("export", "--store", store, "--what", "assignments")
     rows = [json.loads(line) for line in out.splitlines()]
     assert all(row["topic"] == of[row["domain"]] for row in rows) and len(rows) == 60

@@ -15,7 +15,7 @@ from segapsith.api.wire import Wire
 from segapsith.demo import sample
 from segapsith.errors import MissingInputError, UsageError
 from segapsith.settings import resolve
-from segapsith_store.queries import browse
+from segapsith_store.queries.documents import iterate_documents
 
 OpenWire = Callable[..., Wire]
 
@@ -411,7 +411,7 @@ class Life(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def forget(self, data: st.DataObject) -> None:
-        known = self.wire.read(lambda store: [d["id"] for d in browse.documents(store)])
+        known = self.wire.read(lambda store: [d["id"] for d in iterate_documents(store)])
         if len(known) > 2 and data.draw(st.integers(0, 3)) == 0:
             self.wire.forget(data.draw(st.sampled_from(known)))
             self.forgotten = True

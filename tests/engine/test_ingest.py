@@ -15,7 +15,7 @@ from segapsith.demo import sample
 from segapsith.engine.engine import BAGS
 from segapsith.errors import MissingInputError, PluginError, SettingError, UsageError
 from segapsith.settings import SETTINGS, resolve
-from segapsith_store.queries import browse
+from segapsith_store.queries.documents import iterate_assignments, iterate_documents
 
 OpenWire = Callable[..., Wire]
 
@@ -145,7 +145,7 @@ def test_forgetting_leaves_a_sound_store(items: list[dict[str, str]], gone: list
             wire.forget(uid)
             known.discard(uid)
             check_sound(wire)
-        found = {row["id"] for row in wire.read(lambda store: list(browse.documents(store)))}
+        found = {row["id"] for row in wire.read(lambda store: list(iterate_documents(store)))}
         assert found == known
 
 
@@ -166,7 +166,7 @@ def test_a_brief_of_a_story_counts_once(open_wire: OpenWire) -> None:
     wire = open_wire()
     summary = wire.ingest([{"id": "1", "text": STORY}, {"id": "2", "text": BRIEF}])
     assert (summary.new, summary.duplicate) == (1, 1)
-    rows = wire.read(lambda store: list(browse.assignments(store)))
+    rows = wire.read(lambda store: list(iterate_assignments(store)))
     assert len({r["domain"] for r in rows if r["document"] == "2"}) == 1
 
 
@@ -238,7 +238,7 @@ def test_the_same_text_under_another_id_counts_once(open_wire: OpenWire) -> None
     assert (summary.new, summary.duplicate) == (0, 1)
     assert wire.status()["documents"] == 1
     assert wire.domains()[0]["units"] == 1
-    rows = wire.read(lambda store: list(browse.assignments(store)))
+    rows = wire.read(lambda store: list(iterate_assignments(store)))
     assert [(r["document"], r["domain"]) for r in rows] == [("1", 1), ("2", 1)]
 
 
@@ -247,7 +247,7 @@ def test_the_earliest_copy_takes_the_place_of_a_forgotten_story(open_wire: OpenW
     wire.ingest([{"id": uid, "text": TEXTS[4]} for uid in "abc"])
     result = wire.forget("a")
     assert result["successor"] == "b"
-    rows = wire.read(lambda store: list(browse.assignments(store)))
+    rows = wire.read(lambda store: list(iterate_assignments(store)))
     assert [(r["document"], r["domain"]) for r in rows] == [("b", 1), ("c", 1)]
     assert wire.status()["documents"] == 1
     check_sound(wire)
@@ -310,7 +310,7 @@ def test_labels_never_enter_learning(open_wire: OpenWire) -> None:
     plain, labelled = open_wire("plain.db"), open_wire("labelled.db")
     plain.ingest(items)
     labelled.ingest([{**item, "labels": ["x"], "topic": "y"} for item in items])
-    rows = [w.read(lambda store: list(browse.assignments(store))) for w in (plain, labelled)]
+    rows = [w.read(lambda store: list(iterate_assignments(store))) for w in (plain, labelled)]
     assert rows[0] == rows[1]
 
 

@@ -201,16 +201,16 @@ def test_a_domain_that_every_half_shows_again_is_firm() -> None:
 @pytest.mark.slow
 def test_the_newest_stories_alone_can_be_validated() -> None:
     from segapsith.demo import sample
-    from segapsith_store.queries import browse
+    from segapsith_store.queries import stream
 
     with segapsith.open(":memory:", segmenter="none", window=0) as wire:
         wire.ingest(sample.lines("en")[:60])
-        units = wire.read(browse.learned_units).units
-        newest = wire.read(lambda store: browse.learned_units(store, last=20)).units
+        units = wire.read(stream.learned_units).units
+        newest = wire.read(lambda store: stream.learned_units(store, last=20)).units
         assert 15 <= len(newest) <= 20  # a unit a story; some are too short to be kept
         assert newest.tolist() == units[-len(newest) :].tolist()
         assert (
-            wire.read(lambda store: browse.learned_units(store, last=999)).units.size == units.size
+            wire.read(lambda store: stream.learned_units(store, last=999)).units.size == units.size
         )
         whole, part = wire.validate(min_units=2), wire.validate(min_units=2, last=20)
     assert (whole["last"], part["last"]) == (0, 20)
@@ -222,11 +222,11 @@ def test_the_newest_stories_alone_can_be_validated() -> None:
 
 def test_a_replay_with_the_stores_own_threshold_gives_the_stores_domains() -> None:
     from segapsith.demo import sample
-    from segapsith_store.queries import browse
+    from segapsith_store.queries import stream
 
     with segapsith.open(":memory:", segmenter="paragraphs") as wire:
         wire.ingest(line for line in sample.lines("en")[:60])
-        units = wire.read(browse.learned_units)
+        units = wire.read(stream.learned_units)
         again = replay(units.bags(), wire.factory.placing(), units.significance).domains
     pairs = set(zip(units.domains.tolist(), again.tolist(), strict=True))
     # corrections and copies move units in the store, so that a few may differ

@@ -26,7 +26,7 @@ from segapsith.demo import sample
 from segapsith.engine.engine import Engine
 from segapsith.errors import MissingInputError, PluginError, SegapsithError, StorageError
 from segapsith.plugin.guards import GuardedAnnotator, GuardedSegmenter, PluginName
-from segapsith_store.seal import kept, seal
+from segapsith_store.seal import seal, sealed_digest
 
 pytestmark = pytest.mark.slow
 
@@ -354,13 +354,15 @@ def test_status_gives_the_kept_digest_as_long_as_it_holds(trials: Any, whole: Pa
     shutil.copy(whole, path)
     with trials.wire(path) as wire:
         wanted = seal(wire.writer)
-        assert kept(wire.writer) == wire.status()["digest"] == wire.verify().digest == wanted
+        assert (
+            sealed_digest(wire.writer) == wire.status()["digest"] == wire.verify().digest == wanted
+        )
         for work in (forget, undo_all):
             work(wire)
-            assert kept(wire.writer) is None
+            assert sealed_digest(wire.writer) is None
             assert wire.status()["digest"] == wire.verify().digest != wanted
             seal(wire.writer)
-            assert kept(wire.writer) == wire.verify().digest
+            assert sealed_digest(wire.writer) == wire.verify().digest
 
 
 def test_a_seal_does_not_outlive_a_run_that_goes_on(trials: Any, whole: Path) -> None:
@@ -391,7 +393,7 @@ def test_an_ingest_that_brings_much_seals(trials: Any) -> None:
         assert run(["ingest", str(source), "--store", str(path), "--quiet"]) == 0
         with trials.wire(path) as wire:
             assert wire.status()["digest"] == wire.verify().digest
-            return kept(wire.writer) is not None
+            return sealed_digest(wire.writer) is not None
 
     items = sample.lines("en")[:24]
     assert delivered(items)

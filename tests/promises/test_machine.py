@@ -7,6 +7,7 @@ next picture from the last. Undoing a run gives back digest and picture from bef
 
 from __future__ import annotations
 
+import sqlite3
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -23,7 +24,6 @@ from hypothesis.stateful import (
     precondition,
     rule,
 )
-from sqlite_utils import Database
 
 from segapsith.api.wire import Wire
 from segapsith.demo import sample
@@ -32,9 +32,9 @@ from segapsith.errors import MissingInputError, UsageError
 from segapsith.lexicon.weighting import SCALE
 from segapsith.plugin.registry import load_plugins
 from segapsith.settings import resolve
-from segapsith_store import connections, schema
+from segapsith_store import connections, migrations, schema
 from segapsith_store.digest import digest
-from segapsith_store.queries import browse
+from segapsith_store.queries import status
 from segapsith_store.seal import seal
 
 pytestmark = pytest.mark.slow
@@ -87,9 +87,10 @@ class Machine(RuleBasedStateMachine):
         self.schemas = [
             (schema, schema.SCHEMA),
             (connections, connections.SCHEMA),
-            (browse, browse.SCHEMA),
+            (migrations, migrations.SCHEMA),
+            (status, status.SCHEMA),
         ]
-        self.known_migrations = len(schema.migrations._migrations)
+        self.migrations = dict(migrations.MIGRATIONS)
         self.forgot_last = False
         self.forgotten: State = {}
         """Ids that must not come back, with the texts that went with them."""
@@ -105,7 +106,8 @@ class Machine(RuleBasedStateMachine):
     def teardown(self) -> None:
         self.wire.close()
         self.folder.cleanup()
-        del schema.migrations._migrations[self.known_migrations :]
+        migrations.MIGRATIONS.clear()
+        migrations.MIGRATIONS.update(self.migrations)
         for module, version in self.schemas:
             module.SCHEMA = version
 
@@ -311,11 +313,10 @@ class Machine(RuleBasedStateMachine):
         """A later release with one table more: a copy first, and everything is still there."""
         before, version = self.now(), schema.SCHEMA
 
-        def later_room(db: Database) -> None:
-            db.execute(f"CREATE TABLE later_{version} (x)")
+        def add_table(connection: sqlite3.Connection) -> None:
+            connection.execute(f"CREATE TABLE later_{version} (x)")
 
-        later_room.__name__ += f"_{version}"
-        schema.migrations()(later_room)
+        migrations.MIGRATIONS[f"add_table_{version}"] = add_table
         self.wire.close()
         for module, _ in self.schemas:
             module.SCHEMA = version + 1

@@ -77,7 +77,7 @@ def test_an_old_store_has_all_its_data_and_goes_on(version: int, tmp_path: Path)
         derived = {"blocks"} if version < 3 else set()  # of rows that are written anew
         assert all(found[table] == counts[table] for table in counts.keys() - derived)
         for table in TEXTS:
-            now = plain(table, wire.writer._db.execute(f"SELECT * FROM {table}"))
+            now = plain(table, wire.writer._db.conn.execute(f"SELECT * FROM {table}"))
             assert now == rows[table], table
         verdict = wire.verify()  # the seal among all else: the digest is that of then
         assert verdict.sound, verdict.faults

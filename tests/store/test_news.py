@@ -29,7 +29,7 @@ def by_word(wire: Wire) -> dict[str, int]:
 
 
 def changes(wire: Wire, run: int) -> dict[str, Any]:
-    found: dict[str, Any] = wire.read(lambda store: news.changes(store, run))
+    found: dict[str, Any] = wire.read(lambda store: news.read_news(store, run))
     return found
 
 
@@ -84,7 +84,7 @@ def test_what_stories_founded_since_is_new(wire: Wire) -> None:
     wire.learn(bags("w", "wheat harvest", 4, "2026-03-02"))
     found = changes(wire, run)
     assert [(d["id"], d["after"]) for d in found["new"]] == [(by_word(wire)["wheat"], 4)]
-    assert wire.read(lambda store: news.new_domains(store, run)) == 1
+    assert wire.read(lambda store: news.count_new_domains(store, run)) == 1
 
 
 def test_one_unit_is_no_growth(wire: Wire) -> None:

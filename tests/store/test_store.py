@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlite_utils import Database
 
 from segapsith.api.wire import Wire
 from segapsith.demo import sample
 from segapsith.domains.values import Bag, DomainWords
 from segapsith.errors import ForeignStoreError
-from segapsith_store import Store, codecs, connections, schema, writing
+from segapsith_store import Store, codecs, connections, migrations, schema, writing
 
 
 def test_a_new_store_has_every_table_view_and_mark(tmp_path: Path) -> None:
@@ -61,23 +60,20 @@ def test_an_older_store_is_copied_and_then_migrated(
         before = wire.status()["digest"]
         n_documents = wire.status()["documents"] + wire.status()["duplicates"]
 
-    def later_room(db: Database) -> None:
-        db.execute("CREATE TABLE later (x)")
+    def add_table(connection: sqlite3.Connection) -> None:
+        connection.execute("CREATE TABLE later (x)")
 
-    version, known = schema.SCHEMA, len(schema.migrations._migrations)
-    schema.migrations()(later_room)
-    try:
-        for module in (schema, connections):
-            monkeypatch.setattr(module, "SCHEMA", version + 1)
-        with pytest.raises(ForeignStoreError, match="any command that writes"):
-            Store.reading(path)
-        with Store.writing(path) as store:
-            assert store.number("SELECT count(*) FROM later") == 0
-        with Wire(path) as wire:
-            assert wire.status()["digest"] == before
-            assert wire.verify().sound
-    finally:
-        del schema.migrations._migrations[known:]
+    version = schema.SCHEMA
+    monkeypatch.setitem(migrations.MIGRATIONS, "add_table", add_table)
+    for module in (schema, connections, migrations):
+        monkeypatch.setattr(module, "SCHEMA", version + 1)
+    with pytest.raises(ForeignStoreError, match="any command that writes"):
+        Store.reading(path)
+    with Store.writing(path) as store:
+        assert store.number("SELECT count(*) FROM later") == 0
+    with Wire(path) as wire:
+        assert wire.status()["digest"] == before
+        assert wire.verify().sound
     copy = tmp_path / f"s.db.schema-{version}.backup"
     with sqlite3.connect(copy) as old:
         assert old.execute("PRAGMA user_version").fetchone()[0] == version

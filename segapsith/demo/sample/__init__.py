@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+
+from segapsith.model import Record
 
 __all__ = ["LANGS", "domains_of_paragraphs", "gold_of_paragraphs", "lines", "path"]
 
@@ -38,14 +40,14 @@ def gold_of_paragraphs(lang: str) -> list[tuple[str, int, int, str]]:
 
 
 def domains_of_paragraphs(
-    paragraphs: Iterable[tuple[str, int, int, str]], assignments: Iterable[Mapping[str, Any]]
+    paragraphs: Iterable[tuple[str, int, int, str]], assignments: Iterable[Record]
 ) -> list[tuple[int, str]]:
     """Return the domain and subject of each paragraph; its domain is that of the unit that covers
     most of it.
 
     A paragraph in no domain gets a negative number of its own.
     """
-    units: dict[str, list[Mapping[str, Any]]] = {}
+    units: dict[str, list[Record]] = {}
     for row in assignments:
         units.setdefault(str(row["document"]), []).append(row)
     result = []

@@ -5,11 +5,11 @@ from __future__ import annotations
 import datetime
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from markupsafe import Markup
 
 from segapsith.domains.timeline import GAP_DAYS, Timeline, duration
+from segapsith.model import Record
 from segapsith.report.charts.svg import number, picture, tag, text
 
 __all__ = ["day_bars", "over_clusters", "over_time", "thresholds"]
@@ -20,7 +20,7 @@ BARS_WIDTH, BREAK = 160.0, 11.0
 """Width of the bars of a domain by day, and of a break in their axis."""
 
 
-def over_time(history: Sequence[Mapping[str, Any]], label: str) -> Markup:
+def over_time(history: Sequence[Record], label: str) -> Markup:
     """Draw kappa with its interval, and the share of units, for each validation."""
     validations = [one for one in history if one["kappa"] is not None]
     xs = _positions(len(validations))
@@ -47,7 +47,7 @@ def over_time(history: Sequence[Mapping[str, Any]], label: str) -> Markup:
     return picture(WIDTH, HEIGHT, label, parts)
 
 
-def over_clusters(points: Sequence[Mapping[str, Any]], domains: int, label: str) -> Markup:
+def over_clusters(points: Sequence[Record], domains: int, label: str) -> Markup:
     """Draw kappa against the number of clusters, with a line at the number of domains."""
     return _against(
         [(float(p["k"]), p["kappa"], f"k {p['k']}") for p in points],
@@ -55,7 +55,7 @@ def over_clusters(points: Sequence[Mapping[str, Any]], domains: int, label: str)
     )  # fmt: skip
 
 
-def thresholds(points: Sequence[Mapping[str, Any]], label: str) -> Markup:
+def thresholds(points: Sequence[Record], label: str) -> Markup:
     """Draw kappa against the share of units in stable domains, with one dot per threshold."""
     return _against(
         [(100 * p["share"], p["kappa"], f"{p['threshold']:g}") for p in points],

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from markupsafe import Markup
 
 from segapsith.arrays import Matrix
+from segapsith.model import Record
 from segapsith.report.charts.svg import picture, shorten, tag, text
 
 __all__ = ["draw", "positions"]
@@ -57,7 +57,7 @@ def _classical(apart: Matrix) -> Matrix:
 
 
 def draw(
-    domains: Sequence[Mapping[str, Any]], similarities: Matrix, groups: Sequence[int], label: str
+    domains: Sequence[Record], similarities: Matrix, groups: Sequence[int], label: str
 ) -> Markup:
     """Draw the map of domains; `groups` are their colours, 0 for none."""
     radii = _radii([domain["units"] for domain in domains])
@@ -116,7 +116,7 @@ def _inside(at: Matrix, radii: Matrix) -> Matrix:
 
 
 def _name(
-    domain: Mapping[str, Any],
+    domain: Record,
     own: int,
     circles: Sequence[tuple[float, float, float]],
     occupied: list[tuple[float, ...]],

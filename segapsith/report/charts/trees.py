@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from markupsafe import Markup
 
 from segapsith.arrays import Matrix
 from segapsith.evaluation.compare import Tree
+from segapsith.model import Record
 from segapsith.report.charts.svg import number, picture, shorten, tag, text
 
 __all__ = ["colour_groups", "draw"]
@@ -48,9 +48,7 @@ def colour_groups(tree: Tree, units: Sequence[int]) -> list[int]:
     return colours
 
 
-def draw(
-    domains: Sequence[Mapping[str, Any]], tree: Tree, groups: Sequence[int], label: str
-) -> Markup:
+def draw(domains: Sequence[Record], tree: Tree, groups: Sequence[int], label: str) -> Markup:
     """Draw the tree of domains, leaves on the left, similarity from left to right."""
     size = len(domains)
     order = _leaves(tree.joins, size)

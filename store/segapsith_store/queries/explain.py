@@ -1,152 +1,295 @@
-"""Why a unit is where it is: read from the store, with the domains as they are now."""
+"""Why a unit is in its domain, computed with the domains as they are now."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from segapsith.domains.explanation import explain_similarity
+from segapsith.domains.explanation import RATIOS, SimilarityParts, explain_similarity
 from segapsith.domains.index import DomainIndex
 from segapsith.domains.values import PlacementSettings
-from segapsith.engine.records import DomainRecord, UnitRecord
+from segapsith.engine.records import Assignment, DomainRecord, UnitRecord
 from segapsith.errors import MissingInputError
+from segapsith.model import Result, optional
 from segapsith.settings import BUILT_IN_PLACEMENT
-from segapsith_store.queries import targets, topics
+from segapsith_store.queries.targets import placed_by
+from segapsith_store.queries.topics import topic_of_domain
 from segapsith_store.queries.words import Words
 from segapsith_store.store import Store
 
-__all__ = ["explain"]
+__all__ = [
+    "Explanation",
+    "HomeDomain",
+    "Joining",
+    "RunnerUp",
+    "SharedWord",
+    "UnsharedWord",
+    "WithoutUnit",
+    "explain",
+]
 
 
-def explain(store: Store, unit: int, settings: PlacementSettings) -> dict[str, Any]:
-    """The words a unit shares with its domain, eq. 7 taken apart, and the same for the runner-up.
+@dataclass(frozen=True, slots=True)
+class SharedWord(Result):
+    """A word that a unit and a domain have in common, with its weight in both."""
+
+    word: str
+    unit_weight: float
+    count: int
+    domain_weight: float
+    occurrences: int
+    inferred: bool | None = optional()
+    """Whether the word was inferred for the unit; left out for the runner-up."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnsharedWord(Result):
+    """A word of a unit that its domain does not have."""
+
+    word: str
+    inferred: bool
+
+
+@dataclass(frozen=True, slots=True)
+class HomeDomain(Result):
+    """The domain of the unit."""
+
+    id: int
+    label: str
+    status: str
+    units: int
+    topic: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunnerUp(Result):
+    """The second best domain at the time the unit joined, compared with the unit as it is now."""
+
+    id: int
+    label: str
+    status: str
+    topic: int | None
+    score: float
+    ratios: Mapping[str, float]
+    words: Sequence[SharedWord]
+    instead_of: int | None
+    """The domain of that time, if it was merged into this one."""
+
+
+@dataclass(frozen=True, slots=True)
+class WithoutUnit(Result):
+    """The similarity of the unit to its domain without the unit itself."""
+
+    score: float
+    ratios: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Joining(Result):
+    """What was computed when the unit joined its domain."""
+
+    run: int
+    score: float
+    founded: bool
+    runner_up: int | None
+    runner_up_score: float
+    margin: float
+    placement: str | None
+    threshold: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation(Result):
+    """A unit and its domain by eq. 7: shared words, the four ratios, the runner-up."""
+
+    unit: int
+    document: str
+    date: str | None
+    start: int
+    end: int
+    text: str
+    domain: HomeDomain
+    score: float
+    ratios: Mapping[str, float]
+    words: Sequence[SharedWord]
+    only_in_unit: Sequence[UnsharedWord]
+    runner_up: RunnerUp | None
+    margin: float
+    threshold: float
+    without: WithoutUnit | None
+    """None if the domain has no other unit."""
+    joined: Joining
+    measure: str
+    """The measure of all figures but those in `joined`."""
+    changed: bool
+    """Whether the score differs from the one with which the unit joined."""
+
+
+def explain(store: Store, unit: int, settings: PlacementSettings) -> Explanation:
+    """Return why a unit is in its domain: eq. 7 taken apart, and the same for the runner-up.
 
     Scores are those of the domains as they are now, this unit included; `without` leaves it out.
-    What was found when the unit joined is under `joined`, with the measure and the threshold of
-    that time. The runner-up is the second best of that time; if it was merged since, the domain
-    that took it. `measure` is what the other figures are made with: eq. 7, whatever placed the unit.
+    `joined` has the figures, the measure and the threshold of the time when the unit joined.
     """
     with store.frozen():
-        kept = next(iter(store.units([unit])), None)
-        if kept is None:
+        record = next(iter(store.units([unit])), None)
+        if record is None:
             raise MissingInputError(
                 f"there is no unit {unit}; `segapsith show` lists those of a domain"
             )
-        if kept.assignment is None:
-            raise MissingInputError(f"unit {unit} is in no domain: {_reason(store, kept)}")
-        placed_by = targets.in_force(store, unit)
-        words, place, topic_of = Words(store), kept.assignment, topics.members(store)
+        if record.assignment is None:
+            raise MissingInputError(f"unit {unit} is in no domain: {_reason(store, record)}")
+        words, topic_of = Words(store), topic_of_domain(store)
         index = DomainIndex(settings)
         if words.significance is not None:
             index.learn_significance(words.significance)
-        home = _enter(store, index, place.domain)
-        found = explain_similarity(index, home.id, kept.bag)
-        inferred = _inferred(kept)
-        explained = found.as_json(words.name)
-        for entry, shared in zip(explained["words"], found.shared, strict=True):
-            entry["inferred"] = shared.word in inferred
-        common = {shared.word for shared in found.shared}
-        runner_up, successor = _runner_up(store, place.runner_up)
-        other = None
-        if runner_up is not None and runner_up.id != home.id:
-            _enter(store, index, runner_up.id)
-            other = {
-                **_named(runner_up),
-                "topic": topic_of.get(runner_up.id),
-                **explain_similarity(index, runner_up.id, kept.bag).as_json(words.name),
-                "instead_of": successor,
-            }
-        without = None
-        if home.sums.n_units > 1:
-            index.remove_unit(home.id, kept.bag)
-            apart = explain_similarity(index, home.id, kept.bag).as_json(words.name, 0)
-            without = {"score": apart["score"], "ratios": apart["ratios"]}
-        head = store.row("SELECT document, date, text FROM unit_texts WHERE id = ?", [unit])
-        assert head is not None
-        return {
-            "unit": unit,
-            "document": head[0],
-            "date": head[1],
-            "start": kept.start,
-            "end": kept.end,
-            "text": head[2],
-            "domain": {
-                **_named(home),
-                "units": home.sums.n_units,
-                "topic": topic_of.get(home.id),
-            },
-            **explained,
-            "only_in_unit": [
-                {"word": words.name(w), "inferred": w in inferred}
-                for w in kept.bag.words.tolist()
-                if w not in common
-            ],
-            "runner_up": other,
-            "margin": round(explained["score"] - (other["score"] if other else 0.0), 6),
-            "threshold": settings.threshold,
-            "without": without,
-            "joined": {
-                "run": place.run,
-                "score": round(place.score, 6),
-                "founded": place.score == 1.0 and _is_first(store, kept),
-                "runner_up": place.runner_up,
-                "runner_up_score": round(place.runner_up_score, 6),
-                "margin": round(place.score - place.runner_up_score, 6),
-                "placement": placed_by.measure,
-                "threshold": placed_by.threshold,
-            },
-            "measure": BUILT_IN_PLACEMENT,
-            "changed": round(explained["score"], 6) != round(place.score, 6),
-        }
+        home = _enter(store, index, record.assignment.domain)
+        near = explain_similarity(index, home.id, record.bag)
+        runner_up = _runner_up(store, index, record, topic_of, words)
+        text = store.row("SELECT document, date, text FROM unit_texts WHERE id = ?", [unit])
+        assert text is not None
+        score = round(near.score, 6)
+        return Explanation(
+            unit=unit,
+            document=text[0],
+            date=text[1],
+            start=record.start,
+            end=record.end,
+            text=text[2],
+            domain=HomeDomain(
+                home.id, home.label, home.status, home.sums.n_units, topic_of.get(home.id)
+            ),
+            score=score,
+            ratios=_ratios(near),
+            words=_shared(near, words, _inferred(record)),
+            only_in_unit=_unshared(near, record, words),
+            runner_up=runner_up,
+            margin=round(score - (runner_up.score if runner_up else 0.0), 6),
+            threshold=settings.threshold,
+            without=_without(index, home, record),
+            joined=_joined(store, record, record.assignment),
+            measure=BUILT_IN_PLACEMENT,
+            changed=score != round(record.assignment.score, 6),
+        )
 
 
-def _named(row: DomainRecord) -> dict[str, Any]:
-    return {"id": row.id, "label": row.label, "status": row.status}
+# -- the parts -----------------------------------------------------------------------------------
 
 
-def _enter(store: Store, index: DomainIndex, number: int) -> DomainRecord:
-    row = store.domain(number)
-    assert row is not None, f"domain {number} has units but no row"
-    index.restore(row.id, row.sums)
-    return row
+def _ratios(near: SimilarityParts) -> dict[str, float]:
+    return {name: round(value, 6) for name, value in zip(RATIOS, near.ratios, strict=True)}
+
+
+def _shared(
+    near: SimilarityParts, words: Words, inferred: set[int] | None = None
+) -> list[SharedWord]:
+    return [
+        SharedWord(
+            words.name(shared.word),
+            round(shared.unit_weight, 6),
+            shared.unit_count,
+            round(shared.domain_weight, 6),
+            shared.occurrences,
+            None if inferred is None else shared.word in inferred,
+        )
+        for shared in near.shared
+    ]
+
+
+def _unshared(near: SimilarityParts, unit: UnitRecord, words: Words) -> list[UnsharedWord]:
+    shared, inferred = {one.word for one in near.shared}, _inferred(unit)
+    return [
+        UnsharedWord(words.name(word), word in inferred)
+        for word in unit.bag.words.tolist()
+        if word not in shared
+    ]
 
 
 def _inferred(unit: UnitRecord) -> set[int]:
-    """Words of a unit that its text does not have."""
+    """Return the words of a unit that its text does not have."""
     return set(unit.bag.words[unit.bag.counts == 0].tolist())
 
 
-def _runner_up(store: Store, number: int | None) -> tuple[DomainRecord | None, int | None]:
-    """The runner-up if it has units, or the domain that took it, and then whom it took."""
-    first = number
+def _without(index: DomainIndex, home: DomainRecord, unit: UnitRecord) -> WithoutUnit | None:
+    """Compare a unit with its domain after subtracting it from the index."""
+    if home.sums.n_units <= 1:
+        return None
+    index.remove_unit(home.id, unit.bag)
+    near = explain_similarity(index, home.id, unit.bag)
+    return WithoutUnit(round(near.score, 6), _ratios(near))
+
+
+def _joined(store: Store, unit: UnitRecord, assignment: Assignment) -> Joining:
+    placing = placed_by(store, unit.id)
+    first = store.number("SELECT min(unit) FROM assignments WHERE domain = ?", [assignment.domain])
+    return Joining(
+        run=assignment.run,
+        score=round(assignment.score, 6),
+        founded=assignment.score == 1.0 and unit.id == first,
+        runner_up=assignment.runner_up,
+        runner_up_score=round(assignment.runner_up_score, 6),
+        margin=round(assignment.score - assignment.runner_up_score, 6),
+        placement=placing.measure,
+        threshold=placing.threshold,
+    )
+
+
+def _runner_up(
+    store: Store,
+    index: DomainIndex,
+    unit: UnitRecord,
+    topic_of: Mapping[int, int],
+    words: Words,
+) -> RunnerUp | None:
+    """Compare a unit with its runner-up, or with the domain into which that was merged."""
+    assert unit.assignment is not None
+    other = _present(store, unit.assignment.runner_up)
+    if other is None or other.id == unit.assignment.domain:
+        return None
+    index.restore(other.id, other.sums)
+    near = explain_similarity(index, other.id, unit.bag)
+    return RunnerUp(
+        id=other.id,
+        label=other.label,
+        status=other.status,
+        topic=topic_of.get(other.id),
+        score=round(near.score, 6),
+        ratios=_ratios(near),
+        words=_shared(near, words),
+        instead_of=None if other.id == unit.assignment.runner_up else unit.assignment.runner_up,
+    )
+
+
+def _enter(store: Store, index: DomainIndex, number: int) -> DomainRecord:
+    record = store.domain(number)
+    assert record is not None, f"domain {number} has units but no row"
+    index.restore(record.id, record.sums)
+    return record
+
+
+def _present(store: Store, number: int | None) -> DomainRecord | None:
+    """Return a domain if it has units, or the domain with units into which it was merged."""
     seen: set[int] = set()
     while number is not None and number not in seen:
         seen.add(number)
-        row = store.domain(number)
-        if row is None:
-            return None, None
-        if row.sums.n_units:
-            return row, first if number != first else None
-        found = store.row(
+        record = store.domain(number)
+        if record is None or record.sums.n_units:
+            return record
+        merge = store.row(
             "SELECT e.detail FROM events e JOIN runs r ON r.id = e.run WHERE e.domain = ?"
             " AND e.kind = 'merged' AND r.status <> 'undone' ORDER BY e.id DESC LIMIT 1",
             [number],
         )
-        number = json.loads(found[0])["into"] if found else None
-    return None, None
-
-
-def _is_first(store: Store, unit: UnitRecord) -> bool:
-    assert unit.assignment is not None
-    return unit.id == store.number(
-        "SELECT min(unit) FROM assignments WHERE domain = ?", [unit.assignment.domain]
-    )
+        number = json.loads(merge[0])["into"] if merge else None
+    return None
 
 
 def _reason(store: Store, unit: UnitRecord) -> str:
-    found = store.document_by_id(unit.document)
-    if found is not None and found.duplicate_of is not None:
-        original = store.document_by_id(found.duplicate_of)
+    """Return why a unit is in no domain."""
+    document = store.document_by_id(unit.document)
+    if document is not None and document.duplicate_of is not None:
+        original = store.document_by_id(document.duplicate_of)
         return f"its document repeats {original.uid!r}" if original else "its document is a copy"
     if not unit.kept:
         return "it has too little to learn from"

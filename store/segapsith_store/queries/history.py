@@ -1,8 +1,8 @@
-"""The domains as they were: after a run, or on a day.
+"""Earlier states of the domains: after a run, or on a day.
 
-What a unit's domain was is kept (`assignments`, `past_assignments`), what a domain's name and
-state were is in the lineage (`events`), and its sums are added up again from the units it had.
-Texts that were forgotten, and runs that were undone, cannot come back.
+The domain that a unit had is stored (`assignments`, `past_assignments`), earlier labels and states
+of a domain are in its lineage (`events`), and its sums are added up again from the units it had.
+Forgotten documents and undone runs cannot be shown.
 """
 
 from __future__ import annotations
@@ -10,7 +10,10 @@ from __future__ import annotations
 import datetime
 import json
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -22,11 +25,12 @@ from segapsith_store.store import Store
 
 __all__ = [
     "Moment",
-    "before_last",
+    "assignments_at",
     "checked_date",
-    "held",
+    "domain_of_unit",
     "moment",
-    "night",
+    "run_at",
+    "run_before_last",
     "states",
     "sums",
 ]
@@ -51,27 +55,29 @@ class Moment:
     forgotten: int
     """Documents that were forgotten since; they are missing."""
 
-    @property
-    def places(self) -> tuple[str, list[Any]]:
-        """A table of `unit` and `domain` at this moment, as SQL with its parameters."""
-        in_force = f"SELECT unit, domain FROM ({_EVERY}) WHERE run <= ? AND ended > ?"
-        if self.date is None:
-            return f"({in_force})", [self.run, self.run]
-        if self.run:
-            chosen, parameters = in_force, [self.run, self.run]
-            dated = "v.date IS NULL OR substr(v.date, 1, ?) <= ?"
-        else:  # the store is younger: where each present unit was first
-            first = "SELECT unit, domain, min(run) FROM"
-            here = "WHERE unit IN (SELECT unit FROM assignments) GROUP BY unit"
-            chosen, parameters = f"{first} ({_EVERY}) {here}", []
-            dated = "substr(v.date, 1, ?) <= ?"
-        joined = "JOIN units u ON u.id = e.unit JOIN versions v ON v.id = u.version"
-        question = f"(SELECT e.unit, e.domain FROM ({chosen}) e {joined} WHERE {dated})"
-        return question, [*parameters, len(self.date), self.date]
+
+def assignments_at(moment: Moment | None) -> tuple[str, list[Any]]:
+    """Return SQL for a table of `unit` and `domain` at a moment, or now, and its parameters."""
+    if moment is None:
+        return "assignments", []
+    in_force = f"SELECT unit, domain FROM ({_EVERY}) WHERE run <= ? AND ended > ?"
+    if moment.date is None:
+        return f"({in_force})", [moment.run, moment.run]
+    if moment.run:
+        places, parameters = in_force, [moment.run, moment.run]
+        dated = "v.date IS NULL OR substr(v.date, 1, ?) <= ?"
+    else:  # the store is younger than the date: take the first domain of each present unit
+        first = "SELECT unit, domain, min(run) FROM"
+        present = "WHERE unit IN (SELECT unit FROM assignments) GROUP BY unit"
+        places, parameters = f"{first} ({_EVERY}) {present}", []
+        dated = "substr(v.date, 1, ?) <= ?"
+    joined = "JOIN units u ON u.id = e.unit JOIN versions v ON v.id = u.version"
+    table = f"(SELECT e.unit, e.domain FROM ({places}) e {joined} WHERE {dated})"
+    return table, [*parameters, len(moment.date), moment.date]
 
 
 def checked_date(text: str) -> str:
-    """A date as it is compared: a month, a day or a point in time."""
+    """Return a month, a day or a point in time in ISO 8601; raise a usage error for other texts."""
     if not _DATE.fullmatch(text):
         raise UsageError(f"{text!r} should be a date like 2026-03-01")
     try:
@@ -82,107 +88,98 @@ def checked_date(text: str) -> str:
 
 
 def moment(store: Store, text: str | int) -> Moment:
-    """The moment that a run number or a date means.
+    """Return the moment that a run number or a date means.
 
-    A date is the end of that day: what the runs up to then had learned from texts of that day or
-    earlier. If the store is younger than the date, the stream's own dates say what there was.
+    A date is the end of that day: what the runs until then had learned from texts of that day or
+    earlier. If the store is younger than the date, only the dates of the texts count.
     """
     if isinstance(text, int) or text.isdigit():
         run, date = int(text), None
-        found = store.command_and_status(run)
-        if found is None:
+        row = store.command_and_status(run)
+        if row is None:
             raise UsageError(f"there is no run {run}; `segapsith runs` lists them")
-        if found[1] == "undone":
+        if row[1] == "undone":
             raise UsageError(f"run {run} was undone; what it had learned cannot be shown")
     else:
         date = checked_date(text)
         run = _last_run_by(store, date)
-    return Moment(run, date, _forgotten_after(store, run))
+    return Moment(run, date, _count_forgotten(store, run))
 
 
-def _forgotten_after(store: Store, run: int) -> int:
-    """Documents that later runs forgot; counts are kept in the transaction that takes them out."""
-    counts = store.rows("SELECT counts FROM runs WHERE command = 'forget' AND id > ?", [run])
+def _count_forgotten(store: Store, run: int) -> int:
+    """Count the documents that runs after `run` forgot, by the counts in the run log."""
     total = 0
-    for (text,) in counts:
-        found = json.loads(text)
-        # up to schema 3 a run forgot one document and named it
-        total += int(found["documents"]) if "documents" in found else int("document" in found)
+    for (text,) in store.rows("SELECT counts FROM runs WHERE command = 'forget' AND id > ?", [run]):
+        counts = json.loads(text)
+        # in schema 3 and earlier a run forgot one document and named it
+        total += int(counts["documents"]) if "documents" in counts else int("document" in counts)
     return total
 
 
-def night(store: Store, named: str | int) -> int:
-    """The last run of a night: a run's number, or a date (UTC) that names the last run until then."""
-    if isinstance(named, int) or named.isdigit():
-        if store.command_and_status(int(named)) is None:
-            raise UsageError(f"there is no run {named}; `segapsith runs` lists them")
-        return int(named)
-    date = checked_date(named.replace(" ", "T"))
-    found = _last_run_by(store, date)
-    if not found:
+def run_at(store: Store, text: str | int) -> int:
+    """Return the run of a number, or the last run that began by the end of a date (UTC)."""
+    if isinstance(text, int) or text.isdigit():
+        if store.command_and_status(int(text)) is None:
+            raise UsageError(f"there is no run {text}; `segapsith runs` lists them")
+        return int(text)
+    date = checked_date(text.replace(" ", "T"))
+    run = _last_run_by(store, date)
+    if not run:
         first = store.row("SELECT min(started_at) FROM runs")
         raise UsageError(
-            f"no run had begun by {named}" + (f"; the first began {first[0]}" if first else "")
+            f"no run had begun by {text}" + (f"; the first began {first[0]}" if first else "")
         )
-    return found
+    return run
 
 
-def before_last(store: Store) -> int:
-    """The run before the last one that learned something; 0 if there is none."""
-    last = store.number(
-        f"SELECT max(id) FROM runs WHERE command IN {_LEARNING} AND status <> 'undone'"
-    )
-    return store.number("SELECT max(id) FROM runs WHERE id < ? AND status <> 'undone'", [last])
+def run_before_last(store: Store) -> int:
+    """Return the run before the last one that learned something; 0 if there is none."""
+    with store.frozen():
+        last = store.number(
+            f"SELECT max(id) FROM runs WHERE command IN {_LEARNING} AND status <> 'undone'"
+        )
+        return store.number("SELECT max(id) FROM runs WHERE id < ? AND status <> 'undone'", [last])
 
 
-def held(store: Store, run: int | None = None) -> dict[int, int]:
-    """Each unit's domain, now or as it was when a run had ended."""
-    table, parameters = ("assignments", []) if run is None else Moment(run, None, 0).places
+def domain_of_unit(store: Store, run: int | None = None) -> dict[int, int]:
+    """Return the domain of each unit, now or at the end of a run."""
+    table, parameters = assignments_at(None if run is None else Moment(run, None, 0))
     return dict(store.rows(f"SELECT unit, domain FROM {table} ORDER BY unit", parameters))
 
 
 def _last_run_by(store: Store, date: str) -> int:
-    """The last run that had begun by the end of a month, a day or a point in time."""
+    """Return the last run that had begun by the end of a month, a day or a point in time."""
     return store.number(
         "SELECT max(id) FROM runs WHERE substr(started_at, 1, ?) <= ?", [len(date), date]
     )
 
 
 def states(store: Store, then: Moment) -> dict[int, dict[str, Any]]:
-    """Of the domains that were changed since: label, named, status, locked as far as they differ."""
-    found: dict[int, dict[str, Any]] = {}
+    """Return the columns of domains that later runs changed, with their values at a moment."""
+    earlier: dict[int, dict[str, Any]] = {}
     for domain, detail in store.rows(
         "SELECT e.domain, e.detail FROM events e JOIN runs r ON r.id = e.run"
         " WHERE e.run > ? AND r.status <> 'undone' ORDER BY e.id",
         [then.run],
     ):
         before = json.loads(detail).get("before") or {}
-        known = found.setdefault(domain, {})
-        for name, value in before.items():
-            known.setdefault(name, value)
-    return found
+        earlier[domain] = before | earlier.get(domain, {})  # the first change has the value of then
+    return earlier
 
 
-def sums(store: Store, then: Moment, wanted: set[int]) -> dict[int, DomainWords]:
-    """The sums of domains, added up from the units that they had."""
-    table, parameters = then.places
+def sums(store: Store, then: Moment, domains: Collection[int]) -> dict[int, DomainWords]:
+    """Return the word sums of domains at a moment, added up from the units they had."""
+    table, parameters = assignments_at(then)
     tokens = store.facts().get("count") == "tokens"
-    found: dict[int, DomainWords] = {}
-    bags: list[Bag] = []
-    present: int | None = None
-    for domain, blob in store.rows(
+    rows = store.rows(
         f"SELECT p.domain, u.words FROM {table} p JOIN units u ON u.id = p.unit ORDER BY p.domain",
         parameters,
-    ):
-        if domain != present:
-            if present in wanted and present is not None:
-                found[present] = _total(bags, tokens)
-            present, bags = domain, []
-        if domain in wanted:
-            bags.append(codecs.bag_from(blob))
-    if present is not None and present in wanted:
-        found[present] = _total(bags, tokens)
-    return found
+    )
+    return {
+        domain: _total([codecs.bag_from(blob) for _, blob in members], tokens)
+        for domain, members in groupby(rows, key=itemgetter(0))
+        if domain in domains
+    }
 
 
 def _total(bags: list[Bag], tokens: bool) -> DomainWords:

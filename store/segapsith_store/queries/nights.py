@@ -1,4 +1,4 @@
-"""The log of the nights: what each unattended run did, how it ended, what it was judged by."""
+"""The log of the unattended runs: what each night did, how it ended, its figures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Night:
-    """One night as it is kept; `finished_at` is None if it never ended."""
+    """One night as it is stored; `finished_at` is None if it never ended."""
 
     id: int
     night: str
@@ -40,13 +40,13 @@ class Night:
 
 
 def begin(store: Store, night: str, started_at: str) -> int:
-    """Writes down that a night begins, so that one that never ends is known."""
+    """Store that a night begins, so that a night that never ends is noticed; return its number."""
 
     def write(c: sqlite3.Connection) -> int:
-        made = c.execute(
+        number = c.execute(
             "INSERT INTO nights (night, started_at) VALUES (?, ?)", [night, started_at]
         ).lastrowid
-        return int(made or 0)
+        return int(number or 0)
 
     return store.change(write)
 
@@ -60,7 +60,7 @@ def end(
     figures: Mapping[str, Any],
     result: Mapping[str, Any],
 ) -> None:
-    """Writes down how a night ended."""
+    """Store how a night ended."""
     store.change(
         lambda c: (
             c.execute(
@@ -75,7 +75,7 @@ def end(
 
 
 def listed(store: Store, limit: int | None = None) -> list[Night]:
-    """The nights, newest first."""
+    """Return the nights, newest first."""
     return [
         Night(*[*row[:6], json.loads(row[6]), json.loads(row[7])])
         for row in store.rows(
@@ -87,41 +87,41 @@ def listed(store: Store, limit: int | None = None) -> list[Night]:
 
 
 def last_run(store: Store) -> int:
-    """The number of the last run."""
+    """Return the number of the last run; 0 if there is none."""
     return store.number("SELECT max(id) FROM runs")
 
 
 def arrivals(store: Store, after: int) -> tuple[int, int, dict[str, int]]:
-    """What the runs after one brought: stories, copies of stories, and stories by language."""
-    languages = {
-        lang: count
-        for lang, count in store.rows(
-            "SELECT v.lang, count(*) FROM documents d JOIN versions v ON v.document = d.id"
-            " AND v.number = d.version WHERE d.run > ? AND d.duplicate_of IS NULL"
-            " GROUP BY v.lang ORDER BY v.lang",
-            [after],
+    """Count what the runs after a run brought: stories, copies, and stories by language."""
+    with store.frozen():
+        languages: dict[str, int] = dict(
+            store.rows(
+                "SELECT v.lang, count(*) FROM documents d JOIN versions v ON v.document = d.id"
+                " AND v.number = d.version WHERE d.run > ? AND d.duplicate_of IS NULL"
+                " GROUP BY v.lang ORDER BY v.lang",
+                [after],
+            )
         )
-    }
-    copies = store.number(
-        "SELECT count(*) FROM documents WHERE run > ? AND duplicate_of IS NOT NULL", [after]
-    )
+        copies = store.number(
+            "SELECT count(*) FROM documents WHERE run > ? AND duplicate_of IS NOT NULL", [after]
+        )
     return sum(languages.values()), copies, languages
 
 
 def placed(store: Store, after: int) -> tuple[int, int]:
-    """Units that joined a domain and units that founded one, by the counts of the runs after one."""
-    joined = created = 0
-    for (counts,) in store.rows(
+    """Count the units that joined a domain and those that founded one, by the run log."""
+    joined = founded = 0
+    for (text,) in store.rows(
         "SELECT counts FROM runs WHERE id > ? AND status <> 'undone'", [after]
     ):
-        found = json.loads(counts)
-        joined += int(found.get("domains_joined", 0))
-        created += int(found.get("domains_new", 0))
-    return joined, created
+        counts = json.loads(text)
+        joined += int(counts.get("domains_joined", 0))
+        founded += int(counts.get("domains_new", 0))
+    return joined, founded
 
 
 def delivered(store: Store, key: str) -> bool:
-    """Whether a delivery was read to its end, and not taken back."""
+    """Return whether a delivery was read completely and not undone."""
     return bool(store.row("SELECT 1 FROM runs WHERE input = ? AND status = 'done' LIMIT 1", [key]))
 
 

@@ -1,8 +1,8 @@
-"""The feeds of a store: which are read, what their servers said last, when to ask again.
+"""Subscribed feeds: their addresses, the last response of their servers, the next check.
 
-A feed that brings news is asked more often, one that is silent or fails more rarely; what a
-server asks for (`Retry-After`) is kept between runs. Addresses that were only ingested, not
-subscribed to, have a row as well, for their validators.
+A feed that brings new stories is checked more often, a silent or failing one less often. What a
+server asks for (`Retry-After`) is stored between runs. Addresses that were only ingested, without a
+subscription, have a row as well, for their validators.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import datetime
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from segapsith.model import FeedState
+from segapsith.model import FeedState, Result
 from segapsith_store.feed_states import FIRST, keep
 from segapsith_store.store import Store
 
@@ -36,8 +36,10 @@ _FEED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Feed:
-    """A feed as it is kept."""
+class Feed(Result):
+    """A feed as it is stored; the JSON form leaves out validators and the subscription."""
+
+    _HIDDEN: ClassVar = frozenset({"subscribed", "etag", "last_modified"})
 
     url: str
     title: str
@@ -53,12 +55,11 @@ class Feed:
     error: str
 
     def as_json(self) -> dict[str, Any]:
-        hidden = ("subscribed", "etag", "last_modified")
-        return {n: getattr(self, n) for n in self.__dataclass_fields__ if n not in hidden}
+        return {name: getattr(self, name) for name in self.keys() if name not in self._HIDDEN}
 
 
 def moment() -> str:
-    """Now, as it is kept: UTC, ISO 8601, so that moments compare as texts."""
+    """Return the present time in UTC as ISO 8601, so that times compare as texts."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
@@ -66,7 +67,7 @@ def moment() -> str:
 
 
 def listed(store: Store) -> list[Feed]:
-    """The subscriptions, in the order in which they were made."""
+    """Return the subscriptions, in the order in which they were added."""
     return [
         _feed(row)
         for row in store.rows(f"SELECT {_FEED} FROM feeds WHERE subscribed = 1 ORDER BY id")
@@ -74,28 +75,28 @@ def listed(store: Store) -> list[Feed]:
 
 
 def find(store: Store, url: str) -> Feed | None:
-    """What is known about an address, subscribed to or not."""
+    """Return the row of an address, with or without a subscription; None if there is none."""
     row = store.row(f"SELECT {_FEED} FROM feeds WHERE url = ?", [url])
     return _feed(row) if row else None
 
 
 def unknown(url: str) -> Feed:
-    """An address that nobody asked yet."""
+    """Return the state of an address that was never checked."""
     return Feed(url, "", False, None, None, None, None, None, FIRST, 0, None, "")
 
 
 def due(feeds: Iterable[Feed], now: str) -> list[Feed]:
-    """Those whose time has come."""
+    """Return the feeds whose next check is due at the time `now`."""
     return [f for f in feeds if (f.next_check_at or "") <= now and not waits(f, now)]
 
 
 def waits(feed: Feed, now: str) -> bool:
-    """Whether its server asked not to be asked yet."""
+    """Return whether the server of a feed asked for no request before a later time."""
     return feed.retry_at is not None and now < feed.retry_at
 
 
 def items(store: Store, prefix: str) -> int:
-    """Documents whose identity begins with a feed's address and a space."""
+    """Count the documents whose id begins with the address of a feed and a space."""
     return store.number(
         "SELECT count(*) FROM documents WHERE uid >= ? AND uid < ?", [f"{prefix} ", f"{prefix}!"]
     )
@@ -110,7 +111,7 @@ def _feed(row: tuple[Any, ...]) -> Feed:
 
 
 def add(store: Store, url: str, title: str = "") -> bool:
-    """Subscribes; True if it was not subscribed to yet. A new title replaces the present one."""
+    """Subscribe to a feed; return True if it is a new subscription. A title replaces the old one."""
 
     def write(c: sqlite3.Connection) -> int:
         present = c.execute("SELECT subscribed FROM feeds WHERE url = ?", [url]).fetchone()
@@ -126,7 +127,7 @@ def add(store: Store, url: str, title: str = "") -> bool:
 
 
 def remove(store: Store, url: str) -> bool:
-    """Ends a subscription and takes its row out; its stories stay."""
+    """End a subscription and delete its row; return True if there was one. Its stories remain."""
     return bool(
         store.change(
             lambda c: c.execute("DELETE FROM feeds WHERE url = ? AND subscribed", [url]).rowcount
@@ -135,5 +136,5 @@ def remove(store: Store, url: str) -> bool:
 
 
 def record(store: Store, state: FeedState) -> None:
-    """Keeps what a server said when there is no item to keep it with: not modified, or failed."""
+    """Store a response without items: not modified, or failed."""
     store.change(lambda c: keep(c, state, None))

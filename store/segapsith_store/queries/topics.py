@@ -1,39 +1,124 @@
-"""Topics in a store: keeping a grouping of the domains, and reading it."""
+"""Topics: groups of domains. The last stored grouping says which domain is in which topic."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from segapsith.domains.index import LABEL_WORDS
 from segapsith.domains.topics import DomainGroups, match_topics
 from segapsith.domains.values import DomainWords
 from segapsith.errors import MissingInputError
+from segapsith.model import Result
 from segapsith_store import codecs
+from segapsith_store.queries.words import WeightedWord, Words
 from segapsith_store.store import Store
 
-__all__ = ["basis", "keep", "material", "members", "name", "present"]
+__all__ = [
+    "Topic",
+    "domains_by_language",
+    "grouping_basis",
+    "last_grouping",
+    "list_topics",
+    "name_topic",
+    "save_grouping",
+    "topic_of_domain",
+]
 
-KEPT = 32
-"""Groupings that are kept, so that as many can be undone."""
+GROUPINGS = 32
+"""Groupings that are stored: this many can be undone."""
 
 
-def material(store: Store) -> dict[str, dict[int, DomainWords]]:
-    """By language, the domains that have units, with their sums."""
-    found: dict[str, dict[int, DomainWords]] = {}
+@dataclass(frozen=True, slots=True)
+class Topic(Result):
+    """A topic with its domains, largest first, and the best words of all of them."""
+
+    id: int
+    label: str
+    lang: str
+    domains: Sequence[int]
+    units: int
+    words: Sequence[WeightedWord]
+
+
+# -- reading -------------------------------------------------------------------------------------
+
+
+def topic_of_domain(store: Store) -> dict[int, int]:
+    """Return the topic of each domain that existed at the last grouping."""
+    row = store.row("SELECT domains, topics FROM groupings ORDER BY run DESC LIMIT 1")
+    if row is None:
+        return {}
+    domains, topics = (codecs.integers_from(blob).tolist() for blob in row)
+    return dict(zip(domains, topics, strict=True))
+
+
+def list_topics(store: Store, *, top: int | None = 10, limit: int | None = None) -> list[Topic]:
+    """Return the topics of the last grouping with their best words, largest first, ties by id.
+
+    A domain that was created after the grouping has no topic yet.
+    """
+    with store.frozen():
+        sizes: dict[int, int] = dict(store.rows("SELECT id, units FROM domains WHERE units > 0"))
+        members: dict[int, list[int]] = {}
+        for domain, topic in sorted(topic_of_domain(store).items()):
+            if domain in sizes:
+                members.setdefault(topic, []).append(domain)
+        names = {
+            topic: (lang, name)
+            for topic, lang, name in store.rows("SELECT id, lang, name FROM topics")
+        }
+        units = {topic: sum(sizes[d] for d in domains) for topic, domains in members.items()}
+        words = Words(store)
+        topics = []
+        for topic in sorted(members, key=lambda topic: (-units[topic], topic))[:limit]:
+            best = words.best(_total(store, members[topic]), top)
+            lang, name = names[topic]
+            topics.append(
+                Topic(
+                    id=topic,
+                    label=name or ", ".join(word.word for word in best[:LABEL_WORDS]),
+                    lang=lang,
+                    domains=sorted(members[topic], key=lambda d: (-sizes[d], d)),
+                    units=units[topic],
+                    words=best,
+                )
+            )
+        return topics
+
+
+def _total(store: Store, numbers: Sequence[int]) -> DomainWords:
+    """Return the sums of several domains as the sums of one."""
+    parts = [
+        codecs.domain_from(blob, n_units)
+        for number in numbers
+        for blob, n_units in store.rows("SELECT words, units FROM domains WHERE id = ?", [number])
+    ]
+    words, place = np.unique(np.concatenate([p.words for p in parts]), return_inverse=True)
+    occurrences, weights = np.zeros(len(words), np.int64), np.zeros(len(words), np.int64)
+    np.add.at(occurrences, place, np.concatenate([p.occurrences for p in parts]))
+    np.add.at(weights, place, np.concatenate([p.weights for p in parts]))
+    return DomainWords(words, occurrences, weights, sum(p.n_units for p in parts))
+
+
+def domains_by_language(store: Store) -> dict[str, dict[int, DomainWords]]:
+    """Return the domains that have units, with their sums: what a grouping is made from."""
+    sums: dict[str, dict[int, DomainWords]] = {}
     for number, lang, words, n_units in store.rows(
         "SELECT id, lang, words, units FROM domains WHERE units > 0 ORDER BY id"
     ):
-        found.setdefault(lang, {})[number] = codecs.domain_from(words, n_units)
-    return found
+        sums.setdefault(lang, {})[number] = codecs.domain_from(words, n_units)
+    return sums
 
 
-def basis(store: Store, settings: Mapping[str, Any]) -> str:
-    """A hash of what a grouping is made from: the same basis gives the same grouping."""
+def grouping_basis(store: Store, settings: Mapping[str, Any]) -> str:
+    """Return a hash of the domains and settings: an equal basis gives an equal grouping."""
     total = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
     for row in store.rows("SELECT id, lang, units, words FROM domains WHERE units > 0 ORDER BY id"):
         total.update(repr(row[:3]).encode())
@@ -41,24 +126,23 @@ def basis(store: Store, settings: Mapping[str, Any]) -> str:
     return total.hexdigest()
 
 
-def present(store: Store) -> tuple[int, str] | None:
-    """The run of the grouping that holds, and its basis."""
-    found = store.row("SELECT run, basis FROM groupings ORDER BY run DESC LIMIT 1")
-    return (found[0], found[1]) if found else None
+def last_grouping(store: Store) -> tuple[int, str] | None:
+    """Return the run of the last grouping and its basis."""
+    row = store.row("SELECT run, basis FROM groupings ORDER BY run DESC LIMIT 1")
+    return (row[0], row[1]) if row else None
 
 
-def members(store: Store) -> dict[int, int]:
-    """The topic of each domain that was there at the last grouping."""
-    found = store.row("SELECT domains, topics FROM groupings ORDER BY run DESC LIMIT 1")
-    if found is None:
-        return {}
-    domains, topics = (codecs.integers_from(blob).tolist() for blob in found)
-    return dict(zip(domains, topics, strict=True))
+# -- writing -------------------------------------------------------------------------------------
 
 
-def keep(store: Store, run: int, grouped: Mapping[str, DomainGroups], of: str) -> dict[str, int]:
-    """Keeps the groups of each language as topics; those that stay keep their numbers."""
-    before = members(store)
+def save_grouping(
+    store: Store, run: int, grouped: Mapping[str, DomainGroups], *, basis: str
+) -> dict[str, int]:
+    """Store the groups of each language as topics; a topic that persists keeps its number.
+
+    Return the numbers of topics and domains.
+    """
+    before = topic_of_domain(store)
     units = dict(store.rows("SELECT id, units FROM domains WHERE units > 0"))
 
     def write(connection: sqlite3.Connection) -> int:
@@ -78,12 +162,12 @@ def keep(store: Store, run: int, grouped: Mapping[str, DomainGroups], of: str) -
         topics = np.array([topic_of[d] for d in domains.tolist()], dtype=np.int64)
         connection.execute(
             "INSERT INTO groupings (run, domains, topics, basis) VALUES (?, ?, ?, ?)",
-            [run, codecs.integers(domains), codecs.integers(topics), of],
+            [run, codecs.integers(domains), codecs.integers(topics), basis],
         )
         connection.execute(
             "DELETE FROM groupings WHERE run NOT IN"
             " (SELECT run FROM groupings ORDER BY run DESC LIMIT ?)",
-            [KEPT],
+            [GROUPINGS],
         )
         return len(set(topic_of.values()))
 
@@ -91,12 +175,12 @@ def keep(store: Store, run: int, grouped: Mapping[str, DomainGroups], of: str) -
     return {"topics": n_topics, "domains": sum(len(g.domains) for g in grouped.values())}
 
 
-def name(store: Store, topic: int, given: str) -> None:
-    """Gives a topic a name, or with an empty one takes it away."""
-    if topic not in set(members(store).values()):
+def name_topic(store: Store, topic: int, name: str) -> None:
+    """Give a topic a name; an empty name removes it."""
+    if topic not in set(topic_of_domain(store).values()):
         raise MissingInputError(f"there is no topic {topic}; `segapsith topics` lists them")
     store.change(
         lambda connection: (
-            connection.execute("UPDATE topics SET name = ? WHERE id = ?", [given, topic]).rowcount
+            connection.execute("UPDATE topics SET name = ? WHERE id = ?", [name, topic]).rowcount
         )
     )

@@ -1,8 +1,8 @@
-"""Domain sums as weighted words, for reading."""
+"""The sums of a domain as weighted words that people can read."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,22 +10,33 @@ from numpy.typing import NDArray
 from segapsith.domains.values import DomainWords
 from segapsith.engine.state import Frozen
 from segapsith.lexicon.weighting import SCALE, significance
+from segapsith.model import Result
 from segapsith_store.store import Store
 
-__all__ = ["Words"]
+__all__ = ["WeightedWord", "Words"]
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedWord(Result):
+    """A word of a domain or topic, with its mean weight and its occurrences."""
+
+    word: str
+    weight: float
+    occurrences: int
 
 
 class Words:
-    """Domain sums to weighted words, with the words' names looked up once."""
+    """The words of a store by number: their text and their significance, each read once."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._names: dict[int, str] = {}
         self.significance: NDArray[np.float64] | None = None
+        """By word number, if the store weighs domains by occurrence and significance."""
         if store.facts().get("domain_weight") == "occurrence-significance":
-            self.significance = self._learned()
+            self.significance = self._read_significance()
 
-    def _learned(self) -> NDArray[np.float64]:
+    def _read_significance(self) -> NDArray[np.float64]:
         record = self._store.frozen_arrays("frequencies")
         if record is None:
             return np.zeros(0)
@@ -38,40 +49,41 @@ class Words:
         return values
 
     def name(self, number: int) -> str:
+        """Return the text of a word."""
         if not self._names:
-            self._names = {
-                number: word for number, word in self._store.rows("SELECT id, word FROM words")
-            }
+            self._names = dict(self._store.rows("SELECT id, word FROM words"))
         return self._names[number]
 
-    def telling(self, numbers: NDArray[np.integer]) -> NDArray[np.float64] | None:
-        """How telling words are, where the store weighs by occurrence and significance."""
+    def significance_of(self, numbers: NDArray[np.integer]) -> NDArray[np.float64] | None:
+        """Return the significance of some words, 1 for new ones; None if the store uses none."""
         if self.significance is None:
             return None
         values = np.ones(len(numbers))
-        known = numbers < len(self.significance)
-        values[known] = self.significance[numbers[known]]
+        weighed = numbers < len(self.significance)
+        values[weighed] = self.significance[numbers[weighed]]
         return values
 
     def best(
         self, sums: DomainWords, top: int | None, above: float | None = None
-    ) -> list[dict[str, Any]]:
-        """Words with their weights, heaviest first: `top` of them, and with `above` also all others
-        that weigh more."""
+    ) -> list[WeightedWord]:
+        """Return the `top` heaviest words (all if None), heaviest first.
+
+        With `above`, words beyond the first `top` are included if they weigh more than that.
+        """
         n_units = max(sums.n_units, 1)
-        signif = self.telling(sums.words)
-        if signif is None:
+        word_significance = self.significance_of(sums.words)
+        if word_significance is None:
             weights = sums.weights / (float(SCALE) * n_units)
         else:
-            weights = np.minimum(sums.occurrences, n_units) * signif / n_units
+            weights = np.minimum(sums.occurrences, n_units) * word_significance / n_units
         if above is not None and top is not None:
             top = max(top, int((weights > above).sum()))
         order = np.lexsort((sums.words, -sums.occurrences, -weights))[:top]
         return [
-            {
-                "word": self.name(int(sums.words[i])),
-                "weight": round(float(weights[i]), 6),
-                "occurrences": int(sums.occurrences[i]),
-            }
+            WeightedWord(
+                self.name(int(sums.words[i])),
+                round(float(weights[i]), 6),
+                int(sums.occurrences[i]),
+            )
             for i in order
         ]

@@ -1,0 +1,497 @@
+"""Domains: the list with its best words, now or at an earlier moment, and one domain in full."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segapsith.domains.index import LABEL_WORDS
+from segapsith.domains.trends import Burst, Stream, Trend, bursts, trend
+from segapsith.domains.values import DomainWords
+from segapsith.errors import MissingInputError
+from segapsith.lexicon.sentences import Passage, typical_sentences
+from segapsith.model import Json, Result, optional
+from segapsith_store import codecs
+from segapsith_store.queries import history
+from segapsith_store.queries.topics import topic_of_domain
+from segapsith_store.queries.words import WeightedWord, Words
+from segapsith_store.store import Store
+
+__all__ = [
+    "Domain",
+    "DomainDetails",
+    "NearDomain",
+    "TypicalSentence",
+    "count_forgotten_since",
+    "domain_labels",
+    "list_domains",
+    "show_domain",
+    "weighted_words",
+]
+
+SENTENCES = 3
+"""Typical sentences of a domain."""
+
+SENTENCE_UNITS = 200
+"""Units that are searched for them: those with the highest scores."""
+
+SENTENCE_WORDS = 20
+"""Words of the domain by which they are ranked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Domain(Result):
+    """A domain with its best words, dates and trend."""
+
+    id: int
+    label: str
+    lang: str
+    status: str
+    locked: bool
+    units: int
+    documents: int
+    units_since: int | None = optional()
+    """Units of the stories since the requested date or run."""
+    undated: int
+    """Units of stories without a date."""
+    first: str | None
+    last: str | None
+    topic: int | None
+    days: Mapping[str, int] | None = optional()
+    """Units by day, if requested."""
+    trend: Trend
+    words: Sequence[WeightedWord]
+
+
+@dataclass(frozen=True, slots=True)
+class TypicalSentence(Result):
+    """A sentence that contains many of the best words of a domain."""
+
+    text: str
+    unit: int
+    document: str
+
+
+@dataclass(frozen=True, slots=True)
+class NearDomain(Result):
+    """Another domain of the same language, with the similarity by eq. 7."""
+
+    id: int
+    label: str
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DomainDetails(Domain):
+    """A domain with its units, documents, days, history and nearest domains."""
+
+    inferred: Mapping[str, int]
+    """Words inferred for its units, with the number of those units; most frequent first."""
+    unit_ids: Sequence[int]
+    document_ids: Sequence[str]
+    bursts: Sequence[Burst]
+    sentences: Sequence[TypicalSentence]
+    history: Sequence[Mapping[str, Json]]
+    """Changes in order: `run`, `at`, `kind`, what the change noted, and `undone` if it was."""
+    near: Sequence[NearDomain]
+
+
+# -- the list ------------------------------------------------------------------------------------
+
+
+class _Row(NamedTuple):
+    """The columns of a domain that describe it."""
+
+    id: int
+    label: str
+    named: bool
+    lang: str
+    status: str
+    locked: bool
+
+
+@dataclass(slots=True)
+class _Lifetime:
+    """The units of a domain by day."""
+
+    units: int = 0
+    documents: int = 0
+    undated: int = 0
+    first: str | None = None
+    last: str | None = None
+    days: dict[str, int] = field(default_factory=dict)
+
+
+def list_domains(
+    store: Store,
+    *,
+    min_units: int = 1,
+    top: int | None = 10,
+    since: str | int | None = None,
+    limit: int | None = None,
+    lang: str | None = None,
+    as_of: str | int | None = None,
+    days: bool = False,
+) -> list[Domain]:
+    """Return domains with their `top` best words, largest first, ties by id.
+
+    `as_of` is a run or date: domains are shown as they were then. `since` is a run or date: only
+    domains with stories of that day or later, or read by later runs. `days` adds the units by day.
+    """
+    least = max(1, min_units)
+    with store.frozen():
+        moment = None if as_of is None else history.moment(store, as_of)
+        units_since = None if since is None else _units_since(store, since, moment)
+        only = (
+            _largest(store, least, limit, lang) if moment is None and units_since is None else None
+        )
+        lifetimes, stream = _lifetimes(store, moment, only)
+        rows = [
+            row
+            for row in _rows(store)
+            if row.id in lifetimes
+            and lifetimes[row.id].units >= least
+            and lang in (None, row.lang)
+            and (units_since is None or row.id in units_since)
+        ]
+        rows.sort(key=lambda row: (-lifetimes[row.id].units, row.id))
+        rows = rows[:limit]
+        words = Words(store)
+        if moment is None:
+            sums = {row.id: _sums(store, row.id) for row in rows}
+        else:
+            sums = history.sums(store, moment, {row.id for row in rows})
+            changed = history.states(store, moment)
+            rows = [_row_before(row, changed.get(row.id, {}), words, sums[row.id]) for row in rows]
+        topic_of = topic_of_domain(store)
+        return [
+            _domain(
+                row,
+                lifetimes[row.id],
+                topic=topic_of.get(row.id),
+                units_since=None if units_since is None else units_since[row.id],
+                days=days,
+                stream=stream,
+                words=words.best(sums[row.id], top),
+            )
+            for row in rows
+        ]
+
+
+def _domain(
+    row: _Row,
+    lifetime: _Lifetime,
+    *,
+    topic: int | None,
+    units_since: int | None,
+    days: bool,
+    stream: Stream,
+    words: Sequence[WeightedWord],
+) -> Domain:
+    return Domain(
+        id=row.id,
+        label=row.label,
+        lang=row.lang,
+        status=row.status,
+        locked=bool(row.locked),
+        units=lifetime.units,
+        documents=lifetime.documents,
+        units_since=units_since,
+        undated=lifetime.undated,
+        first=lifetime.first,
+        last=lifetime.last,
+        topic=topic,
+        days=lifetime.days if days else None,
+        trend=trend(lifetime.days, stream),
+        words=words,
+    )
+
+
+def _rows(store: Store, where: str = "", parameters: Sequence[int] = ()) -> list[_Row]:
+    return [
+        _Row(*row)
+        for row in store.rows(
+            f"SELECT id, label, named, lang, status, locked FROM domains {where} ORDER BY id",
+            parameters,
+        )
+    ]
+
+
+def _row_before(row: _Row, before: Mapping[str, Any], words: Words, sums: DomainWords) -> _Row:
+    """Return a row with the values that later runs changed; without a name, its best words."""
+    columns = {
+        name: before[name] for name in ("label", "named", "status", "locked") if name in before
+    }
+    row = row._replace(**columns)
+    return row if row.named else row._replace(label=_label(words.best(sums, LABEL_WORDS)))
+
+
+def _label(words: Iterable[WeightedWord]) -> str:
+    return ", ".join(word.word for word in words)
+
+
+def _largest(store: Store, least: int, limit: int | None, lang: str | None) -> list[int]:
+    """Return the domains with at least `least` units, largest first, ties by id."""
+    return [
+        number
+        for (number,) in store.rows(
+            "SELECT id FROM domains WHERE units >= ? AND lang = coalesce(?, lang)"
+            " ORDER BY units DESC, id LIMIT ?",
+            [least, lang, -1 if limit is None else limit],
+        )
+    ]
+
+
+def _lifetimes(
+    store: Store, moment: history.Moment | None, only: Sequence[int] | None
+) -> tuple[dict[int, _Lifetime], Stream]:
+    """Return the units by day of each domain, or of those in `only`, and of the whole stream."""
+    table, parameters = history.assignments_at(moment)
+    condition = ""
+    if only is not None:
+        condition = " WHERE a.domain IN (SELECT value FROM json_each(?))"
+        parameters = [*parameters, json.dumps(list(only))]
+    lifetimes: dict[int, _Lifetime] = {}
+    stream: dict[str, int] = {}
+    for number, day, n_units, n_documents, first, last in store.rows(
+        "SELECT a.domain, substr(v.date, 1, 10) AS day, count(*), count(DISTINCT u.document),"
+        f" min(v.date), max(v.date) FROM {table} a JOIN units u ON u.id = a.unit"
+        f" JOIN versions v ON v.id = u.version{condition} GROUP BY a.domain, day"
+        " ORDER BY a.domain, day",
+        parameters,
+    ):
+        lifetime = lifetimes.setdefault(number, _Lifetime())
+        lifetime.units += n_units
+        lifetime.documents += n_documents
+        if day is None:
+            lifetime.undated += n_units
+            continue
+        lifetime.first = lifetime.first or first
+        lifetime.last = last
+        lifetime.days[day] = n_units
+        stream[day] = stream.get(day, 0) + n_units
+    return lifetimes, Stream(stream) if only is None else _stream(store)
+
+
+def _stream(store: Store) -> Stream:
+    """Return the units that are in a domain, by day."""
+    return Stream(
+        dict(
+            store.rows(
+                "SELECT substr(v.date, 1, 10) AS day, count(*) FROM assignments a"
+                " JOIN units u ON u.id = a.unit JOIN versions v ON v.id = u.version"
+                " WHERE v.date IS NOT NULL GROUP BY day"
+            )
+        )
+    )
+
+
+def _units_since(store: Store, since: str | int, moment: history.Moment | None) -> dict[int, int]:
+    """Return units by domain of the stories since a date, or read by the runs after a run.
+
+    A story without a date counts from the day on which it was read.
+    """
+    table, parameters = history.assignments_at(moment)
+    bound: str | int
+    if isinstance(since, int) or since.isdigit():
+        condition, bound = "d.run > ?", int(since) and history.run_at(store, since)
+    else:
+        condition, bound = "coalesce(v.date, r.started_at) >= ?", history.checked_date(since)
+    return dict(
+        store.rows(
+            f"SELECT a.domain, count(*) FROM {table} a JOIN units u ON u.id = a.unit"
+            " JOIN versions v ON v.id = u.version JOIN documents d ON d.id = u.document"
+            f" JOIN runs r ON r.id = d.run WHERE {condition} GROUP BY a.domain",
+            [*parameters, bound],
+        )
+    )
+
+
+def count_forgotten_since(store: Store, as_of: str | int) -> int:
+    """Count the documents that were forgotten after a moment, and so are missing from its list."""
+    with store.frozen():
+        return history.moment(store, as_of).forgotten
+
+
+def weighted_words(
+    store: Store, numbers: Sequence[int], top: int | None = None, above: float | None = None
+) -> dict[int, list[WeightedWord]]:
+    """Return the words of some domains, heaviest first: all of them, or the `top` heaviest and
+    those that weigh more than `above`."""
+    with store.frozen():
+        words = Words(store)
+        return {number: words.best(_sums(store, number), top, above) for number in numbers}
+
+
+def domain_labels(store: Store) -> dict[int, str]:
+    """Return the label of every domain, merged and empty ones included."""
+    return dict(store.rows("SELECT id, label FROM domains"))
+
+
+def _sums(store: Store, number: int) -> DomainWords:
+    row = store.row("SELECT words, units FROM domains WHERE id = ?", [number])
+    assert row is not None
+    return codecs.domain_from(*row)
+
+
+# -- one domain ----------------------------------------------------------------------------------
+
+
+class _Member(NamedTuple):
+    """A unit of a domain."""
+
+    unit: int
+    document: str
+    date: str | None
+    words: bytes
+
+
+def show_domain(store: Store, number: int, *, top: int | None = 40, near: int = 8) -> DomainDetails:
+    """Return one domain with its `top` best words and at most `near` nearest domains."""
+    with store.frozen():
+        row = next(iter(_rows(store, "WHERE id = ? AND units > 0", [number])), None)
+        if row is None:
+            raise MissingInputError(
+                f"there is no domain {number}{_successors(store, number)};"
+                " `segapsith domains` lists them"
+            )
+        sums, members = _sums(store, number), _members(store, number)
+        words, stream = Words(store), _stream(store)
+        dates = [member.date for member in members if member.date]
+        days: dict[str, int] = {}
+        for date in sorted(dates):
+            days[date[:10]] = days.get(date[:10], 0) + 1
+        document_ids = list(dict.fromkeys(member.document for member in members))
+        return DomainDetails(
+            id=number,
+            label=row.label,
+            lang=row.lang,
+            status=row.status,
+            locked=bool(row.locked),
+            units=sums.n_units,
+            documents=len(document_ids),
+            undated=len(members) - len(dates),
+            first=min(dates, default=None),
+            last=max(dates, default=None),
+            topic=topic_of_domain(store).get(number),
+            days=days,
+            trend=trend(days, stream),
+            words=words.best(sums, top),
+            inferred=_inferred(members, words),
+            unit_ids=[member.unit for member in members],
+            document_ids=document_ids,
+            bursts=bursts(days, stream),
+            sentences=_sentences(store, number, words.best(sums, SENTENCE_WORDS)),
+            history=_history(store, number),
+            near=_near(store, row, sums, near),
+        )
+
+
+def _members(store: Store, number: int) -> list[_Member]:
+    return [
+        _Member(*row)
+        for row in store.rows(
+            "SELECT u.id, d.uid, v.date, u.words FROM assignments a JOIN units u ON u.id = a.unit"
+            " JOIN documents d ON d.id = u.document JOIN versions v ON v.id = u.version"
+            " WHERE a.domain = ? ORDER BY u.id",
+            [number],
+        )
+    ]
+
+
+def _successors(store: Store, number: int) -> str:
+    """Return into which domains a domain without units was merged or split, for a message."""
+    event = store.row(
+        "SELECT e.kind, e.detail, e.run FROM events e JOIN runs r ON r.id = e.run"
+        " WHERE e.domain = ? AND e.kind IN ('merged', 'split') AND r.status <> 'undone'"
+        " ORDER BY e.id DESC LIMIT 1",
+        [number],
+    )
+    if event is None:
+        return ""
+    kind, detail, run = event
+    into = json.loads(detail)["into"]
+    numbers = ", ".join(map(str, into if isinstance(into, list) else [into]))
+    return f" any more: it was {kind} into {numbers} by run {run}"
+
+
+def _inferred(members: Iterable[_Member], words: Words) -> dict[str, int]:
+    """Return the words inferred for units, with the number of units; most frequent first."""
+    counts: dict[int, int] = {}
+    for member in members:
+        bag = codecs.bag_from(member.words)
+        for word in bag.words[bag.counts == 0].tolist():
+            counts[word] = counts.get(word, 0) + 1
+    ranked = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
+    return {words.name(word): n_units for word, n_units in ranked}
+
+
+def _sentences(store: Store, number: int, words: Sequence[WeightedWord]) -> list[TypicalSentence]:
+    passages = (
+        Passage(*row)
+        for row in store.rows(
+            "SELECT t.id, t.document, t.text FROM unit_texts t WHERE t.domain = ?"
+            " ORDER BY t.score DESC, t.id LIMIT ?",
+            [number, SENTENCE_UNITS],
+        )
+    )
+    weights = {word.word: word.weight for word in words}
+    return [
+        TypicalSentence(passage.text, passage.unit, passage.document)
+        for passage in typical_sentences(passages, weights, most=SENTENCES)
+    ]
+
+
+def _history(store: Store, number: int) -> list[dict[str, Json]]:
+    return [
+        {
+            "run": run,
+            "at": at,
+            "kind": kind,
+            **json.loads(detail),
+            **({"undone": True} if status == "undone" else {}),
+        }
+        for run, at, kind, detail, status in store.rows(
+            "SELECT e.run, r.started_at, e.kind, e.detail, r.status FROM events e"
+            " JOIN runs r ON r.id = e.run WHERE e.domain = ? ORDER BY e.id",
+            [number],
+        )
+    ]
+
+
+def _near(store: Store, row: _Row, sums: DomainWords, most: int) -> list[NearDomain]:
+    """Return the most similar other domains of the language, ties by id."""
+    similar: list[NearDomain] = []
+    for other, label, n_units, blob in store.rows(
+        "SELECT id, label, units, words FROM domains WHERE units > 0 AND lang = ? AND id <> ?",
+        [row.lang, row.id],
+    ):
+        similarity = _similarity(sums, codecs.domain_from(blob, n_units))
+        if similarity is not None:
+            similar.append(NearDomain(other, label, similarity))
+    similar.sort(key=lambda near: (-near.similarity, near.id))
+    return [NearDomain(near.id, near.label, round(near.similarity, 6)) for near in similar[:most]]
+
+
+def _similarity(left: DomainWords, right: DomainWords) -> float | None:
+    """Return the similarity of two domains by eq. 7; None if they share no word."""
+    in_left = np.isin(left.words, right.words, assume_unique=True)
+    if not in_left.any():
+        return None
+    in_right = np.isin(right.words, left.words, assume_unique=True)
+    product: float = (
+        _share(left.weights, in_left)
+        * _share(left.occurrences, in_left)
+        * _share(right.weights, in_right)
+        * _share(right.occurrences, in_right)
+    )
+    return float(product**0.25)
+
+
+def _share(values: NDArray[np.int64], selected: NDArray[np.bool_]) -> float:
+    return int(values[selected].sum()) / int(values.sum())
