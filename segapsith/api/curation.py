@@ -9,7 +9,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 
@@ -451,7 +451,7 @@ class Domains:
         lang: str | None = None,
         as_of: str | int | None = None,
         days: bool = False,
-    ) -> builtins.list[Result]:
+    ) -> builtins.list[Domain]:
         """Return domains, largest first, as `list` does."""
         return self.list(
             min_units=min_units,
@@ -473,33 +473,28 @@ class Domains:
         lang: str | None = None,
         as_of: str | int | None = None,
         days: bool = False,
-    ) -> builtins.list[Result]:
+    ) -> builtins.list[Domain]:
         """Return the domains of at least `min_units` units with their `top` words, largest first.
 
         `since` (a date or run) selects those that took stories after it; `as_of` (a date or run)
         shows the domains as they were then; `days` adds the units by day.
         """
         return self._session.read(
-            lambda store: cast(
-                "builtins.list[Result]",
-                list_domains(
-                    store,
-                    min_units=min_units,
-                    top=top,
-                    since=since,
-                    limit=limit,
-                    lang=lang,
-                    as_of=as_of,
-                    days=days,
-                ),
+            lambda store: list_domains(
+                store,
+                min_units=min_units,
+                top=top,
+                since=since,
+                limit=limit,
+                lang=lang,
+                as_of=as_of,
+                days=days,
             )
         )
 
-    def show(self, domain: int, *, top: int | None = 40, near: int = 8) -> Result:
+    def show(self, domain: int, *, top: int | None = 40, near: int = 8) -> DomainDetails:
         """Return one domain with its units, documents, days, history and nearest domains."""
-        return self._session.read(
-            lambda store: cast("Result", show_domain(store, domain, top=top, near=near))
-        )
+        return self._session.read(lambda store: show_domain(store, domain, top=top, near=near))
 
     def forgotten_since(self, as_of: str | int) -> int:
         """Return how many documents `list(as_of=…)` lacks because they were forgotten since."""

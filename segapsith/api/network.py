@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import cast
 
 from segapsith.api.documents import Items, delivered
 from segapsith.api.session import Session
 from segapsith.engine import reference_corpus
 from segapsith.engine.learning_settings import READING
 from segapsith.model import Network, Result
-from segapsith_store.queries.networks import find_neighbours, network_status, read_network
+from segapsith_store.queries.networks import (
+    Neighbours,
+    NetworkStatus,
+    find_neighbours,
+    network_status,
+    read_network,
+)
 
 __all__ = ["BuiltNetwork", "Networks"]
 
@@ -40,17 +45,15 @@ class Networks:
         settings = self._session.factory.network()
         return self._session.read(lambda store: read_network(store, lang, settings))
 
-    def status(self) -> Result:
+    def status(self) -> NetworkStatus:
         """Return the numbers of words, links and pairs, and the settings they were made with."""
         settings = self._session.factory.network()
-        return self._session.read(lambda store: cast("Result", network_status(store, settings)))
+        return self._session.read(lambda store: network_status(store, settings))
 
-    def neighbours(self, word: str, lang: str | None = None, top: int = 20) -> Result:
+    def neighbours(self, word: str, lang: str | None = None, top: int = 20) -> Neighbours:
         """Return the `top` words that co-occur with a word most closely."""
         settings = self._session.factory.network()
-        return self._session.read(
-            lambda store: cast("Result", find_neighbours(store, word, lang, top, settings))
-        )
+        return self._session.read(lambda store: find_neighbours(store, word, lang, top, settings))
 
     def build(
         self, documents: Items, on_progress: Callable[[int, int], None] | None = None

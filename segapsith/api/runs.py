@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import builtins
 from dataclasses import dataclass
-from typing import cast
 
 from segapsith.api.session import Session
 from segapsith.model import Result
-from segapsith_store.queries.status import list_runs
+from segapsith_store.queries.status import Run, list_runs
 
 __all__ = ["Runs", "Undone"]
 
@@ -32,15 +31,13 @@ class Runs:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def __call__(self, limit: int | None = None) -> builtins.list[Result]:
+    def __call__(self, limit: int | None = None) -> builtins.list[Run]:
         """Return the runs, newest first, as `list` does."""
         return self.list(limit)
 
-    def list(self, limit: int | None = None) -> builtins.list[Result]:
+    def list(self, limit: int | None = None) -> builtins.list[Run]:
         """Return the last `limit` runs (default: all), newest first."""
-        return self._session.read(
-            lambda store: cast("builtins.list[Result]", list_runs(store, limit))
-        )
+        return self._session.read(lambda store: list_runs(store, limit))
 
     def undo(self, run: int | None = None) -> Undone:
         """Take the last run back exactly; `run`, if given, must be that run."""

@@ -5,13 +5,12 @@ from __future__ import annotations
 import builtins
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import cast
 
 from segapsith.api.session import Session
-from segapsith.model import Json, Result
+from segapsith.model import Json
 from segapsith.settings import TOPIC_CLUSTERER, TOPIC_SIMILARITY
 from segapsith_store.queries import topics as stored_topics
-from segapsith_store.queries.topics import list_topics
+from segapsith_store.queries.topics import Topic, list_topics
 
 __all__ = ["Topics"]
 
@@ -32,7 +31,7 @@ class Topics:
         top: int | None = 10,
         limit: int | None = None,
         regroup: bool = True,
-    ) -> builtins.list[Result]:
+    ) -> builtins.list[Topic]:
         """Return topics, largest first, as `list` does."""
         return self.list(
             similarity=similarity,
@@ -54,16 +53,14 @@ class Topics:
         top: int | None = 10,
         limit: int | None = None,
         regroup: bool = True,
-    ) -> builtins.list[Result]:
+    ) -> builtins.list[Topic]:
         """Return the topics with their domains and `top` words, largest first.
 
         The domains are grouped first if they have changed (`regroup`); `regroup=False` only reads.
         """
         if regroup:
             self.regroup(similarity=similarity, clusterer=clusterer, settings=settings, k=k)
-        return self._session.read(
-            lambda store: cast("builtins.list[Result]", list_topics(store, top=top, limit=limit))
-        )
+        return self._session.read(lambda store: list_topics(store, top=top, limit=limit))
 
     def regroup(
         self,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import cast
 
 from segapsith.api.curation import open_domains
 from segapsith.api.session import Session
@@ -148,7 +147,7 @@ class Threshold:
         standing = followed_target(self._session.writer)
         if standing is None:
             raise UsageError("no target is kept; `segapsith tune --keep` keeps one")
-        return EndedTarget(self.follow(Target("", 0, 0, 0, 0)), cast("Result", standing))
+        return EndedTarget(self.follow(Target("", 0, 0, 0, 0)), standing)
 
     def override_reason(self) -> str | None:
         """Return the setting that takes precedence over the stored target; None if none does."""

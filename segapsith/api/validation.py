@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from segapsith_store.queries import history
 from segapsith_store.queries.documents import example_sentences
 from segapsith_store.queries.domains import domain_labels
 from segapsith_store.queries.stream import iterate_stream, learned_units
-from segapsith_store.queries.validations import list_validations
+from segapsith_store.queries.validations import ValidationRow, list_validations
 
 __all__ = [
     "ClusterCountPoint",
@@ -380,11 +380,9 @@ class Validation:
         for one in found:
             one["examples"] = [shown[unit] for unit in one["example_units"] if unit in shown]
 
-    def history(self, lang: str | None = None, limit: int | None = None) -> list[Result]:
+    def history(self, lang: str | None = None, limit: int | None = None) -> list[ValidationRow]:
         """Return the last `limit` validations (default: all), oldest first."""
-        return self._wire.read(
-            lambda store: cast("list[Result]", list_validations(store, lang, limit))
-        )
+        return self._wire.read(lambda store: list_validations(store, lang, limit))
 
     # -- drift -----------------------------------------------------------------------------
 

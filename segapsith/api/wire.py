@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, cast, overload
+from typing import Any, overload
 
 from segapsith.api import classification, clustering, comparison, reporting
 from segapsith.api.curation import Domains, Locked, Unlocked
@@ -32,14 +32,20 @@ from segapsith.arrays import Matrix, Rows
 from segapsith.engine.order_sensitivity import StreamUnit
 from segapsith.engine.runs import RunSummary
 from segapsith.io.dicts import unit_of
-from segapsith.model import Json, Result, Snapshot
+from segapsith.model import Json, Snapshot
 from segapsith.plugin.guards import GuardedClusterer, GuardedSimilarity
 from segapsith.plugin.registry import Registry, load_plugins
 from segapsith.report.page import page
 from segapsith.settings import BUILT_IN_PLACEMENT, Settings, Value, resolve
 from segapsith_store import Store
 from segapsith_store.queries.explain import Explanation, explain
-from segapsith_store.queries.search import describe_document, matching_documents, search
+from segapsith_store.queries.search import (
+    DocumentSummary,
+    SearchResult,
+    describe_document,
+    matching_documents,
+    search,
+)
 from segapsith_store.queries.status import Status, read_status
 from segapsith_store.queries.stream import iterate_stream, learned_units
 from segapsith_store.seal import seal_after
@@ -149,19 +155,17 @@ class Wire(Session):
     cluster = clustering.cluster
     compare = comparison.compare
 
-    def search(self, words: str, limit: int = 20) -> Result:
+    def search(self, words: str, limit: int = 20) -> SearchResult:
         """Return the documents and domains that contain all the words, best first."""
-        return self.read(lambda store: cast("Result", search(store, words, limit)))
+        return self.read(lambda store: search(store, words, limit))
 
-    def matching(self, words: str) -> list[Result]:
+    def matching(self, words: str) -> list[DocumentSummary]:
         """Return every document that contains all the words in one of its versions."""
-        return self.read(lambda store: cast("list[Result]", matching_documents(store, words)))
+        return self.read(lambda store: matching_documents(store, words))
 
-    def described(self, uids: Iterable[str]) -> list[Result]:
+    def described(self, uids: Iterable[str]) -> list[DocumentSummary]:
         """Return date, title and number of units of documents, in the order given."""
-        return self.read(
-            lambda store: cast("list[Result]", [describe_document(store, uid) for uid in uids])
-        )
+        return self.read(lambda store: [describe_document(store, uid) for uid in uids])
 
     def explain(self, unit: int) -> Explanation:
         """Return why a unit is in its domain: shared words, the ratios of eq. 7, the runner-up."""
