@@ -26,6 +26,8 @@ from segapsith.model import Json, Result
 from segapsith.settings import BUILT_IN_PLACEMENT, CLUSTERER, Settings
 from segapsith_store import Store
 from segapsith_store.queries.domains import (
+    Domain,
+    DomainDetails,
     count_forgotten_since,
     list_domains,
     show_domain,
