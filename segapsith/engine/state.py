@@ -21,7 +21,8 @@ from segapsith.domains.values import Bag
 from segapsith.intake import normalization
 from segapsith.intake.bag_batch import BagBatch
 from segapsith.lexicon.cooccurrence import WINDOW
-from segapsith.lexicon.multiword_terms import TermCounts, accept, lexicon_terms
+from segapsith.lexicon.multiword_terms import TermCounts, lexicon_terms
+from segapsith.lexicon.term_acceptance import accept
 from segapsith.lexicon.vocabulary import Vocabulary
 from segapsith.lexicon.weighting import (
     SCALE,

@@ -1,9 +1,9 @@
-"""How often words meet: sorted runs of pairs that are counted, added up and taken back exactly.
+"""Co-occurrence counts of word pairs: counted, added up and subtracted exactly.
 
-Two content words that stand within a window of one text meet. Counts are sorted runs of integers:
-keys (smaller word << 32 | larger word) with a count each. Runs add up in any order and can be taken
-back exactly, and they can be merged piece by piece, so that the memory that is needed does not
-follow the number of pairs.
+Two content words co-occur if they are within a window of one text. Counts are sorted runs of
+integers: keys (smaller word << 32 | larger word) with a count each. Runs add up in any order and can
+be subtracted exactly. They are merged piece by piece, so memory does not grow with the number of
+pairs.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ Bits = NDArray[np.uint64]
 Marks = NDArray[np.bool_]
 
 WINDOW = 20
-"""Content words: two words meet if fewer than this many lie from one to the other."""
+"""Two words co-occur if their positions differ by less than this many content words."""
 
 PIECE = 1 << 18
-"""Pairs that are made at a time, about."""
+"""Pairs of one piece, approximately."""
 
 LOW = (1 << 32) - 1
 """The bits of a key that hold the larger word."""
 
-_DENSE = 4
-"""Runs are added up in an array of all words if there are not more words than this times pairs."""
+_MAX_WORDS_PER_PAIR = 4
+"""Runs are added up in an array of all words if there are at most this many words per pair."""
 
 
 class Pairs(NamedTuple):
-    """A run: ascending keys, each once, with a count that is not 0; negative takes away."""
+    """A run: ascending keys, each once, with a count other than 0; negative counts subtract."""
 
     keys: Keys
     counts: Counts
@@ -62,7 +62,7 @@ class Pairs(NamedTuple):
 
 
 def key_of(one: int, other: int) -> int:
-    """The key of a pair of words, in any order.
+    """Return the key of a pair of words, in any order.
 
     >>> key_of(3, 1) == key_of(1, 3) == (1 << 32) + 3
     True
@@ -71,7 +71,7 @@ def key_of(one: int, other: int) -> int:
 
 
 def words_of(keys: Keys) -> tuple[Words, Words]:
-    """The smaller and the larger word of each key."""
+    """Return the smaller and the larger word of each key."""
     return (keys >> 32).astype(np.int32), (keys & LOW).astype(np.int32)
 
 
@@ -79,10 +79,10 @@ def words_of(keys: Keys) -> tuple[Words, Words]:
 
 
 def count_pairs(words: Words, window: int = WINDOW, ends: NDArray[np.int64] | None = None) -> Pairs:
-    """How often each two different words meet in a text, or in many texts end to end.
+    """Return how often each two different words co-occur in a text, or in concatenated texts.
 
-    Each pair of places i < j < i + window counts once, whatever the order of the words; a word
-    does not meet itself. `ends` says where each text ends; without it there is one.
+    Each pair of positions i < j < i + window counts once, whatever the order of the words; equal
+    words are not counted. `ends` are the ends of the texts; without them there is one text.
 
     >>> keys, counts = count_pairs(np.array([1, 2, 1], np.int32))
     >>> keys.tolist() == [key_of(1, 2)], counts.tolist()
@@ -94,41 +94,44 @@ def count_pairs(words: Words, window: int = WINDOW, ends: NDArray[np.int64] | No
 def counted(
     words: Words, window: int = WINDOW, ends: NDArray[np.int64] | None = None
 ) -> Iterator[Pairs]:
-    """The same run in pieces by ascending key, so that memory follows the words and not the pairs.
+    """Yield the run of `count_pairs` in pieces by ascending key, in memory linear in the words.
 
-    Each word in turn looks around all its places and counts the larger ones in an array that has
-    room for every word: nothing is sorted.
+    For each word in turn, the larger words around all its positions are counted in an array with
+    one entry per word, so nothing is sorted.
     """
     if window < 2:
         raise ValueError(f"window={window} should be >= 2")
     limits = np.array([len(words)]) if ends is None else np.asarray(ends, np.int64)
-    known, ranks = _ranked(np.asarray(words, np.int32)[: limits.max(initial=0)])
+    distinct, ranks = _ranked(np.asarray(words, np.int32)[: limits.max(initial=0)])
     reach = min(window - 1, int(np.diff(limits, prepend=0).max(initial=0)))
     if len(words) + reach * (len(limits) + 1) >= 2**31:
-        raise ValueError(f"{len(words)} words are too many to count at a time")
-    apart = _apart(ranks, limits.astype(np.int64), reach)
-    starts, places = _places(apart, len(known))
-    tally = _tally(len(known))
+        raise ValueError(f"{len(words)} words exceed the limit of 2**31 in one call; pass fewer")
+    spaced = _spaced(ranks, limits.astype(np.int64), reach)
+    starts, positions = _positions(spaced, len(distinct))
+    tally = _tally(len(distinct))
     row = 0
-    while row < len(known):
-        row, keys, counts = _met(apart, known, starts, places, reach, row, PIECE, *tally)
+    while row < len(distinct):
+        row, keys, counts = _count_rows(
+            spaced, distinct, starts, positions, reach, row, PIECE, *tally
+        )
         if len(keys):
             yield Pairs(keys, counts)
 
 
 def _ranked(words: Words) -> tuple[Keys, Words]:
-    """The different words, ascending, and for each word which of them it is."""
+    """Return the distinct words, ascending, and the index of each word among them."""
     top = int(words.max(initial=-1)) + 1
-    if top > 4 * len(words):  # few of the words that there are
-        known, ranks = np.unique(words, return_inverse=True)
-        return known.astype(np.int64), ranks.ravel().astype(np.int32)
-    there = np.bincount(words, minlength=top) > 0
-    return np.flatnonzero(there), (np.cumsum(there) - 1).astype(np.int32)[words]
+    if top > 4 * len(words):  # a small part of the vocabulary
+        distinct, ranks = np.unique(words, return_inverse=True)
+        return distinct.astype(np.int64), ranks.ravel().astype(np.int32)
+    occurs = np.bincount(words, minlength=top) > 0
+    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1).astype(np.int32)[words]
 
 
 @kernel
-def _apart(ranks: Words, ends: NDArray[np.int64], gap: int) -> Words:
-    """Texts with a gap of -1 before, between and behind, so that none looks into the next."""
+def _spaced(ranks: Words, ends: NDArray[np.int64], gap: int) -> Words:
+    """Return the texts with a gap of -1 before, between and after them, so that windows do not
+    reach into the next text."""
     out = np.full(len(ranks) + gap * (len(ends) + 1), -1, np.int32)
     start, at = 0, gap
     for end in ends:
@@ -141,8 +144,8 @@ def _apart(ranks: Words, ends: NDArray[np.int64], gap: int) -> Words:
 
 
 @kernel
-def _places(ranks: Words, n_words: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Where each word stands, ascending; the word r at places[starts[r]:starts[r + 1]]."""
+def _positions(ranks: Words, n_words: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return `starts` and `positions`: word r is at positions[starts[r]:starts[r + 1]], ascending."""
     starts = np.zeros(n_words + 1, np.int64)
     for rank in ranks:
         if rank >= 0:
@@ -150,20 +153,20 @@ def _places(ranks: Words, n_words: int) -> tuple[NDArray[np.int64], NDArray[np.i
     for rank in range(n_words):
         starts[rank + 1] += starts[rank]
     at = starts[:-1].copy()
-    places = np.empty(starts[-1], np.int32)
+    positions = np.empty(starts[-1], np.int32)
     for i in range(len(ranks)):
         if ranks[i] >= 0:
-            places[at[ranks[i]]] = i
+            positions[at[ranks[i]]] = i
             at[ranks[i]] += 1
-    return starts, places
+    return starts, positions
 
 
 @kernel
-def _met(
+def _count_rows(
     ranks: Words,
-    known: Keys,
+    distinct: Keys,
     starts: NDArray[np.int64],
-    places: NDArray[np.int32],
+    positions: NDArray[np.int32],
     reach: int,
     row: int,
     least: int,
@@ -171,9 +174,9 @@ def _met(
     fine: Bits,
     coarse: Marks,
 ) -> tuple[int, Keys, Counts]:
-    """The pairs whose smaller word is `row` or one of the next, until there are `least`; and the
-    first row that is left."""
-    n_words = len(known)
+    """Count the pairs whose smaller word is `row` or a later one, until there are `least` of them;
+    return the next row and the pairs."""
+    n_words = len(distinct)
     room = min(least + n_words, (starts[-1] - starts[row]) * 2 * reach)
     keys, counts = np.empty(room, np.int64), np.empty(room, np.int64)
     larger = np.empty(1024, np.int32)
@@ -184,28 +187,29 @@ def _met(
             larger = np.empty(2 * most, np.int32)
         m = 0
         for t in range(starts[row], starts[row + 1]):
-            for j in range(places[t] - reach, places[t] + reach + 1):
+            for j in range(positions[t] - reach, positions[t] + reach + 1):
                 larger[m] = ranks[j]
-                m += ranks[j] > row  # no branch: which it is cannot be foretold
+                m += ranks[j] > row  # no branch, because it could not be predicted
         for i in range(m):
-            _tell(larger[i], 1, sums, fine, coarse)
-        n = _drain(row, known, sums, fine, coarse, keys, counts, n)
+            _tally_up(larger[i], 1, sums, fine, coarse)
+        n = _drain(row, distinct, sums, fine, coarse, keys, counts, n)
         row += 1
     return row, keys[:n], counts[:n]
 
 
-# --- a tally: sums for numbered words, and which of them were told ---------------------------
+# --- a tally: sums for numbered words, and which of them were counted ------------------------
 
-_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
-"""Its 64 stretches of six bits differ, so they tell which bit of a word is set alone."""
+_DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
+"""A de Bruijn sequence: its 64 groups of six bits differ, so the product with a single set bit
+identifies that bit."""
 
-_WHICH = np.zeros(64, np.uint8)
+_BIT_OF = np.zeros(64, np.uint8)
 for _bit in range(64):
-    _WHICH[(int(_BRUIJN) << _bit) % 2**64 >> 58] = _bit
+    _BIT_OF[(int(_DE_BRUIJN) << _bit) % 2**64 >> 58] = _bit
 
 
 def _tally(n_words: int) -> tuple[Counts, Bits, Marks]:
-    """Sums, one bit a word that was told, and one mark for each 64 of these words of bits."""
+    """Return empty sums, one bit per counted word (`fine`), and one mark per 64 of those (`coarse`)."""
     return (
         np.zeros(n_words, np.int64),
         np.zeros(n_words // 64 + 1, np.uint64),
@@ -214,17 +218,18 @@ def _tally(n_words: int) -> tuple[Counts, Bits, Marks]:
 
 
 @kernel
-def _tell(word: int, count: int, sums: Counts, fine: Bits, coarse: Marks) -> None:
-    place = np.uint64(word)
-    sums[place] += count
-    fine[place >> np.uint64(6)] |= np.uint64(1) << (place & np.uint64(63))
-    coarse[place >> np.uint64(12)] = True
+def _tally_up(word: int, count: int, sums: Counts, fine: Bits, coarse: Marks) -> None:
+    """Add to the count of a word."""
+    number = np.uint64(word)
+    sums[number] += count
+    fine[number >> np.uint64(6)] |= np.uint64(1) << (number & np.uint64(63))
+    coarse[number >> np.uint64(12)] = True
 
 
 @kernel
 def _drain(
     row: int,
-    known: Keys,
+    distinct: Keys,
     sums: Counts,
     fine: Bits,
     coarse: Marks,
@@ -232,8 +237,8 @@ def _drain(
     counts: Counts,
     n: int,
 ) -> int:
-    """Writes what was told, by ascending word, as pairs with the word `row`; leaves nothing."""
-    high = known[row] << 32
+    """Write the counts by ascending word as pairs with the word `row`, and clear the tally."""
+    high = distinct[row] << 32
     for a in range(len(coarse)):
         if not coarse[a]:
             continue
@@ -244,8 +249,9 @@ def _drain(
             while left:
                 lowest = left & (~left + np.uint64(1))
                 left ^= lowest
-                word = np.uint64(64 * b) + np.uint64(_WHICH[(lowest * _BRUIJN) >> np.uint64(58)])
-                keys[n], counts[n] = high | known[word], sums[word]
+                bit = _BIT_OF[(lowest * _DE_BRUIJN) >> np.uint64(58)]
+                word = np.uint64(64 * b) + np.uint64(bit)
+                keys[n], counts[n] = high | distinct[word], sums[word]
                 n += sums[word] != 0
                 sums[word] = 0
     return n
@@ -255,7 +261,7 @@ def _drain(
 
 
 def joined(pieces: Sequence[Pairs]) -> Pairs:
-    """Pieces that follow each other as one."""
+    """Concatenate consecutive pieces."""
     if len(pieces) == 1:
         return pieces[0]
     keys, counts = zip(*(pieces or [Pairs.none()]), strict=True)
@@ -263,19 +269,19 @@ def joined(pieces: Sequence[Pairs]) -> Pairs:
 
 
 def merged(runs: Sequence[Pairs]) -> Pairs:
-    """The sum of runs; pairs whose counts cancel are gone."""
+    """Return the sum of runs, without pairs whose counts cancel."""
     together = joined(runs)
     keys, counts = together
     if len(runs) < 2:
-        held = counts != 0
-        return together if held.all() else Pairs(keys[held], counts[held])
+        is_counted = counts != 0
+        return together if is_counted.all() else Pairs(keys[is_counted], counts[is_counted])
     top = max(int((keys & LOW).max(initial=0)), int((keys >> 32).max(initial=0))) + 1
-    if top <= _DENSE * len(keys):
+    if top <= _MAX_WORDS_PER_PAIR * len(keys):
         ends = np.cumsum([len(run.keys) for run in runs])
         return Pairs(*_added(keys, counts, ends, np.arange(top), *_tally(top)))
-    distinct, place = np.unique(keys, return_inverse=True)
+    distinct, rows = np.unique(keys, return_inverse=True)
     sums = np.zeros(len(distinct), np.int64)
-    np.add.at(sums, place.ravel(), counts)
+    np.add.at(sums, rows.ravel(), counts)
     return merged([Pairs(distinct, sums)])
 
 
@@ -284,12 +290,12 @@ def _added(
     keys: Keys,
     counts: Counts,
     ends: NDArray[np.int64],
-    known: Keys,
+    distinct: Keys,
     sums: Counts,
     fine: Bits,
     coarse: Marks,
 ) -> tuple[Keys, Counts]:
-    """The sum of runs that lie end to end: word by word, what it has in every run is tallied."""
+    """Return the sum of concatenated runs: word by word, the counts of all runs are tallied."""
     out, out_counts = np.empty(len(keys), np.int64), np.empty(len(keys), np.int64)
     at = np.zeros(len(ends), np.int64)
     at[1:] = ends[:-1]
@@ -305,16 +311,16 @@ def _added(
         for run in range(len(ends)):
             i, end = at[run], ends[run]
             while i < end and keys[i] >> 32 == row:
-                _tell(keys[i] & LOW, counts[i], sums, fine, coarse)
+                _tally_up(keys[i] & LOW, counts[i], sums, fine, coarse)
                 i += 1
             at[run] = i
-        n = _drain(row, known, sums, fine, coarse, out, out_counts, n)
+        n = _drain(row, distinct, sums, fine, coarse, out, out_counts, n)
 
 
 def merged_streams(streams: Sequence[Iterator[Pairs]]) -> Iterator[Pairs]:
-    """The sum of runs that each come in pieces by ascending key, again in such pieces.
+    """Yield the sum of runs in pieces by ascending key; the runs are such pieces too.
 
-    Only one piece of every run is in memory at a time.
+    One piece of each run is in memory at a time.
     """
     waiting = [(piece, stream) for stream in streams if (piece := _next_piece(stream)) is not None]
     while waiting:
@@ -337,12 +343,12 @@ def merged_streams(streams: Sequence[Iterator[Pairs]]) -> Iterator[Pairs]:
 
 
 def _next_piece(stream: Iterator[Pairs]) -> Pairs | None:
-    """The next piece that is not empty."""
+    """Return the next piece that is not empty, or None."""
     return next((piece for piece in stream if len(piece.keys)), None)
 
 
 class PairSums:
-    """Running counts in memory: runs of like size are merged, so adding many costs little.
+    """Running counts in memory; runs of similar size are merged, so that adding stays cheap.
 
     >>> sums = PairSums()
     >>> sums.add(count_pairs(np.array([1, 2], np.int32)))
@@ -355,7 +361,7 @@ class PairSums:
         self._runs: list[Pairs] = []
 
     def add(self, run: Pairs, sign: int = 1) -> None:
-        """Adds counts, or takes them away with `sign=-1`."""
+        """Add counts, or subtract them with `sign=-1`."""
         if not len(run.keys):
             return
         self._runs.append(run if sign == 1 else Pairs(run.keys, sign * run.counts))
@@ -364,6 +370,6 @@ class PairSums:
             self._runs[-1] = merged([self._runs[-1], last])
 
     def total(self) -> Pairs:
-        """Everything that was added, as one run."""
+        """Return the sum as one run."""
         self._runs = [merged(self._runs)]
         return self._runs[0]

@@ -1,9 +1,9 @@
-"""Eigenvalues and eigenvectors of a symmetric matrix, to the same last bit on every machine.
+"""Eigenvalues and eigenvectors of a symmetric matrix, bit for bit equal on every machine.
 
-Libraries choose their kernels by the processor and deal work out to threads, so the last bits of
-what they give differ. Here every sum has one order: Householder's reflections make the matrix
-tridiagonal, and implicitly shifted QL iterations take away what is beside the diagonal. Inner loops
-go along rows and have no sums across them, so that they compile to whole registers all the same.
+Libraries choose their kernels by the processor and distribute work to threads, so the last bits of
+their results differ. Here every sum has one order: Householder reflections make the matrix
+tridiagonal, and implicitly shifted QL iterations reduce it to its diagonal. Inner loops run along
+rows without sums across them, so they compile to vector instructions.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ __all__ = ["eigen"]
 Matrix = NDArray[np.float64]
 
 _EPSILON = 2.0**-52
-_ROUNDS = 60
-"""Iterations for one eigenvalue; two are usual."""
+_MAX_ITERATIONS = 60
+"""For one eigenvalue; two are usual."""
 
 
 def eigen(matrix: Matrix) -> tuple[Matrix, Matrix]:
-    """Eigenvalues, falling, and eigenvectors as rows, of length 1 and at right angles; the largest
-    entry of each is positive, the first of equal ones.
+    """Return eigenvalues, descending, and orthonormal eigenvectors as rows.
+
+    The entry of each vector with the largest absolute value (the first of equal ones) is positive.
 
     >>> values, vectors = eigen(np.array([[2.0, 1.0], [1.0, 2.0]]))
     >>> values.round(9).tolist(), vectors.round(3).tolist()
@@ -33,9 +34,9 @@ def eigen(matrix: Matrix) -> tuple[Matrix, Matrix]:
     scale = float(np.abs(matrix).max(initial=0.0))
     if not scale:
         return np.zeros(len(matrix)), np.eye(len(matrix))
-    diagonal, beside, turns = _tridiagonal(matrix / scale)
-    vectors = np.ascontiguousarray(turns.T)
-    values = _diagonal(diagonal, beside, vectors)
+    diagonal, off_diagonal, rotation = _tridiagonal(matrix / scale)
+    vectors = np.ascontiguousarray(rotation.T)
+    values = _diagonal(diagonal, off_diagonal, vectors)
     order = np.argsort(-values, kind="stable")
     vectors = vectors[order]
     signs = np.sign(vectors[np.arange(len(order)), np.abs(vectors).argmax(axis=1)])
@@ -44,7 +45,7 @@ def eigen(matrix: Matrix) -> tuple[Matrix, Matrix]:
 
 @kernel
 def _tridiagonal(given: Matrix) -> tuple[Matrix, Matrix, Matrix]:
-    """Diagonal and off-diagonal of T, and Q, with A = Q T Q' (Householder 1958).
+    """Return diagonal and off-diagonal of T, and Q, with A = Q T Q' (Householder 1958).
 
     Step k reflects the part of column k below the diagonal onto its first entry, by
     H = 1 - u u' / h, h = u' u / 2; the rest becomes H A H = A - u q' - q u'.
@@ -103,35 +104,35 @@ def _add(out: Matrix, row: Matrix, factor: float) -> None:
 
 @kernel
 def _diagonal(given: Matrix, given_beside: Matrix, vectors: Matrix) -> Matrix:
-    """The eigenvalues of a tridiagonal matrix; turns the rows of `vectors` along (QL with implicit
-    shifts: Martin & Wilkinson 1968, Dubrulle 1970)."""
+    """Return the eigenvalues of a tridiagonal matrix, and rotate the rows of `vectors` with it (QL
+    with implicit shifts: Martin & Wilkinson 1968, Dubrulle 1970)."""
     d, e = given.copy(), given_beside.copy()
     n = len(d)
     largest = 0.0
     for i in range(n):
         largest = max(largest, abs(d[i]) + abs(e[i]))
-    dust = _EPSILON * largest
+    tolerance = _EPSILON * largest
     for low in range(n):
-        for _ in range(_ROUNDS):
+        for _ in range(_MAX_ITERATIONS):
             high = low
-            while high < n - 1 and abs(e[high]) > dust:
+            while high < n - 1 and abs(e[high]) > tolerance:
                 high += 1
             if high == low:
                 break
-            # The shift: the eigenvalue of the upper left two by two that is nearer to d[low].
+            # The shift is the eigenvalue of the upper left 2 × 2 matrix that is closer to d[low].
             half = (d[low + 1] - d[low]) / (2 * e[low])
             root = np.sqrt(half * half + 1)
             g = d[high] - d[low] + e[low] / (half + (root if half >= 0 else -root))
             s, c, p = 1.0, 1.0, 0.0
-            whole = True
+            is_complete = True
             for i in range(high - 1, low - 1, -1):
                 f, b = s * e[i], c * e[i]
                 r = np.sqrt(f * f + g * g)
                 e[i + 1] = r
-                if r == 0.0:  # it falls in two before the end
+                if r == 0.0:  # the matrix decouples before the end
                     d[i + 1] -= p
                     e[high] = 0.0
-                    whole = False
+                    is_complete = False
                     break
                 s, c = f / r, g / r
                 g = d[i + 1] - p
@@ -144,7 +145,7 @@ def _diagonal(given: Matrix, given_beside: Matrix, vectors: Matrix) -> Matrix:
                     x, y = one[k], other[k]
                     one[k] = c * x - s * y
                     other[k] = s * x + c * y
-            if whole:
+            if is_complete:
                 d[low] -= p
                 e[low] = g
                 e[high] = 0.0

@@ -1,8 +1,8 @@
-"""The collocation network: which words keep company, and how closely.
+"""The co-occurrence network: words that co-occur more often than chance predicts.
 
-How often every two words meet is counted (`pairs`); a pair that meets more often than its words
-would by chance is a link, and its cohesion is its mutual information as a share of the most that is
-possible (algorithms 1.2).
+`segapsith.lexicon.cooccurrence` counts the pairs. A pair that co-occurs more often than its words
+would by chance is a link. The cohesion of a link is its mutual information divided by the largest
+possible value; see docs/concepts/formulas.md, "Co-occurrence network".
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ __all__ = [
 Keys = NDArray[np.int64]
 Counts = NDArray[np.int64]
 
-_SCALE = 1 << 16
-"""Cohesion is kept to this part, so that the last bit of a logarithm decides nothing."""
+_COHESION_STEPS = 1 << 16
+"""Cohesion is rounded to 1 / this, so that the last bit of a logarithm has no effect."""
 
 # --- from counts to links ----------------------------------------------------------------
 
@@ -42,24 +42,23 @@ _MIN_COHESION = {"tight": 0.2, "ferret": 0.1}
 
 @dataclass(frozen=True, slots=True)
 class NetworkSettings:
-    """What becomes a link. Thresholds belong to a normaliser, so they are kept with its name."""
+    """Which pairs become links. The thresholds depend on the normaliser."""
 
     window: int = WINDOW
-    """Content words within which two words meet [the number is published, the unit is ours]."""
+    """Content words within which two words co-occur. Published as 20; the unit is our choice."""
     normalizer: str = "tight"
-    """`tight` divides by log2(N² / T), the most that is possible; `ferret` by
+    """`tight` divides by log2(N² / T), the largest possible value; `ferret` divides by
     log2(N² (window - 1))."""
     min_count: int | None = None
-    """Pairs that met less often are no link. None: 2 below a million words of a language, 5, and
-    10 above fifty millions."""
+    """Least number of co-occurrences. None: 2 below 1 million words of a language, 5 up to 50
+    million, 10 above."""
     min_cohesion: float | None = None
-    """Pairs below are no link. None: 0.2 for `tight`, 0.1 for `ferret`."""
+    """Least cohesion. None: 0.2 for `tight`, 0.1 for `ferret`."""
     most_links: int = 500
-    """A word's strongest links that are kept, equal ones in the order of the words' numbers; 0
-    keeps all."""
+    """Links per word, at most; the strongest remain, equal ones by word number (0: all)."""
     kept_by: str = "both"
-    """A link stays if it is among the strongest of `both` its words, so that no word has more
-    than `most_links`; or of `either`, so that rare words keep theirs to frequent ones."""
+    """A link remains if it is among the strongest of `both` its words, so that no word has more than
+    `most_links`, or of `either`, so that rare words keep their links to frequent ones."""
 
     def __post_init__(self) -> None:
         if self.window < 2:
@@ -76,15 +75,16 @@ class NetworkSettings:
             raise ValueError(f"kept_by={self.kept_by!r} should be 'both' or 'either'")
 
     def least_count(self, tokens: int) -> int:
-        """The count from which a pair may be a link, in a corpus of so many content words."""
+        """Return the least count of a link, in a corpus with this many content words."""
         if self.min_count is not None:
             return self.min_count
         return 2 if tokens < 1_000_000 else 5 if tokens <= 50_000_000 else 10
 
     @property
     def least_cohesion(self) -> float:
-        chosen = self.min_cohesion
-        return _MIN_COHESION[self.normalizer] if chosen is None else chosen
+        """The least cohesion of a link."""
+        default = _MIN_COHESION[self.normalizer]
+        return default if self.min_cohesion is None else self.min_cohesion
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -105,61 +105,62 @@ def links(
     settings: NetworkSettings | None = None,
     languages: NDArray[Any] | None = None,
 ) -> Links:
-    """The links between words that the counts speak for.
+    """Return the links between words.
 
-    I(x, y) = log2(f(x, y) N² / (T f(x) f(y))) and cohesion = max(0, I) / I_max, with f(x, y) how
-    often the pair met, f(x) the occurrences of a word, N the content words and T the sum of all
-    f(x, y) of the language. No pair passes 1, because no pair of places counts twice.
+    I(x, y) = log2(f(x, y) N² / (T f(x) f(y))) and cohesion = max(0, I) / I_max. f(x, y) counts the
+    co-occurrences of a pair, f(x) the occurrences of a word, N is the number of content words and T
+    the sum of all f(x, y) of the language. With `tight`, cohesion is at most 1, because no pair of
+    positions counts twice.
 
-    `pairs` come in pieces by ascending key (`[run]` will do). `occurrences` has one value a word.
-    With several languages, `languages` gives the number of each word's and `tokens` the size of
-    each. Memory follows the pairs that met often enough, not all pairs.
+    `pairs` are pieces by ascending key, for example `[run]`. `occurrences` has one value per word.
+    With several languages, `languages` has the language number of each word and `tokens` the size
+    of each language. Memory grows with the pairs that reach the least count, not with all pairs.
     """
-    chosen = settings or NetworkSettings()
+    settings = settings or NetworkSettings()
     sizes = np.atleast_1d(np.asarray(tokens, np.int64))
     of_word = (
         np.zeros(len(occurrences), np.int32)
         if languages is None
         else np.asarray(languages, np.int32)
     )
-    least = np.array([chosen.least_count(int(size)) for size in sizes], np.int64)
+    least = np.array([settings.least_count(int(size)) for size in sizes], np.int64)
     totals = np.zeros(len(sizes), np.int64)
-    frequent = [_often(piece.keys, piece.counts, of_word, least, totals) for piece in pairs]
+    frequent = [_frequent(piece.keys, piece.counts, of_word, least, totals) for piece in pairs]
     keys = np.concatenate([k for k, _ in frequent] or [np.zeros(0, np.int64)])
     counts = np.concatenate([c for _, c in frequent] or [np.zeros(0, np.int32)])
     frequent.clear()
     squares = sizes.astype(np.float64) ** 2
     scale = np.maximum(squares, 1) / np.maximum(totals, 1)
     most = np.log2(
-        scale if chosen.normalizer == "tight" else np.maximum(squares * (chosen.window - 1), 2)
+        scale if settings.normalizer == "tight" else np.maximum(squares * (settings.window - 1), 2)
     )
     weights = _cohesion(keys, counts, np.maximum(occurrences, 1), of_word, scale, most)
-    held = (weights > 0) & (weights >= np.float32(chosen.least_cohesion))
-    keys, weights = keys[held], weights[held]
+    is_link = (weights > 0) & (weights >= np.float32(settings.least_cohesion))
+    keys, weights = keys[is_link], weights[is_link]
     graph = Links(*_symmetric(keys, weights, len(occurrences)))
     del keys, weights
-    if chosen.most_links and np.diff(graph.starts).max(initial=0) > chosen.most_links:
-        graph = Links(*_capped(*graph, chosen.most_links, chosen.kept_by == "both"))
+    if settings.most_links and np.diff(graph.starts).max(initial=0) > settings.most_links:
+        graph = Links(*_capped(*graph, settings.most_links, settings.kept_by == "both"))
     return graph
 
 
 @kernel
-def _often(
+def _frequent(
     keys: Keys,
     counts: Counts,
     languages: NDArray[np.int32],
     least: NDArray[np.int64],
     totals: NDArray[np.int64],
 ) -> tuple[Keys, NDArray[np.int32]]:
-    """The pairs that met often enough; adds all to the totals of their languages."""
-    held, times = np.empty(len(keys), np.int64), np.empty(len(keys), np.int32)
+    """Return the pairs that reach the least count; add all pairs to the totals of languages."""
+    frequent, times = np.empty(len(keys), np.int64), np.empty(len(keys), np.int32)
     n = 0
     for i in range(len(keys)):
         lang = languages[keys[i] >> 32]
         totals[lang] += counts[i]
-        held[n], times[n] = keys[i], min(counts[i], 2**31 - 1)
+        frequent[n], times[n] = keys[i], min(counts[i], 2**31 - 1)
         n += counts[i] >= least[lang]
-    return held[:n].copy(), times[:n].copy()
+    return frequent[:n].copy(), times[:n].copy()
 
 
 @kernel
@@ -178,7 +179,7 @@ def _cohesion(
         chance = float(occurrences[one]) * float(occurrences[other])
         information = np.log2(counts[i] * scale[lang] / chance)
         value = min(1.0, max(0.0, information / most[lang])) if most[lang] > 0 else 0.0
-        values[i] = np.rint(value * _SCALE) / _SCALE
+        values[i] = np.rint(value * _COHESION_STEPS) / _COHESION_STEPS
     return values
 
 
@@ -186,7 +187,7 @@ def _cohesion(
 def _symmetric(
     keys: Keys, weights: NDArray[np.float32], n_words: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
-    """Both directions of every link. Keys ascend, so every row fills in ascending order."""
+    """Return both directions of every link. Keys ascend, so every row is filled in ascending order."""
     starts = np.zeros(n_words + 1, np.int64)
     for key in keys:
         starts[(key >> 32) + 1] += 1
@@ -215,41 +216,42 @@ def _capped(
     most: int,
     by_both: bool,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
-    """The graph with the strongest links only; equal ones in the order of the neighbours."""
+    """Return the graph with the strongest links only; of equal ones, the first neighbours."""
     n_words = len(starts) - 1
-    kept = np.ones(len(neighbours), np.bool_)
+    is_strong = np.ones(len(neighbours), np.bool_)
     for row in range(n_words):
         first, last = starts[row], starts[row + 1]
         if last - first <= most:
             continue
-        bar = np.sort(weights[first:last])[last - first - most]
-        equal = most
+        limit = np.sort(weights[first:last])[last - first - most]
+        n_equal = most  # links with the weight of the limit that remain
         for i in range(first, last):
-            equal -= weights[i] > bar
+            n_equal -= weights[i] > limit
         for i in range(first, last):
-            if weights[i] == bar:
-                kept[i] = equal > 0
-                equal -= 1
+            if weights[i] == limit:
+                is_strong[i] = n_equal > 0
+                n_equal -= 1
             else:
-                kept[i] = weights[i] > bar
-    # The other direction of each link: rows ascend, so every row is met in the order of its own
-    # neighbours.
+                is_strong[i] = weights[i] > limit
+    # Find the other direction of each link: rows ascend, so each row is reached in the order of its
+    # own neighbours.
     place = starts[:-1].copy()
     new_starts = np.zeros(n_words + 1, np.int64)
     n = 0
-    stays = np.zeros(len(neighbours), np.bool_)
+    remains = np.zeros(len(neighbours), np.bool_)
     for row in range(n_words):
         for i in range(starts[row], starts[row + 1]):
             mirror = place[neighbours[i]]
             place[neighbours[i]] += 1
-            stays[i] = (kept[i] and kept[mirror]) if by_both else (kept[i] or kept[mirror])
-            n += stays[i]
+            one, other = is_strong[i], is_strong[mirror]
+            remains[i] = (one and other) if by_both else (one or other)
+            n += remains[i]
         new_starts[row + 1] = n
     new_neighbours = np.empty(n, np.int32)
     new_weights = np.empty(n, np.float32)
     n = 0
     for i in range(len(neighbours)):
-        if stays[i]:
+        if remains[i]:
             new_neighbours[n] = neighbours[i]
             new_weights[n] = weights[i]
             n += 1
@@ -257,15 +259,15 @@ def _capped(
 
 
 def half_of(graph: Links) -> Links:
-    """Each link once, under its smaller word: the form in which a graph is kept."""
+    """Return each link once, under its smaller word, which is the stored form of a graph."""
     rows = np.repeat(np.arange(len(graph.starts) - 1), np.diff(graph.starts))
-    held = graph.neighbours > rows
-    starts = np.append(0, np.cumsum(held))[graph.starts].astype(np.int64)
-    return Links(starts, graph.neighbours[held], graph.weights[held])
+    is_larger = graph.neighbours > rows
+    starts = np.append(0, np.cumsum(is_larger))[graph.starts].astype(np.int64)
+    return Links(starts, graph.neighbours[is_larger], graph.weights[is_larger])
 
 
 def both_ways(half: Links) -> Links:
-    """The inverse of `half_of`."""
+    """Return each link in both directions, the inverse of `half_of`."""
     rows = np.repeat(np.arange(len(half.starts) - 1), np.diff(half.starts))
     keys = rows.astype(np.int64) << 32 | half.neighbours
     return Links(*_symmetric(keys, half.weights, len(half.starts) - 1))
@@ -273,13 +275,13 @@ def both_ways(half: Links) -> Links:
 
 # --- a network of texts in memory --------------------------------------------------------
 
-_BUFFER = 500_000
+_BUFFER_WORDS = 500_000
 """Words that are counted at a time."""
 
 
 def network_of(texts: Iterable[Sequence[str]], settings: NetworkSettings | None = None) -> Network:
-    """The network of texts of one language, each the sequence of its content words."""
-    chosen = settings or NetworkSettings()
+    """Return the network of texts of one language; a text is the sequence of its content words."""
+    settings = settings or NetworkSettings()
     vocabulary, sums = Vocabulary(), PairSums()
     words: list[int] = []
     ends: list[int] = []
@@ -288,21 +290,21 @@ def network_of(texts: Iterable[Sequence[str]], settings: NetworkSettings | None 
     def flush() -> None:
         nonlocal occurrences
         numbers = np.array(words, np.int32)
-        sums.add(count_pairs(numbers, chosen.window, np.array(ends, np.int64)))
-        found = np.bincount(numbers, minlength=len(vocabulary)).astype(np.int64)
-        found[: len(occurrences)] += occurrences
-        occurrences = found
+        sums.add(count_pairs(numbers, settings.window, np.array(ends, np.int64)))
+        sums_so_far = np.bincount(numbers, minlength=len(vocabulary)).astype(np.int64)
+        sums_so_far[: len(occurrences)] += occurrences
+        occurrences = sums_so_far
         words.clear()
         ends.clear()
 
     for text in texts:
         words += vocabulary.numbers("", text)
         ends.append(len(words))
-        if len(words) >= _BUFFER:
+        if len(words) >= _BUFFER_WORDS:
             flush()
     flush()
     tokens = int(occurrences.sum())
-    graph = links([sums.total()], occurrences, tokens, chosen)
+    graph = links([sums.total()], occurrences, tokens, settings)
     rows: Mapping[str, int] = {word: row for row, word in enumerate(vocabulary.words)}
     return Network(
         rows=rows,

@@ -1,4 +1,4 @@
-"""Words and their numbers. A word belongs to a language, so languages never mix."""
+"""Words and their numbers; each word belongs to one language."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Vocabulary"]
 
 
 class Vocabulary:
-    """Numbers words in the order in which they are first seen; numbers are never reused.
+    """Numbers words in the order of their first occurrence; numbers are never reused.
 
     >>> vocabulary = Vocabulary()
     >>> vocabulary.numbers("en", ["storm", "rain", "storm"])
@@ -33,9 +33,9 @@ class Vocabulary:
         return len(self._words)
 
     def restore(self, entries: Iterable[tuple[int, str, str]]) -> None:
-        """Takes back words that were numbered before: (number, language, word), by number.
+        """Restore numbered words from a store: (number, language, word), by number.
 
-        Numbers may have gaps where words were forgotten; a gap is never filled.
+        Numbers may have gaps where words were deleted; a gap is never filled.
         """
         for number, lang, word in entries:
             while len(self._words) < number:
@@ -44,19 +44,21 @@ class Vocabulary:
             self._numbers.setdefault(lang, {})[word] = number
 
     def numbers(self, lang: str, words: Iterable[str]) -> list[int]:
-        """The number of each word; unknown words get the next one."""
-        known = self._numbers.setdefault(lang, {})
-        asked = list(words)
-        found = list(map(known.get, asked))
-        if None in found:
-            self._number(lang, (word for word in asked if word not in known))
-        return [known[word] for word in asked] if None in found else cast("list[int]", found)
+        """Return the number of each word; a new word gets the next number."""
+        number_of = self._numbers.setdefault(lang, {})
+        sought = list(words)
+        numbers = list(map(number_of.get, sought))
+        if None in numbers:
+            self._number(lang, (word for word in sought if word not in number_of))
+            return [number_of[word] for word in sought]
+        return cast("list[int]", numbers)
 
     def _number(self, lang: str, words: Iterable[str]) -> None:
-        """Gives the next numbers to words that have none."""
-        known = self._numbers[lang]
+        """Give the next numbers to words that have none."""
         new = list(dict.fromkeys(words))
-        known.update(zip(new, range(len(self._words), len(self._words) + len(new)), strict=True))
+        self._numbers[lang].update(
+            zip(new, range(len(self._words), len(self._words) + len(new)), strict=True)
+        )
         self._append(lang, new)
 
     def _append(self, lang: str, words: Sequence[str]) -> None:
@@ -65,7 +67,7 @@ class Vocabulary:
         self._codes.extend([self._code.setdefault(lang, len(self._code))] * len(words))
 
     def of_lang(self, lang: str) -> NDArray[np.bool_]:
-        """Of every word by its number, whether it is of a language.
+        """Return, by word number, whether a word belongs to a language.
 
         >>> vocabulary = Vocabulary()
         >>> _ = vocabulary.numbers("en", ["storm"]), vocabulary.numbers("fr", ["pluie"])
@@ -73,28 +75,28 @@ class Vocabulary:
         [False, True]
         """
         codes = np.array(self._codes, dtype=np.uint16)
-        found: NDArray[np.bool_] = codes == self._code.get(lang, len(self._code))
-        return found
+        belongs: NDArray[np.bool_] = codes == self._code.get(lang, len(self._code))
+        return belongs
 
     def places(self, langs: Sequence[str]) -> NDArray[np.int32]:
-        """Of every word by its number, the place of its language among these.
+        """Return, by word number, the index of its language in `langs`.
 
         >>> vocabulary = Vocabulary()
         >>> _ = vocabulary.numbers("fr", ["pluie"]), vocabulary.numbers("en", ["storm", "rain"])
         >>> vocabulary.places(["en", "fr"]).tolist()
         [1, 0, 0]
         """
-        place = dict(zip(langs, range(len(langs)), strict=True))
-        of_code = np.array([place[lang] for lang in self._code] or [0], dtype=np.int32)
-        found: NDArray[np.int32] = of_code[np.array(self._codes, dtype=np.uint16)]
-        return found
+        index_of = dict(zip(langs, range(len(langs)), strict=True))
+        of_code = np.array([index_of[lang] for lang in self._code] or [0], dtype=np.int32)
+        indices: NDArray[np.int32] = of_code[np.array(self._codes, dtype=np.uint16)]
+        return indices
 
     def find(self, lang: str, word: str) -> int | None:
-        """The number of a word, if it has one."""
+        """Return the number of a word, or None."""
         return self._numbers.get(lang, {}).get(word)
 
     def rows(self, lang: str) -> Mapping[str, int]:
-        """The words of a language with their numbers, those to come included; not to be changed."""
+        """Return a live mapping of the words of a language to their numbers; do not change it."""
         return self._numbers.setdefault(lang, {})
 
     @property
@@ -104,20 +106,22 @@ class Vocabulary:
 
     @property
     def langs(self) -> Sequence[str]:
-        """The language of every word by its number; not to be changed."""
+        """The language of each word, by number; do not change it."""
         return self._langs
 
     @property
     def words(self) -> Sequence[str]:
-        """Every word by its number; not to be changed."""
+        """Each word, by number; do not change it."""
         return self._words
 
     def word(self, number: int) -> str:
+        """Return the word with this number."""
         return self._words[number]
 
     def lang(self, number: int) -> str:
+        """Return the language of the word with this number."""
         return self._langs[number]
 
     def since(self, number: int) -> list[tuple[int, str, str]]:
-        """What was numbered from `number` on: (number, language, word)."""
+        """Return the words with this number or a higher one: (number, language, word)."""
         return [(n, self._langs[n], self._words[n]) for n in range(number, len(self._words))]

@@ -1,4 +1,7 @@
-"""Counts to weights. Weights are fixed point, so that sums are exact in any order."""
+"""Word weights from counts, in fixed point, so that sums are exact in any order.
+
+The formulas are in docs/concepts/formulas.md, "Word weights".
+"""
 
 from __future__ import annotations
 
@@ -26,18 +29,18 @@ SCALE = 1 << 16
 
 
 class Frequencies:
-    """Running sums over the stream: of each word its documents and its occurrences."""
+    """Running sums over the stream: documents and occurrences of each word."""
 
     def __init__(self) -> None:
         self.documents = np.zeros(0, dtype=np.int64)
         self.occurrences = np.zeros(0, dtype=np.int64)
         self.totals: dict[str, tuple[int, int]] = {}
-        """Of each language: documents, content words."""
+        """By language: documents, content words."""
         self.cohesion: dict[str, tuple[int, int]] = {}
-        """Of each language: units, and the sum of their cohesion in fixed point."""
+        """By language: units, and the sum of their cohesion in fixed point."""
 
     def grow(self, n_words: int) -> None:
-        """Makes room for `n_words` words."""
+        """Enlarge the arrays for at least `n_words` words."""
         if n_words > len(self.documents):
             room = max(n_words, 2 * len(self.documents), 1024)
             self.documents = np.concatenate(
@@ -50,7 +53,7 @@ class Frequencies:
     def add(
         self, lang: str, words: NDArray[np.int32], counts: NDArray[np.int32], sign: int = 1
     ) -> None:
-        """Adds one document (distinct words with counts), or takes it away with `sign=-1`."""
+        """Add one document (distinct words with counts), or subtract it with `sign=-1`."""
         self.documents[words] += sign
         self.occurrences[words] += sign * counts.astype(np.int64)
         n_documents, n_tokens = self.totals.get(lang, (0, 0))
@@ -64,21 +67,21 @@ class Frequencies:
         counts: NDArray[np.int32],
         sign: int = 1,
     ) -> None:
-        """Adds several documents, the words of each one behind the other."""
+        """Add several documents, their words concatenated, or subtract them with `sign=-1`."""
         np.add.at(self.documents, words, sign)
         np.add.at(self.occurrences, words, sign * counts.astype(np.int64))
         documents, n_tokens = self.totals.get(lang, (0, 0))
         self.totals[lang] = (documents + sign * n_documents, n_tokens + sign * int(counts.sum()))
 
     def add_cohesion(self, lang: str, values: Iterable[float], sign: int = 1) -> None:
-        """Adds the cohesion of units, or takes it away."""
+        """Add the cohesion of units, or subtract it with `sign=-1`."""
         fixed = [fixed_cohesion(value) for value in values]
         n_units, total = self.cohesion.get(lang, (0, 0))
         self.cohesion[lang] = (n_units + sign * len(fixed), total + sign * sum(fixed))
 
 
 def fixed_cohesion(value: float) -> int:
-    """A cohesion in fixed point; beyond a million it is not told apart.
+    """Return a cohesion in fixed point, clipped to ±1,000,000.
 
     >>> fixed_cohesion(0.5), fixed_cohesion(-1e300) == -fixed_cohesion(1e6)
     (32768, True)
@@ -87,9 +90,9 @@ def fixed_cohesion(value: float) -> int:
 
 
 def rarity(n_documents: int, frequency: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Inverse document frequency that needs no corpus to begin with: ln((N + 2) / (df + 1)).
+    """Return the inverse document frequency ln((N + 2) / (df + 1)).
 
-    Positive always; the same for every word as long as nothing has been seen.
+    It is always positive, and equal for all words before the first document.
     """
     ratio: NDArray[np.float64] = np.log(
         (n_documents + 2.0) / (np.minimum(frequency, n_documents) + 1.0)
@@ -98,7 +101,7 @@ def rarity(n_documents: int, frequency: NDArray[np.int64]) -> NDArray[np.float64
 
 
 def significance(n_tokens: int, frequency: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Kozima's normalised information, 1 - ln f / ln S; 1 for a word not seen (algorithms §1.3)."""
+    """Return normalised information 1 - ln f / ln S (Kozima 1993), 1 for a word without occurrences."""
     if n_tokens < 2:
         return np.ones(len(frequency))
     share = np.log(np.maximum(frequency, 1)) / np.log(n_tokens)
@@ -107,9 +110,9 @@ def significance(n_tokens: int, frequency: NDArray[np.int64]) -> NDArray[np.floa
 
 
 def unit_weights(counts: NDArray[np.int32], importance: NDArray[np.float64]) -> NDArray[np.int32]:
-    """(1 + ln count) × importance, scaled so that the best word weighs 1, in fixed point.
+    """Return (1 + ln count) * importance, scaled to a largest weight of 1, in fixed point.
 
-    No word weighs less than one part in `SCALE`, so that no word is lost by rounding.
+    No word weighs less than 1 / `SCALE`, so that rounding removes no word.
     """
     if len(counts) == 0:
         return np.zeros(0, dtype=np.int32)
@@ -124,22 +127,23 @@ def unit_weights(counts: NDArray[np.int32], importance: NDArray[np.float64]) -> 
 def all_unit_weights(
     counts: NDArray[np.int32], importance: NDArray[np.float64], ends: NDArray[np.int64]
 ) -> NDArray[np.int32]:
-    """`unit_weights` of several units, none of them empty, one behind the other."""
+    """Return the `unit_weights` of several concatenated units, none of them empty."""
     weights = (1.0 + np.log(counts)) * importance
     tops = np.maximum.reduceat(weights, np.concatenate([[0], ends[:-1]]))
-    flat = tops <= 0
+    is_flat = tops <= 0
     sizes = np.diff(ends, prepend=0)
-    shares = weights / np.repeat(np.where(flat, 1.0, tops), sizes)
+    shares = weights / np.repeat(np.where(is_flat, 1.0, tops), sizes)
     fixed: NDArray[np.int32] = np.maximum(np.rint(shares * SCALE), 1).astype(np.int32)
-    if flat.any():
-        fixed[np.repeat(flat, sizes)] = SCALE
+    if is_flat.any():
+        fixed[np.repeat(is_flat, sizes)] = SCALE
     return fixed
 
 
 def tf_idf(counts: Rows, min_documents: int = 2) -> Rows:
-    """Rows of count × ln(N / df), of length 1; words of fewer documents are left out (S3).
+    """Return rows of count * ln(N / df), scaled to length 1.
 
-    Columns keep their places. A row that loses all its words stays, empty.
+    Words in fewer than `min_documents` rows are left out; their columns remain, empty. A row that
+    loses all its words remains, empty.
 
     >>> tf_idf(csr_array([[2.0, 1.0, 0.0], [0.0, 1.0, 3.0], [1.0, 0.0, 0.0]])).toarray().round(2)
     array([[0.89, 0.45, 0.  ],

@@ -1,9 +1,9 @@
-"""Words as points: words that occur in the same stories, or meet the same words, lie close together.
+"""Word vectors: words of the same stories, or with the same co-occurring words, are close.
 
-By stories it is latent semantic analysis of sequences of content words, by company a decomposition of
-the mutual information of pairs. The axes are found by a block Krylov method
-whose every sum has a fixed order (sparse products and compiled loops, no library that deals work
-out to threads), and coordinates are rounded: the same stories give the same points on any machine.
+From stories they are latent semantic analysis, from pairs a decomposition of mutual information; see
+docs/concepts/formulas.md, "Word vectors". The axes are computed by a block Krylov method in which
+every sum has a fixed order (sparse products and compiled loops, no threads), and coordinates are
+rounded. The same stories give the same vectors on every machine.
 """
 
 from __future__ import annotations
@@ -23,25 +23,26 @@ from segapsith.lexicon.eigen import eigen
 __all__ = ["GRAIN", "WordPoints", "both_spaces", "learn_company", "learn_points"]
 
 GRAIN = 1024
-"""Coordinates are multiples of one part in so many."""
+"""Coordinates are multiples of 1 / `GRAIN`."""
 
-_BLOCK = 8
-_SPARE = 3
-"""Columns of a block, and how many times the wanted axes are looked among."""
+_BLOCK_COLUMNS = 8
+_SPACE_PER_AXIS = 3
+"""The Krylov space has this many dimensions per requested axis."""
 
-_PIECE, _COLUMNS = 512, 64
-"""Coordinates of a sum of rows, and of products of rows, that are worked on at a time; the second
-is a multiple of 4."""
+_SUM_COLUMNS, _PRODUCT_COLUMNS = 512, 64
+"""Columns that `_combined` and `_products` process at a time; the second is a multiple of 4."""
 
-_DUST = 1e-10
-"""An axis with less than this share of the largest is none."""
+_EIGENVALUE_TOLERANCE = 1e-10
+"""An axis with a smaller share of the largest eigenvalue is dropped."""
 
 Matrix = NDArray[np.float64]
 
 
 class WordPoints(NamedTuple):
-    """Numbers of words, ascending, and a row of length 1 (nearly, it is rounded) for each; in two
-    spaces at once, what only one of them knows is shorter."""
+    """Word numbers, ascending, and a vector for each, of length 1 before rounding.
+
+    In a combination of spaces, a word that is in one of them only has a shorter vector.
+    """
 
     words: NDArray[np.int32]
     vectors: NDArray[np.float32]
@@ -55,90 +56,94 @@ def learn_points(
     min_documents: int = 3,
     max_share: float = 0.2,
 ) -> WordPoints:
-    """Latent semantic analysis of documents, given end to end (Deerwester et al. 1990).
+    """Return word vectors by latent semantic analysis of documents (Deerwester et al. 1990).
 
-    Rows x_dw = (1 + ln tf) ln(N / df), each of length 1; X = U S V'; a word is its row of
-    V S^(1/2), scaled to length 1. The rank is at most a quarter of the number of documents:
-    beyond that the axes of a small corpus are its single documents. Words in fewer than
-    `min_documents` documents, or in more than `max_share` of them, are left out. The largest
-    entry of every axis is positive.
+    The documents are concatenated. Rows x_dw = (1 + ln tf) ln(N / df), each of length 1; X = U S V';
+    a word is its row of V S^(1/2), scaled to length 1. The rank is at most a quarter of the number of
+    documents, because further axes of a small corpus are single documents. Words in fewer than
+    `min_documents` documents, or in more than `max_share` of them, are left out. The largest entry
+    of every axis is positive.
     """
-    known, rows = _rows(words, ends, min_documents, max_share)
-    rank = min(rank, len(ends) // 4, len(known) - 1)
+    used, rows = _rows(words, ends, min_documents, max_share)
+    rank = min(rank, len(ends) // 4, len(used) - 1)
     if rank < 1 or not rows.data.any():  # too little to learn from
-        return WordPoints(np.zeros(0, np.int32), np.zeros((0, 1), np.float32))
-    return WordPoints(known, _points(rows, rank))
+        return _no_points()
+    return WordPoints(used, _points(rows, rank))
 
 
-_RARE = 20
-"""Words that occur less often have met too few others to show their company."""
+def _no_points() -> WordPoints:
+    return WordPoints(np.zeros(0, np.int32), np.zeros((0, 1), np.float32))
 
-_FEWEST = 3
-_PART = 1_000_000
-"""Pairs that met less often, or less than once in so many words, say nothing; so their number is
-bounded however long the stream."""
+
+_MIN_OCCURRENCES = 20
+"""Words that occur less often have too few co-occurring words."""
+
+_MIN_PAIR_COUNT = 3
+_WORDS_PER_PAIR_COUNT = 1_000_000
+"""Pairs need at least 3 co-occurrences and one per million words of the stream, so that the number
+of pairs stays bounded."""
 
 
 def learn_company(
     pairs: Iterable[Pairs], occurrences: NDArray[np.int64], *, rank: int = 100
 ) -> WordPoints:
-    """Positive mutual information of the pairs of one language, decomposed (Levy & Goldberg 2014).
+    """Return word vectors from positive mutual information of pairs (Levy & Goldberg 2014).
 
-    X_xy = max(0, ln(f(x, y) N² / (T f(x) f(y)))), with f(x, y) how often a pair met, f(x) the
-    occurrences of a word, N and T their sums; X = U S V'; a word is its row of V S^(1/2), scaled
-    to length 1. Words that occur fewer than twenty times are left out, and pairs that met fewer
-    than three times, or N/1,000,000 times.
+    X_xy = max(0, ln(f(x, y) N² / (T f(x) f(y)))), where f(x, y) counts the co-occurrences of a pair
+    of one language, f(x) the occurrences of a word, N and T are their sums; X = U S V'; a word is its
+    row of V S^(1/2), scaled to length 1. Words with fewer than 20 occurrences are left out, and pairs
+    with fewer than 3 or N / 1,000,000 co-occurrences.
     """
     n_words = int(occurrences.sum())
-    least = max(_FEWEST, n_words // _PART)
-    often = occurrences >= _RARE
-    met, found = 0, [Pairs.none()]
+    least = max(_MIN_PAIR_COUNT, n_words // _WORDS_PER_PAIR_COUNT)
+    is_frequent = occurrences >= _MIN_OCCURRENCES
+    n_pairs, frequent = 0, [Pairs.none()]
     for keys, counts in pairs:
-        met += int(counts.sum())
+        n_pairs += int(counts.sum())
         one, other = words_of(keys)
-        held = (counts >= least) & often[one] & often[other]
-        found.append(Pairs(keys[held], counts[held]))
-    keys, counts = joined(found)
+        is_used = (counts >= least) & is_frequent[one] & is_frequent[other]
+        frequent.append(Pairs(keys[is_used], counts[is_used]))
+    keys, counts = joined(frequent)
     if not len(keys):
-        return WordPoints(np.zeros(0, np.int32), np.zeros((0, 1), np.float32))
+        return _no_points()
     one, other = words_of(keys)
-    chance = occurrences[one] * (occurrences[other] / n_words) * (met / n_words)
+    chance = occurrences[one] * (occurrences[other] / n_words) * (n_pairs / n_words)
     information = np.log(counts / chance)
-    held = information > 0
-    one, other, information = one[held], other[held], information[held]
-    known = np.union1d(one, other)
-    place = np.zeros(len(occurrences), np.int64)
-    place[known] = np.arange(len(known))
-    ways = np.append(place[one], place[other]), np.append(place[other], place[one])
-    rows = csr_array((np.append(information, information), ways), shape=(len(known),) * 2)
+    is_positive = information > 0
+    one, other, information = one[is_positive], other[is_positive], information[is_positive]
+    used = np.union1d(one, other)
+    row_of = np.zeros(len(occurrences), np.int64)
+    row_of[used] = np.arange(len(used))
+    places = np.append(row_of[one], row_of[other]), np.append(row_of[other], row_of[one])
+    rows = csr_array((np.append(information, information), places), shape=(len(used),) * 2)
     rows.sort_indices()
-    rank = min(rank, len(known) // 4)
+    rank = min(rank, len(used) // 4)
     if rank < 1:
-        return WordPoints(np.zeros(0, np.int32), np.zeros((0, 1), np.float32))
-    return WordPoints(known.astype(np.int32), _points(rows, rank))
+        return _no_points()
+    return WordPoints(used.astype(np.int32), _points(rows, rank))
 
 
 def both_spaces(spaces: Sequence[WordPoints]) -> WordPoints:
-    """Words as points in several spaces at once, which count equally.
+    """Combine several spaces with equal weight.
 
-    The axes stand beside each other, each space divided by the root of their number: a word that
-    all know has length 1, and one that some do not is shorter.
+    The axes are concatenated, each space divided by the square root of the number of spaces. A word
+    that is in all spaces has length 1; one that is missing in some is shorter.
     """
     if len(spaces) == 1:
         return spaces[0]
-    known = np.unique(np.concatenate([space.words for space in spaces]))
-    vectors = np.zeros((len(known), sum(space.vectors.shape[1] for space in spaces)), np.float32)
+    union = np.unique(np.concatenate([space.words for space in spaces]))
+    vectors = np.zeros((len(union), sum(space.vectors.shape[1] for space in spaces)), np.float32)
     first = 0
     for words, points in spaces:
         last = first + points.shape[1]
-        shorter = np.rint(points * (GRAIN / np.sqrt(len(spaces)))) / GRAIN
-        vectors[np.searchsorted(known, words), first:last] = shorter
+        scaled = np.rint(points * (GRAIN / np.sqrt(len(spaces)))) / GRAIN
+        vectors[np.searchsorted(union, words), first:last] = scaled
         first = last
-    return WordPoints(known, vectors)
+    return WordPoints(union, vectors)
 
 
 def _points(rows: Rows, rank: int) -> NDArray[np.float32]:
-    """The columns of a matrix as points of length 1 on its largest axes."""
+    """Return the columns of a matrix as vectors of length 1 on its largest axes."""
     sizes, axes = _axes(rows, rank)
     largest = np.abs(axes).argmax(axis=1)
     signs = np.sign(axes[np.arange(len(axes)), largest])
@@ -152,7 +157,7 @@ def _points(rows: Rows, rank: int) -> NDArray[np.float32]:
 def _rows(
     words: NDArray[np.int32], ends: NDArray[np.int64], min_documents: int, max_share: float
 ) -> tuple[NDArray[np.int32], Rows]:
-    """The words that are neither too rare nor too common, and the weighted rows of documents."""
+    """Return the words that are neither too rare nor too frequent, and the weighted documents."""
     n_documents = len(ends)
     distinct, columns = np.unique(words, return_inverse=True)
     rows = csr_array(
@@ -160,29 +165,29 @@ def _rows(
         shape=(n_documents, len(distinct)),
     )
     rows.sum_duplicates()
-    spread = np.bincount(rows.indices, minlength=len(distinct))
-    known = np.flatnonzero((spread >= min_documents) & (spread <= max_share * n_documents))
-    rows = csr_array(rows[:, known])
+    frequency = np.bincount(rows.indices, minlength=len(distinct))
+    used = np.flatnonzero((frequency >= min_documents) & (frequency <= max_share * n_documents))
+    rows = csr_array(rows[:, used])
     rows.sort_indices()
-    rarity = np.log(n_documents / spread[known])
+    rarity = np.log(n_documents / frequency[used])
     rows.data = (1 + np.log(rows.data)) * rarity[rows.indices]
     squares = np.append(0.0, np.cumsum(rows.data * rows.data))
     lengths = np.sqrt(np.maximum(np.diff(squares[rows.indptr]), 1e-24))
     rows.data = rows.data / np.repeat(lengths, np.diff(rows.indptr))
-    return distinct[known].astype(np.int32), rows
+    return distinct[used].astype(np.int32), rows
 
 
 def _axes(rows: Rows, rank: int) -> tuple[Matrix, Matrix]:
-    """The largest singular values, falling, and their right singular vectors as rows.
+    """Return the largest singular values, descending, and right singular vectors as rows.
 
-    Block Krylov: each block is the one before times X'X, made orthogonal to all; within the space
-    of the blocks the axes are exact.
+    Block Krylov method: each block is the previous one times X'X, orthogonal to all earlier ones;
+    within the space of the blocks the axes are exact.
     """
-    turned = csr_array(rows.T)
-    most = min(*rows.shape, _SPARE * rank + 4 * _BLOCK)
-    start = np.random.default_rng(0).standard_normal((rows.shape[1], min(_BLOCK, most)))
+    transposed = csr_array(rows.T)
+    most = min(*rows.shape, _SPACE_PER_AXIS * rank + 4 * _BLOCK_COLUMNS)
+    start = np.random.default_rng(0).standard_normal((rows.shape[1], min(_BLOCK_COLUMNS, most)))
     block = _orthonormal(np.ascontiguousarray(start.T))
-    space = np.empty((most + _BLOCK, rows.shape[1]))
+    space = np.empty((most + _BLOCK_COLUMNS, rows.shape[1]))
     size = 0
     while len(block):
         space[size : size + len(block)] = block
@@ -190,40 +195,42 @@ def _axes(rows: Rows, rank: int) -> tuple[Matrix, Matrix]:
         basis = space[:size]
         if size >= most:
             break
-        block = np.ascontiguousarray((turned @ (rows @ np.ascontiguousarray(block.T))).T)
-        for _ in range(2):  # once more takes away what rounding left
+        block = np.ascontiguousarray((transposed @ (rows @ np.ascontiguousarray(block.T))).T)
+        for _ in range(2):  # the second pass removes rounding errors of the first
             block = block - _combined(_products(block, basis), basis)
         block = _orthonormal(block)
     image = np.ascontiguousarray((rows @ np.ascontiguousarray(basis.T)).T)
-    values, turns = eigen(_products(image, image))
-    held = values[:rank] > _DUST * max(values.max(initial=0.0), 1e-300)
-    return np.sqrt(values[:rank][held]), _combined(turns[:rank][held], basis)
+    values, rotation = eigen(_products(image, image))
+    is_real = values[:rank] > _EIGENVALUE_TOLERANCE * max(values.max(initial=0.0), 1e-300)
+    return np.sqrt(values[:rank][is_real]), _combined(rotation[:rank][is_real], basis)
 
 
 def _orthonormal(block: Matrix) -> Matrix:
-    """Rows of length 1 at right angles, for the same space; what is dust falls away."""
-    held = block
+    """Return an orthonormal basis of the rows; dimensions below the tolerance are dropped."""
+    rows = block
     for _ in range(2):
-        values, turns = eigen(_products(held, held))
-        real = values > _DUST * max(values.max(initial=0.0), 1e-9)
-        held = _combined(turns[real] / np.sqrt(values[real])[:, None], held)
-    return held
+        values, rotation = eigen(_products(rows, rows))
+        is_real = values > _EIGENVALUE_TOLERANCE * max(values.max(initial=0.0), 1e-9)
+        rows = _combined(rotation[is_real] / np.sqrt(values[is_real])[:, None], rows)
+    return rows
 
 
 @kernel
 def _products(a: Matrix, b: Matrix) -> Matrix:
-    """a b', each sum in the order of the columns: what every row of the one has in common with
-    every row of the other. Some columns of b at a time are turned, so that inner loops go along
-    rows, and four of them are added in one go."""
+    """Return a b', each sum in the order of the columns.
+
+    Blocks of columns of b are transposed, so that inner loops run along rows, and four columns are
+    added at a time.
+    """
     n, width = a.shape[1], len(b)
     out = np.zeros((len(a), width))
-    turned = np.zeros((_COLUMNS, width))
-    for first in range(0, n, _COLUMNS):
-        size = min(n - first, _COLUMNS)
+    turned = np.zeros((_PRODUCT_COLUMNS, width))
+    for first in range(0, n, _PRODUCT_COLUMNS):
+        size = min(n - first, _PRODUCT_COLUMNS)
         for j in range(width):
             for k in range(size):
                 turned[k, j] = b[j, first + k]
-        turned[size:] = 0.0  # the last ones may be fewer
+        turned[size:] = 0.0  # the last block may be smaller
         for i in range(len(a)):
             sums = out[i]
             for k in range(0, size, 4):
@@ -242,12 +249,14 @@ def _products(a: Matrix, b: Matrix) -> Matrix:
 
 @kernel
 def _combined(factors: Matrix, basis: Matrix) -> Matrix:
-    """factors basis, each sum in the order of the rows of the basis; piece by piece, so that what
-    is summed up stays at hand."""
+    """Return the product of factors and basis, each sum in the order of the rows of the basis.
+
+    Columns are processed in pieces, so that the sums stay in the cache.
+    """
     n = basis.shape[1]
     out = np.zeros((len(factors), n))
-    for first in range(0, n, _PIECE):
-        last = min(n, first + _PIECE)
+    for first in range(0, n, _SUM_COLUMNS):
+        last = min(n, first + _SUM_COLUMNS)
         for j in range(len(basis)):
             row = basis[j, first:last]
             for i in range(len(factors)):
