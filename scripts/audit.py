@@ -1,12 +1,12 @@
 #!/usr/bin/env python
-"""Known vulnerabilities in the locked packages, by a database that lies on the disk.
+"""Report known vulnerabilities in the locked packages, from a database on disk.
 
     .venv/bin/python scripts/audit.py all.zip
 
-The database is a zip or a directory of OSV records (JSON, one a file), such as the OSV project's export of
-the ecosystem PyPI. Nothing is fetched. Every hit is printed; the
-exit code is 1 if there are any, 2 if the database has no record of Python packages.
-`scripts/test` does this if SEGAPSITH_ADVISORIES names such a database.
+The database is a zip or a directory of OSV records (one JSON file per record), such as the export of
+the OSV project for the ecosystem PyPI. Nothing is downloaded. Every hit is printed. The exit code is
+1 if there are hits, and 2 if the database has no record of Python packages. `scripts/test` does this
+if SEGAPSITH_ADVISORIES names a database.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ Record = Mapping[str, Any]
 
 
 def locked(folder: Path = REQUIREMENTS) -> set[tuple[str, str]]:
-    """Name and version of every package that the scripts install."""
+    """Return the name and version of every package that the scripts install."""
     lines = "\n".join(path.read_text("utf-8") for path in sorted(folder.glob("*.txt")))
     found = re.findall(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", lines, re.MULTILINE)
     return {(canonicalize_name(name), version) for name, version in found}
 
 
 def records(database: Path) -> Iterator[Record]:
-    """The advisories of a database."""
+    """Yield the advisories of a database."""
     if database.is_dir():
         for path in sorted(database.rglob("*.json")):
             yield json.loads(path.read_text("utf-8"))
@@ -48,7 +48,7 @@ def records(database: Path) -> Iterator[Record]:
 
 
 def affected(record: Record) -> Iterator[tuple[str, Record]]:
-    """The Python packages that an advisory is about; none if it was taken back."""
+    """Return the Python packages that an advisory affects; none if it was withdrawn."""
     if record.get("withdrawn"):
         return
     for part in record.get("affected", ()):
@@ -58,7 +58,7 @@ def affected(record: Record) -> Iterator[tuple[str, Record]]:
 
 
 def hit(version: str, part: Record) -> bool:
-    """Whether a version is among those that are affected: named, or in a range."""
+    """Return whether a version is affected: named, or in a range."""
     if version in part.get("versions", ()):
         return True
     ranges = [found for found in part.get("ranges", ()) if found.get("type") == "ECOSYSTEM"]
@@ -66,7 +66,7 @@ def hit(version: str, part: Record) -> bool:
 
 
 def _inside(version: Version, events: Iterable[Mapping[str, str]]) -> bool:
-    """Events in order of version; the last one that the version has reached decides."""
+    """Sort the events by version; the last one that the version has reached decides."""
     points = sorted((_point(value), kind) for event in events for kind, value in event.items())
     inside = False
     for point, kind in points:
@@ -87,7 +87,7 @@ def _point(text: str) -> Version:
 
 
 def hits(database: Path, packages: set[tuple[str, str]]) -> tuple[int, list[str]]:
-    """How many advisories on Python packages there are, and a line for each that concerns us."""
+    """Return the number of advisories on Python packages, and a line for each that affects the lock."""
     versions: dict[str, list[str]] = {}
     for name, version in sorted(packages):
         versions.setdefault(name, []).append(version)

@@ -1,13 +1,12 @@
-"""Words per second of the annotators, side by side with scikit-learn and spaCy, in one run.
+"""Words per second of the annotators, compared with scikit-learn and spaCy in one run.
 
     python scripts/bench_annotators.py [--data DIR] [--documents N] [--rounds N]
 
-Every contender reads the same texts on one core, in turn, `--rounds` times; the best round
-counts, because other work on the machine can only slow one down. A word is what `simplemma`
-calls a token. Our time is that of reading the JSON lines and annotating them, the others' that of
-the texts alone, which are there already. `cold` is the first reading of a process, with nothing
-remembered and the dictionary to load: each round is a process of its own. `--documents 0` reads
-the whole corpus.
+Every contender reads the same texts on one core, in turn, `--rounds` times. The best round counts,
+because other work on the machine can only slow a round down. A word is a token of `simplemma`. Our
+time includes reading the JSON lines; the others start with the texts in memory. `cold` is the first
+reading of a process, with an empty cache and the dictionary not yet loaded: each round is a process
+of its own. `--documents 0` reads the whole corpus.
 """
 
 from __future__ import annotations
@@ -30,26 +29,26 @@ CORPORA = {"en": "reuters21578", "fr": "orangesum-fr"}
 
 
 def lines(path: Path, limit: int) -> bytes:
-    """The first lines of a corpus."""
+    """Return the first lines of a corpus."""
     with gzip.open(path) as stream:
         return b"".join(itertools.islice(stream, limit or None))
 
 
 def documents(data: bytes, lang: str) -> list[Document]:
-    """What `ingest` reads from JSON lines."""
+    """Return the documents that `ingest` would read from JSON lines."""
     found = (item for item in JsonLines().read(io.BytesIO(data), "bench"))
     return [replace(item, lang=lang) for item in found if isinstance(item, Document)]
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Time on the processor."""
+    """Return the processor time of some work."""
     begin = time.process_time()
     work()
     return time.process_time() - begin
 
 
 def in_a_process(work: Callable[[], object]) -> float:
-    """Time on the processor of work in a process of its own, which begins as this one stands."""
+    """Return the processor time of some work in a fork of this process."""
     ear, mouth = os.pipe()
     child = os.fork()
     if not child:

@@ -1,4 +1,4 @@
-"""Clusterers side by side with what is commonly used: one line each, with the ratio and the bar.
+"""Compare the clusterers with common alternatives: one line each, with the ratio and its limit.
 
     PYTHONPATH=.:plugins:store python scripts/bench_clusterers.py entropy spherical
 
@@ -54,10 +54,10 @@ def zipf_topics(
     topic_words: int = 200,
     seed: int = 0,
 ) -> tuple[csr_array, Ints]:
-    """Counts of units that mix the words of one topic with a common background, and the topics.
+    """Return counts of units that mix the words of one topic with a common background, and the topics.
 
-    Background and topics are Zipf over their own ranking of the words, topic sizes are Zipf
-    too (flattened), unit lengths log-normal.
+    Background and topics follow Zipf's law over their own ranking of the words. Topic sizes follow a
+    flattened Zipf's law, unit lengths are log-normal.
     """
     rng = np.random.default_rng(seed)
     ranks = np.arange(1, n_words + 1)
@@ -89,7 +89,7 @@ def zipf_topics(
 
 
 def tf_idf(counts: csr_array) -> csr_array:
-    """Unit rows of tf-idf, with the 32-bit indices that scikit-learn wants."""
+    """Return unit rows of tf-idf, with the 32-bit indices that scikit-learn needs."""
     weighted = csr_array(TfidfTransformer().fit_transform(counts.astype(np.float64)))
     weighted.indices = weighted.indices.astype(np.int32)
     weighted.indptr = weighted.indptr.astype(np.int32)
@@ -129,7 +129,7 @@ class PlainUnits:
 
 
 def plain_sib(counts: csr_array, k: int, seed: int) -> Ints:
-    """Sequential information bottleneck: a unit out, and into the cluster that costs least."""
+    """Run the sequential information bottleneck: take a unit out, and put it where it costs least."""
     rng = np.random.default_rng(seed)
     units = PlainUnits(counts, rng.integers(k, size=counts.shape[0]), k)
     f, moved = units.f, True
@@ -149,8 +149,10 @@ def plain_sib(counts: csr_array, k: int, seed: int) -> Ints:
 
 
 def plain_random_moves(counts: csr_array, k: int, seed: int, seconds: float) -> Ints:
-    """The published search, one trial after the other, until the time is over or
-    n_units * k trials in a row bring nothing."""
+    """Run the published search, one trial after the other.
+
+    It ends when the time is over, or when n_units * k trials in a row bring no gain.
+    """
     rng = np.random.default_rng(seed)
     n_units = counts.shape[0]
     units = PlainUnits(counts, np.zeros(n_units, dtype=np.int64), k)
@@ -181,7 +183,7 @@ def timed(work: Callable[[], Result]) -> tuple[Result, float]:
 def line(
     what: str, ours: float, theirs: float, unit: str, *, at_most: float = 0, at_least: float = 0
 ) -> None:
-    """One line: what, ours, theirs, the ratio ours/theirs, and the bar that it should keep."""
+    """Print what is measured, ours, theirs, the ratio ours/theirs, and its limit."""
     ratio = ours / theirs
     held = ratio >= at_least and (not at_most or ratio <= at_most)
     bar = f"<= {at_most:.4g}" if at_most else f">= {at_least:.4g}"
@@ -214,7 +216,7 @@ def bench_entropy(options: argparse.Namespace) -> None:
 
 
 def seconds_to(counts: csr_array, k: int, target: float, seed: int) -> float:
-    """How long our search takes to an entropy: a random start, three sweeps, split and merge."""
+    """Return the time of our search to an entropy: random start, three sweeps, split and merge."""
     start = time.perf_counter()
     rng = np.random.default_rng(seed)
     units = canonical(counts)
@@ -291,7 +293,9 @@ def main() -> None:
         ),
     )
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--seconds", type=float, default=120.0, help="for naive random moves")
+    parser.add_argument(
+        "--seconds", type=float, default=120.0, help="seconds for naive random moves"
+    )
     options = parser.parse_args()
     if unknown := set(options.which) - set(BENCHES):
         parser.error(f"no bench is called {', '.join(sorted(unknown))}")

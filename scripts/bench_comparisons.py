@@ -1,4 +1,4 @@
-"""Mantel's test beside scikit-bio's, on the same partitions; and on a million units.
+"""Compare Mantel's test with that of scikit-bio on the same partitions, and time a million units.
 
 scripts/bench comparisons [--units 4935] [--skip-peer]
 """
@@ -14,7 +14,7 @@ from segapsith.evaluation import compare
 
 
 def partitions(n_units: int, n_classes: int, seed: int) -> tuple[list[int], list[int]]:
-    """Two partitions of uneven classes that agree on about half of the units."""
+    """Return two partitions with uneven classes that agree on about half of the units."""
     rng = np.random.default_rng(seed)
     shares = 1.0 / np.arange(1, n_classes + 1)
     left = rng.choice(n_classes, n_units, p=shares / shares.sum())

@@ -1,12 +1,12 @@
-"""How well and how fast copies are found: a table by kind, and the pace beside the annotator's.
+"""Quality and speed of near-duplicate detection: a table by kind, and the rate beside the annotator's.
 
     python scripts/bench_copies.py [--data DIR] [--each N] [--rounds N]
 
-The labelled set is the one of `tests/test_copies.py`: copies of real stories, made by cutting,
-editing and interleaving, and hard stories of their own. The pace is of reading the same documents
-in one run: annotating them with `simplemma` (warm), and telling for each whether it repeats one of
-the window; the best of the rounds counts, because other work can only slow one down. The last
-lines fill a window of 100,000 stories and measure in it.
+The labelled set is the one of `tests/intake/test_near_duplicates.py`: copies of real stories, made by
+cutting, editing and interleaving, and similar stories that are no copies. The rate is measured on the
+same documents in one run: annotation with `simplemma` (warm), and detection of the copies of one
+window. The best round counts, because other work can only slow a round down. The last lines fill a
+window of 100,000 stories and measure in it.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ CORPORA = {"en": "reuters21578", "fr": "orangesum-fr"}
 
 
 def _tests() -> ModuleType:
-    """The tests of copies, which make the labelled set."""
+    """Return the tests of near-duplicates, which make the labelled set."""
     spec = importlib.util.spec_from_file_location(
-        "test_near_duplicates", ROOT / "tests" / "intake" / "test_near_duplicates.py"
+        "labelled_set", ROOT / "tests" / "intake" / "test_near_duplicates.py"
     )
     assert spec is not None
     assert spec.loader is not None
@@ -44,14 +44,14 @@ def _tests() -> ModuleType:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Time on the processor."""
+    """Return the processor time of some work."""
     begin = time.process_time()
     work()
     return time.process_time() - begin
 
 
 def stream(texts: Sequence[str], window: Window, first: int = 1) -> int:
-    """Every text is looked for and, if it is new, taken in; gives how many were copies."""
+    """Look for every text, add it if it is new, and return the number of copies."""
     copies = 0
     for number, text in enumerate(texts, first):
         mark = signature(text)
@@ -66,7 +66,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     default = os.environ.get("SEGAPSITH_DATA", str(ROOT.parent / "shared" / "data"))
     parser.add_argument("--data", type=Path, default=Path(default))
-    parser.add_argument("--each", type=int, default=500, help="probes of a kind")
+    parser.add_argument("--each", type=int, default=500, help="number of probes of each kind")
     parser.add_argument("--rounds", type=int, default=3)
     args = parser.parse_args()
     tests = _tests()
@@ -111,7 +111,7 @@ def main() -> None:
 
 
 def full_window(texts: Sequence[str]) -> None:
-    """Fills a window of 100,000 stories with the wire and shuffled halves of it, and measures."""
+    """Fill a window with 100,000 stories, the wire and shuffled halves of it, and measure."""
     chance = random.Random(0)
     stories = list(texts)
     while len(stories) < WINDOW + 10_000:

@@ -1,11 +1,12 @@
-"""How much of a corpus of wire files is read, and whether damaged ones do harm.
+"""Share of a corpus of wire files that is read completely, and the effect of damaged files.
 
     python scripts/bench_feeds.py [--files N] [--mutants N] [--seed N] [--show N] [FILE…]
 
-The corpus is the one of `tests/wire_corpus.py`: well-formed files of every format, each with the
-stories that must be found in it. Then mutants of them are read: none may crash a reader, take
-longer than a few seconds, or be passed over in silence. With files, those are read instead and what
-comes of each is told. The exit is 1 if less than 99 % are read whole or a mutant did harm.
+The corpus is the one of `tests/promises/wire_corpus.py`: well-formed files of every format, each with
+its expected stories. Then mutants of the files are read. No mutant may crash a reader, take longer
+than a few seconds, or be ignored without a message. With FILE arguments, these are read instead and
+the result of each is printed. The exit code is 1 if less than 99 % are read completely, or if a
+mutant did harm.
 """
 
 from __future__ import annotations
@@ -37,8 +38,10 @@ Read = tuple[list[Document], list[str]]
 
 
 def wire_corpus() -> ModuleType:
-    """The maker of the corpus, which the tests share."""
-    spec = importlib.util.spec_from_file_location("wire_corpus", ROOT / "tests" / "wire_corpus.py")
+    """Return the module that makes the corpus, which the tests share."""
+    spec = importlib.util.spec_from_file_location(
+        "wire_corpus", ROOT / "tests" / "promises" / "wire_corpus.py"
+    )
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -48,13 +51,13 @@ def wire_corpus() -> ModuleType:
 
 
 def sources() -> dict[str, Source]:
-    """Every source that is installed."""
+    """Return every installed source."""
     registry = load_plugins()
     return {name: registry.make("source", name) for name in registry.names("source")}
 
 
 def read(path: Path, known: dict[str, Source]) -> Read:
-    """What comes of a file by the way that `ingest` goes."""
+    """Read a file as `ingest` does."""
     inputs = Inputs([str(path)], known)
     documents: list[Document] = []
     refused: list[str] = []
@@ -67,7 +70,7 @@ def read(path: Path, known: dict[str, Source]) -> Read:
 
 
 def whole(args: argparse.Namespace, path: Path, known: dict[str, Source]) -> bool:
-    """The well-formed files: a table by kind."""
+    """Print a table of the well-formed files by kind."""
     made = wire_corpus()
     read_whole: Counter[str] = Counter()
     n_files: Counter[str] = Counter()
@@ -91,7 +94,7 @@ def whole(args: argparse.Namespace, path: Path, known: dict[str, Source]) -> boo
 
 
 def damaged(args: argparse.Namespace, path: Path, known: dict[str, Source]) -> bool:
-    """The mutants: how many crash, are slow, or say nothing."""
+    """Print how many mutants crash, are slow, or give no message."""
     made = wire_corpus()
     sound = [one.data for one in made.corpus(args.seed + 1, min(args.mutants, 400))]
     chance = random.Random(args.seed)
@@ -122,8 +125,8 @@ def damaged(args: argparse.Namespace, path: Path, known: dict[str, Source]) -> b
     return not crashes and not slow and not silent
 
 
-def told(files: Sequence[str], known: dict[str, Source]) -> None:
-    """What comes of each of these files."""
+def describe(files: Sequence[str], known: dict[str, Source]) -> None:
+    """Print the result of each of these files."""
     for file in files:
         documents, refused = read(Path(file), known)
         print(f"{file}: {len(documents)} documents")
@@ -138,12 +141,12 @@ def main() -> int:
     parser.add_argument("--files", type=int, default=3300)
     parser.add_argument("--mutants", type=int, default=3000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--show", type=int, default=5, help="failures that are shown")
+    parser.add_argument("--show", type=int, default=5, help="number of failures to print")
     parser.add_argument("named", nargs="*", metavar="FILE")
     args = parser.parse_args()
     known = sources()
     if args.named:
-        told(args.named, known)
+        describe(args.named, known)
         return 0
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "file")

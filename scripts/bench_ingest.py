@@ -1,15 +1,15 @@
 #!/usr/bin/env python
-"""How fast an archive is learned, in how much memory, and whether it always ends the same.
+"""Speed and memory of an ingest, and whether it always gives the same digest.
 
-Every ingest is the real command line in a process of its own. The bars are those of the project:
-the last thousand documents take at most twice as long as the first, the peak of memory stays below
-1.5 GB, a second delivery brings nothing new, and neither other batches nor kills change the digest.
+Every ingest is the real command line in a process of its own. The limits: the last thousand documents
+take at most twice as long as the first, the peak of memory is below 1.5 GB, a second delivery brings
+nothing new, and neither other batches nor kills change the digest.
 
-    scripts/bench ingest                       everything, on the whole of Reuters-21578
-    scripts/bench ingest --limit 1500          the same in small
+    scripts/bench ingest                       everything, on all of Reuters-21578
+    scripts/bench ingest --limit 1500          the same on 1,500 documents
     scripts/bench ingest --only speed          speed, batches, kills, or several
 
-The exit code is 1 if a bar is missed.
+The exit code is 1 if a limit is exceeded.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Outcome:
 
 
 class Bars:
-    """What was measured against what was promised."""
+    """Prints each measurement with its limit, and counts the limits that are exceeded."""
 
     def __init__(self) -> None:
         self.missed = 0
@@ -71,7 +71,7 @@ class Bars:
 
 
 def environment() -> dict[str, str]:
-    """Ours without settings of the program: the defaults are measured."""
+    """Return our environment without settings of the program, so that the defaults are measured."""
     return {k: v for k, v in os.environ.items() if not k.startswith("SEGAPSITH_")}
 
 
@@ -88,7 +88,7 @@ def start(sources: list[Path], store: Path) -> subprocess.Popen[bytes]:
 
 
 def ingest(sources: list[Path], store: Path, *, watch: bool = False) -> Outcome:
-    """Runs one ingest to its end; if watched, with the times of its commits."""
+    """Run one ingest to its end, optionally with the times of its commits."""
     began = time.monotonic()
     process = start(sources, store)
     marks: list[tuple[float, int]] = []
@@ -106,7 +106,7 @@ def ingest(sources: list[Path], store: Path, *, watch: bool = False) -> Outcome:
 
 
 def documents(store: Path) -> int:
-    """How many documents are committed; 0 while there is no store yet."""
+    """Return the number of committed documents; 0 while there is no store."""
     with contextlib.suppress(sqlite3.Error):
         db = sqlite3.connect(f"file:{store}?mode=ro", uri=True, timeout=1)
         with contextlib.closing(db):
@@ -135,7 +135,7 @@ def lines(data: Path, limit: int | None) -> list[bytes]:
 
 
 def written(folder: Path, parts: list[list[bytes]]) -> Iterator[Path]:
-    """Each part as a file of JSON lines."""
+    """Write each part as a file of JSON lines."""
     folder.mkdir()
     for number, part in enumerate(parts):
         path = folder / f"{number:04}.jsonl"
@@ -144,15 +144,15 @@ def written(folder: Path, parts: list[list[bytes]]) -> Iterator[Path]:
 
 
 def cut(items: list[bytes], n: int) -> list[list[bytes]]:
-    """The items in `n` stretches of nearly equal length."""
+    """Return the items in `n` parts of nearly equal length."""
     edges = [round(i * len(items) / n) for i in range(n + 1)]
     return [items[a:b] for a, b in itertools.pairwise(edges) if b > a]
 
 
 def per_thousand(marks: list[tuple[float, int]], from_end: bool) -> float:
-    """Seconds per thousand documents over the first or the last stretch of commits.
+    """Return the seconds per thousand documents over the first or the last part of the commits.
 
-    Counted from the first commit, so that starting the program is not part of the beginning.
+    Time starts at the first commit, so that the start of the program does not count.
     """
     (t0, n0), (t1, n1) = marks[0], marks[-1]
     stretch = min(STRETCH, max((n1 - n0) // 3, 1))
@@ -164,7 +164,7 @@ def per_thousand(marks: list[tuple[float, int]], from_end: bool) -> float:
 
 
 def speed(whole: Path, store: Path, first: Outcome, bars: Bars) -> None:
-    """Reports the first ingest, and what a second one of the same does."""
+    """Report the first ingest, and a second one of the same documents."""
     read = first.summary["read"]
     print(
         f"  {read} documents, {first.summary['units']} units, {first.summary['domains_new']}"
@@ -208,7 +208,7 @@ def batches(items: list[bytes], folder: Path, wanted: str, counts: list[int], ba
 def kills(
     whole: Path, folder: Path, wanted: str, first: Outcome, n: int, seed: int, bars: Bars
 ) -> None:
-    """Kills an ingest `n` times at random moments, lets it go on, and looks at the end."""
+    """Kill an ingest `n` times at random moments, resume it, and check the result."""
     chance = random.Random(seed)
     store = folder / "kills.db"
     landed = progressed = unsound = 0
@@ -240,11 +240,11 @@ def main() -> int:
     parser.add_argument(
         "--data", type=Path, help="a .jsonl.gz of documents, or the directory of evaluation data"
     )
-    parser.add_argument("--limit", type=int, help="only the first so many documents")
+    parser.add_argument("--limit", type=int, help="number of documents to read")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--batches", nargs="+", type=int, default=[1, 7, 100])
     parser.add_argument("--kills", type=int, default=10)
-    parser.add_argument("--seed", type=int, default=0, help="of the moments of the kills")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the moments of the kills")
     chosen = parser.parse_args()
     data = chosen.data or Path(
         os.environ.get("SEGAPSITH_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")
@@ -271,7 +271,7 @@ def main() -> int:
         if "kills" in chosen.only:
             print("kills: kill -9 at random moments, then the same command again")
             kills(whole, folder, wanted, first, chosen.kills, chosen.seed, bars)
-    print(f"{bars.missed} bars missed" if bars.missed else "every bar is kept")
+    print(f"{bars.missed} limits exceeded" if bars.missed else "no limit is exceeded")
     return int(bars.missed > 0)
 
 

@@ -1,14 +1,14 @@
-"""How fast and how large the collocation network becomes: words a second, links, peak memory.
+"""Speed and size of the collocation network: words per second, links, peak memory.
 
     python scripts/bench_network.py [--words N] [--vocabulary N] [--data DIR]
     python scripts/bench_network.py --stories N [--data DIR]
 
-A synthetic corpus whose words follow Zipf's law, each text on one of several subjects that prefer
-words of their own, goes the way of `network build`: pairs are counted and kept in a store, run by
-run, and the network is frozen from them. The same number of words is set against the pace at which
-`simplemma` annotates real stories in the same run, which is what reading a corpus waits for; the
-bar is that the network takes no longer. The quarter of the corpus is measured too: time should be
-in proportion. `--stories N` times the word space of so many real stories instead.
+The corpus is synthetic: words follow Zipf's law, and each text has one of several subjects that
+prefer their own words. As in `network build`, pairs are counted and stored run by run, and the
+network is computed from them. The time is compared with the time that `simplemma` takes to annotate
+as many words of real stories in the same run; the network should take no longer. A quarter of the
+corpus is measured as well: time should be proportional. `--stories N` measures the word vectors of N
+real stories instead.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ OWN_SHARE = 0.45
 
 
 def corpus(n_words: int, vocabulary: int, seed: int = 0) -> Iterator[NDArray[np.int32]]:
-    """Texts of `TEXT` words, as many as `network build` counts at a time."""
+    """Yield texts of `TEXT` words, as many as `network build` counts at a time."""
     waiting: list[NDArray[np.int32]] = []
     for words in _drawn(n_words, vocabulary, seed):
         waiting.append(words)
@@ -79,12 +79,12 @@ def _drawn(n_words: int, vocabulary: int, seed: int) -> Iterator[NDArray[np.int3
 
 
 def peak() -> float:
-    """The most memory this process has held, in MB."""
+    """Return the peak memory of this process, in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def measure(n_words: int, vocabulary: int, settings: NetworkSettings) -> float:
-    """Counts, keeps and freezes; prints what it took, gives the seconds on the processor."""
+    """Count, store and compute the network; print the figures and return the processor time."""
     occurrences = np.zeros(vocabulary, np.int64)
     counting = 0.0
     with (
@@ -122,7 +122,7 @@ def measure(n_words: int, vocabulary: int, settings: NetworkSettings) -> float:
 
 
 def stories(data: Path, n_stories: int) -> list[Document]:
-    """Real stories; none if the data is not there."""
+    """Return real stories; none if the data is missing."""
     path = data / "reuters21578" / "docs.jsonl.gz"
     if not path.exists():
         return []
@@ -132,7 +132,7 @@ def stories(data: Path, n_stories: int) -> list[Document]:
 
 
 def spacing(data: Path, n_stories: int) -> None:
-    """Prints what the word space of real stories takes."""
+    """Print the time for the word vectors of real stories."""
     numbers: dict[str, int] = {}
     words: list[int] = []
     ends: list[int] = []
@@ -151,8 +151,7 @@ def spacing(data: Path, n_stories: int) -> None:
 
 
 def annotating(data: Path) -> tuple[float, float]:
-    """Seconds on the processor that `simplemma` takes for a content word of real stories: when it
-    begins, and when it has met their words before."""
+    """Return the processor time of `simplemma` per content word of real stories, cold and warm."""
     documents = stories(data, 3000)
     if not documents:
         return 0.0, 0.0
@@ -172,7 +171,7 @@ def main() -> None:
     parser.add_argument("--words", type=int, default=39_000_000)
     parser.add_argument("--vocabulary", type=int, default=31_000)
     parser.add_argument("--min-cohesion", type=float, default=0.02)
-    parser.add_argument("--stories", type=int, help="time the word space of so many stories")
+    parser.add_argument("--stories", type=int, help="measure the word vectors of N stories")
     args = parser.parse_args()
     if args.stories:
         spacing(args.data, args.stories)

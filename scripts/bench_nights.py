@@ -1,15 +1,16 @@
 #!/usr/bin/env python
-"""The nightly line on two months of French agency copy: seconds of each step and kappa, by night.
+"""The nightly steps on two months of French agency news: seconds of each step and kappa, by night.
 
-`orangesum-fr`, May and June 2020, whole articles as units, default settings, cut into batches of
-equal size. Each night ingests one, merges, splits and adopts, validates and writes the report.
+The data is `orangesum-fr`, May and June 2020, with the default settings, cut into batches of equal
+size. Each night ingests one batch, merges and splits domains, reassigns units, validates, and writes
+the report.
 
     scripts/bench nights                              30 nights
-    scripts/bench nights --nights 5 --articles 600    the same in small
-    scripts/bench nights --stability 0                without clustering halves of the units anew
+    scripts/bench nights --nights 5 --articles 600    a small run
+    scripts/bench nights --stability 0                without clustering halves of the units
 
-Writes nights.csv, nights-kappa.svg and nights-seconds.svg into --output (default: out/), after every
-night, so that a run which is ended has its pictures. Seconds are of processor.
+Writes nights.csv, nights-kappa.svg and nights-seconds.svg into --output (default: out/) after every
+night, so that an interrupted run has its charts. Seconds are processor time.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ COLOURS = ("#1f6f8b", "#7a9e3f", "#c2702b", "#8a5ba8", "#b9434c", "#8b98a5")
 
 
 def articles(most: int | None) -> list[dict[str, Any]]:
-    """The stories of the two months in the order of their dates."""
+    """Return the stories of the two months in the order of their dates."""
     with gzip.open(DATA / "orangesum-fr" / "docs.jsonl.gz", "rt", encoding="utf-8") as lines:
         items = [item for line in lines if (item := json.loads(line))["date"][:7] in MONTHS]
     items.sort(key=lambda item: (item["date"], str(item["id"])))
@@ -66,7 +67,7 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def night(wire: Wire, batch: Sequence[Mapping[str, Any]], stability: int) -> dict[str, Any]:
-    """One night: seconds of each step, and what the validation said."""
+    """Run one night; return the seconds of each step and the validation."""
     row: dict[str, Any] = {"articles": len(batch)}
     looked = wire.writer.number(
         "SELECT coalesce(max(id), 0) FROM runs WHERE command IN ('ingest', 'consolidate', 'narrow')"
@@ -86,7 +87,7 @@ def night(wire: Wire, batch: Sequence[Mapping[str, Any]], stability: int) -> dic
 
 
 def seconds(rows: Sequence[Mapping[str, Any]]) -> Markup:
-    """The steps of every night as bars, one on the other."""
+    """Draw the steps of every night as stacked bars."""
     width, height, left, foot = 960.0, 260.0, 46.0, 40.0
     most = max(sum(row[step] for step in STEPS) for row in rows)
     step_width = (width - left - 20) / len(rows)
@@ -130,8 +131,10 @@ def write(output: Path, rows: Sequence[Mapping[str, Any]], history: Sequence[Any
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--nights", type=int, default=30)
-    parser.add_argument("--articles", type=int, default=None, help="only the first so many")
-    parser.add_argument("--stability", type=int, default=3, help="halves that are clustered anew")
+    parser.add_argument("--articles", type=int, default=None, help="number of articles to read")
+    parser.add_argument(
+        "--stability", type=int, default=3, help="number of halves of the units to cluster"
+    )
     parser.add_argument("--output", type=Path, default=Path("out"))
     chosen = parser.parse_args()
     stories = articles(chosen.articles)

@@ -1,12 +1,12 @@
-"""How fast segmenters are, and how well they find the boundaries that texts were given.
+"""Speed of the segmenters, and their scores on texts with given boundaries.
 
     python scripts/bench_segmenters.py [SET…] [--data DIR] [--quick] [--only NAME…]
     python scripts/bench_segmenters.py --words N [--data DIR]
     python scripts/bench_segmenters.py --links N
 
 The tables are those of `segapsith reproduce`. `--words N` times every segmenter on N, 2 N and 4 N
-words. `--links N` times the cohesion curve on a random network of N links: the window that moves
-against one that is summed up anew at each position, compiled or in numpy, and against annotating.
+words. `--links N` times the cohesion curve on a random network of N links. It compares the moving
+window with a window that is summed again at each position, compiled or in numpy, and with annotation.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def show(found: Table) -> None:
 
 
 def timed(work: Callable[[], Any], rounds: int = 7) -> float:
-    """Seconds of processor time, the median of some rounds after one that may have to compile."""
+    """Return the median processor time of some rounds, after one round for compilation."""
     work()
     times = []
     for _ in range(rounds):
@@ -68,7 +68,7 @@ def timed(work: Callable[[], Any], rounds: int = 7) -> float:
 
 
 def random_network(words: list[str], n_links: int) -> Network:
-    """So many links between random words; every word has about as many."""
+    """Return a network of `n_links` links between random words, about equally many for each word."""
     rng = np.random.default_rng(0)
     n = len(words)
     ends = np.sort(rng.integers(0, n, (2 * n_links, 2)), axis=1)
@@ -99,7 +99,7 @@ def anew(
     half: int,
     min_links: int,
 ) -> NDArray[np.float64]:
-    """The cohesion curve with every window summed up from nothing."""
+    """Return the cohesion curve with every window summed again."""
     n = len(rows)
     held = np.zeros(len(significance))
     links = np.zeros(len(significance), np.int32)
@@ -139,7 +139,7 @@ def anew_by_arrays(
     half: int,
     min_links: int,
 ) -> NDArray[np.float64]:
-    """The same in whole arrays, without a compiler."""
+    """Do the same with whole arrays, without compilation."""
     n, n_rows = len(rows), len(signif)
     curve = np.zeros(n)
     for x in range(n):
@@ -158,7 +158,7 @@ def anew_by_arrays(
 
 
 def curve_speed(data: Path, n_links: int) -> None:
-    """The window that moves against the one that is summed up anew."""
+    """Compare the moving window with the one that is summed again."""
     body = " ".join(" ".join(lines(data, "fiction")[0]["sentences"]).split(" ")[:40_000])
     (annotation,) = annotated([body], "en")
     words = content(annotation)
@@ -191,7 +191,7 @@ def curve_speed(data: Path, n_links: int) -> None:
 
 
 def speed(data: Path, n_words: int) -> None:
-    """Seconds for texts of growing length: twice the words should take twice the time."""
+    """Print the seconds for texts of growing length; they should grow with the number of words."""
     text = " ".join(s for d in lines(data, "fiction")[:40] for s in d["sentences"]).split(" ")
     for n in (n_words, 2 * n_words, 4 * n_words):
         body = " ".join((text * (1 + n // len(text)))[:n])
@@ -213,9 +213,11 @@ def main() -> None:
         ),
     )
     parser.add_argument("--quick", action="store_true", help="a part of each set")
-    parser.add_argument("--only", nargs="+", metavar="NAME", default=(), help="these alone")
-    parser.add_argument("--words", type=int, help="measure the speed on so many words")
-    parser.add_argument("--links", type=int, help="measure the curve on so many links")
+    parser.add_argument(
+        "--only", nargs="+", metavar="NAME", default=(), help="only these segmenters"
+    )
+    parser.add_argument("--words", type=int, help="measure the speed on N words")
+    parser.add_argument("--links", type=int, help="measure the curve on N links")
     args = parser.parse_args()
     unknown = set(args.sets) - set(SETS)
     if unknown:

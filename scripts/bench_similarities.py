@@ -1,14 +1,15 @@
-"""Measures side by side with the plain way of computing them: one line each.
+"""Compare the similarities with a plain computation: one line each.
 
     python scripts/bench_similarities.py [chi] [blocked] [gvsm] [paper] [--data DIR] [--repeats N]
 
-chi      χ-Sim, 4 iterations, 1,600 x 2,000, against dense NumPy of the formula: time, memory
+chi      χ-Sim, 4 iterations, 1,600 x 2,000, against the formula in dense NumPy: time, memory
 blocked  χ-Sim with pruning on tdt2 (9,394 x 36,771), word matrices in blocks: peak memory
 gvsm     gvsm-cov on classic (7,094 x 41,681) and SciPy's average linkage, against one
          n x n x n float32 product and the same linkage
 paper    F of gvsm-cov with average and complete linkage on re0, k1a, tr31, fbis
 
-Each line: what, ours, theirs, ratio, bar. Never a test: the numbers depend on the machine.
+Each line: what is measured, ours, theirs, ratio, limit. The figures depend on the machine, so none of
+this is a test.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from segapsith_plugins.similarities.chi_sim import ChiSim
 from segapsith_plugins.similarities.gvsm import GvsmCov
 
 PRINTED = {("re0", "average"): 0.50, ("k1a", "average"): 0.54}
-"""F of table 5 of the paper, as far as our documents quote it."""
+"""F of table 5 of the paper, where it is quoted with the data sets."""
 
 
 def line(what: str, ours: str, theirs: str, ratio: str, bar: str) -> None:
@@ -41,7 +42,7 @@ def line(what: str, ours: str, theirs: str, ratio: str, bar: str) -> None:
 
 
 def seconds(job: Callable[[], object], repeats: int) -> float:
-    """The best of some runs."""
+    """Return the time of the best of some runs."""
     best = np.inf
     for _ in range(repeats):
         start = time.perf_counter()
@@ -51,7 +52,7 @@ def seconds(job: Callable[[], object], repeats: int) -> float:
 
 
 def megabytes(job: Callable[[], object]) -> float:
-    """The largest amount that was allocated at once."""
+    """Return the peak of the allocated memory."""
     tracemalloc.start()
     job()
     peak = tracemalloc.get_traced_memory()[1]
@@ -63,7 +64,7 @@ def megabytes(job: Callable[[], object]) -> float:
 
 
 def topical_counts(n_rows: int, n_words: int, seed: int = 0) -> Rows:
-    """Counts of about 100 tokens a row from eight topics over words of Zipf's frequencies."""
+    """Return counts of about 100 tokens per row, from eight topics over Zipf-distributed words."""
     rng = np.random.default_rng(seed)
     base = 1 / np.arange(1, n_words + 1)
     topics = base * rng.gamma(0.3, size=(8, n_words))
@@ -74,7 +75,7 @@ def topical_counts(n_rows: int, n_words: int, seed: int = 0) -> Rows:
 
 
 def dense_chi_sim(m: Matrix, k: float, prune: float, iterations: int) -> Matrix:
-    """The formula, both chains, as one would write it."""
+    """Compute the formula, both chains, directly."""
     mk = m**k
     sr, sc = np.eye(m.shape[0]), np.eye(m.shape[1])
 
@@ -118,7 +119,7 @@ def chi(repeats: int) -> None:
 
 
 def blocked(data: Path) -> None:
-    """In a process of its own, whose peak is its peak."""
+    """Measure in a process of its own, so that its peak memory is that of the measure."""
     command = [sys.executable, __file__, "--data", str(data), "blocked-child"]
     subprocess.run(command, check=True)
 
@@ -148,7 +149,7 @@ def blocked_child(data: Path) -> None:
 
 
 def tf_idf(counts: Rows) -> Rows:
-    """tf times ln(n / df), rows of unit length; words of a single document are removed."""
+    """Return tf × ln(n / df) in rows of unit length, without the words of a single document."""
     counts = csr_array(counts, dtype=np.float64)
     n_documents = np.bincount(counts.indices, minlength=counts.shape[1])
     counts = counts[:, np.flatnonzero(n_documents > 1)]
@@ -168,7 +169,7 @@ def tree(similar: Matrix, method: str) -> Matrix:
 
 
 def seconds_of_a_product(n: int, repeats: int) -> float:
-    """One n x n x n product in float32."""
+    """Return the time of one n x n x n product in float32."""
     rng = np.random.default_rng(0)
     left, right = (rng.standard_normal((n, n), dtype=np.float32) for _ in range(2))
     return seconds(lambda: left @ right, repeats)
@@ -200,7 +201,7 @@ def gvsm(data: Path, repeats: int) -> None:
 
 
 def f_measure(labels: np.ndarray, classes: np.ndarray) -> float:
-    """sum over classes of n_i / n times the best 2 n_ij / (n_i + n_j)."""
+    """Return the sum over classes of n_i / n times the best 2 n_ij / (n_i + n_j)."""
     _, i = np.unique(classes, return_inverse=True)
     _, j = np.unique(labels, return_inverse=True)
     table = np.zeros((i.max() + 1, j.max() + 1))
@@ -232,7 +233,7 @@ def paper(data: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     names = ["chi", "blocked", "gvsm", "paper"]
-    parser.add_argument("only", nargs="*", help=f"which of {', '.join(names)}; all without")
+    parser.add_argument("only", nargs="*", help=f"which of {', '.join(names)}; default: all")
     default = os.environ.get(
         "SEGAPSITH_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"
     )

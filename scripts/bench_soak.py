@@ -1,27 +1,26 @@
 #!/usr/bin/env python
-"""Many nights in one go: time, memory, size of the store and kappa, night by night.
+"""Many nights in one process: time, memory, size of the store and kappa, night by night.
 
-Stories are made of sentences of the real streams: each takes its sentences from a few stories that
-are near each other in one stream, so the words keep their company while no story repeats another.
-Night by night the window moves along each stream and the shares of the streams change: that is the
-drift. Every night is the real one (inbox, validation, report, backup) in this one process.
+Stories are made of sentences of real streams. Each takes its sentences from a few stories that are
+close together in one stream, so words co-occur as in the stream and no story repeats another. Night
+by night the window moves along each stream and the shares of the streams change: this is the drift.
+Every night is a real nightly run (inbox, validation, report, backup) in this process.
 
     scripts/bench soak                                60 nights of 2,000 stories
-    scripts/bench soak --nights 10 --stories 300      the same in small
-    scripts/bench soak --replay 60                    and the first 60 again with other batches
-    scripts/bench soak --until 20                     stop after 20 of them; the next call goes on
+    scripts/bench soak --nights 10 --stories 300      a small run
+    scripts/bench soak --replay 60                    repeat the first 60 with other batches
+    scripts/bench soak --until 20                     stop after 20; the next call continues
 
-Everything is in --output (default: out/soak): the store with its backups, soak.csv with a row a
-night, replay.csv with a row a night found again, soak.svg. A soak that was stopped goes on from
-the backup of its last whole night; the column `process` says who did a night.
+Everything is written to --output (default: out/soak): the store with its backups, soak.csv with one
+row per night, replay.csv with one row per repeated night, and soak.svg. An interrupted run continues
+from the backup of its last complete night; the column `process` numbers the calls.
 
-At the end the backup before the last night is restored and that night done on it again, which must
-give the digest of the live store. A replay reads the raw stories into a fresh store with another
-batch size and without validation, reports and backups. The exit code is 1 if a bar is missed: the
-last quarter of the nights is compared with the one after the warm-up (the second). Seconds of
-processor a night at most 1.5 times, memory after a night at most 1.25 times and at its peak (where
-the whole network is in it) 1.5 times, bytes a story the same within a quarter, every digest found
-again.
+At the end the backup before the last night is restored and that night is repeated, which must give
+the digest of the live store. A replay reads the raw stories into a new store with another batch size,
+without validation, reports and backups. The exit code is 1 if a limit is exceeded. The last quarter
+of the nights is compared with the second quarter: processor time per night at most 1.5 times, memory
+after a night at most 1.25 times, peak memory (with the whole network) at most 1.5 times, bytes per
+story within a quarter, every digest equal.
 """
 
 from __future__ import annotations
@@ -84,7 +83,7 @@ def sentences(text: str) -> list[str]:
 
 
 def stream(name: str) -> list[tuple[str, list[str]]]:
-    """The stories of a stream in its order: title and sentences."""
+    """Return the title and the sentences of each story of a stream, in order."""
     with gzip.open(DATA / name / "docs.jsonl.gz", "rt", encoding="utf-8") as file:
         items = [json.loads(line) for line in file]
     found = [(str(i.get("title") or ""), sentences(str(i.get("text") or ""))) for i in items]
@@ -92,7 +91,7 @@ def stream(name: str) -> list[tuple[str, list[str]]]:
 
 
 class Streams:
-    """A wire that never ends."""
+    """An endless wire made of the streams."""
 
     def __init__(self, nights: int, stories: int) -> None:
         self.streams = {n: stream(n) for n in STREAMS if (DATA / n / "docs.jsonl.gz").is_file()}
@@ -101,7 +100,7 @@ class Streams:
         self.nights, self.stories = nights, stories
 
     def night(self, number: int) -> list[dict[str, str]]:
-        """The stories of one night; the same whenever it is asked for."""
+        """Return the stories of one night, the same for every call."""
         draw = random.Random(number)
         where = number / max(1, self.nights - 1)
         names = list(self.streams)
@@ -136,7 +135,7 @@ def resident() -> int:
 
 
 class Peak:
-    """The most memory that was seen while it watched."""
+    """The peak memory of the process inside a `with` block."""
 
     def __enter__(self) -> Self:
         self.bytes, self._stop = resident(), threading.Event()
@@ -154,7 +153,7 @@ class Peak:
 
 
 def clocked(spent: dict[str, float]) -> tuple[Step, ...]:
-    """The night's steps; each writes down its seconds of processor, which other programs do not."""
+    """Return the steps of a night, with their processor times written to `spent`."""
 
     def timed(step: Step) -> Step:
         def work(night: NightlyRun) -> Outcome:
@@ -170,7 +169,7 @@ def clocked(spent: dict[str, float]) -> tuple[Step, ...]:
 
 
 class Soak:
-    """A store that lives through the nights, what each of them was like, and its replay."""
+    """A store that runs through the nights, the figures of each night, and its replay."""
 
     def __init__(self, folder: Path, source: Streams) -> None:
         self.folder, self.source = folder, source
@@ -184,13 +183,13 @@ class Soak:
         return self.folder / "wire.backups" / f"wire-{moment(night)[:10]}.db"
 
     def restore(self, night: int, path: Path) -> None:
-        """The store as it was after a night, from its backup."""
+        """Restore the store as it was after a night, from its backup."""
         for end in ("", "-wal", "-shm"):
             Path(f"{path}{end}").unlink(missing_ok=True)
         shutil.copy(self.backup(night), path)
 
     def go_on(self, until: int) -> None:
-        """The nights that are missing; a night that was cut short is done again."""
+        """Run the nights that are missing; repeat a night that was interrupted."""
         path = self.folder / "wire.db"
         if until <= len(self.rows):
             return
@@ -213,7 +212,7 @@ class Soak:
             )
 
     def night(self, path: Path, number: int) -> dict[str, Any]:
-        """One night; a row of the table."""
+        """Run one night and return its row of the table."""
         inbox = self.folder / "inbox"
         shutil.rmtree(inbox, ignore_errors=True)
         inbox.mkdir()
@@ -253,7 +252,7 @@ class Soak:
         }
 
     def replay(self, until: int) -> None:
-        """The raw stories in a fresh store: other batches, and only the steps that learn."""
+        """Ingest the raw stories into a new store with other batches, and run only the steps that learn."""
         path, settings = self.folder / "again.db", resolve({"batch_size": 77})
         if not self.again:
             path.unlink(missing_ok=True)
@@ -278,7 +277,7 @@ class Soak:
             print(f"night {row['night']:3} again: {'the same' if same else 'ANOTHER'}", flush=True)
 
     def last_night_again(self) -> bool:
-        """Whether the backup before the last night, and that night once more, give its digest."""
+        """Return whether the backup before the last night, and this night repeated, give its digest."""
         last = self.rows[-1]
         path = self.folder / "restored.db"
         self.restore(last["night"] - 1, path)
@@ -287,12 +286,12 @@ class Soak:
 
 
 def moment(number: int) -> str:
-    """When a night begins."""
+    """Return the start of a night."""
     return later(START, 24 * 3600 * number)
 
 
 def table(path: Path, columns: Sequence[str]) -> list[dict[str, Any]]:
-    """The rows that are written down so far, numbers as numbers."""
+    """Return the rows that are written so far, with numbers as numbers."""
     if not path.is_file():
         return []
     with path.open(newline="", encoding="utf-8") as file:
@@ -340,7 +339,7 @@ STYLE = (
 
 
 def picture(rows: Sequence[dict[str, Any]]) -> str:
-    """Four panels, one below the other, a point a night; the second line of a panel is dashed."""
+    """Draw four charts below each other, one point per night; the second line of a chart is dashed."""
     width, height, left = 640, 130, 70
     last = max(1, rows[-1]["night"])
     parts = []
@@ -381,7 +380,7 @@ def mean(rows: Sequence[dict[str, Any]], column: str) -> float:
 
 
 def judged(soak: Soak, restored: bool) -> int:
-    """Prints every bar; how many were missed."""
+    """Print every limit, and return how many are exceeded."""
     rows = soak.rows
     quarter = max(1, len(rows) // 4)
     warm, end = rows[quarter : 2 * quarter] or rows, rows[-quarter:]
@@ -434,9 +433,9 @@ def main() -> int:
     parser.add_argument("--nights", type=int, default=60)
     parser.add_argument("--stories", type=int, default=2000)
     parser.add_argument("--output", type=Path, default=Path("out/soak"))
-    parser.add_argument("--until", type=int, help="nights to do in this call; all if not said")
-    parser.add_argument("--replay", type=int, default=0, help="nights to find again")
-    parser.add_argument("--picture", type=Path, help="where the picture goes as well")
+    parser.add_argument("--until", type=int, help="last night of this call (default: all)")
+    parser.add_argument("--replay", type=int, default=0, help="number of nights to repeat")
+    parser.add_argument("--picture", type=Path, help="further file for the chart")
     options = parser.parse_args()
     until = min(options.nights, options.until or options.nights)
     if until < 2:

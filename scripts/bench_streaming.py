@@ -1,20 +1,20 @@
-"""Learning from ready units: speed beside a plain single pass, and how both grow with the stream.
+"""Learning from pre-segmented units: speed compared with a single pass, and growth with the stream.
 
     scripts/bench streaming                 # tdt2 into a store on disk, then growth to 50,000 units
     scripts/bench streaming --growth 200000
 
 The single pass makes TF-IDF rows from the same units with SciPy and compares each with the centroids
-so far, 0.1 as its threshold, all in memory. It comes in two forms with the same clusters. The plain one takes its rows from
-SciPy and computes the length of a centroid when that has changed. The tuned one never makes a row: it
-reads the arrays of the matrix, and keeps the lengths up to date by a formula. In both, centroids lie in
-a dense array that is read at the words of the row alone; to multiply a sparse row with all of it,
-as SciPy would, is some sixty times slower.
-Ours and theirs begin with the counts of the same matrix in memory, and then once more with the words of each
-unit as a Python dict, of which the single pass has to make a matrix. Nobody is charged for
-compiling, and BLAS has one thread.
-Then units are placed among domains with their words, alone and beside 100,000 others that share no
-word with them. Growth is measured on synthetic units whose subjects follow Zipf's law. Times are of the processor,
-so that a busy machine says the same.
+so far, with threshold 0.1, in memory. It has two forms with the same clusters. The plain form takes
+its rows from SciPy and computes the length of a centroid again when it changes. The tuned form makes
+no row: it reads the arrays of the matrix and updates the lengths by a formula. In both, centroids are
+a dense array that is read only at the words of the row. Multiplying a sparse row with the whole
+array, as SciPy does, is about sixty times slower.
+
+Both sides start with the counts of the same matrix in memory, and a second time with the words of
+each unit as a Python dict, which the single pass must turn into a matrix. Compilation is not timed,
+and BLAS has one thread. Then units are placed among domains that share their words, alone and beside
+100,000 domains that do not. Growth is measured on synthetic units whose subjects follow Zipf's law.
+Times are processor times, so a busy machine gives the same figures.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ THRESHOLD = 0.1
 
 
 def count_rows(units: list[Document]) -> csr_array:
-    """Units as rows of counts."""
+    """Return units as rows of counts."""
     numbers: dict[str, int] = {}
     indices, values, ends = [], [], [0]
     for unit in units:
@@ -59,7 +59,7 @@ def count_rows(units: list[Document]) -> csr_array:
 
 
 def tf_idf(counts: csr_array) -> csr_array:
-    """Rows of length 1."""
+    """Return rows of length 1."""
     frequency = np.bincount(counts.indices, minlength=counts.shape[1])
     rows = csr_array(counts, dtype=np.float64)
     rows.data = (1 + np.log(rows.data)) * np.log(rows.shape[0] / frequency[rows.indices])
@@ -68,13 +68,13 @@ def tf_idf(counts: csr_array) -> csr_array:
 
 
 def by_date(matrix: Path) -> csr_array:
-    """The rows of a matrix in the order in which they arrive."""
+    """Return the rows of a matrix in the order of their dates."""
     dates = matrix.with_name("dates.txt").read_text(encoding="utf-8").splitlines()
     return csr_array(read_matrix(matrix)[sorted(range(len(dates)), key=dates.__getitem__)])
 
 
 def learned(units: list[Document], store: Path) -> tuple[float, int]:
-    """Seconds that it takes to learn from units into a new store, and its domains."""
+    """Return the seconds for learning from units into a new store, and the number of domains."""
     began = time.process_time()
     with Wire(store) as wire:
         summary = wire.ingest(units)
@@ -82,7 +82,7 @@ def learned(units: list[Document], store: Path) -> tuple[float, int]:
 
 
 def plain_pass(counts: csr_array) -> tuple[int, float]:
-    """Clusters and seconds of the plain system."""
+    """Return the clusters and the seconds of the plain single pass."""
     began = time.process_time()
     rows = tf_idf(counts)
     centroids, lengths = np.zeros((64, rows.shape[1])), np.zeros(64)
@@ -102,7 +102,7 @@ def plain_pass(counts: csr_array) -> tuple[int, float]:
 
 
 def tuned_pass(counts: csr_array) -> tuple[int, float]:
-    """Clusters and seconds of the same without SciPy's rows."""
+    """Return the clusters and the seconds of the same without rows of SciPy."""
     began = time.process_time()
     rows = tf_idf(counts)
     centroids = np.zeros((64, rows.shape[1]))
@@ -126,7 +126,7 @@ def tuned_pass(counts: csr_array) -> tuple[int, float]:
 
 
 def zipf_units(n: int, seed: int = 0) -> Iterator[dict[str, Any]]:
-    """Units of 20 words: 15 of one of 400 subjects, which follow Zipf's law, and 5 of all words."""
+    """Return units of 20 words: 15 of one of 400 Zipf-distributed subjects, and 5 of all words."""
     rng = np.random.default_rng(seed)
     chances = 1 / np.arange(1, 401)
     chances /= chances.sum()
@@ -142,7 +142,7 @@ def zipf_units(n: int, seed: int = 0) -> Iterator[dict[str, Any]]:
 
 
 def random_units(rng: np.random.Generator, n_units: int, first: int, last: int) -> list[Bag]:
-    """Units of at most 20 words between two numbers, of random weights."""
+    """Return units of at most 20 words between two numbers, with random weights."""
     units = []
     for _ in range(n_units):
         words = np.unique(rng.integers(first, last, 20)).astype(np.int32)
@@ -152,8 +152,8 @@ def random_units(rng: np.random.Generator, n_units: int, first: int, last: int) 
 
 
 def seconds_per_unit(n_others: int) -> tuple[int, float]:
-    """The domains, and what it takes to find the place of a unit among those with its words, beside
-    some thousands that share none with it."""
+    """Return the number of domains, and the seconds for placing a unit among the domains with its
+    words, beside some thousands that share none with it."""
     rng = np.random.default_rng(0)
     index = DomainIndex()
     index.place_all(random_units(rng, 2_000, 0, 1_000))

@@ -1,12 +1,12 @@
-"""How near `tune` comes to its target: one threshold for what comes next, and one that follows.
+"""How close `tune` comes to its target: with one threshold, and with one that follows the target.
 
     python scripts/bench_tuning.py STORE… [--targets R,R] [--cuts C,C] [--aim new_rate|singletons]
 
-Each stored stream is cut at several places. What came before a cut is learned in memory, with the
-weights that its units have; `tune` searches a threshold there; then come the next stretch, a third
-as long, and all the rest, placed once with that threshold and once with the one that follows the
-target from there. `chance` is the standard error of a share counted on the next stretch, in parts of
-the target. Targets of `singletons` are what is added to the share at the cut.
+Each stored stream is cut at several places. The units before a cut are learned in memory, with their
+stored weights, and `tune` searches a threshold there. Then the next part, a third as long, and all
+the rest are placed, once with that threshold and once with the one that follows the target. `chance`
+is the standard error of a share in the next part, relative to the target. Targets of `singletons` are
+added to the share at the cut.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CLOSE = 0.1
 
 
 def stream(path: Path) -> tuple[list[Bag], NDArray[np.int64]]:
-    """The units of a store as they came, and the ordinals of their stories."""
+    """Return the units of a store in their order, and the ordinals of their stories."""
     with Store.reading(path) as store:
         rows = list(
             store.rows(
@@ -55,7 +55,7 @@ def placed(
     aim: str,
     stops: Sequence[int],
 ) -> tuple[list[float], NDArray[np.float64]]:
-    """The share after so many units, for each stop, and the thresholds of the steps."""
+    """Return the share after each number of units in `stops`, and the thresholds of the steps."""
     index, first, found, thresholds = deepcopy(before), 0, dict[int, float](), []
     founded = 0
     while first < len(bags):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python
-"""Writes docs/cli.md and docs/store.md from the program itself; `--check` only says if they are old.
+"""Write docs/cli.md and docs/store.md from the program; `--check` only reports pages that are out of date.
 
-The command line's own help and the store's own schema are the sources, so that neither page can
-say something else than the program. `tests/test_docs.py` fails when a page is stale.
+The sources are the help of the command line and the schema of the store, so the pages cannot differ
+from the program. `tests/project/test_docs.py` fails if a page is out of date.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
 def command_line() -> str:
-    """The page on the command line: the help of every command, then settings and exit codes."""
+    """Return the page on the command line: the help of every command, settings and exit codes."""
     parts = [
         "# The command line",
         "",
@@ -44,7 +44,7 @@ def command_line() -> str:
 
 
 def _helps() -> Iterator[tuple[str, str]]:
-    """The full name and the help of the program and of each command, subcommands after theirs."""
+    """Yield the full name and the help of the program and of each command, with its subcommands."""
     program = typer.main.get_command(app)
     pending: list[tuple[str, Any, Any]] = [("segapsith", program, None)]
     while pending:
@@ -94,7 +94,7 @@ def _exit_codes() -> Iterator[str]:
 
 
 def store() -> str:
-    """The page on the store: every table, column, index and view, and the layouts of blobs."""
+    """Return the page on the store: tables, columns, indexes, views and the layouts of blobs."""
     parts = [
         "# The store",
         "",
@@ -211,7 +211,9 @@ PAGES = {"cli.md": command_line, "store.md": store}
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; 1 if a page is old")
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; exit with 1 if a page is out of date"
+    )
     check = parser.parse_args().check
     stale = 0
     for name, page in PAGES.items():

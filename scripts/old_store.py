@@ -1,15 +1,16 @@
 #!/usr/bin/env python
-"""A small store of the present schema, kept for the tests of all later releases.
+"""Write a small store of the current schema, for the tests of all later releases.
 
-    .venv/bin/python scripts/old_store.py
+    .venv/bin/python scripts/old_store.py [--output DIR]
 
-writes tests/store/schemas/schema-N.db.gz and schema-N.json (the rows of each table). Run it before
-a release, and never again for a schema that was released: `tests/store/test_migrations.py` opens
-each with the program of the day.
+Writes schema-N.db.gz and schema-N.json (the number of rows of each table), by default into
+tests/store/schemas. Run it before a release, and never again for a schema that was released:
+`tests/store/test_migrations.py` opens each store with the current program.
 """
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import json
 import tempfile
@@ -28,7 +29,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "tests" / "store" / "schemas"
 
 
 def filled(path: Path) -> dict[str, int]:
-    """A store with something in nearly every table, sealed; rows by table."""
+    """Fill a store with something in nearly every table, seal it, and return the rows by table."""
     chosen = resolve({"batch_size": 8}, environment={})
     items = [*sample.lines("en")[:20], *sample.lines("fr")[:6]]
     with Wire(path, chosen) as wire:
@@ -57,16 +58,19 @@ def filled(path: Path) -> dict[str, int]:
 
 
 def main() -> None:
-    FOLDER.mkdir(exist_ok=True)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--output", type=Path, default=FOLDER, metavar="DIR")
+    folder: Path = parser.parse_args().output
+    folder.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "old.db"
         counts = filled(path)
         copy = Path(name) / "copy.db"
         Wire(path).read(lambda store: store.backup(copy))
         data = gzip.compress(copy.read_bytes(), mtime=0)
-    (FOLDER / f"schema-{SCHEMA}.db.gz").write_bytes(data)
+    (folder / f"schema-{SCHEMA}.db.gz").write_bytes(data)
     text = json.dumps(counts, indent=1, sort_keys=True) + "\n"
-    (FOLDER / f"schema-{SCHEMA}.json").write_text(text, encoding="utf-8")
+    (folder / f"schema-{SCHEMA}.json").write_text(text, encoding="utf-8")
     empty = sorted(table for table, rows in counts.items() if not rows)
     print(f"schema {SCHEMA}: {len(data):,} bytes; empty tables: {', '.join(empty) or 'none'}")
 

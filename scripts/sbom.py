@@ -1,9 +1,9 @@
 #!/usr/bin/env python
-"""Writes requirements/sbom.cdx.json: every locked package with version, licence and dependencies.
+"""Write requirements/sbom.cdx.json: every locked package with version, licence and dependencies.
 
-Versions come from requirements/lock.txt, where the hashes are; licences and dependencies from the
-metadata of what is installed. `--check` says whether the file is in step with the lock. Whether a
-package has known vulnerabilities is not asked here: no database of them can be had offline.
+Versions come from requirements/lock.txt, which has the hashes. Licences and dependencies come from the
+metadata of the installed packages. `--check` reports whether the file matches the lock. Known
+vulnerabilities are checked by `scripts/audit.py`, which needs a database.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ COMPATIBLE = {
 
 
 def locked() -> list[tuple[str, str]]:
-    """Name and version of each line of the lock; one package may have a version for each Python."""
+    """Return the name and version of each line of the lock; a package may have one version per Python."""
     found = re.findall(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", LOCK.read_text("utf-8"), re.MULTILINE)
     return sorted((canonicalize_name(name), version) for name, version in found)
 
@@ -62,7 +62,7 @@ def installed(name: str) -> Distribution | None:
 
 
 def licence(name: str) -> str:
-    """The SPDX expression of a package, or an error that says what to add here."""
+    """Return the SPDX expression of a package, or raise an error that names what to add here."""
     found = installed(name)
     if found is None:
         said = [NOT_INSTALLED.get(name, "")]
@@ -85,7 +85,7 @@ def licence(name: str) -> str:
 
 
 def dependencies(name: str, known: set[str]) -> list[str]:
-    """The locked packages that a package asks for, without its extras."""
+    """Return the locked packages that a package requires, without its extras."""
     found = installed(name)
     asked = [Requirement(line) for line in (found.requires if found else None) or []]
     wanted = {canonicalize_name(r.name) for r in asked if "extra" not in str(r.marker or "")}
@@ -93,7 +93,7 @@ def dependencies(name: str, known: set[str]) -> list[str]:
 
 
 def bill() -> dict[str, Any]:
-    """The bill of materials; the same lock and installation give the same bytes."""
+    """Return the bill of materials; the same lock and installation give the same bytes."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     packages = locked()
     known = {name for name, _ in packages}
@@ -147,7 +147,7 @@ def bill() -> dict[str, Any]:
 
 
 def faults() -> list[str]:
-    """What the file on disk says otherwise than the lock."""
+    """Return the differences between the file on disk and the lock."""
     kept = json.loads(SBOM.read_text("utf-8"))
     listed = sorted((c["name"], c["version"]) for c in kept["components"])
     lock = locked()

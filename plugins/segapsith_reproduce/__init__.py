@@ -1,9 +1,9 @@
-"""Tables that are computed again, beside the figures that were printed.
+"""Tables of published papers, computed again.
 
-`TABLES` leads from a name to the function that fills it: a module of this package, loaded when its
-table is asked for. The function is given the folder of the data sets and the options, and gives a
-`Table`; what it has to say meanwhile goes to `options.tell`. To add one, write the module and name
-it here; the command, its help and its JSON follow.
+`TABLES` maps a name to a function of a module of this package, which is imported when its table is
+requested. The function receives the directory of the data sets and the options, and returns a
+`Table`; it reports progress with `options.tell`. To add a table, write the module and add an entry
+here; the command, its help and its JSON follow.
 """
 
 from __future__ import annotations
@@ -25,36 +25,37 @@ def _silent(_: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What may be chosen about a table."""
+    """Options of a table."""
 
     quick: bool = False
-    """A part of the data that says about the same in a minute or two."""
+    """Use a part of the data, for a result within a minute or two."""
     seed: int = 0
     tell: Callable[[str], None] = _silent
-    """Hears what is being done."""
+    """Receives a line about the progress."""
     results: Path | None = None
-    """JSON lines in which figures are kept as they come, so that a table can be gone on with."""
+    """A file of JSON lines for finished scores, so that an interrupted table can be continued."""
     sets: tuple[str, ...] = ()
-    """Only these of the sets that a table has; none is all."""
+    """Use only these sets of the table; empty for all."""
     repetitions: int | None = None
-    """So many samples or repetitions in place of the usual number."""
+    """Number of samples or repetitions, if not the default."""
     store: Path | None = None
-    """A store whose terms and network texts are segmented with, instead of reference corpora."""
+    """A store whose terms and network replace those of the reference corpora in segmentation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Figures in rows; `head` names the columns. A cell is a string, a number or None."""
+    """Rows of figures; `head` names the columns. A cell is a string, a number or None."""
 
     title: str
     head: Sequence[str]
     rows: Sequence[Sequence[str | int | float | None]]
     notes: Sequence[str] = ()
     picture: str = ""
-    """The figures drawn, as SVG; empty where there is no picture."""
+    """A chart of the figures as SVG, or an empty string."""
 
     def as_json(self) -> dict[str, Any]:
-        """
+        """Return the title, the rows as objects, and the notes.
+
         >>> Table("t", ["a", "b"], [[1, None]]).as_json()["rows"]
         [{'a': 1, 'b': None}]
         """
@@ -72,27 +73,28 @@ class Reproduction:
     about: str
     """One line for the help."""
     home: str
-    """`module:function` of this package; it is called with the data's folder and the options."""
+    """`module:function` of this package; it is called with the data directory and the options."""
     needs: Sequence[str] = ()
-    """Folders of data sets without which it cannot begin."""
+    """Directories of data sets that must exist."""
     settings: dict[str, Any] = field(default_factory=dict)
-    """Further arguments of the function, so that one can fill several tables."""
-    narrowed: frozenset[str] = frozenset()
-    """Which of `sets` and `repetitions` it can be narrowed by."""
-    takes_store: bool = False
-    """Whether it can be filled with what a store has learned."""
+    """Further arguments of the function, so that one function can compute several tables."""
+    accepts: frozenset[str] = frozenset()
+    """Which of the options `sets` and `repetitions` the table accepts."""
+    accepts_store: bool = False
+    """Whether the table can use the terms and the network of a store."""
 
-    def fill(self, data: Path, options: Options) -> Table:
-        for name, given in (("sets", options.sets), ("repetitions", options.repetitions)):
-            if given and name not in self.narrowed:
-                raise UsageError(f"this table cannot be narrowed by --{name}")
-        if options.store is not None and not self.takes_store:
-            raise UsageError("only tables of segmentation can be filled with a store")
+    def compute(self, data: Path, options: Options) -> Table:
+        """Check options and data, and return the table."""
+        for name, value in (("sets", options.sets), ("repetitions", options.repetitions)):
+            if value and name not in self.accepts:
+                raise UsageError(f"this table does not accept --{name}")
+        if options.store is not None and not self.accepts_store:
+            raise UsageError("only the segmentation tables accept --store")
         absent = [name for name in self.needs if not (data / name).is_dir()]
         if absent:
             raise MissingInputError(
-                f"{data} has no folder {', '.join(absent)}; name the one that has with --data"
-                " or SEGAPSITH_DATA"
+                f"{data} has no directory {', '.join(absent)}; name the directory of the data sets"
+                " with --data or SEGAPSITH_DATA"
             )
         module, _, name = self.home.partition(":")
         function = getattr(importlib.import_module(f"{__name__}.{module}"), name)
@@ -114,8 +116,8 @@ _SEGMENTED = {
 
 TABLES: dict[str, Reproduction] = {
     name: Reproduction(
-        f"boundaries in {what}, found by our segmenters and others", "segmentation:table", (name,),
-        {"name": name}, takes_store=True,
+        f"segmentation of {what}, by our segmenters and others", "segmentation:table", (name,),
+        {"name": name}, accepts_store=True,
     )
     for name, what in _SEGMENTED.items()
 }  # fmt: skip
@@ -123,27 +125,27 @@ TABLES: dict[str, Reproduction] = {
 
 TABLES |= {
     "segmentation": Reproduction(
-        "the nine tables above in one, each reference network learned once",
+        "the nine tables above in one; each reference network is learned once",
         "segmentation:tables",
         tuple(_SEGMENTED),
         {"names": tuple(_SEGMENTED)},
-        takes_store=True,
+        accepts_store=True,
     ),
     "streaming": Reproduction(
-        "domains and topics of six streams, beside a single pass",
+        "domains and topics of six streams, compared with a single pass",
         "streaming:streaming",
         ["tdt2", "mstream-news", "bbc-news", "reuters21578", "ecbplus", "wikipedia-current-events"],
     ),
     "month": Reproduction(
-        "the paper's month of agency copy, on two months of French news",
+        "one month of agency news in the paper, two months of French news here",
         "month:month",
         ["orangesum-fr"],
     ),
-    "order": Reproduction("how far shuffled orders of tdt2 agree", "streaming:order", ["tdt2"]),
+    "order": Reproduction("agreement of shuffled orders of tdt2", "streaming:order", ["tdt2"]),
 }
 
 TABLES["inferred"] = Reproduction(
-    "whether words inferred from the network help to see that texts are about the same",
+    "whether words inferred from the network help to recognise texts on the same subject",
     "inferred:table",
     ("reuters21578", "orangesum-fr"),
 )
@@ -200,9 +202,9 @@ TABLES |= {
 
 
 def reproduce(name: str, data: Path, options: Options | None = None) -> Table:
-    """The table of that name, computed from the data sets below a folder."""
+    """Compute the table of that name from the data sets in a directory."""
     if name not in TABLES:
         raise UsageError(
-            f"no table is called {name!r} (known: {', '.join(TABLES)}){did_you_mean(name, TABLES)}"
+            f"no table is called {name!r} (there are: {', '.join(TABLES)}){did_you_mean(name, TABLES)}"
         )
-    return TABLES[name].fill(data, options or Options())
+    return TABLES[name].compute(data, options or Options())

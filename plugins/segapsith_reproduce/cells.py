@@ -1,7 +1,7 @@
-"""What the tables of clustering share: scores that are kept and not computed twice, sets, cells.
+"""Parts that the clustering tables share: cached scores, data sets, and printed figures.
 
-A cell is a method on a data set. Its parameters are either fixed, or the best of a grid by the very
-score that is reported, as the papers chose them (their oracle); both are shown.
+A cell is a method on a data set. Its settings are either fixed, or the best of a grid by the score
+that is reported, as the papers selected them. The tables show both.
 """
 
 from __future__ import annotations
@@ -25,119 +25,122 @@ from segapsith_reproduce import Options
 from segapsith_reproduce.t_tests import significance_table
 
 __all__ = [
+    "NO_PRINTED",
     "Printed",
     "Results",
     "best_of",
-    "compared",
-    "grouped",
+    "hierarchical_labels",
     "labelled_matrix",
-    "measured",
+    "mean_and_sd",
     "missing_note",
-    "of_fewer_directions",
     "plugins",
     "present",
-    "spread_of",
-    "wanted",
+    "scores_of",
+    "selected",
+    "significantly_better",
+    "truncated",
 ]
 
 Scores = dict[str, float]
 
+NO_PRINTED = "The printed figures of this table are not available; --printed FILE adds them."
+
 
 class Results:
-    """Scores by name, in a file of JSON lines; what is there is not computed again.
+    """Scores by cell, cached in a file of JSON lines, or in memory only without a path.
 
-    A line that was cut off by a kill is computed again; the rest stays. None keeps nothing.
+    A line that is incomplete, because the program was stopped, is computed again.
     """
 
     def __init__(self, path: Path | None, tell: Callable[[str], None]) -> None:
         self.path, self.tell = path, tell
-        self._known: dict[str, Scores] = {}
+        self._scores: dict[str, Scores] = {}
         if path is not None and path.is_file():
             for line in path.read_text(encoding="utf-8").splitlines():
                 try:
                     entry = json.loads(line)
-                    self._known[entry["cell"]] = entry["scores"]
+                    self._scores[entry["cell"]] = entry["scores"]
                 except (ValueError, KeyError, TypeError):
                     continue
 
     def get(self, cell: Sequence[object], compute: Callable[[], Scores]) -> Scores:
-        """The scores of a cell, computed and kept unless they were."""
+        """Return the scores of a cell; compute and store them if they are missing."""
         name = " ".join(str(part) for part in cell)
-        if name not in self._known:
+        if name not in self._scores:
             self.tell(name)
-            self._known[name] = compute()
+            self._scores[name] = compute()
             if self.path is not None:
-                line = json.dumps({"cell": name, "scores": self._known[name]})
+                line = json.dumps({"cell": name, "scores": self._scores[name]})
                 with self.path.open("a", encoding="utf-8") as out:
                     out.write(line + "\n")
-        return self._known[name]
+        return self._scores[name]
 
 
 _registry: list[Registry] = []
 
 
 def plugins() -> Registry:
-    """The built-in plugins, loaded once."""
+    """Return the built-in plugins, loaded once."""
     if not _registry:
         _registry.append(load_plugins(only_own=True))
     return _registry[0]
 
 
-def measured(labels: Labels, classes: Sequence[object]) -> Scores:
-    """Every score that one of the tables prints."""
-    kept = [(label, c) for label, c in zip(labels.tolist(), classes, strict=True) if label >= 0]
-    found, gold = [label for label, _ in kept], [c for _, c in kept]
-    share = len(kept) / max(len(classes), 1)
-    entropy = metrics.entropy(found, gold)
+def scores_of(labels: Labels, classes: Sequence[object]) -> Scores:
+    """Return every score that one of the tables shows; rows without a cluster count as errors."""
+    pairs = [(label, c) for label, c in zip(labels.tolist(), classes, strict=True) if label >= 0]
+    clusters, gold = [label for label, _ in pairs], [c for _, c in pairs]
+    share = len(pairs) / max(len(classes), 1)
+    entropy = metrics.entropy(clusters, gold)
     return {
-        "micro_precision": metrics.micro_precision(found, gold) * share,
-        "nmi": metrics.nmi(found, gold),
-        "f": metrics.f_measure(found, gold),
+        "micro_precision": metrics.micro_precision(clusters, gold) * share,
+        "nmi": metrics.nmi(clusters, gold),
+        "f": metrics.f_measure(clusters, gold),
         "entropy": entropy,
         "entropy_nats": entropy * float(np.log(max(len(set(gold)), 1))),
-        "purity": metrics.purity(found, gold),
-        "van_dongen": metrics.van_dongen(found, gold),
-        "variation": metrics.variation_of_information(found, gold),
+        "purity": metrics.purity(clusters, gold),
+        "van_dongen": metrics.van_dongen(clusters, gold),
+        "variation": metrics.variation_of_information(clusters, gold),
     }
 
 
-def grouped(similar: Matrix, k: int, linkage: str) -> Labels:
-    """Hierarchical clusters of a whole matrix of similarities."""
-    made = plugins().make("clusterer", "ahc", {"k": k, "linkage": linkage})
-    places = csr_array(np.arange(1.0, len(similar) + 1)[:, None])  # each row says which it is
+def hierarchical_labels(similar: Matrix, k: int, linkage: str) -> Labels:
+    """Return hierarchical clusters of a whole matrix of similarities."""
+    clusterer = plugins().make("clusterer", "ahc", {"k": k, "linkage": linkage})
+    numbers = csr_array(np.arange(1.0, len(similar) + 1)[:, None])  # each row holds its number
 
     def compare(left: Rows, right: Rows) -> Matrix:
-        chosen: Matrix = similar[
+        block: Matrix = similar[
             np.ix_(left.data.astype(np.intp) - 1, right.data.astype(np.intp) - 1)
         ]
-        return chosen
+        return block
 
-    labels: Labels = made.cluster(places, compare)
+    labels: Labels = clusterer.cluster(numbers, compare)
     return labels
 
 
-def of_fewer_directions(similarity: str, whole: State, rank: int) -> Any:
-    """A latent measure that has the first directions of one that learned more.
+def truncated(similarity: str, whole: State, rank: int) -> Any:
+    """Return a latent measure with the first `rank` directions of one that learned more.
 
-    Restored rather than cut from the factors, since what a row has in few directions may be no
-    more than rounding, which only the measure can tell.
+    The measure is restored, and its factors are not cut: the values of a row in a few directions
+    may be rounding errors only, which the measure recognises.
     """
     measure = plugins().make("similarity", similarity, {"rank": rank})
     measure.restore({**whole, "vectors": np.asarray(whole["vectors"])[:, :rank]})
     return measure
 
 
-def spread_of(values: Iterable[float]) -> tuple[float, float]:
-    """The mean and the standard deviation (n - 1) of some values; 0 where there is one."""
+def mean_and_sd(values: Iterable[float]) -> tuple[float, float]:
+    """Return the mean and the standard deviation (n - 1), which is 0 for a single value."""
     listed = list(values)
     return statistics.fmean(listed), statistics.stdev(listed) if len(listed) > 1 else 0.0
 
 
 def best_of(n: int, values: Iterable[float], *, larger_is_better: bool = True) -> float:
-    """The best of n of the values, on average over all choices of n: as much luck for everyone.
+    """Return the best of n values, on average over all choices of n of the values.
 
-    The best of a large grid lies higher than that of a small one even where the settings change
-    nothing but noise. All values are taken where there are no more than n.
+    The best of a large grid is higher than the best of a small one even if the settings only add
+    noise. This makes grids of different sizes comparable. All values count if there are at most n.
 
     >>> best_of(2, [1.0, 2.0, 3.0])
     2.6666666666666665
@@ -150,70 +153,76 @@ def best_of(n: int, values: Iterable[float], *, larger_is_better: bool = True) -
     )
 
 
-def compared(scores: Mapping[str, Sequence[float]], *, larger_is_better: bool = True) -> str:
-    """Which methods are significantly better than which, by paired t-tests (95 %), as a sentence."""
-    found = significance_table(scores, larger_is_better=larger_is_better)
+def significantly_better(
+    scores: Mapping[str, Sequence[float]], *, larger_is_better: bool = True
+) -> str:
+    """Return which methods are significantly better than which (paired t-tests, 95 %), in words."""
+    table = significance_table(scores, larger_is_better=larger_is_better)
     beaten = {
-        first: [second for second in scores if second != first and found.sign(first, second) == ">"]
-        for first in found.order()
+        first: [second for second in scores if second != first and table.sign(first, second) == ">"]
+        for first in table.order()
     }
-    told = [f"{first} than {', '.join(worse)}" for first, worse in beaten.items() if worse]
-    return "; ".join(told) or "none than another"
+    parts = [f"{first} than {', '.join(worse)}" for first, worse in beaten.items() if worse]
+    return "; ".join(parts) or "none"
 
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """A figure of a paper: what it lies between, and its deviation where one is printed."""
+    """A figure of a paper: a value or a range, and its deviation if one is printed."""
 
     low: float
     high: float
     deviation: float | None = None
 
     def __str__(self) -> str:
-        """
+        """Return the figure as it is shown in a table.
+
         >>> str(Printed(0.78, 0.8)), str(Printed(0.5, 0.5, 0.02))
         ('.78 to .80', '.50 ± .02')
         """
-        shown = [f"{value:.2f}".lstrip("0") for value in (self.low, self.high)]
-        text = shown[0] if self.low == self.high else " to ".join(shown)
+        ends = [f"{value:.2f}".lstrip("0") for value in (self.low, self.high)]
+        text = ends[0] if self.low == self.high else " to ".join(ends)
         return text if self.deviation is None else f"{text} ± {f'{self.deviation:.2f}'.lstrip('0')}"
 
     def reached(self, ours: float, *, larger_is_better: bool = True) -> bool:
-        """Whether ours is no worse than the better end less a deviation, or less three points."""
+        """Return whether ours is at most one deviation worse than the better end, or 0.03 without a
+        deviation."""
         slack = 1e-9 + (0.03 if self.deviation is None else self.deviation)
         if larger_is_better:
             return ours >= self.high - slack
         return ours <= self.low + slack
 
 
-def wanted(known: Sequence[str], usual: Sequence[str], options: Options) -> list[str]:
-    """The sets that were asked for, or the usual ones if none was."""
+def selected(names: Sequence[str], default: Sequence[str], options: Options) -> list[str]:
+    """Return the sets of `--sets`, or the default ones."""
     for name in options.sets:
-        if name not in known:
+        if name not in names:
             raise UsageError(
-                f"no set of this table is called {name!r} (known: {', '.join(known)})"
-                f"{did_you_mean(name, known)}"
+                f"no set of this table is called {name!r} (there are: {', '.join(names)})"
+                f"{did_you_mean(name, names)}"
             )
-    return [name for name in known if name in options.sets] or list(usual)
+    return [name for name in names if name in options.sets] or list(default)
 
 
 def present(data: Path, names: Iterable[str], file: str = "labels.txt") -> list[str]:
-    """The data sets that are there: folders with that file."""
+    """Return the data sets that exist: folders with that file."""
     listed = list(names)
-    found = [name for name in listed if (data / name / file).is_file()]
-    if not found:
-        raise MissingInputError(f"{data} has none of {', '.join(listed)}; name another with --data")
-    return found
+    existing = [name for name in listed if (data / name / file).is_file()]
+    if not existing:
+        raise MissingInputError(
+            f"{data} has none of {', '.join(listed)}; name another directory with --data"
+        )
+    return existing
 
 
 def missing_note(data: Path, names: Iterable[str], file: str = "labels.txt") -> list[str]:
-    """A line that names the data sets that are not there."""
+    """Return a note that names the data sets that are missing."""
     absent = [name for name in names if not (data / name / file).is_file()]
-    return [f"Not present, and left out of every average: {', '.join(absent)}."] if absent else []
+    return [f"Missing, and left out of every mean: {', '.join(absent)}."] if absent else []
 
 
 def labelled_matrix(folder: Path, *names: str) -> tuple[list[Rows], list[str]]:
-    """Matrices of a folder, and the class of each of their rows."""
+    """Return matrices of a folder, and the class of each row."""
     matrices: list[Any] = [csr_array(load_npz(folder / f"{n}.npz")).astype(float) for n in names]
     classes = (folder / "labels.txt").read_text(encoding="utf-8").splitlines()
     for name, matrix in zip(names, matrices, strict=True):

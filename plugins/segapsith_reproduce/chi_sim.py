@@ -1,11 +1,14 @@
-"""χ-Sim's tables 2 and 3 and figure 2, on the samples of 20 Newsgroups (S0).
+"""Tables 2 and 3 and figure 2 of the χ-Sim paper, on samples of 20 Newsgroups.
 
-Table 2 takes 2,000 words by supervised mutual information, table 3 by k-medoids of word vectors
-after words of one document are dropped. Ward on √(2(1 - s)) makes as many clusters as there are
-groups, and the figure is micro-averaged precision, mean and deviation over the samples. Two things
-the paper leaves open. What a document is (it ignored subject lines): `bodies`, or `headers`, which
-keeps every header but Subject. And what mutual information is: that of a word's presence with the
-class, that with one class or the pointwise one, each the largest over the classes.
+Table 2 selects 2,000 words by supervised mutual information. Table 3 selects them by k-medoids of
+word vectors, without the words of a single document. Ward linkage on √(2(1 - s)) makes as many
+clusters as there are groups. The score is micro-averaged precision, mean and deviation over the
+samples.
+
+The paper leaves two things open, so several protocols are computed. A document is its body
+(`bodies`), or its body and every header but Subject (`headers`). Mutual information is that of the
+presence of a word with the class, with a single class, or pointwise; the last two are the largest
+over the classes.
 """
 
 from __future__ import annotations
@@ -16,8 +19,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, lru_cache
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -27,15 +31,16 @@ from segapsith.errors import MissingInputError
 from segapsith.model import Document, Lexicon
 from segapsith_reproduce import Options, Table
 from segapsith_reproduce.cells import (
+    NO_PRINTED,
     Printed,
     Results,
-    compared,
-    grouped,
-    measured,
-    of_fewer_directions,
+    hierarchical_labels,
+    mean_and_sd,
     plugins,
-    spread_of,
-    wanted,
+    scores_of,
+    selected,
+    significantly_better,
+    truncated,
 )
 from segapsith_reproduce.feature_selection import (
     Information,
@@ -43,11 +48,10 @@ from segapsith_reproduce.feature_selection import (
     by_mutual_information,
     document_frequency,
 )
-from segapsith_reproduce.score_charts import Score, against_printed, by_set, curves, sheet
+from segapsith_reproduce.score_charts import Score, by_set, curves, sheet
 
 __all__ = [
-    "PRINTED", "RECALLED", "SUBSETS", "figure", "matrix", "samples", "table", "taken",
-    "with_samples",
+    "PRINTED", "SUBSETS", "figure", "matrix", "sample_numbers", "samples", "table", "with_samples",
 ]  # fmt: skip
 
 SUBSETS = ("M2", "M5", "M10", "NG1", "NG2", "NG3")
@@ -56,40 +60,9 @@ SHARES = tuple(p / 10 for p in range(10))
 RANKS = tuple(range(10, 201, 10))
 
 PRINTED: Mapping[str, Printed] = {"M10": Printed(0.78, 0.80), "M5": Printed(0.96, 0.97)}
-"""What the README of the data set quotes of table 2: a range, over rows that it does not name."""
+"""The figures of table 2 that are quoted with the data set: ranges over rows that are not named."""
 PROPOSED = ("chi-sim", "chi-sim p", "chi-sim k", "chi-sim k p")
 """The rows that the paper proposes."""
-
-
-def _recalled(*figures: tuple[float, float | None]) -> Mapping[str, Printed]:
-    return {s: Printed(mean, mean, sd) for s, (mean, sd) in zip(SUBSETS, figures, strict=True)}
-
-
-RECALLED: Mapping[str, Mapping[str, Printed]] = {
-    "cosine": _recalled(
-        (0.60, None), (0.63, None), (0.49, None), (0.90, None), (0.60, None), (0.59, None)
-    ),
-    "lsa": _recalled(
-        (0.92, None), (0.87, None), (0.59, None), (0.96, None), (0.82, None), (0.74, None)
-    ),
-    "itcc": _recalled(
-        (0.79, None), (0.49, None), (0.29, None), (0.69, None), (0.63, None), (0.59, None)
-    ),
-    "chi-sim": _recalled(
-        (0.91, 0.09), (0.96, 0.00), (0.69, 0.05), (0.96, 0.01), (0.92, 0.01), (0.79, 0.06)
-    ),
-    "chi-sim p": _recalled(
-        (0.94, 0.01), (0.96, 0.00), (0.73, 0.03), (0.97, 0.01), (0.92, 0.01), (0.84, 0.05)
-    ),
-    "chi-sim k": _recalled(
-        (0.95, 0.00), (0.97, 0.01), (0.78, 0.03), (0.97, 0.02), (0.94, 0.01), (0.86, 0.05)
-    ),
-    "chi-sim k p": _recalled(
-        (0.95, 0.00), (0.97, 0.01), (0.80, 0.04), (0.98, 0.00), (0.94, 0.01), (0.87, 0.05)
-    ),
-}
-"""Table 2 as it is remembered and was not read again: confidence medium. It agrees with the two
-ranges that are quoted, if these are over the rows with k = 0.8. Method, then set."""
 
 PROTOCOLS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "information": {
@@ -101,8 +74,8 @@ PROTOCOLS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     },
     "medoids": {"bodies": ("bodies", "medoids"), "headers": ("headers", "medoids")},
 }
-"""For both tables: the name of a protocol, what a document is, and how its words are selected."""
-OF: Mapping[str, Information] = {
+"""For both tables: name of a protocol, text of a document, and how its words are selected."""
+INFORMATION: Mapping[str, Information] = {
     "information": "presence", "class": "class", "pointwise": "pointwise",
 }  # fmt: skip
 
@@ -125,165 +98,177 @@ METHODS: Mapping[str, tuple[str, list[dict[str, Any]], dict[str, Any]]] = {
         {"k": 0.8, "prune": 0.6},
     ),
 }
-"""Row of the table: similarity, the grid of the oracle, and the fixed parameters."""
+"""Row of the table: similarity, the settings that are tried, and the fixed settings."""
+
+
+class _Cell(NamedTuple):
+    """The precision of a method on the samples of a subset under one protocol."""
+
+    protocol: str
+    subset: str
+    method: str
+    best: list[float]
+    """With the settings whose mean is best, one value per sample."""
+    fixed: list[float]
+
+    @property
+    def printed(self) -> Printed | None:
+        return PRINTED.get(self.subset) if self.method in PROPOSED else None
 
 
 def table(data: Path, options: Options, *, words: str) -> Table:
-    """Precision of each method on each subset, by every protocol, and paired t-tests."""
-    results = Results(options.results, options.tell)
-    subsets = with_samples(data, wanted(SUBSETS, QUICK if options.quick else SUBSETS, options))
-    methods = ("cosine", "lsa", "chi-sim", "chi-sim k p") if options.quick else (*METHODS, "itcc")
-    rows: list[list[str | int | float | None]] = []
-    reached: dict[str, list[bool]] = {}
-    tests: list[str] = []
-    drawn: dict[str, list[Score]] = {}
-    for name, (protocol, selected) in PROTOCOLS[words].items():
-        paired: dict[str, list[float]] = {method: [] for method in methods}
-        for subset in subsets:
-            numbers = taken(data, subset, options)
-            for method in methods:
-                scored = [
-                    _scores(data, subset, number, protocol, selected, method, options, results)
-                    for number in numbers
-                ]
-                best = _oracle([grid for grid, _ in scored])
-                paired[method] += best
-                figures = (*spread_of(best), *spread_of(value for _, value in scored))
-                quoted = PRINTED.get(subset) if method in PROPOSED else None
-                known = {"printed": quoted, "recalled": RECALLED.get(method, {}).get(subset)}
-                shown: list[str | None] = []
-                for source, figure in known.items() if words == "information" else ():
-                    met = None if figure is None else figure.reached(figures[0])
-                    shown += [None if figure is None else str(figure), _YES[met]]
-                    if met is not None and method in PROPOSED:
-                        reached.setdefault(f"{name}, {source}", []).append(met)
-                drawn.setdefault(name, []).append(
-                    _drawn(subset, method, figures, quoted if words == "information" else None)
-                )
-                rows.append([
-                    name, subset, method, *(round(value, 3) for value in figures), *shown,
-                    len(numbers),
-                ])  # fmt: skip
-        tests.append(
-            f"{name}: significantly better (paired t-tests over {len(paired[methods[0]])} samples,"
-            f" 95 %, best parameters): {compared(paired)}."
-        )
-    about = [
-        (
-            "best: the parameter with the best mean over the samples, as the paper chose it."
-            " fixed: LSA of rank 50; prune 0.6, k = 0.8 where the row has them."
-        )
-    ]
-    if words == "information":
-        about.append(
-            "printed: quoted with the data set, a range over rows that are not named; reached: no"
-            " more than 3 points below its upper end. recalled: remembered and not read again,"
-            " confidence medium; reached: no more than a deviation below, or 3 points where none is"
-            " remembered. Counted are the four rows that the paper proposes."
-        )
-    else:
-        about.append("The printed figures of this table are not at hand.")
+    """Return the precision of each method on each subset by every protocol, and paired t-tests."""
+    cells = _cells(data, options, words)
+    has_printed = words == "information"
+    selection = "mutual information" if has_printed else "k-medoids"
     return Table(
-        f"χ-Sim table {2 if words == 'information' else 3}: micro-averaged precision,"
-        f" 2,000 words by {'mutual information' if words == 'information' else 'k-medoids'}",
+        f"χ-Sim table {2 if has_printed else 3}: micro-averaged precision, 2,000 words by {selection}",
         [
             "protocol", "set", "method", "best", "sd", "fixed", "fixed sd",
-            *(["printed", "reached", "recalled", "reached it"] if words == "information" else []),
-            "samples",
+            *(["printed", "reached"] if has_printed else []), "samples",
         ],
-        rows,
+        [_row(cell, has_printed=has_printed) for cell in cells],
         [
-            *about,
-            *(f"{name}: reached in {sum(met)} of {len(met)} cells." for name, met in reached.items()),
-            *tests,
+            *_notes(cells, has_printed=has_printed),
+            *_tests(cells),
             "The paper drew 10 samples; those present are used.",
             *_absent(data, SUBSETS),
         ],
-        _picture(drawn, remembered=words == "information"),
+        _picture(cells, has_printed=has_printed),
     )  # fmt: skip
 
 
-_YES: Mapping[bool | None, str | None] = {None: None, True: "yes", False: "no"}
+def _cells(data: Path, options: Options, words: str) -> list[_Cell]:
+    results = Results(options.results, options.tell)
+    subsets = with_samples(data, selected(SUBSETS, QUICK if options.quick else SUBSETS, options))
+    methods = ("cosine", "lsa", "chi-sim", "chi-sim k p") if options.quick else (*METHODS, "itcc")
+    cells = []
+    for name, (protocol, selection) in PROTOCOLS[words].items():
+        for subset, method in product(subsets, methods):
+            scored = [
+                _scores(data, subset, number, protocol, selection, method, options, results)
+                for number in sample_numbers(data, subset, options)
+            ]
+            best = _best([by_settings for by_settings, _ in scored])
+            cells.append(_Cell(name, subset, method, best, [fixed for _, fixed in scored]))
+    return cells
 
 
-def _drawn(subset: str, method: str, figures: Sequence[float], quoted: Printed | None) -> Score:
-    mean, sd = figures[0], figures[1]
-    between = None if quoted is None else (quoted.low, quoted.high)
-    return Score(subset, method, mean, max(mean - sd, 0.0), min(mean + sd, 1.0), between)
-
-
-def _picture(drawn: Mapping[str, Sequence[Score]], *, remembered: bool) -> str:
-    """Ours against the figures of the paper, coloured by protocol, and every method under the first."""
-    cells = [
-        Score(
-            f"{score.case}, {score.method}", name, score.value, score.low, score.high,
-            (at.low, at.high), "recalled",
-        )
-        for name, scores in drawn.items()
-        for score in scores
-        for at in [RECALLED.get(score.method, {}).get(score.case)]
-        if at is not None and score.method in PROPOSED
+def _row(cell: _Cell, *, has_printed: bool) -> list[str | int | float | None]:
+    figures = (*mean_and_sd(cell.best), *mean_and_sd(cell.fixed))
+    printed: list[str | None] = []
+    if has_printed:
+        figure = cell.printed
+        printed = [None, None]
+        if figure is not None:
+            printed = [str(figure), "yes" if figure.reached(figures[0]) else "no"]
+    return [
+        cell.protocol, cell.subset, cell.method, *(round(value, 3) for value in figures), *printed,
+        len(cell.best),
     ]  # fmt: skip
-    heading = (
-        "ours, best parameters, against the paper's figures as remembered (not read again);"
-        " one point a χ-Sim row of a set"
+
+
+def _notes(cells: Sequence[_Cell], *, has_printed: bool) -> list[str]:
+    about = (
+        "best: the settings with the best mean over the samples, as in the paper."
+        " fixed: LSA of rank 50; prune 0.6 and k = 0.8 in the rows that have them."
     )
-    sections = [against_printed(heading, cells)] if cells and remembered else []
-    first = next(iter(drawn))
-    sections.append(by_set(f"micro-averaged precision, best parameters ({first})", drawn[first]))
-    return sheet("micro-averaged precision of the methods of χ-Sim's tables", sections)
+    if not has_printed:
+        return [about, NO_PRINTED]
+    notes = [about]
+    notes.append(
+        "printed: quoted with the data set, a range over rows that are not named."
+        " reached: at most 3 points below its upper end, for the four rows that the paper proposes."
+    )
+    reached: dict[str, list[bool]] = {}
+    for cell in cells:
+        if cell.printed is not None:
+            mean = mean_and_sd(cell.best)[0]
+            reached.setdefault(cell.protocol, []).append(cell.printed.reached(mean))
+    notes += [
+        f"{name}: reached in {sum(met)} of {len(met)} cells." for name, met in reached.items()
+    ]
+    return notes
+
+
+def _tests(cells: Sequence[_Cell]) -> list[str]:
+    """Return a sentence on the paired t-tests of each protocol."""
+    by_protocol: dict[str, dict[str, list[float]]] = {}
+    for cell in cells:
+        by_protocol.setdefault(cell.protocol, {}).setdefault(cell.method, []).extend(cell.best)
+    return [
+        f"{name}: significantly better (paired t-tests over {len(next(iter(paired.values())))}"
+        f" samples, 95 %, best settings): {significantly_better(paired)}."
+        for name, paired in by_protocol.items()
+    ]
+
+
+def _picture(cells: Sequence[_Cell], *, has_printed: bool) -> str:
+    """Draw every method under the first protocol, with the printed ranges."""
+    protocol = cells[0].protocol
+    scores = []
+    for cell in cells:
+        if cell.protocol == protocol:
+            mean, sd = mean_and_sd(cell.best)
+            figure = cell.printed if has_printed else None
+            between = None if figure is None else (figure.low, figure.high)
+            low, high = max(mean - sd, 0.0), min(mean + sd, 1.0)
+            scores.append(Score(cell.subset, cell.method, mean, low, high, between))
+    heading = f"micro-averaged precision, best settings ({protocol})"
+    return sheet(
+        "micro-averaged precision of the methods of the χ-Sim tables", [by_set(heading, scores)]
+    )
 
 
 def figure(data: Path, options: Options) -> Table:
-    """Precision against the share that is pruned, and against the pseudo-norm k."""
+    """Return the precision against the share that is pruned, and against the pseudo-norm k."""
     results = Results(options.results, options.tell)
     usual = ("M10",) if options.quick else ("M10", "NG3")
-    subsets = with_samples(data, wanted(SUBSETS, usual, options))
+    subsets = with_samples(data, selected(SUBSETS, usual, options))
     powers = (0.5, 0.8, 1.0, 2.0) if options.quick else (0.2, 0.4, 0.5, 0.6, 0.8, 1.0, 1.5, 2.0)
     shares = SHARES[::3] if options.quick else SHARES
     rows: list[list[str | int | float | None]] = []
-    drawn: dict[str, dict[str, list[tuple[float, float, float]]]] = {"p": {}, "k": {}}
+    lines: dict[str, dict[str, list[tuple[float, float, float]]]] = {"p": {}, "k": {}}
     for subset in subsets:
-        numbers = taken(data, subset, options)
+        numbers = sample_numbers(data, subset, options)
         points = [("p", {"k": 0.8, "prune": p}, p) for p in shares]
         points += [("k", {"k": k, "prune": 0.0}, k) for k in powers]
         for curve, settings, at in points:
-            found = [
+            mean, sd = mean_and_sd(
                 _one(data, subset, i, "bodies", "pointwise", "chi-sim", settings, options, results)
                 for i in numbers
-            ]
-            mean, sd = spread_of(found)
+            )
             rows.append([subset, curve, at, round(mean, 3), round(sd, 3)])
-            drawn[curve].setdefault(subset, []).append((at, mean, sd))
+            lines[curve].setdefault(subset, []).append((at, mean, sd))
     return Table(
         "χ-Sim figure 2: precision against p (k = 0.8) and against k (p = 0), bodies, pointwise",
         ["set", "against", "value", "precision", "sd"],
         rows,
-        ["The points of the printed curves are not at hand.", *_absent(data, usual)],
+        ["The points of the printed curves are not available.", *_absent(data, usual)],
         sheet(
             "precision of χ-Sim against the share pruned and against k",
             [
-                curves(f"precision against {name} ({others})", name, drawn[name])
+                curves(f"precision against {name} ({others})", name, lines[name])
                 for name, others in (("p", "k = 0.8"), ("k", "p = 0"))
             ],
         ),
     )
 
 
-def _oracle(grids: list[dict[str, float]]) -> list[float]:
-    """The values under the parameter whose mean is best."""
-    return max(([grid[key] for grid in grids] for key in grids[0]), key=spread_of)
+def _best(samples: list[dict[str, float]]) -> list[float]:
+    """Return the values of the settings whose mean over the samples is best."""
+    return max(([sample[key] for sample in samples] for key in samples[0]), key=mean_and_sd)
 
 
 def _scores(
     data: Path, subset: str, number: int, protocol: str, words: str, method: str,
     options: Options, results: Results,
 ) -> tuple[dict[str, float], float]:  # fmt: skip
-    """Precision by parameter, and with the fixed one."""
+    """Return the precision by settings, and with the fixed settings."""
     if method == "itcc":
         cell = ("chi-sim", protocol, words, subset, number, options.seed, "itcc")
-        found = results.get(cell, lambda: _itcc(data, subset, number, protocol, words, options))
-        return {"": found["micro_precision"]}, found["micro_precision"]
+        scores = results.get(cell, lambda: _itcc(data, subset, number, protocol, words, options))
+        return {"": scores["micro_precision"]}, scores["micro_precision"]
     similarity, grid, fixed = METHODS[method]
     if options.quick:
         grid = [g for g in grid if g == fixed or g.get("prune", 0) in (0.0, 0.3, 0.6, 0.9)]
@@ -299,7 +284,7 @@ def _one(
     data: Path, subset: str, number: int, protocol: str, words: str, similarity: str,
     settings: dict[str, Any], options: Options, results: Results,
 ) -> float:  # fmt: skip
-    """Precision of one similarity with Ward on one sample."""
+    """Return the precision of one similarity with Ward linkage on one sample."""
     cell = (
         "chi-sim", protocol, words, subset, number, options.seed, similarity,
         json.dumps(settings, sort_keys=True),
@@ -309,13 +294,13 @@ def _one(
         rows, classes = matrix(data, subset, number, protocol, words, options.seed)
         if similarity == "lsa":
             whole = _directions(data, subset, number, protocol, words, options.seed)
-            measure = of_fewer_directions(similarity, whole, settings["rank"])
+            measure = truncated(similarity, whole, settings["rank"])
         else:
             measure = plugins().make("similarity", similarity, settings)
             measure.learn(rows)
         similar: Matrix = measure.compare(rows, rows)
-        labels = grouped(similar, len(set(classes)), "ward")
-        return measured(labels, classes)
+        labels = hierarchical_labels(similar, len(set(classes)), "ward")
+        return scores_of(labels, classes)
 
     return results.get(cell, compute)["micro_precision"]
 
@@ -324,7 +309,7 @@ def _one(
 def _directions(
     data: Path, subset: str, number: int, protocol: str, words: str, seed: int
 ) -> State:
-    """All latent directions of a sample that the table may ask for."""
+    """Return all latent directions of a sample that the table may need."""
     measure = plugins().make("similarity", "lsa", {"rank": max(RANKS)})
     measure.learn(matrix(data, subset, number, protocol, words, seed)[0])
     state: State = measure.state()
@@ -336,8 +321,8 @@ def _itcc(
 ) -> dict[str, float]:
     rows, classes = matrix(data, subset, number, protocol, words, options.seed)
     settings = {"k": len(set(classes)), "seed": options.seed}
-    made = plugins().make("clusterer", "itcc", settings)
-    return measured(made.cluster(rows, None), classes)
+    clusterer = plugins().make("clusterer", "itcc", settings)
+    return scores_of(clusterer.cluster(rows, None), classes)
 
 
 # --- the data ---------------------------------------------------------------------------
@@ -349,30 +334,30 @@ def _subsets(folder: Path) -> Any:
 
 
 def samples(data: Path, subset: str) -> list[list[str]]:
-    """The identifiers of each sample that is present."""
-    found = _subsets(data / "20ng")[subset]["samples"]
-    return [found[number] for number in sorted(found, key=int)]
+    """Return the identifiers of each sample that is present."""
+    by_number = _subsets(data / "20ng")[subset]["samples"]
+    return [by_number[number] for number in sorted(by_number, key=int)]
 
 
-def taken(data: Path, subset: str, options: Options) -> range:
-    """The numbers of the samples that a table takes."""
-    most = options.repetitions or (2 if options.quick else 10)
-    return range(min(len(samples(data, subset)), most))
+def sample_numbers(data: Path, subset: str, options: Options) -> range:
+    """Return the numbers of the samples that a table uses."""
+    limit = options.repetitions or (2 if options.quick else 10)
+    return range(min(len(samples(data, subset)), limit))
 
 
 def with_samples(data: Path, subsets: Sequence[str]) -> list[str]:
-    """The subsets that have a sample."""
-    known = _subsets(data / "20ng")
-    found = [name for name in subsets if known.get(name, {}).get("samples")]
-    if not found:
+    """Return the subsets that have a sample."""
+    listed = _subsets(data / "20ng")
+    usable = [name for name in subsets if listed.get(name, {}).get("samples")]
+    if not usable:
         raise MissingInputError(f"{data / '20ng'} has no samples of {', '.join(subsets)}")
-    return found
+    return usable
 
 
 def _absent(data: Path, subsets: Sequence[str]) -> list[str]:
-    """A line that names the subsets that have no sample."""
+    """Return a note that names the subsets without samples."""
     absent = [name for name in subsets if name not in with_samples(data, subsets)]
-    return [f"Without samples, and left out: {', '.join(absent)}."] if absent else []
+    return [f"Left out, because there are no samples: {', '.join(absent)}."] if absent else []
 
 
 @cache
@@ -396,25 +381,27 @@ _RUN = re.compile(r"[a-z]{2,}")
 
 
 def _forms(texts: list[str]) -> Iterator[list[str]]:
-    """Runs of letters in lower case, inflected as they stand, stop words left out.
+    """Yield the words of each text: runs of letters in lower case, inflected, without stop words.
 
-    Addresses and names of groups fall into their parts, which is what makes headers tell.
+    Addresses and names of groups are split into their parts, so headers contribute words.
     """
     runs = [_RUN.findall(text.lower()) for text in texts]
-    known = _content(sorted({form for forms in runs for form in forms}))
-    return ([form for form in forms if form in known] for forms in runs)
+    content = _content(sorted({form for forms in runs for form in forms}))
+    return ([form for form in forms if form in content] for forms in runs)
 
 
 def _content(forms: list[str]) -> set[str]:
-    """Those of the words that are no stop words.
+    """Return the words that are not stop words.
 
-    Annotated off the main thread, where a busy machine is not taken for a plugin that hangs.
+    They are annotated outside the main thread, where no time limit applies: on a busy machine the
+    limit could stop a plugin that works.
     """
     annotator = plugins().make("annotator", "simplemma", {})
     document = Document(uid="words", body="\n".join(forms), lang="en")
     with ThreadPoolExecutor(1) as pool:
-        (found,) = pool.submit(lambda: list(annotator.annotate([document], Lexicon()))).result()
-    spans = zip(found.spans.tolist(), found.content, strict=True)
+        task = pool.submit(lambda: list(annotator.annotate([document], Lexicon())))
+        (annotation,) = task.result()
+    spans = zip(annotation.spans.tolist(), annotation.content, strict=True)
     return {document.text[start:end] for (start, end), content in spans if content}
 
 
@@ -422,7 +409,7 @@ _counted: dict[tuple[Path, str, int, str], tuple[Rows, list[str]]] = {}
 
 
 def _counts(data: Path, subset: str, number: int, protocol: str) -> tuple[Rows, list[str]]:
-    """Documents × words of one sample, and the group of each document; the last one is kept."""
+    """Return documents × words of one sample and the group of each document; the last is cached."""
     key = (data, subset, number, protocol)
     if key not in _counted:
         uids = samples(data, subset)[number]
@@ -452,17 +439,19 @@ _selected: dict[tuple[Path, str, int, str, str, int, int], Rows] = {}
 def matrix(
     data: Path, subset: str, number: int, protocol: str, words: str, seed: int, n_words: int = 2000
 ) -> tuple[Rows, list[str]]:
-    """Presence of the selected words in the documents of one sample, and their groups."""
+    """Return the presence of the selected words in the documents of one sample, and their groups."""
     key = (data, subset, number, protocol, words, seed, n_words)
     if key not in _selected:
         counts, classes = _counts(data, subset, number, protocol)
-        if words in OF:
-            columns = by_mutual_information(counts, classes, n_words, of=OF[words], least=2)
+        if words in INFORMATION:
+            columns = by_mutual_information(
+                counts, classes, n_words, of=INFORMATION[words], min_rows=2
+            )
         else:
             n = min(n_words, int((document_frequency(counts) >= 2).sum()))
             settings = {"k": n, "n_init": 1, "seed": seed}
-            made = plugins().make("clusterer", "kmedoids", settings)
-            columns = by_medoids(_presence(counts), made)
+            clusterer = plugins().make("clusterer", "kmedoids", settings)
+            columns = by_medoids(_presence(counts), clusterer)
         _selected[key] = _presence(csr_array(counts[:, columns]))
     return _selected[key], [uid.split("/")[0] for uid in samples(data, subset)[number]]
 

@@ -1,4 +1,4 @@
-"""The evaluation data as the tables need it: lines of JSON, annotated texts, reference networks."""
+"""Evaluation data for the tables: JSON lines, annotated texts, reference networks."""
 
 from __future__ import annotations
 
@@ -23,63 +23,63 @@ __all__ = ["annotated", "content", "evenly", "lang_of", "lines", "reference_netw
 
 
 def lines(data: Path, name: str) -> list[dict[str, Any]]:
-    """The documents of a set."""
-    with gzip.open(data / name / "docs.jsonl.gz", "rt", encoding="utf-8") as found:
-        return [json.loads(line) for line in found]
+    """Return the documents of a set."""
+    with gzip.open(data / name / "docs.jsonl.gz", "rt", encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
 
 
 def lang_of(name: str) -> str:
-    """The language of a set, which its name says."""
+    """Return the language of a set, given by the end of its name."""
     return "fr" if name.endswith("-fr") else "en"
 
 
-def evenly(found: Sequence[Any], most: int) -> list[Any]:
-    """At most so many, taken evenly from the first to the last.
+def evenly(items: Sequence[Any], limit: int) -> list[Any]:
+    """Return at most `limit` items, evenly spaced from the first to the last.
 
     >>> evenly([0, 1, 2, 3, 4], 3)
     [0, 2, 4]
     """
-    if most >= len(found):
-        return list(found)
-    return [found[i] for i in np.linspace(0, len(found) - 1, most).astype(int)]
+    if limit >= len(items):
+        return list(items)
+    return [items[i] for i in np.linspace(0, len(items) - 1, limit).astype(int)]
 
 
 def annotated(
     texts: Iterable[str], lang: str, lexicon: Lexicon | None = None
 ) -> Iterator[Annotation]:
-    """Texts without titles, annotated by the default annotator, with these terms or none."""
+    """Return texts without titles, annotated by the default annotator with the terms of `lexicon`."""
     documents = [Document(str(i), "", text, lang=lang) for i, text in enumerate(texts)]
     annotator = load_plugins(only_own=True).make("annotator", "simplemma")
-    found: Iterator[Annotation] = annotator.annotate(documents, lexicon or Lexicon())
-    return found
+    annotations: Iterator[Annotation] = annotator.annotate(documents, lexicon or Lexicon())
+    return annotations
 
 
 def content(annotation: Annotation) -> list[str]:
-    """The content words of a text, in order."""
+    """Return the content words of a text, in order."""
     return [annotation.lemmas[i] for i in np.flatnonzero(annotation.content).tolist()]
 
 
 def reference_network(
     data: Path, names: Sequence[str], options: Options, settings: NetworkSettings | None = None
 ) -> Network:
-    """The collocation network and the word space of the bodies of some corpora, as a store has them.
+    """Learn the co-occurrence network and the word vectors of some corpora, as a store does.
 
-    A quick one is learned from every fifth text.
+    With `options.quick`, only every fifth text is read.
     """
     lang = lang_of(names[0])
-    read: list[list[str]] = []
+    words: list[list[str]] = []
     for name in names:
         texts = [str(d.get("text") or "") for d in lines(data, name)]
         texts = texts[:: 5 if options.quick else 1]
         for number, annotation in enumerate(annotated(texts, lang)):
             if number % 200 == 0:
                 options.tell(f"reading {name}: {number} of {len(texts)} texts")
-            read.append(content(annotation))
+            words.append(content(annotation))
     options.tell("learning the network")
-    network = network_of(read, settings)
-    options.tell("learning the word space")
-    rows = np.array([network.rows[word] for text in read for word in text], np.int32)
-    ends = np.cumsum([len(text) for text in read])
+    network = network_of(words, settings)
+    options.tell("learning the word vectors")
+    rows = np.array([network.rows[word] for text in words for word in text], np.int32)
+    ends = np.cumsum([len(text) for text in words])
     spaces = [learn_points(rows, ends, rank=RANK)]
     if len(rows) >= ENOUGH_WORDS:
         occurrences = np.bincount(rows, minlength=len(network.words))

@@ -1,8 +1,8 @@
-"""Which words of a matrix are kept before it is clustered: the protocols of the papers.
+"""Selection of words before a matrix is clustered, by the protocols of the papers.
 
-Each function gives columns in ascending order. `by_mutual_information` looks at the classes, as
-the first protocol of χ-Sim does, so what is clustered afterwards has seen the answer; the other
-two do not.
+Each function returns columns in ascending order. `by_mutual_information` uses the classes, as the
+first protocol of χ-Sim does, so the clustering that follows is not unsupervised. The other two do
+not use them.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ __all__ = [
 
 Columns = NDArray[np.int64]
 Information = Literal["presence", "class", "counts", "pointwise"]
-"""What mutual information is taken of."""
+"""The variables whose mutual information is computed."""
 
 
 class Medoids(Protocol):
-    """A clusterer around rows of its own, such as `kmedoids`."""
+    """A clusterer whose centres are rows, such as `kmedoids`."""
 
     @property
     def medoids_(self) -> NDArray[np.int64]: ...
@@ -38,24 +38,25 @@ class Medoids(Protocol):
 
 
 def document_frequency(rows: Rows) -> NDArray[np.int64]:
-    """In how many rows each column is not 0."""
-    there = csr_array(rows, copy=True)
-    there.sum_duplicates()
-    there.eliminate_zeros()
-    return np.bincount(there.indices, minlength=rows.shape[1]).astype(np.int64)
+    """Return the number of rows in which each column is not 0."""
+    nonzero = csr_array(rows, copy=True)
+    nonzero.sum_duplicates()
+    nonzero.eliminate_zeros()
+    return np.bincount(nonzero.indices, minlength=rows.shape[1]).astype(np.int64)
 
 
 def by_document_frequency(
-    rows: Rows, n: int | None = None, *, least: int = 2, most: float = 1.0
+    rows: Rows, n: int | None = None, *, min_rows: int = 2, max_share: float = 1.0
 ) -> Columns:
-    """The n columns that most rows have, of those in at least `least` rows and at most a share
-    `most` of them; ties to the lower column.
+    """Return the n columns that occur in most rows; of equal ones the lower.
+
+    Columns in fewer than `min_rows` rows, or in more than `max_share` of the rows, are left out.
 
     >>> by_document_frequency(csr_array([[1, 1, 0], [1, 1, 0], [1, 0, 1]]), 1).tolist()
     [0]
     """
     frequency = document_frequency(rows)
-    allowed = (frequency >= least) & (frequency <= most * rows.shape[0])
+    allowed = (frequency >= min_rows) & (frequency <= max_share * rows.shape[0])
     return _best(np.where(allowed, frequency, 0).astype(np.float64), n)
 
 
@@ -65,29 +66,32 @@ def by_mutual_information(
     n: int,
     *,
     of: Information = "presence",
-    least: int = 1,
+    min_rows: int = 1,
 ) -> Columns:
-    """The n columns that tell most about the classes, of those in at least `least` rows.
+    """Return the n columns with most information on the classes, of those in `min_rows` rows.
 
-    `presence`: I(W; C) of whether a row has the word and its class. `class`: the same with whether
-    the row is of one class, the largest over the classes. `counts`: what the word adds
-    to the information between words and classes, p(w) Σ_c p(c|w) ln( p(c|w) / p(c) ), from sums of
-    the rows. `pointwise`: the largest ln( p(w, c) / (p(w) p(c)) ) of any class, which prefers words
-    of one class however rare; of equal ones the word of more rows. Ties to the lower column.
+    - `presence`: I(W; C) of the presence of the word and the class.
+    - `class`: I(W; C = c) of its presence and one class, the largest over the classes.
+    - `counts`: p(w) Σ_c p(c|w) ln( p(c|w) / p(c) ), the share of the word in the information between
+      words and classes, from sums of the rows.
+    - `pointwise`: the largest ln( p(w, c) / (p(w) p(c)) ) over the classes. It prefers words of one
+      class, even rare ones; of equal words the one in more rows is preferred.
+
+    Of equal columns the lower is returned.
     """
     _, numbers = np.unique(np.asarray(classes), return_inverse=True)
     if len(numbers) != rows.shape[0]:
-        raise ValueError(f"{rows.shape[0]} rows have {len(numbers)} classes; one each is wanted")
+        raise ValueError(f"{rows.shape[0]} rows have {len(numbers)} classes; each row needs one")
     frequency = document_frequency(rows)
     ones = csr_array((np.ones(len(numbers)), (numbers, np.arange(len(numbers)))))
     if of == "presence":
-        inside = (ones @ _there(rows)).toarray()  # classes × words
+        inside = (ones @ _presence(rows)).toarray()  # classes × words
         sizes = np.bincount(numbers).astype(np.float64)[:, None]
         total = float(rows.shape[0])
         worth = _information(inside, inside.sum(axis=0), sizes, total)
         worth += _information(sizes - inside, total - inside.sum(axis=0), sizes, total)
     elif of == "class":
-        worth = _with_one_class((ones @ _there(rows)).toarray(), np.bincount(numbers))
+        worth = _with_one_class((ones @ _presence(rows)).toarray(), np.bincount(numbers))
     elif of == "counts":
         inside = (ones @ csr_array(rows, dtype=np.float64)).toarray()
         worth = _information(
@@ -95,18 +99,18 @@ def by_mutual_information(
         )
     elif of == "pointwise":
         sizes = np.bincount(numbers).astype(np.float64)[:, None]
-        ratio = (ones @ _there(rows)).toarray() / np.maximum(sizes * frequency, 1.0)
-        # by rank, so that neither rounding nor the number of rows outweighs the information
+        ratio = (ones @ _presence(rows)).toarray() / np.maximum(sizes * frequency, 1.0)
+        # ranks, so that neither rounding nor the number of rows outweighs the information
         pairs = np.stack([ratio.max(axis=0).round(12), frequency], axis=1)
         ranks = np.unique(pairs, axis=0, return_inverse=True)[1].ravel()
         worth = ranks.astype(np.float64) + 1.0
     else:
         raise ValueError(f"of={of!r} should be presence, class, counts or pointwise")
-    return _best(np.where(frequency >= least, np.maximum(worth, 1e-300), 0.0), n)
+    return _best(np.where(frequency >= min_rows, np.maximum(worth, 1e-300), 0.0), n)
 
 
 def _with_one_class(inside: Matrix, sizes: NDArray[np.integer]) -> Matrix:
-    """The largest I(W; C = c) of each word; `inside` is classes × words, in how many rows."""
+    """Return the largest I(W; C = c) of each word; `inside` counts rows by class and word."""
     total, frequency = float(sizes.sum()), inside.sum(axis=0)
     best = np.zeros(inside.shape[1])
     for size, here in zip(sizes.astype(np.float64), inside, strict=True):
@@ -118,45 +122,45 @@ def _with_one_class(inside: Matrix, sizes: NDArray[np.integer]) -> Matrix:
     return best
 
 
-def _there(rows: Rows) -> Rows:
-    """1 where a row has the word."""
-    there = csr_array(rows, dtype=np.float64, copy=True)
-    there.data = (there.data != 0).astype(np.float64)
-    return there
+def _presence(rows: Rows) -> Rows:
+    """Return 1 where a row has the word."""
+    presence = csr_array(rows, dtype=np.float64, copy=True)
+    presence.data = (presence.data != 0).astype(np.float64)
+    return presence
 
 
 def _information(joint: Matrix, words: Matrix, classes: Matrix, total: float) -> Matrix:
-    """Σ_c p(c, w) ln( p(c, w) / (p(c) p(w)) ) of each word."""
+    """Return Σ_c p(c, w) ln( p(c, w) / (p(c) p(w)) ) of each word."""
     expected = classes * words[None, :] / max(total, 1e-300)
-    there = (joint > 0) & (expected > 0)
-    ratio = np.divide(joint, expected, out=np.ones_like(joint), where=there)
-    found: Matrix = (joint * np.log(ratio)).sum(axis=0) / max(total, 1e-300)
-    return found
+    positive = (joint > 0) & (expected > 0)
+    ratio = np.divide(joint, expected, out=np.ones_like(joint), where=positive)
+    information: Matrix = (joint * np.log(ratio)).sum(axis=0) / max(total, 1e-300)
+    return information
 
 
-def by_medoids(rows: Rows, grouping: Medoids, *, least: int = 2) -> Columns:
-    """The columns that `grouping` takes as medoids of all, by Euclidean distance.
+def by_medoids(rows: Rows, clusterer: Medoids, *, min_rows: int = 2) -> Columns:
+    """Return the columns that are medoids of all columns, by Euclidean distance.
 
-    Columns of fewer than `least` rows are left out first, as in the second protocol of χ-Sim.
-    `grouping` is a k-medoids clusterer whose k is the number of words wanted and whose distance is
-    one minus the similarity.
+    Columns in fewer than `min_rows` rows are left out first, as in the second protocol of χ-Sim.
+    `clusterer` is a k-medoids clusterer. Its k is the number of columns to select, and its distance
+    is one minus the similarity.
     """
-    allowed = np.flatnonzero(document_frequency(rows) >= least)
+    allowed = np.flatnonzero(document_frequency(rows) >= min_rows)
     words = csr_array(csr_array(rows, dtype=np.float64)[:, allowed].T.tocsr())
-    grouping.cluster(words, _minus_distance)
-    return np.sort(allowed[np.asarray(grouping.medoids_)]).astype(np.int64)
+    clusterer.cluster(words, _minus_distance)
+    return np.sort(allowed[np.asarray(clusterer.medoids_)]).astype(np.int64)
 
 
 def _minus_distance(left: Rows, right: Rows) -> Matrix:
-    """One minus the Euclidean distance of rows, so that one minus it is the distance."""
+    """Return one minus the Euclidean distance of rows: the clusterer subtracts it from one."""
     squares = [np.asarray(rows.multiply(rows).sum(axis=1)).ravel() for rows in (left, right)]
     between = squares[0][:, None] + squares[1][None, :] - 2 * (left @ right.T).toarray()
-    found: Matrix = 1.0 - np.sqrt(np.maximum(between, 0.0))
-    return found
+    similarity: Matrix = 1.0 - np.sqrt(np.maximum(between, 0.0))
+    return similarity
 
 
 def _best(worth: NDArray[np.float64], n: int | None) -> Columns:
-    """The columns of the n largest values above 0, in ascending order."""
+    """Return the columns of the n largest values above 0, in ascending order."""
     order = np.argsort(-worth, kind="stable")
     order = order[worth[order] > 0]
     return np.sort(order[:n]).astype(np.int64)

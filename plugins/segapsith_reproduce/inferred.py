@@ -1,10 +1,10 @@
-"""Whether inferred words help: eq. 7 between texts of one subject against texts of different ones.
+"""Whether inferred words help: eq. 7 between texts on one subject and on different subjects.
 
-Texts are whole units. All texts of a set teach the network, as a stream has when it has run; some
-that have labels are compared, each with some others of its subject and with as many of another. The
-figure is the area under the ROC curve of eq. 7 as a test for the same subject, with the words of the
-text alone and with what the network infers. Every second text serves to choose the rule, the others
-to report it; the interval of the gain is that of texts drawn again, 95 %.
+Texts are whole units. The network is learned from all texts of a set. Some texts with labels are
+compared, each with others on its subject and with as many on other subjects. The score is the area
+under the ROC curve of eq. 7 as a test for the same subject, with the words of the text only and with
+inferred words. Every second text is used to select the rule, the others to report it. The interval
+of the gain is a 95 % bootstrap interval over the texts.
 """
 
 from __future__ import annotations
@@ -29,19 +29,22 @@ from segapsith_reproduce.data_sets import annotated, content, evenly, lang_of, l
 __all__ = ["Rule", "Units", "auc", "pairs", "table"]
 
 SETS = {"reuters21578": "labels", "orangesum-fr": "tags"}
-"""The sets, and the field that says what a text is about."""
+"""The sets, and the field with the subjects of a text."""
 
 Pairs = NDArray[np.int64]
 Values = NDArray[np.float64]
 Row = tuple[str | int | float | None, ...]
 
-DRAWN = 200
-"""Samples of the texts for an interval."""
+N_SAMPLES = 200
+"""Number of bootstrap samples for an interval."""
 
 
 class Rule(NamedTuple):
-    """Which words a text takes in: selected at this share of its positions, at most so many (None:
-    as many as it has), their weights times a factor."""
+    """Which inferred words a text gets.
+
+    `share` is the least share of its positions that infer the word, `most` the largest number of
+    words (None: no limit), and `factor` multiplies their weights.
+    """
 
     share: float
     most: int | None
@@ -52,24 +55,25 @@ RULES = [Rule(*r) for r in product((0.75, 0.5, 0.3), (None, 10, 3), (1.0, 0.5, 0
 
 
 class Units(NamedTuple):
-    """Texts by words: weights, and occurrences, which are 1 for every word that a unit has."""
+    """Texts by words: weights, and occurrences, which are 1 for every word of a unit."""
 
     weights: Rows
     occurrences: Rows
 
-    def similarity(self, chosen: Pairs) -> Values:
-        """Eq. 7 of pairs of texts: the fourth root of the product of four shares."""
-        found = np.ones(len(chosen))
-        for mine, other in (chosen.T, chosen.T[::-1]):
+    def similarity(self, texts: Pairs) -> Values:
+        """Return eq. 7 of pairs of texts: the fourth root of the product of four shares."""
+        product_of_shares = np.ones(len(texts))
+        for mine, other in (texts.T, texts.T[::-1]):
             common = self.occurrences[other]
             for part in self:
                 whole = np.maximum(np.asarray(part.sum(axis=1)).ravel(), 1e-300)[mine]
-                found *= np.asarray(part[mine].multiply(common).sum(axis=1)).ravel() / whole
-        return found**0.25
+                shared = np.asarray(part[mine].multiply(common).sum(axis=1)).ravel()
+                product_of_shares *= shared / whole
+        return product_of_shares**0.25
 
 
 def pairs(labels: Sequence[frozenset[str]], each: int, seed: int) -> tuple[Pairs, Pairs]:
-    """Pairs that share a label and pairs that share none, up to so many of both for a text."""
+    """Return pairs that share a label and pairs that share none, at most `each` of both per text."""
     rng = np.random.default_rng(seed)
     same, different = [], []
     for i in range(len(labels)):
@@ -82,7 +86,7 @@ def pairs(labels: Sequence[frozenset[str]], each: int, seed: int) -> tuple[Pairs
 
 
 def auc(high: Values, low: Values, weights: Sequence[Any] | None = None) -> float:
-    """The chance that one of `high` is above one of `low`, ties by half; each may have a weight.
+    """Return the probability that a value of `high` is above one of `low`; ties count half.
 
     >>> auc(np.array([0.9, 0.5]), np.array([0.5, 0.1]))
     0.875
@@ -97,7 +101,7 @@ def auc(high: Values, low: Values, weights: Sequence[Any] | None = None) -> floa
 
 
 class _Side(NamedTuple):
-    """Texts that serve for one thing, their pairs, and the eq. 7 of those without inferred words."""
+    """One half of the texts, with its pairs on the same and on different subjects."""
 
     texts: NDArray[np.int64]
     same: Pairs
@@ -111,18 +115,18 @@ class _Side(NamedTuple):
 
 
 _NOTE = (
-    "gain over the words of the text alone; `chosen` is the rule with the best sum of gains on the"
-    " texts for choosing; AUC, gain and its interval (95 % of 200 samples of the texts) are those of"
-    " the other texts"
+    "gain: compared with the words of the text only. chosen: the rule with the best sum of gains on"
+    " the texts for choosing. AUC, gain and its interval (95 %, 200 bootstrap samples of the texts)"
+    " are those of the other texts"
 )
 
 
 def table(data: Path, options: Options) -> Table:
-    """The gain of every rule on both sets, and of the one that was best for choosing."""
-    found = {name: _gains(data, name, field, options) for name, field in SETS.items()}
-    best = max(RULES, key=lambda rule: sum(gains[rule][2] for _, gains in found.values()))
+    """Return the gain of every rule on both sets, and mark the rule that was best for choosing."""
+    by_set = {name: _gains(data, name, field, options) for name, field in SETS.items()}
+    best = max(RULES, key=lambda rule: sum(gains[rule][2] for _, gains in by_set.values()))
     rows: list[Row] = []
-    for name, (bare, gains) in found.items():
+    for name, (bare, gains) in by_set.items():
         rows.append((name, "words of the text", None, None, None, *bare))
         for rule in RULES:
             cells = [round(value, 4) for value in gains[rule][1:]]
@@ -144,12 +148,12 @@ Figures = tuple[float, float, float, float, float, float, float]
 def _gains(
     data: Path, name: str, field: str, options: Options
 ) -> tuple[tuple[float | None, ...], dict[Rule, Figures]]:
-    """What the words of the texts alone reach, and the figures of every rule."""
-    found = [d for d in lines(data, name) if d.get("text")]
-    taught = evenly(found, 2000 if options.quick else len(found))
-    compared = evenly([d for d in found if d.get(field)], 400 if options.quick else 1200)
-    options.tell(f"{name}: reading {len(taught)} texts for the network")
-    network = network_of(content(a) for a in annotated([d["text"] for d in taught], lang_of(name)))
+    """Return the figures of the words of the texts only, and those of every rule."""
+    documents = [d for d in lines(data, name) if d.get("text")]
+    corpus = evenly(documents, 2000 if options.quick else len(documents))
+    compared = evenly([d for d in documents if d.get(field)], 400 if options.quick else 1200)
+    options.tell(f"{name}: reading {len(corpus)} texts for the network")
+    network = network_of(content(a) for a in annotated([d["text"] for d in corpus], lang_of(name)))
     annotations = list(annotated([d["text"] for d in compared], lang_of(name)))
     labels = [frozenset(map(str, d[field])) for d in compared]
     sides = []
@@ -162,7 +166,7 @@ def _gains(
     guesses: dict[float, list[dict[str, float]]] = {}
     for rule in RULES:
         if rule.share not in guesses:
-            options.tell(f"{name}: words selected at {rule.share} of the positions")
+            options.tell(f"{name}: words inferred at {rule.share} of the positions")
             guesses[rule.share] = _inferred(annotations, network, rule.share)
         guess = guesses[rule.share]
         units = _units(annotations, network, guess, rule.most, rule.factor)
@@ -178,14 +182,14 @@ def _gains(
             reporting - auc(*bare[1]),
             *_interval(bare[1], scores[1], sides[1], options.seed),
         )
-    alone = (0.0, round(auc(*bare[0]), 4), None, round(auc(*bare[1]), 4), None, None, None)
-    return alone, gains
+    without = (0.0, round(auc(*bare[0]), 4), None, round(auc(*bare[1]), 4), None, None, None)
+    return without, gains
 
 
 def _inferred(
     annotations: Sequence[Annotation], network: Network, share: float
 ) -> list[dict[str, float]]:
-    """What the network infers for whole texts, heaviest first."""
+    """Return the words that the network infers for whole texts, heaviest first."""
     whole = {"cut_at": "cohesion", "boundaries": 0, "inferred_min_share": share}
     segmenter = load_plugins(only_own=True).make("segmenter", "segcohlex", whole)
     return [
@@ -201,7 +205,7 @@ def _units(
     most: int | None,
     factor: float,
 ) -> Units:
-    """Texts as units: (1 + ln count) times significance, the heaviest 1; inferred words as said."""
+    """Return texts as units, weighted by (1 + ln count) × significance, with the largest weight 1."""
     numbers: dict[str, int] = {}
     columns: list[int] = []
     values: list[float] = []
@@ -230,10 +234,10 @@ def _units(
 def _interval(
     before: tuple[Values, Values], after: tuple[Values, Values], side: _Side, seed: int
 ) -> tuple[float, float]:
-    """Between which values 95 % of the gains lie when the texts are drawn again."""
+    """Return the 95 % bootstrap interval of the gain."""
     rng = np.random.default_rng(seed)
     n_texts, gains = len(side.texts), []
-    for _ in range(DRAWN):
+    for _ in range(N_SAMPLES):
         drawn = np.bincount(rng.integers(0, n_texts, n_texts), minlength=n_texts)
         weights = [drawn[p[:, 0]] * drawn[p[:, 1]] for p in (side.same, side.different)]
         gains.append(auc(*after, weights) - auc(*before, weights))

@@ -1,4 +1,4 @@
-"""The one-month experiment of the paper on French agency copy: two months of `orangesum-fr`."""
+"""The experiment of the paper on one month of agency news, with two months of `orangesum-fr`."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from segapsith_reproduce import Options, Table
 __all__ = ["month"]
 
 MONTHS = ("2020-05", "2020-06")
-SHOWN = 20
-"""Domains whose words are printed."""
-WORDS = 10
-ABOVE = 0.1
-"""Weight above which a word is one of a domain's (algorithms §2.4)."""
+N_DOMAINS = 20
+"""Number of domains whose words are shown."""
+N_WORDS = 10
+MIN_WEIGHT = 0.1
+"""A word with more than this weight belongs to a domain."""
 PRINTED = {
     "units": 7823,
     "domains with 15 units or more": 71,
@@ -30,8 +30,9 @@ PRINTED = {
     "words in them": 4380,
 }
 WEEK = 7
-"""Nights after which domains are looked at again."""
+"""Number of nights after which domains are merged and split, and units reassigned."""
 QUICK = 600
+"""Number of articles with `options.quick`."""
 
 
 def _articles(data: Path, options: Options) -> list[dict[str, Any]]:
@@ -49,15 +50,15 @@ def _stories(items: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         }  # fmt: skip
 
 
-def _look_again(wire: Wire) -> None:
-    """What a night does to domains after it has read."""
+def _maintain(wire: Wire) -> None:
+    """Merge and split domains and reassign units, as a night does."""
     wire.domains.merge_similar()
     wire.domains.split_broad()
     wire.domains.reassign()
 
 
 def month(data: Path, options: Options) -> Table:
-    """What two months give, night by night, beside what the paper printed of one."""
+    """Return the figures of two months, and those that the paper printed for one."""
     items = _articles(data, options)
     with Wire(":memory:", resolve({"lang": "fr"}, environment={})) as wire:
         days = groupby(items, key=lambda item: item["date"][:10])
@@ -65,32 +66,33 @@ def month(data: Path, options: Options) -> Table:
             options.tell(f"{day} …")
             wire.ingest(_stories(list(of_day)))
             if number % WEEK == 0:
-                _look_again(wire)
-        _look_again(wire)
+                _maintain(wire)
+        _maintain(wire)
         stable = int(wire.settings["stable"])
-        everything = wire.domains(min_units=1, top=1)
-        found = wire.domains(min_units=stable, top=None)
-    words = {w["word"] for d in found for w in d["words"] if w["weight"] > ABOVE}
-    n_units = sum(d["units"] for d in everything)
-    inside = sum(d["units"] for d in found)
-    figures = (n_units, len(found), inside, len(words))
+        all_domains = wire.domains(min_units=1, top=1)
+        domains = wire.domains(min_units=stable, top=None)
+    words = {w["word"] for d in domains for w in d["words"] if w["weight"] > MIN_WEIGHT}
+    n_units = sum(d["units"] for d in all_domains)
+    inside = sum(d["units"] for d in domains)
+    figures = (n_units, len(domains), inside, len(words))
     rows: list[list[Any]] = [
         [name, ours, printed, ""]
         for (name, printed), ours in zip(PRINTED.items(), figures, strict=True)
     ]
     rows.append(["share in them", round(inside / max(n_units, 1), 3), round(4935 / 7823, 3), ""])
-    # large and small ones alike: every so many of the list, by size
-    chosen = np.unique(np.linspace(0, max(len(found) - 1, 0), SHOWN).astype(int))
-    for place in chosen.tolist() if found else []:
-        domain = found[place]
-        best = ", ".join(w["word"] for w in domain["words"][:WORDS])
+    # evenly spaced in the list, which is sorted by size: large and small domains
+    ranks = np.unique(np.linspace(0, max(len(domains) - 1, 0), N_DOMAINS).astype(int))
+    for rank in ranks.tolist() if domains else []:
+        domain = domains[rank]
+        best = ", ".join(w["word"] for w in domain["words"][:N_WORDS])
         rows.append([f"domain {domain['id']}", domain["units"], None, best])
     return Table(
-        f"One month of agency copy: orangesum-fr, {' and '.join(MONTHS)}, {len(items):,} articles",
+        f"One month of agency news: orangesum-fr, {' and '.join(MONTHS)}, {len(items):,} articles",
         ["what", "here", "printed", "ten best words"],
         rows,
         [
-            f"default settings, domains merged, split and units adopted each week; words above {ABOVE}",
-            "domains by size, from the largest to the smallest with 15 units",
+            "default settings; each week domains are merged and split, and units reassigned",
+            f"words: those with a weight above {MIN_WEIGHT}",
+            "domains by size, from the largest to the smallest with at least 15 units",
         ],
     )

@@ -1,18 +1,19 @@
-"""The tables of Bisson & Grimal (S4): several views of one set, and one matrix in blocks.
+"""The tables of Bisson and Grimal: several views of one set, and one matrix in blocks.
 
-Table 2 is micro-averaged precision and table 3 entropy on the sets with two views, of single views,
-of the views side by side and of the multi-view methods; table 4 splits the words of the 20
-Newsgroups samples. S4 prints no value of λ, F or the number of rounds; ours are the defaults of
-`mvsim`, beside the best of a grid. The grid of χ-Sim on a matrix has as many settings as that of
-MVSim on a pair of views, and beside the best of all stands the best of twenty, since neighbouring
-settings differ by chance as much as methods do. For the same reason `--repetitions` takes so many
-samples of the documents in place of all of them, and the means over these.
+Table 2 is micro-averaged precision and table 3 entropy, on the sets with two views: for single
+views, for the views side by side, and for the multi-view methods. Table 4 splits the words of the
+20 Newsgroups samples.
+
+The paper does not print its settings. Ours are the defaults of `mvsim`, and the best of a grid.
+Neighbouring settings differ by chance as much as methods do. Therefore the grid of χ-Sim on one
+matrix has as many settings as the grid of MVSim on a pair of views, the best of twenty is shown
+beside the best of all, and `--repetitions N` computes means over N samples of the documents.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -25,20 +26,21 @@ from scipy.sparse import csr_array, hstack
 from segapsith.arrays import Labels, Rows, State
 from segapsith_reproduce import Options, Table
 from segapsith_reproduce.cells import (
+    NO_PRINTED,
     Results,
     best_of,
-    compared,
-    grouped,
+    hierarchical_labels,
     labelled_matrix,
-    measured,
+    mean_and_sd,
     missing_note,
-    of_fewer_directions,
     plugins,
     present,
-    spread_of,
-    wanted,
+    scores_of,
+    selected,
+    significantly_better,
+    truncated,
 )
-from segapsith_reproduce.chi_sim import SUBSETS, matrix, taken, with_samples
+from segapsith_reproduce.chi_sim import SUBSETS, matrix, sample_numbers, with_samples
 from segapsith_reproduce.score_charts import Score, by_set, sheet
 
 __all__ = ["splitting", "views"]
@@ -52,7 +54,7 @@ SETS: Mapping[str, tuple[str, str]] = {
     "cora": ("content", "links"),
     "citeseer": ("content", "links"),
 }
-"""Data set and its two views; links relate documents to documents. Small ones first."""
+"""Data set and its two views, small sets first; links relate documents to documents."""
 QUICK = ("cornell", "texas", "imdb")
 POWERS, SHARES = (0.8, 1.0, 1.2), (0.0, 0.2, 0.4, 0.6)
 OF_ONE: tuple[dict[str, Any], ...] = tuple(
@@ -62,22 +64,21 @@ OF_TWO: tuple[dict[str, Any], ...] = tuple(
     {"k": k, "prune": p, "damping": damping, "combine": combine, "missing": "unknown"}
     for k, p, damping, combine in product(POWERS, SHARES, (0.9, None), ("mean", "max"))
 )
-"""Settings of χ-Sim on a matrix and of MVSim on a pair of views: as many, what S4 leaves open."""
-USUAL: dict[str, Any] = {"k": 1.0, "prune": 0.2, "damping": 0.9, "combine": "max"}
+"""Settings of χ-Sim on one matrix and of MVSim on a pair of views; both grids have one size."""
+DEFAULTS: dict[str, Any] = {"k": 1.0, "prune": 0.2, "damping": 0.9, "combine": "max"}
 """The fixed settings of mvsim, which are its defaults."""
 RANKS = tuple(range(10, 201, 10))
 SAMPLE = 0.8
-"""The share of the documents that a sample has."""
+"""Share of the documents in a sample."""
 DRAWS = 20
-"""Settings of which the best is taken, on average, so that all methods have as much luck."""
+"""Number of settings in `best of 20`, which makes grids of different sizes comparable."""
 DRAWN = ("chi-sim", "mvsim", "mvkm")
 SELF = {"relations": {"cites": ("rows", "rows")}}
-NOT_AT_HAND = "The printed figures of this table are not at hand, so none stands beside ours."
 
 
 @dataclass(frozen=True)
 class _Case:
-    """A set, or the documents of it that a sample has."""
+    """A set, or a sample of its documents."""
 
     folder: Path
     sample: int | None
@@ -89,71 +90,72 @@ class _Case:
 
 @lru_cache(maxsize=16)
 def _views(case: _Case) -> tuple[dict[str, Rows], list[str]]:
-    """The views by name. Links are three: who is reached, who reaches, and either direction."""
+    """Return the views by name, and the classes; links are three views: out, in, and both ways."""
     first, second = SETS[case.folder.name]
     (one, two), classes = labelled_matrix(case.folder, first, second)
     linked = second == "links"
     if case.sample is not None:
         rng = np.random.default_rng([case.seed, case.sample])
-        kept = np.sort(rng.permutation(len(classes))[: round(SAMPLE * len(classes))])
-        one, two = csr_array(one[kept]), csr_array(two[kept])
-        two = csr_array(two[:, kept]) if linked else two
-        classes = [classes[i] for i in kept.tolist()]
+        sample = np.sort(rng.permutation(len(classes))[: round(SAMPLE * len(classes))])
+        one, two = csr_array(one[sample]), csr_array(two[sample])
+        two = csr_array(two[:, sample]) if linked else two
+        classes = [classes[i] for i in sample.tolist()]
     if not linked:
         return {first: one, second: two}, classes
     either = csr_array(two + two.T)
     return {first: one, "in": csr_array(two.T.tocsr()), "cites": either, "out": two}, classes
 
 
-def _taken(case: _Case, view: str) -> dict[str, Rows]:
-    """What `content`, `content + cites` or `[content cites]` names."""
+def _named_views(case: _Case, view: str) -> dict[str, Rows]:
+    """Return the views that `content`, `content + cites` or `[content cites]` names."""
     by_name = _views(case)[0]
     return {v: by_name[v] for v in view.strip("[]").replace(" + ", " ").split()}
 
 
 @lru_cache(maxsize=16)
 def _directions(case: _Case, view: str) -> State:
-    """All latent directions of a view that the table may ask for."""
+    """Return all latent directions of a view that the table may need."""
     measure = plugins().make("similarity", "lsa", {"rank": max(RANKS)})
-    measure.learn(_beside(_taken(case, view)))
+    measure.learn(_side_by_side(_named_views(case, view)))
     state: State = measure.state()
     return state
 
 
-def _beside(taken: Mapping[str, Rows]) -> Rows:
-    return csr_array(hstack(list(taken.values()), format="csr"))
+def _side_by_side(by_name: Mapping[str, Rows]) -> Rows:
+    return csr_array(hstack(list(by_name.values()), format="csr"))
 
 
-def _ward(measure: Any, given: Any, k: int) -> Labels:
-    measure.learn(given)
-    return grouped(measure.compare(given, given), k, "ward")
+def _ward(measure: Any, rows: Any, k: int) -> Labels:
+    measure.learn(rows)
+    return hierarchical_labels(measure.compare(rows, rows), k, "ward")
 
 
 def _scores(
     case: _Case, method: str, view: str, settings: dict[str, Any], results: Results
 ) -> dict[str, float]:
-    """Scores of a method on a view, or on two: `content + cites`, or `[content cites]` in one."""
-    told = json.dumps(settings, sort_keys=True)
+    """Return the scores of a method on a view, or on two: `content + cites`, or as one matrix
+    `[content cites]`."""
+    settings_json = json.dumps(settings, sort_keys=True)
 
     def compute() -> dict[str, float]:
         classes = _views(case)[1]
-        k, taken = len(set(classes)), _taken(case, view)
+        k, by_name = len(set(classes)), _named_views(case, view)
         if method == "mvkm":
-            made = plugins().make("clusterer", "mvkm", {"k": k, "seed": case.seed})
-            return measured(made.cluster(taken, None), classes)
+            clusterer = plugins().make("clusterer", "mvkm", {"k": k, "seed": case.seed})
+            return scores_of(clusterer.cluster(by_name, None), classes)
         if method == "lsa":
-            rows = _beside(taken)
-            measure = of_fewer_directions(method, _directions(case, view), settings["rank"])
-            return measured(grouped(measure.compare(rows, rows), k, "ward"), classes)
+            rows = _side_by_side(by_name)
+            measure = truncated(method, _directions(case, view), settings["rank"])
+            return scores_of(hierarchical_labels(measure.compare(rows, rows), k, "ward"), classes)
         measure = plugins().make("similarity", method, settings)
-        given = taken if method == "mvsim" else _beside(taken)
-        return measured(_ward(measure, given, k), classes)
+        given = by_name if method == "mvsim" else _side_by_side(by_name)
+        return scores_of(_ward(measure, given, k), classes)
 
-    return results.get(("mvsim", case, method, view, told, case.seed), compute)
+    return results.get(("mvsim", case, method, view, settings_json, case.seed), compute)
 
 
 def _of_one_view(options: Options) -> dict[str, tuple[list[dict[str, Any]], dict[str, Any]]]:
-    """Methods of one matrix: the grid of the oracle, and the fixed parameters."""
+    """Return the methods of one matrix, with the settings that are tried and the fixed settings."""
     ranks = (50,) if options.quick else RANKS
     grid = _QUICK_OF_ONE if options.quick else list(OF_ONE)
     return {
@@ -170,11 +172,11 @@ _QUICK_OF_TWO = [g for g in OF_TWO if g["k"] <= 1 and g["damping"] and g["combin
 
 
 Tried = tuple[Sequence[tuple[str, dict[str, Any]]], tuple[str, dict[str, Any]]]
-"""Views and settings that are tried, and those that are fixed."""
+"""Views and settings that are tried, and the fixed view and settings."""
 
 
 def _of_both(first: str, seconds: Sequence[str], options: Options) -> dict[str, Tried]:
-    """Pairs of views, and links read as a relation of documents with documents, for mvsim."""
+    """Return the pairs of views for mvsim; links also as a relation of documents with documents."""
     grid = _QUICK_OF_TWO if options.quick else OF_TWO
     pairs: dict[str, tuple[str, dict[str, Any]]] = {
         pair: (pair, {}) for pair in (f"{first} + {second}" for second in seconds)
@@ -182,149 +184,176 @@ def _of_both(first: str, seconds: Sequence[str], options: Options) -> dict[str, 
     if "cites" in seconds:
         pairs[f"{first} + cites, self"] = (f"{first} + cites", SELF)
     return {
-        shown: ([(pair, {**g, **more}) for g in grid], (pair, {**USUAL, **more}))
-        for shown, (pair, more) in pairs.items()
+        name: ([(pair, {**g, **more}) for g in grid], (pair, {**DEFAULTS, **more}))
+        for name, (pair, more) in pairs.items()
     }
 
 
 @dataclass(frozen=True)
-class _Found:
-    """What a method came to on one choice of views."""
+class _Result:
+    """The scores of a method on one choice of views."""
 
-    values: list[float]
-    """With the settings whose mean is best, one a case."""
+    set: str
+    method: str
+    group: str
+    """The method and the kind of views; the best choice of views represents the group."""
+    views: str
+    best: list[float]
+    """With the settings whose mean is best, one value per case."""
     fixed: list[float]
-    even: float
-    """The mean of the best of twenty settings."""
+    best_of_draws: float
+    """The mean of the best of `DRAWS` settings."""
+    n_settings: int
 
     @property
     def mean(self) -> float:
-        return spread_of(self.values)[0]
+        return mean_and_sd(self.best)[0]
 
-    @classmethod
-    def of(cls, fixed: list[float], tried: list[list[float]], *, larger_is_better: bool) -> _Found:
-        chosen = (max if larger_is_better else min)([fixed, *tried], key=spread_of)
-        means = [spread_of(values)[0] for values in tried]
-        return cls(chosen, fixed, best_of(DRAWS, means, larger_is_better=larger_is_better))
-
-    def figures(self) -> list[float]:
-        """Best, its deviation, best of twenty, fixed, its deviation."""
-        told = (*spread_of(self.values), self.even, *spread_of(self.fixed))
-        return [round(value, 3) for value in told]
+    def row(self) -> list[str | int | float | None]:
+        figures = (*mean_and_sd(self.best), self.best_of_draws, *mean_and_sd(self.fixed))
+        rounded = (round(value, 3) for value in figures)
+        return [self.set, self.method, self.views, *rounded, self.n_settings]
 
 
 def views(data: Path, options: Options, *, score: str, number: int) -> Table:
-    """Each method on each set with its views."""
-    results = Results(options.results, options.tell)
-    names = present(data, wanted(list(SETS), QUICK if options.quick else list(SETS), options))
-    better = min if score.startswith("entropy") else max
-    samples = range(options.repetitions) if options.repetitions else [None]
-    rows: list[list[str | int | float | None]] = []
-    over: dict[str, dict[str, list[float]]] = {"best": {}, "best of 20": {}}
-    drawn: list[Score] = []
-    for name in names:
-        first, second = SETS[name]
-        seconds = ("in", "cites", "out") if second == "links" else (second,)
-        cases = [_Case(data / name, sample, options.seed) for sample in samples]
-
-        def add(
-            method: str, group: str, choices: Mapping[str, Tried], name: str = name,
-            cases: Sequence[_Case] = cases,
-        ) -> None:  # fmt: skip
-            """A row for each choice of views; the best of them stands for the group."""
-            found: list[_Found] = []
-            for shown, (tried, usual) in choices.items():
-                fixed, *values = (
-                    [_scores(case, method, view, settings, results)[score] for case in cases]
-                    for view, settings in (usual, *tried)
-                )
-                found.append(_Found.of(fixed, values or [fixed], larger_is_better=better is max))
-                rows.append([name, method, shown, *found[-1].figures(), len(values) or 1])
-            best = better(found, key=lambda one: one.mean)
-            over["best"].setdefault(group, []).extend(best.values)
-            over["best of 20"].setdefault(group, []).append(better(one.even for one in found))
-            if method in DRAWN:
-                ends = sorted((best.mean, spread_of(found[0].fixed)[0]))
-                drawn.append(Score(name, group, best.mean, ends[0], ends[1]))
-
-        for method, (grid, fixed) in _of_one_view(options).items():
-            alone = (first, *seconds)
-            beside = [f"[{first} {other}]" for other in seconds]
-            for group, chosen in (("on one view", alone), ("side by side", beside)):
-                choices = {view: ([(view, g) for g in grid], (view, fixed)) for view in chosen}
-                add(method, f"{method} {group}", choices)
-        add("mvsim", "mvsim", _of_both(first, seconds, options))
-        pairs = [f"{first} + {other}" for other in seconds]
-        add("mvkm", "mvkm", {pair: ([], (pair, {})) for pair in pairs})
+    """Return the scores of each method on each set and its views."""
+    larger_is_better = not score.startswith("entropy")
+    names = present(data, selected(list(SETS), QUICK if options.quick else list(SETS), options))
+    results = _results(data, names, options, score=score)
+    by_group: dict[tuple[str, str], list[_Result]] = {}
+    for result in results:
+        by_group.setdefault((result.set, result.group), []).append(result)
+    what = score if larger_is_better else "entropy of the classes in a cluster, in nats"
     return Table(
-        f"MVSim table {number}:"
-        f" {'entropy of the classes in a cluster, in nats' if better is min else score}",
+        f"MVSim table {number}: {what}",
         ["set", "method", "view", "best", "sd", "best of 20", "fixed", "fixed sd", "settings"],
-        rows,
+        [result.row() for result in results],
         [
             (
-                "best: over the settings, by the score itself, as the papers chose."
-                " best of 20: what the best of twenty of them is on average, so that a larger grid"
-                " is no advantage. fixed: LSA of rank 50; χ-Sim with k = 0.8, prune 0.6; mvsim as it"
-                " is by default, which was chosen on cornell, texas, washington and imdb."
+                "best: the best settings by the score itself, as in the papers."
+                " best of 20: the best of twenty settings on average, so that a larger grid"
+                " is no advantage. fixed: LSA of rank 50; χ-Sim with k = 0.8, prune 0.6; mvsim with"
+                " its defaults, which were selected on cornell, texas, washington and imdb."
             ),
-            f"Means over {len(samples)} samples of {SAMPLE:.0%} of the documents."
+            f"Means over {options.repetitions} samples of {SAMPLE:.0%} of the documents."
             if options.repetitions
             else "All documents, once.",
-            *(
-                f"{shown}: mvsim is no worse than {method} in {count} of {len(groups[method])} cases."
-                for shown, groups in over.items()
-                for method in ("chi-sim on one view", "chi-sim side by side", "mvkm")
-                for count in [_ahead(groups["mvsim"], groups[method], better is max)]
-            ),
-            *(
-                f"{shown}: significantly better (paired t-tests over {len(groups['mvsim'])} cases,"
-                f" 95 %): {compared(groups, larger_is_better=better is max)}."
-                for shown, groups in over.items()
-            ),
-            NOT_AT_HAND,
-            "Quoted elsewhere: entropies 1.60, 1.27 and 1.07 on CiteSeer, which is not present."
-            if "citeseer" not in names
-            else "Quoted elsewhere: entropies 1.60, 1.27 and 1.07 on CiteSeer.",
+            *_comparisons(by_group, larger_is_better=larger_is_better),
+            NO_PRINTED,
             *missing_note(data, SETS),
         ],
-        sheet(
-            f"{score} of MVSim and of single views; no printed figure is at hand",
-            [by_set("best settings and views; the line goes to the fixed ones", drawn)],
-        ),
+        _picture(by_group, score=score, larger_is_better=larger_is_better),
+    )
+
+
+def _results(data: Path, names: Sequence[str], options: Options, *, score: str) -> list[_Result]:
+    """Return a result for each set, method and choice of views."""
+    cache = Results(options.results, options.tell)
+    samples = range(options.repetitions) if options.repetitions else [None]
+    larger_is_better = not score.startswith("entropy")
+    results = []
+    for name in names:
+        cases = [_Case(data / name, sample, options.seed) for sample in samples]
+        for method, group, choices in _groups(name, options):
+            for shown, (tried, fixed_choice) in choices.items():
+                fixed, *values = (
+                    [_scores(case, method, view, settings, cache)[score] for case in cases]
+                    for view, settings in (fixed_choice, *tried)
+                )
+                tried_values = values or [fixed]
+                best = (max if larger_is_better else min)([fixed, *tried_values], key=mean_and_sd)
+                means = [mean_and_sd(one)[0] for one in tried_values]
+                drawn = best_of(DRAWS, means, larger_is_better=larger_is_better)
+                results.append(
+                    _Result(name, method, group, shown, best, fixed, drawn, len(tried_values))
+                )
+    return results
+
+
+def _groups(name: str, options: Options) -> Iterator[tuple[str, str, Mapping[str, Tried]]]:
+    """Yield the methods for a set, each with the name of its group and its choices of views."""
+    first, second = SETS[name]
+    seconds = ("in", "cites", "out") if second == "links" else (second,)
+    single = (first, *seconds)
+    joined = tuple(f"[{first} {other}]" for other in seconds)
+    for method, (grid, fixed) in _of_one_view(options).items():
+        for kind, names in (("on one view", single), ("side by side", joined)):
+            choices = {view: ([(view, g) for g in grid], (view, fixed)) for view in names}
+            yield method, f"{method} {kind}", choices
+    yield "mvsim", "mvsim", _of_both(first, seconds, options)
+    yield "mvkm", "mvkm", {f"{first} + {s}": ([], (f"{first} + {s}", {})) for s in seconds}
+
+
+def _comparisons(
+    by_group: Mapping[tuple[str, str], Sequence[_Result]], *, larger_is_better: bool
+) -> list[str]:
+    """Return how often mvsim is at least as good as others, and the paired t-tests, in words."""
+    better = max if larger_is_better else min
+    scores: dict[str, dict[str, list[float]]] = {"best": {}, "best of 20": {}}
+    for (_, group), results in by_group.items():
+        best = better(results, key=lambda result: result.mean)
+        scores["best"].setdefault(group, []).extend(best.best)
+        drawn = better(result.best_of_draws for result in results)
+        scores["best of 20"].setdefault(group, []).append(drawn)
+    counts = [
+        f"{name}: mvsim is at least as good as {method} in {count} of {len(groups[method])} cases."
+        for name, groups in scores.items()
+        for method in ("chi-sim on one view", "chi-sim side by side", "mvkm")
+        for count in [_ahead(groups["mvsim"], groups[method], larger_is_better)]
+    ]
+    tests = [
+        f"{name}: significantly better (paired t-tests over {len(groups['mvsim'])} cases, 95 %):"
+        f" {significantly_better(groups, larger_is_better=larger_is_better)}."
+        for name, groups in scores.items()
+    ]
+    return [*counts, *tests]
+
+
+def _picture(
+    by_group: Mapping[tuple[str, str], Sequence[_Result]], *, score: str, larger_is_better: bool
+) -> str:
+    """Draw the best score of each group, with a line to its fixed settings."""
+    drawn = []
+    for (name, group), results in by_group.items():
+        if results[0].method in DRAWN:
+            best = (max if larger_is_better else min)(results, key=lambda result: result.mean).mean
+            low, high = sorted((best, mean_and_sd(results[0].fixed)[0]))
+            drawn.append(Score(name, group, best, low, high))
+    return sheet(
+        f"{score} of MVSim and of single views, without printed figures",
+        [by_set("best settings and views; the line leads to the fixed settings", drawn)],
     )
 
 
 def _ahead(ours: Sequence[float], theirs: Sequence[float], larger_is_better: bool) -> int:
-    """In how many cases ours is no worse."""
+    """Return the number of cases in which ours is at least as good."""
     sign = 1 if larger_is_better else -1
     return sum(sign * a >= sign * b for a, b in zip(ours, theirs, strict=True))
 
 
 def splitting(data: Path, options: Options) -> Table:
-    """One matrix whole and in blocks of columns, random and of related words."""
+    """Return the precision of one matrix whole and in blocks of columns, random or of related words."""
     results = Results(options.results, options.tell)
-    subsets = with_samples(data, wanted(SUBSETS, ("M5",) if options.quick else SUBSETS, options))
+    subsets = with_samples(data, selected(SUBSETS, ("M5",) if options.quick else SUBSETS, options))
     cuts = [(1, 500), (1, 1000), (1, 2000), (2, 500), (2, 1000), (4, 500)]
     rows: list[list[str | int | float | None]] = []
     for subset in subsets:
-        n_samples = len(taken(data, subset, options))
+        n_samples = len(sample_numbers(data, subset, options))
         for blocks in ("random", "clusters"):
             for n_blocks, width in cuts:
                 if n_blocks == 1 and blocks == "clusters":
                     continue
-                found = [
+                mean, sd = mean_and_sd(
                     _split(data, subset, i, n_blocks, width, blocks, options, results)
                     for i in range(n_samples)
-                ]
-                mean, sd = spread_of(found)
+                )
                 shape = f"{n_blocks}x{width}"
                 rows.append([subset, shape, blocks, round(mean, 3), round(sd, 3), n_samples])
     return Table(
         "MVSim table 4: micro-averaged precision of split matrices, bodies, pointwise",
         ["set", "blocks x words", "kind", "precision", "sd", "samples"],
         rows,
-        ["mvsim as it is by default.", NOT_AT_HAND],
+        ["mvsim with its defaults.", NO_PRINTED],
     )
 
 
@@ -336,10 +365,13 @@ def _split(
         rows, classes = matrix(
             data, subset, number, "bodies", "pointwise", options.seed, n_blocks * width
         )
-        settings = {**USUAL, "views": n_blocks, "blocks": blocks, "seed": options.seed}
+        settings = {**DEFAULTS, "views": n_blocks, "blocks": blocks, "seed": options.seed}
         measure = plugins().make("similarity", "mvsim", settings)
-        return measured(_ward(measure, rows, len(set(classes))), classes)
+        return scores_of(_ward(measure, rows, len(set(classes))), classes)
 
-    told = json.dumps(USUAL, sort_keys=True)
-    cell = ("mvsim-split", "pointwise", subset, number, n_blocks, width, blocks, told, options.seed)
+    settings_json = json.dumps(DEFAULTS, sort_keys=True)
+    cell = (
+        "mvsim-split", "pointwise", subset, number, n_blocks, width, blocks, settings_json,
+        options.seed,
+    )  # fmt: skip
     return results.get(cell, compute)["micro_precision"]

@@ -1,4 +1,4 @@
-"""Scores of methods on data sets: dots with their intervals, beside printed figures, and curves."""
+"""Charts of scores: dots with intervals by data set, ours against printed figures, and curves."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STYLE = "".join(
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What a method reaches on a set, from where to where, and what was printed."""
+    """The score of a method on a set, its interval, and the printed range."""
 
     case: str
     method: str
@@ -36,10 +36,10 @@ class Score:
     high: float
     printed: tuple[float, float] | None = None
     source: str = "printed"
-    """How the figures of the paper are known."""
+    """Name of the source of the printed range."""
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """The score in words."""
         text = f"{self.case}, {self.method}: {self.value:.3f}"
         if self.low < self.high:
@@ -52,7 +52,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of a sheet: its parts from y = 0 down, and how much room they take."""
+    """A part of a sheet: a heading, elements that start at y = 0, and their height."""
 
     heading: str
     parts: Sequence[Markup]
@@ -60,7 +60,7 @@ class Section:
 
 
 def sheet(label: str, sections: Sequence[Section]) -> str:
-    """Sections below each other, as a file of its own."""
+    """Return an SVG file with sections below each other."""
     parts: list[Markup] = []
     y = 8.0
     for section in sections:
@@ -71,7 +71,7 @@ def sheet(label: str, sections: Sequence[Section]) -> str:
 
 
 def by_set(heading: str, scores: Sequence[Score]) -> Section:
-    """A band for each set, in it a dot for each method; printed ranges stand behind them."""
+    """Draw one band per set with one dot per method, in front of the printed range."""
     methods = list(dict.fromkeys(score.method for score in scores))
     cases = list(dict.fromkeys(score.case for score in scores))
     low, high = _span([v for s in scores for v in (s.low, s.high, *(s.printed or ()))])
@@ -80,22 +80,22 @@ def by_set(heading: str, scores: Sequence[Score]) -> Section:
         return LEFT + (WIDTH - LEFT - RIGHT) * (value - low) / (high - low)
 
     parts, legend = _legend(methods)
-    room, top = 10.0 * len(methods) + 10, legend + 8
-    bottom = top + room * len(cases)
+    band, top = 10.0 * len(methods) + 10, legend + 8
+    bottom = top + band * len(cases)
     for tick in _ticks(low, high):
         parts.append(
             tag("path", d=f"M{number(x(tick))} {number(top)}V{number(bottom)}", class_="rule")
         )
         parts.append(text(x(tick), bottom + 16, f"{tick:g}", "tick", "middle"))
     for i, case in enumerate(cases):
-        y = top + room * i
+        y = top + band * i
         parts.append(tag("path", d=f"M16 {number(y)}H{number(WIDTH - RIGHT)}", class_="rule"))
-        parts.append(text(LEFT - 12, y + room / 2 + 4, case, "leaf", "end"))
+        parts.append(text(LEFT - 12, y + band / 2 + 4, case, "leaf", "end"))
         ranges = {s.printed for s in scores if s.case == case and s.printed is not None}
         for left, right in sorted(ranges):
             parts.append(
                 tag("rect", tag("title", f"{case}, printed: {left:.2f} to {right:.2f}"),
-                    x=x(left), y=y, width=max(3.0, x(right) - x(left)), height=room, class_="band")
+                    x=x(left), y=y, width=max(3.0, x(right) - x(left)), height=band, class_="band")
             )  # fmt: skip
         for score in scores:
             if score.case == case:
@@ -105,15 +105,15 @@ def by_set(heading: str, scores: Sequence[Score]) -> Section:
 
 
 def against_printed(heading: str, scores: Sequence[Score]) -> Section:
-    """Ours (upwards) against the printed figures (to the right), one point a cell.
+    """Draw ours (vertical) against the printed figures (horizontal), one point per cell.
 
-    The middle line is equality, the dashed one three points below it.
+    The solid line is equality, the dashed one three points below it.
     """
-    known = [score for score in scores if score.printed is not None]
-    methods = list(dict.fromkeys(score.method for score in known))
-    values = [v for s in known for v in (s.value, *(s.printed or ()))]
+    cells = [score for score in scores if score.printed is not None]
+    methods = list(dict.fromkeys(score.method for score in cells))
+    values = [v for s in cells for v in (s.value, *(s.printed or ()))]
     low, high = _span(values)
-    sources = dict.fromkeys(score.source for score in known)
+    sources = dict.fromkeys(score.source for score in cells)
     size = 380.0
     parts, legend = _legend(methods)
     top = legend + 8
@@ -138,7 +138,7 @@ def against_printed(heading: str, scores: Sequence[Score]) -> Section:
         f"M{number(x(low + 0.03))} {number(y(low))}L{number(x(high))} {number(y(high - 0.03))}"
     )
     parts.append(tag("path", d=shifted, class_="line2"))
-    for score in known:
+    for score in cells:
         left, right = score.printed or (0.0, 0.0)
         at = methods.index(score.method) % len(COLOURS)
         across = y(score.value)
@@ -148,7 +148,7 @@ def against_printed(heading: str, scores: Sequence[Score]) -> Section:
             )
         )
         parts.append(
-            tag("circle", tag("title", score.told), cx=x((left + right) / 2), cy=across, r=4,
+            tag("circle", tag("title", score.description), cx=x((left + right) / 2), cy=across, r=4,
                 class_=f"m{at}")
         )  # fmt: skip
     parts.append(text(LEFT + size / 2, top + size + 34, " or ".join(sources), "tick", "middle"))
@@ -159,7 +159,7 @@ def against_printed(heading: str, scores: Sequence[Score]) -> Section:
 def curves(
     heading: str, name: str, lines: Mapping[str, Sequence[tuple[float, float, float]]]
 ) -> Section:
-    """Lines of (x, value, deviation), one a name, with their deviations as whiskers."""
+    """Draw one line of (x, value, deviation) per name, with the deviations as whiskers."""
     places = [at for points in lines.values() for at, _, _ in points]
     first, last = min(places, default=0.0), max(places, default=1.0)
     values = [v for points in lines.values() for _, m, sd in points for v in (m - sd, m + sd)]
@@ -186,9 +186,9 @@ def curves(
         for at, value, sd in points:
             whisker = f"M{number(x(at))} {number(y(value - sd))}V{number(y(value + sd))}"
             parts.append(tag("path", d=whisker, class_=f"w{i % len(COLOURS)}"))
-            told = f"{line}, {name} {at:g}: {value:.3f} ± {sd:.3f}"
+            title = f"{line}, {name} {at:g}: {value:.3f} ± {sd:.3f}"
             parts.append(
-                tag("circle", tag("title", told), cx=x(at), cy=y(value), r=3.5,
+                tag("circle", tag("title", title), cx=x(at), cy=y(value), r=3.5,
                     class_=f"m{i % len(COLOURS)}")
             )  # fmt: skip
     parts.append(text(WIDTH / 2, top + size + 34, name, "tick", "middle"))
@@ -199,12 +199,19 @@ def _dot(x: Callable[[float], float], y: float, score: Score, at: int) -> list[M
     whisker = f"M{number(x(score.low))} {number(y)}H{number(x(score.high))}"
     return [
         tag("path", d=whisker, class_=f"w{at}"),
-        tag("circle", tag("title", score.told), cx=x(score.value), cy=y, r=3.6, class_=f"m{at}"),
+        tag(
+            "circle",
+            tag("title", score.description),
+            cx=x(score.value),
+            cy=y,
+            r=3.6,
+            class_=f"m{at}",
+        ),
     ]
 
 
 def _legend(names: Sequence[str]) -> tuple[list[Markup], float]:
-    """What the colours mean, in as many lines as it takes, and how high they are."""
+    """Return the legend of the colours and its height."""
     parts: list[Markup] = []
     x, y = LEFT, 10.0
     for i, name in enumerate(names):
@@ -218,7 +225,7 @@ def _legend(names: Sequence[str]) -> tuple[list[Markup], float]:
 
 
 def _span(values: Sequence[float]) -> tuple[float, float]:
-    """The tenths that all values lie between.
+    """Return the tenths that enclose all values.
 
     >>> _span([0.31, 0.855]), _span([0.5])
     ((0.3, 0.9), (0.5, 0.6))

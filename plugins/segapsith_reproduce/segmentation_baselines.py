@@ -1,8 +1,8 @@
-"""Segmenters to compare with, written after their papers, and trivial ones.
+"""Segmenters for comparison: TextTiling, C99 and trivial ones.
 
-TextTiling (Hearst 1997; blocks of w = 20 words, k = 6, cut-off mean - sd/2) and C99 (Choi 2000;
-mask of 11, stop at mean + 1.2 sd of the gain, divisive without the number of segments). `every` and
-`at_random` are told the mean length of the segments of their set, which the others are not.
+TextTiling follows Hearst (1997): blocks of w = 20 words, k = 6, cut-off mean - sd/2. C99 follows
+Choi (2000): mask of 11, divisive, stop at mean + 1.2 sd of the gain. `every` and `at_random` receive
+the mean length of the segments of their set; the others do not.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Cutter", "Item", "at_random", "c99", "every", "nowhere", "texttiling
 
 
 class Item(NamedTuple):
-    """A document with where its sentences begin and the lengths of its segments in sentences."""
+    """A document, the starts of its sentences, and the lengths of its segments in sentences."""
 
     part: str
     annotation: Annotation
@@ -30,21 +30,21 @@ class Item(NamedTuple):
 
 
 Cutter = Callable[[Item], list[int]]
-"""Gives the sentences of the data set before which a text is cut."""
+"""Returns the sentences of the data set that start a new segment."""
 
 
 def nowhere(item: Item) -> list[int]:
-    """No boundary at all."""
+    """Return no boundary."""
     return []
 
 
 def _sentence_counts(item: Item) -> NDArray[np.float64]:
-    """Sentences of the data set by content words."""
+    """Return counts of content words by sentence of the data set."""
     numbers: dict[str, int] = {}
-    chosen = np.flatnonzero(item.annotation.content).tolist()
+    content = np.flatnonzero(item.annotation.content).tolist()
     lemmas = item.annotation.lemmas
-    columns = [numbers.setdefault(lemmas[i], len(numbers)) for i in chosen]
-    places = item.annotation.spans[chosen, 0]
+    columns = [numbers.setdefault(lemmas[i], len(numbers)) for i in content]
+    places = item.annotation.spans[content, 0]
     rows = np.searchsorted(item.starts, places, side="right") - 1
     counts = np.zeros((len(item.starts), max(len(numbers), 1)))
     np.add.at(counts, (rows, np.array(columns, int)), 1)
@@ -52,7 +52,7 @@ def _sentence_counts(item: Item) -> NDArray[np.float64]:
 
 
 def texttiling(item: Item, width: int = 20, size: int = 6, rounds: int = 1) -> list[int]:
-    """Hearst (1997): cosine of blocks of token sequences, depth of the valleys."""
+    """Return the boundaries of TextTiling: cosine of blocks of words, depth of the valleys."""
     annotation = item.annotation
     n_tokens = len(annotation.lemmas)
     n = n_tokens // width
@@ -92,7 +92,7 @@ def texttiling(item: Item, width: int = 20, size: int = 6, rounds: int = 1) -> l
 
 
 def c99(item: Item, mask: int = 11) -> list[int]:
-    """Choi (2000): ranks of cosines among their neighbours, divisive clustering by density."""
+    """Return the boundaries of C99: ranks of cosines, and divisive clustering by density."""
     counts = _sentence_counts(item)
     lengths = np.linalg.norm(counts, axis=1)
     rows = counts / np.maximum(lengths, 1e-12)[:, None]
@@ -109,7 +109,7 @@ def c99(item: Item, mask: int = 11) -> list[int]:
     mass, area = float(inside(0, n)), float(n * n)
     densities = [mass / area]
     order: list[int] = []
-    while len(cuts) - 1 < min(n, 100):  # it stops long before, and the rest is slow
+    while len(cuts) - 1 < min(n, 100):  # the stop comes long before, and more steps are slow
         choice: tuple[float, float, float, int] | None = None
         for i, j in pairwise(cuts):
             if j - i < 2:
@@ -118,9 +118,9 @@ def c99(item: Item, mask: int = 11) -> list[int]:
             new_mass = mass - inside(i, j) + inside(i, middle) + inside(middle, j)
             new_area = area - (j - i) ** 2 + (middle - i) ** 2 + (j - middle) ** 2
             at = int((new_mass / new_area).argmax())
-            found = (float(new_mass[at] / new_area[at]), float(new_mass[at]), float(new_area[at]))
-            if choice is None or found[0] > choice[0]:
-                choice = (*found, int(middle[at]))
+            split = (float(new_mass[at] / new_area[at]), float(new_mass[at]), float(new_area[at]))
+            if choice is None or split[0] > choice[0]:
+                choice = (*split, int(middle[at]))
         assert choice is not None
         mass, area = choice[1], choice[2]
         densities.append(choice[0])
@@ -140,7 +140,7 @@ def c99(item: Item, mask: int = 11) -> list[int]:
 
 @kernel
 def _ranks(similar: NDArray[np.float64], half: int) -> NDArray[np.float64]:
-    """For each cell the share of its neighbours, up to `half` away, that are less similar."""
+    """Return the share of the neighbours of each cell, up to `half` away, that are less similar."""
     n = len(similar)
     ranks = np.zeros((n, n))
     for i in range(n):
@@ -155,6 +155,8 @@ def _ranks(similar: NDArray[np.float64], half: int) -> NDArray[np.float64]:
 
 
 def every(length: float) -> Cutter:
+    """Return a cutter with segments of equal length."""
+
     def cut(item: Item) -> list[int]:
         n = len(item.starts)
         return sorted({round(k * length) for k in range(1, int(n / length) + 1)} - {0, n})
@@ -163,6 +165,7 @@ def every(length: float) -> Cutter:
 
 
 def at_random(length: float) -> Cutter:
+    """Return a cutter with random boundaries, at this mean distance."""
     rng = np.random.default_rng(0)
 
     def cut(item: Item) -> list[int]:

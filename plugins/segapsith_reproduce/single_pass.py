@@ -1,7 +1,8 @@
-"""The system to be better than: one pass, TF-IDF, cosine with centroids, one threshold.
+"""The baseline: a single pass with TF-IDF, cosine with centroids, and one threshold.
 
-Weights are (1 + ln count) × rarity, the rarity by the same learning clock as ours, vectors of
-length 1. A document joins the cluster whose summed vector is nearest, or begins one.
+Weights are (1 + ln count) × rarity, in vectors of length 1. The rarity is updated by the same
+learning clock as in the engine. A document joins the cluster with the nearest sum of vectors, or
+starts a new one.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ __all__ = ["SinglePass"]
 
 
 class SinglePass:
-    """Documents, each one bag, in their order; `labels` clusters them at a threshold."""
+    """Documents in their order, each as one bag of words, for clustering at any threshold."""
 
     def __init__(self, units: Sequence[StreamUnit]) -> None:
-        of: dict[int, list[StreamUnit]] = {}
+        by_document: dict[int, list[StreamUnit]] = {}
         for unit in units:
-            of.setdefault(unit.document, []).append(unit)
-        self.documents = list(of)
+            by_document.setdefault(unit.document, []).append(unit)
+        self.documents = list(by_document)
         words, counts, lengths = [], [], []
-        for parts in of.values():
+        for parts in by_document.values():
             distinct, place = np.unique(
                 np.concatenate([p.words for p in parts]), return_inverse=True
             )
@@ -37,11 +38,13 @@ class SinglePass:
         self._starts = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
         self._words = np.concatenate([np.zeros(0, np.int64), *words])
         self._counts = np.concatenate([np.zeros(0), *counts])
-        self._ticks = np.array([clock.ticks(n + 1) for n in range(len(of))], dtype=np.bool_)
+        self._ticks = np.array(
+            [clock.ticks(n + 1) for n in range(len(by_document))], dtype=np.bool_
+        )
 
     def labels(self, threshold: float) -> dict[int, int]:
-        """The cluster of each document."""
-        found = _pass(
+        """Return the cluster of each document."""
+        labels = _pass(
             self._starts,
             self._words,
             self._counts,
@@ -49,7 +52,7 @@ class SinglePass:
             threshold,
             self._ticks,
         )
-        return dict(zip(self.documents, found.tolist(), strict=True))
+        return dict(zip(self.documents, labels.tolist(), strict=True))
 
 
 @kernel

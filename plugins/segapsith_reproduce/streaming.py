@@ -1,8 +1,8 @@
-"""Domains and topics learned from streams, beside a single pass over the same words.
+"""Domains and topics learned from streams, and a single pass over the same words.
 
-Every set is learned with the default settings through the whole line, in memory. Bags, titles and
-items of a sentence or two are one unit each; longer texts are cut by the default segmenter, and a
-document's domain is that of most of its words, its topic likewise.
+Every set is ingested with the default settings, in memory. Bags of words, titles and items of one
+or two sentences are one unit each; longer texts are segmented. The domain of a document is that of
+most of its words, and so is its topic.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from segapsith_reproduce.single_pass import SinglePass
 __all__ = ["order", "streaming"]
 
 THRESHOLDS = (0.03, 0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
-"""Of the single pass."""
+"""Thresholds of the single pass."""
 
 MIXED = ("bbc-news", "reuters21578", "ecbplus", "wikipedia-current-events")
-"""Sets over which the mean is taken."""
+"""Sets of the mean."""
 
 UNTOUCHED = ("uci-news-aggregator", "basil")
-"""Sets that no setting was chosen on; left out where they are not there."""
+"""Sets on which no setting was selected; left out if they are missing."""
 
 PRINTED = {
     "tdt2": "tuned single pass: F1 .808, NMI .845",
@@ -42,13 +42,13 @@ PRINTED = {
     "mstream-news text": "tuned single pass: F1 .888, NMI .953",
     "reuters21578": "first 4,000: tuned single pass F1 .60",
 }
-BARS = {
+TARGETS = {
     "tdt2": "domains P .95; topics F1 .87, NMI .88",
     "mstream-news title": "NMI .89",
     "mstream-news text": "F1 .91, NMI .96",
 }
 QUICK = 2500
-"""Documents of each set that a quick look takes."""
+"""Number of documents of each set with `options.quick`."""
 
 
 def _documents(data: Path, name: str) -> Iterator[Document | Reject]:
@@ -76,21 +76,21 @@ def _documents(data: Path, name: str) -> Iterator[Document | Reject]:
 
 @dataclass(frozen=True, slots=True)
 class _Learned:
-    """A set after it was learned: what is known of each document, and its units."""
+    """A set after ingest: label, domain and topic of each document, and the units."""
 
     gold: dict[int, str]
     story: dict[int, int]
-    """The story that a document is, or repeats."""
+    """The document itself, or the one that it duplicates."""
     domain: dict[int, int]
     topic: dict[int, int]
     units: list[StreamUnit]
     rate: float
 
-    def score(self, found: dict[int, int]) -> tuple[float, float, float, float]:
-        """B-cubed precision, recall and F1, and NMI, over the documents that have a label."""
-        known = [d for d in self.gold if self.story[d] in found]
-        labels = [found[self.story[d]] for d in known]
-        classes = [self.gold[d] for d in known]
+    def score(self, clusters: dict[int, int]) -> tuple[float, float, float, float]:
+        """Return B-cubed precision, recall and F1, and NMI, over the documents with a label."""
+        labelled = [d for d in self.gold if self.story[d] in clusters]
+        labels = [clusters[self.story[d]] for d in labelled]
+        classes = [self.gold[d] for d in labelled]
         b = bcubed(labels, classes)
         return b.precision, b.recall, b.f1, float(nmi(labels, classes))
 
@@ -128,9 +128,9 @@ def _most(votes: dict[int, dict[int, int]]) -> dict[int, int]:
 
 
 def streaming(data: Path, options: Options) -> Table:
-    """Domains, topics, and the single pass with the threshold of tdt2 and with its own best."""
+    """Return domains, topics, and the single pass with the best threshold of tdt2 and of the set."""
     rows: list[list[Any]] = []
-    chosen = 0.0
+    threshold = 0.0
     mixed: list[tuple[float, float, float]] = []
     untouched = [name for name in UNTOUCHED if (data / name).is_dir()]
     for name in ("tdt2", "mstream-news title", "mstream-news text", *MIXED, *untouched):
@@ -139,19 +139,19 @@ def streaming(data: Path, options: Options) -> Table:
         single = SinglePass(learned.units)
         plain = {t: learned.score(single.labels(t)) for t in THRESHOLDS}
         best = max(THRESHOLDS, key=lambda t: (plain[t][2], -t))
-        chosen = chosen or best  # tdt2 comes first
+        threshold = threshold or best  # tdt2 comes first
         precision, *_ = learned.score(learned.domain)
         _, _, f1, information = learned.score(learned.topic)
         rows.append(
             [
                 name, len(learned.gold), len(learned.units), len(set(learned.domain.values())),
                 round(precision, 3), len(set(learned.topic.values())), round(f1, 3),
-                round(information, 3), round(plain[chosen][2], 3), round(plain[chosen][3], 3),
-                f"{plain[best][2]:.3f} at {best}", BARS.get(name, ""), PRINTED.get(name, ""),
+                round(information, 3), round(plain[threshold][2], 3), round(plain[threshold][3], 3),
+                f"{plain[best][2]:.3f} at {best}", TARGETS.get(name, ""), PRINTED.get(name, ""),
             ]
         )  # fmt: skip
         if name in MIXED:
-            mixed.append((f1, plain[chosen][2], plain[best][2]))
+            mixed.append((f1, plain[threshold][2], plain[best][2]))
     ours, theirs, tuned = np.mean(mixed, axis=0).tolist()
     rows.append(
         [f"mean of {', '.join(MIXED)}", None, None, None, None, None, round(ours, 3), None,
@@ -163,23 +163,25 @@ def streaming(data: Path, options: Options) -> Table:
          "single pass F1", "its NMI", "tuned on the set", "wanted", "printed or measured before"],
         rows,
         [
-            f"single pass: one threshold for all, {chosen}, which is best on tdt2",
-            "scores are B-cubed over documents; a longer text goes where most of its words are",
-            f"no setting was chosen on: {', '.join(untouched) or 'none of these'}",
+            f"single pass: one threshold for all sets, {threshold}, which is best on tdt2",
+            "scores are B-cubed over documents; a longer text counts for the domain of most of its words",
+            f"no setting was selected on: {', '.join(untouched) or 'none of these'}",
         ],
     )  # fmt: skip
 
 
 def order(data: Path, options: Options) -> Table:
-    """The mean pairwise ARI of domains and topics over shuffles of tdt2."""
+    """Return the mean pairwise ARI of domains and topics over shuffled orders of tdt2."""
     shuffles = 4 if options.quick else 20
     with Wire(":memory:") as wire:
         options.tell("tdt2: learning …")
         wire.ingest(count_matrix(data / "tdt2" / "matrix.npz"))
-        found = wire.validation.order(shuffles=shuffles, seed=options.seed, on_order=options.tell)
+        stability = wire.validation.order(
+            shuffles=shuffles, seed=options.seed, on_order=options.tell
+        )
     return Table(
         "Shuffled orders of tdt2",
         ["shuffles", "ARI of domains", "ARI of topics", "wanted"],
-        [[shuffles, round(found["domains"], 3), round(found["topics"], 3), "topics .80"]],
-        ["mean over all pairs of orders; no other system reports it"],
+        [[shuffles, round(stability["domains"], 3), round(stability["topics"], 3), "topics .80"]],
+        ["mean over all pairs of orders"],
     )

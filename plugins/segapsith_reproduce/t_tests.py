@@ -1,4 +1,4 @@
-"""Which of several methods is better: paired t-tests, and the table of them that S3 prints."""
+"""Paired t-tests between methods, and the table of all pairs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["PairedTest", "SignificanceTable", "paired_t_test", "significance_tab
 
 @dataclass(frozen=True, slots=True)
 class PairedTest:
-    """The mean of the differences of pairs, and how likely one as large is by chance."""
+    """The mean difference of pairs, and the probability of one as large by chance."""
 
     n: int
     mean: float
@@ -23,15 +23,15 @@ class PairedTest:
     """Two-sided."""
 
     def verdict(self, level: float = 0.05) -> str:
-        """`>` if the first is significantly larger, `<` if it is smaller, `=` if neither."""
+        """Return `>` if the first is significantly larger, `<` if it is smaller, `=` if neither."""
         return "=" if self.p > level or self.mean == 0 else (">" if self.mean > 0 else "<")
 
 
 def paired_t_test(first: Sequence[float], second: Sequence[float]) -> PairedTest:
-    """Student's t of paired values: mean difference over its standard error.
+    """Return Student's t of paired values: the mean difference over its standard error.
 
-    Fewer than two pairs say nothing (p = 1). Differences that are all the same and not 0 are
-    beyond chance (t infinite, p = 0).
+    Fewer than two pairs give p = 1. Differences that are all equal and not 0 give an infinite t
+    and p = 0.
 
     >>> round(paired_t_test([3, 4, 6], [1, 3, 3]).t, 4)
     3.4641
@@ -57,7 +57,7 @@ def paired_t_test(first: Sequence[float], second: Sequence[float]) -> PairedTest
 
 @dataclass(frozen=True, slots=True)
 class SignificanceTable:
-    """Every method against every other."""
+    """Paired t-tests of every method against every other."""
 
     methods: tuple[str, ...]
     tests: Mapping[tuple[str, str], PairedTest]
@@ -65,16 +65,17 @@ class SignificanceTable:
     larger_is_better: bool
 
     def sign(self, first: str, second: str) -> str:
-        """`>` if the first method is significantly better than the second, `<` if worse, `=`."""
-        found = self.tests[first, second].verdict(self.level)
-        return found if self.larger_is_better else found.translate(str.maketrans("<>", "><"))
+        """Return `>` if the first method is significantly better than the second, `<` if worse, or
+        `=`."""
+        sign = self.tests[first, second].verdict(self.level)
+        return sign if self.larger_is_better else sign.translate(str.maketrans("<>", "><"))
 
     def rows(self) -> list[list[str]]:
-        """The table as text, one row a method, empty on the diagonal."""
+        """Return the table as text, one row per method, empty on the diagonal."""
         return [["" if a == b else self.sign(a, b) for b in self.methods] for a in self.methods]
 
     def order(self) -> list[str]:
-        """The methods by how many others they beat, less by how many they are beaten."""
+        """Return the methods by the number of others that they beat, minus those that beat them."""
         points = {
             a: sum({">": 1, "<": -1, "=": 0, "": 0}[sign] for sign in row)
             for a, row in zip(self.methods, self.rows(), strict=True)
@@ -85,7 +86,7 @@ class SignificanceTable:
 def significance_table(
     scores: Mapping[str, Sequence[float]], *, level: float = 0.05, larger_is_better: bool = True
 ) -> SignificanceTable:
-    """Paired t-tests of all pairs of methods; each has a score for the same cases in one order.
+    """Return paired t-tests of all pairs of methods; all have scores for the same cases in order.
 
     >>> table = significance_table({"a": [0.9, 0.8, 0.9], "b": [0.5, 0.3, 0.4]})
     >>> table.rows(), table.order()

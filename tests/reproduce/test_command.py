@@ -33,8 +33,8 @@ def test_every_table_has_a_function_and_a_line_of_help() -> None:
 def test_an_unknown_table_and_absent_data_are_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no table is called 'nothing'"):
         reproduce("nothing", tmp_path)
-    with pytest.raises(MissingInputError, match="has no folder choi"):
-        Reproduction("a table", "nowhere:table", ("choi",)).fill(tmp_path, Options())
+    with pytest.raises(MissingInputError, match="has no directory choi"):
+        Reproduction("a table", "nowhere:table", ("choi",)).compute(tmp_path, Options())
 
 
 def test_a_table_is_a_list_of_named_cells() -> None:
@@ -71,7 +71,7 @@ def test_a_table_of_segmentation_has_every_contender(tmp_path: Path) -> None:
     joined = {"id": "1", "sentences": [RIVER] * 6 + [MARKET] * 6, "segments": [6, 6]}
     write_set(tmp_path, "clinical", [joined, {**joined, "id": "2"}])
     without = reproduce("clinical", tmp_path)
-    assert any("nobody who needs a network" in note for note in without.notes)
+    assert any("segmenters that need a network are left out" in note for note in without.notes)
     write_set(tmp_path, "reuters21578", [{"id": i, "text": RIVER * 3} for i in range(20)])
     write_set(tmp_path, "20ng", [{"id": i, "text": MARKET * 3} for i in range(20)])
     found = reproduce("clinical", tmp_path).as_json()["rows"]
@@ -84,13 +84,12 @@ def test_a_table_of_segmentation_has_every_contender(tmp_path: Path) -> None:
     assert by_name["every k"]["WindowDiff"] == 0  # it knows the mean length
 
 
-def test_the_printed_figures_stand_beside_ours(tmp_path: Path) -> None:
+def test_parts_of_a_set_are_scored_alone_and_together(tmp_path: Path) -> None:
     joined = {"id": "1", "sentences": [RIVER] * 4 + [MARKET] * 4, "segments": [4, 4], "set": 1}
     write_set(tmp_path, "choi", [{**joined, "subset": "3-5"}, {**joined, "subset": "9-11"}])
     rows = reproduce("choi", tmp_path).as_json()["rows"]
-    printed = {(r["part"], r["segmenter"]): r["Pk"] for r in rows if r["found"] is None}
-    assert printed[("3-5", "C99 (Choi 2000)")] == 18
     assert {r["part"] for r in rows} == {"3-5", "9-11", "all"}
+    assert all(r["documents"] == (2 if r["part"] == "all" else 1) for r in rows)
 
 
 def test_a_store_can_teach_the_contenders(command: Run, tmp_path: Path) -> None:

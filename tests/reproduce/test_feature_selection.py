@@ -20,8 +20,8 @@ def test_document_frequency_counts_rows_not_words():
     rows = csr_array(np.array([[5.0, 0, 1], [2, 0, 0], [1, 0, 0]]))
     assert document_frequency(rows).tolist() == [3, 0, 1]
     assert by_document_frequency(rows).tolist() == [0]
-    assert by_document_frequency(rows, least=1).tolist() == [0, 2]
-    assert by_document_frequency(rows, least=1, most=0.5).tolist() == [2]
+    assert by_document_frequency(rows, min_rows=1).tolist() == [0, 2]
+    assert by_document_frequency(rows, min_rows=1, max_share=0.5).tolist() == [2]
 
 
 def naive(m, classes, of):
@@ -74,7 +74,7 @@ def test_mutual_information_is_the_formula(of):
         found = by_mutual_information(rows, classes, n, of=of)
         assert worth[found].min() >= np.sort(worth)[-n] - 1e-12
         assert len(found) == n
-    with pytest.raises(ValueError, match="one each"):
+    with pytest.raises(ValueError, match="each row needs one"):
         by_mutual_information(rows, classes[:3], 2)
     with pytest.raises(ValueError, match="presence, class, counts or pointwise"):
         by_mutual_information(rows, classes, 2, of="x")

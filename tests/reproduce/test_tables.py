@@ -20,11 +20,11 @@ from segapsith_reproduce.cells import (
     Printed,
     Results,
     best_of,
-    grouped,
-    measured,
-    of_fewer_directions,
+    hierarchical_labels,
+    mean_and_sd,
     plugins,
-    spread_of,
+    scores_of,
+    truncated,
 )
 from segapsith_reproduce.printed import beside, read
 
@@ -77,10 +77,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 PAPERS = [name for name in TABLES if name.startswith(("chi-sim", "gvsm", "mvsim"))]
 
 
-def test_every_table_of_the_issue_is_there() -> None:
-    wanted = {"chi-sim-2", "chi-sim-3", "chi-sim-figure-2"}
-    wanted |= {f"gvsm-{n}" for n in range(2, 9)} | {f"mvsim-{n}" for n in (2, 3, 4)}
-    assert wanted == set(PAPERS)
+def test_every_table_of_the_papers_is_there() -> None:
+    names = {"chi-sim-2", "chi-sim-3", "chi-sim-figure-2"}
+    names |= {f"gvsm-{n}" for n in range(2, 9)} | {f"mvsim-{n}" for n in (2, 3, 4)}
+    assert names == set(PAPERS)
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +99,7 @@ def test_a_table_is_filled(name: str, folder: Path, kept: Path) -> None:
             assert not isinstance(cell, float) or 0 <= cell <= 3
 
 
-def test_a_table_is_gone_on_with(folder: Path, tmp_path: Path) -> None:
+def test_an_interrupted_table_is_continued(folder: Path, tmp_path: Path) -> None:
     heard: list[str] = []
     options = Options(quick=True, tell=heard.append, results=tmp_path / "results.jsonl")
     first = reproduce("gvsm-2", folder, options)
@@ -114,8 +114,8 @@ def test_a_table_is_gone_on_with(folder: Path, tmp_path: Path) -> None:
 
 def test_absent_sets_are_named_and_printed_figures_are_not_invented(folder: Path) -> None:
     table = reproduce("gvsm-8", folder, Options(quick=True))
-    assert any("Not present" in note and "tr41" in note and "k1b" in note for note in table.notes)
-    assert any("not at hand" in note for note in table.notes)
+    assert any("Missing" in note and "tr41" in note and "k1b" in note for note in table.notes)
+    assert any("not available" in note for note in table.notes)
     with pytest.raises(MissingInputError, match="20ng"):
         reproduce("chi-sim-2", folder / "tr11", Options(quick=True))
     with pytest.raises(MissingInputError, match="has none of"):
@@ -156,7 +156,7 @@ def test_odd_sets_do_not_stop_a_table(name: str, odd: Path) -> None:
 def test_a_set_that_is_put_there_is_taken(odd: Path) -> None:
     gvsm = reproduce("gvsm-2", odd, Options())
     assert {"k1b", "tr31", "mean of the paper's sets (2)"} == {row[0] for row in gvsm.rows}
-    assert not any("k1b" in note for note in gvsm.notes if "Not present" in note)
+    assert not any("k1b" in note for note in gvsm.notes if "Missing" in note)
     classes = ["a", "b"] * 5
     with_set(odd, "tr45", classes, matrix=np.random.default_rng(0).poisson(1.0, (10, 12)))
     again = reproduce("gvsm-2", odd, Options())
@@ -192,10 +192,10 @@ def test_views_are_taken_whole_or_in_samples(odd: Path, tmp_path: Path) -> None:
 
 
 def test_the_fixed_settings_of_mvsim_are_its_defaults() -> None:
-    from segapsith_reproduce.mvsim import USUAL
+    from segapsith_reproduce.mvsim import DEFAULTS
 
     made = MvSim()
-    assert {name: getattr(made, name) for name in USUAL} == USUAL
+    assert {name: getattr(made, name) for name in DEFAULTS} == DEFAULTS
 
 
 def test_the_best_of_some_is_that_of_every_choice() -> None:
@@ -208,26 +208,30 @@ def test_the_best_of_some_is_that_of_every_choice() -> None:
     assert best_of(20, values) == 0.9
 
 
-def test_what_cannot_be_narrowed_says_so(odd: Path, folder: Path) -> None:
+def test_options_that_a_table_does_not_accept_are_refused(odd: Path, folder: Path) -> None:
     with pytest.raises(UsageError, match=r"no set of this table is called 'trr31'.*did you mean"):
         reproduce("gvsm-2", odd, Options(sets=("trr31",)))
-    with pytest.raises(UsageError, match="cannot be narrowed by --repetitions"):
+    with pytest.raises(UsageError, match="does not accept --repetitions"):
         reproduce("gvsm-2", odd, Options(repetitions=2))
-    with pytest.raises(UsageError, match="cannot be narrowed by --sets"):
+    with pytest.raises(UsageError, match="does not accept --sets"):
         reproduce("order", odd, Options(sets=("tdt2",)))
     assert run(["reproduce", "gvsm-2", "--data", str(odd), "--sets", "tr31, k1b", "-q"]) == 0
 
 
-def test_what_is_recalled_stands_apart_from_what_was_found(folder: Path, kept: Path) -> None:
+def test_quoted_figures_are_shown_for_the_rows_that_they_belong_to(
+    folder: Path, kept: Path
+) -> None:
     table = reproduce("chi-sim-2", folder, Options(quick=True, results=kept))
     rows = table.as_json()["rows"]
     assert {row["printed"] for row in rows if row["set"] == "NG1"} == {None}
-    recalled = {row["recalled"] for row in rows if row["set"] == "M10"}
-    assert recalled == {".49", ".59", ".69 ± .05", ".80 ± .04"}
-    assert any("not read again, confidence medium" in note for note in table.notes)
-    assert "recalled" in table.picture and "as remembered (not read again)" in table.picture
+    quoted = {row["method"]: row["printed"] for row in rows if row["set"] == "M10"}
+    assert quoted == {
+        "cosine": None, "lsa": None, "chi-sim": ".78 to .80", "chi-sim k p": ".78 to .80",
+    }  # fmt: skip
+    assert {row["reached"] is None for row in rows if row["printed"] is None} == {True}
+    assert sum("reached in" in note for note in table.notes) == 5  # one per protocol
     medoids = reproduce("chi-sim-3", folder, Options(quick=True, results=kept))
-    assert "recalled" not in medoids.head and "recalled" not in medoids.picture
+    assert "printed" not in medoids.head
 
 
 def test_labels_that_do_not_fit_are_named(odd: Path) -> None:
@@ -254,7 +258,7 @@ def test_what_is_only_rounding_in_few_directions_is_nothing() -> None:
     whole, wanted = (plugins().make("similarity", "lsa", {"rank": rank}) for rank in (6, 2))
     whole.learn(rows)
     wanted.learn(rows)
-    found = of_fewer_directions("lsa", whole.state(), 2).compare(rows, rows)
+    found = truncated("lsa", whole.state(), 2).compare(rows, rows)
     np.testing.assert_allclose(found, wanted.compare(rows, rows), atol=1e-9)
     assert not found[4:].any()
 
@@ -274,7 +278,7 @@ def test_the_command_keeps_its_results(
     more = ["--data", str(folder), "--quick", "--results", str(kept), "--json"]
     drawn = tmp_path / "gvsm.svg"
     assert run(["reproduce", "gvsm-2", "--svg", str(drawn), *more]) == 0
-    assert "average" in drawn.read_text() and "no printed figure" in drawn.read_text()
+    assert "average" in drawn.read_text() and "without printed figures" in drawn.read_text()
     assert run(["reproduce", "gvsm-8", "--svg", str(drawn), *more]) == 2
     assert "no picture of gvsm-8" in capsys.readouterr().err
     assert run(["reproduce", "gvsm-8", *more]) == 0
@@ -285,12 +289,12 @@ def test_the_command_keeps_its_results(
 
 def test_what_cells_are_made_of(tmp_path: Path) -> None:
     similar = np.eye(4) * 0.5 + np.kron(np.eye(2), np.full((2, 2), 0.5))
-    labels = grouped(similar, 2, "average")
+    labels = hierarchical_labels(similar, 2, "average")
     assert labels.tolist() == [0, 0, 1, 1]
-    assert measured(labels, ["a", "a", "b", "b"])["micro_precision"] == 1
-    assert measured(np.array([0, 0, 1, -1]), ["a", "a", "b", "b"])["micro_precision"] == 0.75
-    assert spread_of([1.0, 3.0]) == (2.0, pytest.approx(2**0.5))
-    assert spread_of([1.0]) == (1.0, 0.0)
+    assert scores_of(labels, ["a", "a", "b", "b"])["micro_precision"] == 1
+    assert scores_of(np.array([0, 0, 1, -1]), ["a", "a", "b", "b"])["micro_precision"] == 0.75
+    assert mean_and_sd([1.0, 3.0]) == (2.0, pytest.approx(2**0.5))
+    assert mean_and_sd([1.0]) == (1.0, 0.0)
     (tmp_path / "r").write_text('nonsense\n{"cell": "a b", "scores": {"x": 1.0}}\n[]\n')
     results = Results(tmp_path / "r", lambda said: None)
     assert results.get(("a", "b"), dict) == {"x": 1.0}
@@ -326,7 +330,7 @@ def test_printed_figures_stand_beside_ours(tmp_path: Path) -> None:
     assert [row[-1] for row in found.rows] == ["yes", "no", "yes", "no", "yes", ""]
     assert [row[-3] for row in found.rows] == [0.5, 0.5, 0.3, 0.3, 0.6, None]
     assert found.notes[0].startswith("reached in 3 of 5 cells (60 %)")
-    assert found.notes[1].startswith("1 printed")
+    assert found.notes[1].startswith("1 printed figures match none")
     assert found.picture.count("<circle") >= 5
 
 
@@ -334,8 +338,8 @@ def test_printed_figures_stand_beside_ours(tmp_path: Path) -> None:
     ("line", "said"),
     [
         ("t,a,VSM,,G,0.5,,", "column 'G'"),
-        ("t,a,VSM,,F,half,,", "no number"),
-        ("t,a,VSM,,F,0.5,wide,", "no number"),
+        ("t,a,VSM,,F,half,,", "not a number"),
+        ("t,a,VSM,,F,0.5,wide,", "not a number"),
         ("t,a,VSM,,F,0.5,,more", "larger"),
         ("t,a,VSM,50,F,0.5,,", "no column 'rank'"),
     ],
