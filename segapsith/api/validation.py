@@ -22,15 +22,15 @@ from segapsith.domains.reassignment import ReassignSettings
 from segapsith.domains.splitting import SplitSettings, core_similarity
 from segapsith.errors import MissingInputError, SettingError, UsageError, did_you_mean
 from segapsith.evaluation import verdicts
-from segapsith.evaluation.alignment import Side, labelled_file, matched
+from segapsith.evaluation.alignment import Side, align, read_labels
 from segapsith.evaluation.validation import (
     Selection,
     agreement,
-    brief,
     curve,
     links,
-    recomputed,
     select,
+    summarize,
+    validate_with_labels,
 )
 from segapsith.settings import CLUSTERER, PRESETS
 from segapsith_store import Store
@@ -105,10 +105,10 @@ class Validation:
             size = numbers[0] if len(numbers) == 1 else selection.n_domains
             results = []
             for (name, measure), recompute in recomputes.items():
-                found, labels = recomputed(selection, _into(recompute, size, seed), seed)
+                found, labels = validate_with_labels(selection, _into(recompute, size, seed), seed)
                 results.append(
                     {
-                        **found, "min_units": least, "word_cut": cut, "clusterer": name,
+                        **found.as_json(), "min_units": least, "word_cut": cut, "clusterer": name,
                         "similarity": measure, "lang": lang, "last": last,
                     }
                 )  # fmt: skip
@@ -189,7 +189,7 @@ class Validation:
             if draws
             else None
         )
-        return verdicts.verdicts(learned, labels, firmness)
+        return [verdict.as_json() for verdict in verdicts.judge(learned, labels, firmness)]
 
     def _add_examples(self, found: list[dict[str, Any]]) -> None:
         """Sentences beside the verdicts; they are looked up and never kept with them."""
@@ -238,7 +238,7 @@ class Validation:
             "births": _changed(sizes[0], sizes[1], names, least),
             "deaths": _changed(sizes[1], sizes[0], names, least, backwards=True),
             **_without_table(
-                agreement([before[u] for u in common], [after[u] for u in common], seed)
+                agreement([before[u] for u in common], [after[u] for u in common], seed).as_json()
             ),
         }
         run = writer.begin_run(
@@ -290,18 +290,21 @@ class Validation:
             "similarity": similarity,
             "lang": lang,
             "nightly": nightly,
-            "points": curve(
-                learned,
-                replace(placing, domain_weight=weight),
-                wanted,
-                lambda rows, k: recompute(rows, k, seed),
-                min_units=least,
-                word_cut=cut,
-                seed=seed,
-                splitting=splitting,
-                adopting=adopting,
-                watch=watch,
-            ),
+            "points": [
+                point.as_json()
+                for point in curve(
+                    learned,
+                    replace(placing, domain_weight=weight),
+                    wanted,
+                    lambda rows, k: recompute(rows, k, seed),
+                    min_units=least,
+                    word_cut=cut,
+                    seed=seed,
+                    splitting=splitting,
+                    adopting=adopting,
+                    watch=watch,
+                )
+            ],
         }
 
     def _night(self) -> tuple[SplitSettings | None, ReassignSettings | None]:
@@ -350,7 +353,7 @@ class Validation:
             raise UsageError(
                 f"--field {field}: neither {left} nor {right} is a labelled file; leave it out"
             )
-        ours, theirs = matched(sides[0].side, sides[1].side)
+        ours, theirs = align(sides[0].side, sides[1].side)
         if not len(ours):
             raise UsageError(
                 f"nothing to compare: no unit of {left} is labelled by {right}"
@@ -390,7 +393,7 @@ class Validation:
                     break
         return {
             **result,
-            **agreement(labels[0][kept].tolist(), labels[1][kept].tolist(), seed),
+            **agreement(labels[0][kept].tolist(), labels[1][kept].tolist(), seed).as_json(),
         }
 
     def _side(self, snapshots: _Snapshots, named: str | int, field: str | None) -> _Named:
@@ -412,7 +415,7 @@ class Validation:
             is_store = file.read(16) == b"SQLite format 3\0"
         if is_store:
             return _of_store(snapshots.of(path), path, when)
-        return _Named(labelled_file(path, field))
+        return _Named(read_labels(path, field))
 
     @staticmethod
     def _linked(
@@ -442,7 +445,7 @@ class Validation:
             counts=learned.counts[rows[known]],
             weights=learned.weights[rows[known]],
         )
-        found = links(chosen, left[known], right[known])
+        found = links(chosen, left[known], right[known]).as_json()
         for method in ("similarity", "entropy"):
             found[method]["links"] = {
                 str(names[1][int(cluster)]): None if domain is None else names[0][domain]
@@ -511,7 +514,7 @@ def _over_k(
 ) -> list[dict[str, Any]]:
     """The comparison for each number of clusters, in short."""
     return [
-        {"k": k, **brief(recomputed(selection, _into(recompute, k, seed), seed)[0])}
+        {"k": k, **summarize(validate_with_labels(selection, _into(recompute, k, seed), seed)[0])}
         for k in sorted(set(numbers))
     ]
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from segapsith.arrays import Matrix
 from segapsith.domains.timeline import Timeline
-from segapsith.evaluation.compare import BINS, grown
+from segapsith.evaluation.compare import BINS, average_linkage_tree
 
 __all__ = ["Facts", "last_run_of", "page"]
 
@@ -107,9 +107,10 @@ def _place(facts: Facts, lang: str) -> dict[str, Any]:
     similar = facts.similarities[lang]
     tree_size = min(TREE_MOST, len(domains))
     map_size = min(MAP_MOST, len(domains))
-    tree = grown(similar[:tree_size, :tree_size])
+    tree = average_linkage_tree(similar[:tree_size, :tree_size])
     groups = trees.cut(
-        grown(similar[:map_size, :map_size]), [domain["units"] for domain in domains[:map_size]]
+        average_linkage_tree(similar[:map_size, :map_size]),
+        [domain["units"] for domain in domains[:map_size]],
     )
     return {
         "lang": lang,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.evaluation.alignment import Side
-from segapsith.evaluation.validation import brief
+from segapsith.evaluation.validation import summarize
 from segapsith_store import codecs
 from segapsith_store.store import Store
 
@@ -81,7 +81,7 @@ def validations(
                     for name in ("clusterer", "similarity", "min_units", "word_cut")
                 },
                 "last": result.get("last") or 0,
-                **brief(result),
+                **summarize(result),
             }
         )
     return found if limit is None else found[-limit:]

@@ -12,7 +12,7 @@ import pytest
 from markupsafe import Markup
 
 from segapsith.domains.timeline import Timeline
-from segapsith.evaluation.compare import grown
+from segapsith.evaluation.compare import average_linkage_tree
 from segapsith.report.charts import curves, gauges, maps, tables, trees
 from segapsith.report.charts.svg import tag
 from segapsith_reproduce import score_charts
@@ -51,7 +51,7 @@ NAMES = {4: NASTY, 9: "nine", 7: "seven"}
     "drawn",
     [
         maps.drawn(domains(12), similar(12), [0, 1] * 6, NASTY),
-        trees.drawn(domains(12), grown(similar(12)), [0, 1] * 6, NASTY),
+        trees.drawn(domains(12), average_linkage_tree(similar(12)), [0, 1] * 6, NASTY),
         tables.heat(TABLE, NAMES, {}, NASTY),
         tables.ribbons(TABLE, NAMES, {0: NASTY}, {4: "split"}, NASTY),
         gauges.kappa(KAPPA, {"low": 0.4, "high": 0.6}),
@@ -101,8 +101,18 @@ def test_discs_stay_in_the_picture_and_hardly_overlap() -> None:
 def test_topics_are_the_cut_with_most_groups() -> None:
     blocks = np.kron(np.eye(3), np.full((3, 3), 0.7)) + 0.1
     np.fill_diagonal(blocks, 1)
-    assert trees.cut(grown(blocks), [1, 1, 1, 5, 5, 5, 2, 2, 2]) == [3, 3, 3, 1, 1, 1, 2, 2, 2]
-    assert trees.cut(grown(np.eye(2)), [1, 1]) == [0, 0]
+    assert trees.cut(average_linkage_tree(blocks), [1, 1, 1, 5, 5, 5, 2, 2, 2]) == [
+        3,
+        3,
+        3,
+        1,
+        1,
+        1,
+        2,
+        2,
+        2,
+    ]
+    assert trees.cut(average_linkage_tree(np.eye(2)), [1, 1]) == [0, 0]
 
 
 def test_the_table_is_sorted_towards_its_diagonal() -> None:
