@@ -190,7 +190,10 @@ def test_a_random_mapping_depends_on_its_seed_only():
 
 
 def test_random_mappings_of_71_even_classes_give_about_the_published_value():
-    """Ferret, Grau & Jardino (2001) print -0.013; with th1 near 0 kappa is -(1/71) / (1 - 1/71) = -0.0143."""
+    """The paper prints -0.013; with th1 near 0 kappa is -(1/71) / (1 - 1/71) = -0.0143.
+
+    Ferret, Grau & Jardino (2001).
+    """
     labels = np.arange(71 * 10) % 71
     values = [kappa(labels, labels, "random", seed=seed) for seed in range(200)]
     # one class in 71 is a fixed point on average: th1 - th2 is 0 in the mean
