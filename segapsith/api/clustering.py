@@ -117,7 +117,7 @@ def cluster(
     if k is None and wire.factory.needs_number(clusterer, settings or {}):
         _, sizes = np.unique(learned.domains, return_counts=True)
         k = int((sizes >= int(wire.settings["stable"])).sum()) or len(sizes)
-    rows, chosen = clustering.sampled(given, sample or len(learned.units), seed)
+    rows, chosen = clustering.sample_rows(given, sample or len(learned.units), seed)
     labels, cost, seconds = cluster_rows(
         wire.factory,
         _weighted(rows, weights, similarity),
@@ -273,5 +273,5 @@ def _without_similarity(factory: Factory) -> list[str]:
 def _weighted(rows: Rows | Views, weights: str | None, similarity: str | None) -> Rows | Views:
     """The rows as they are compared, in each of their views."""
     if not isinstance(rows, Mapping):
-        return clustering.weighted(rows, weights, similarity)
-    return {name: clustering.weighted(m, weights, similarity) for name, m in rows.items()}
+        return clustering.weight_rows(rows, weights, similarity)
+    return {name: clustering.weight_rows(m, weights, similarity) for name, m in rows.items()}

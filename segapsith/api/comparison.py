@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from segapsith.api.figures import Details, Kappa, KappaInterval, MantelTest, typed_figures
 from segapsith.api.session import Session
 from segapsith.errors import MissingInputError, UsageError, did_you_mean
-from segapsith.evaluation.alignment import Side, labelled_file, matched
+from segapsith.evaluation.alignment import Side, align, read_labels
 from segapsith.evaluation.validation import agreement, links
 from segapsith.model import Result
 from segapsith_store import Store
@@ -145,11 +145,11 @@ def _compared(
         raise UsageError(
             f"--field {field}: neither {left} nor {right} is a labelled file; leave it out"
         )
-    ours, theirs = matched(sides[0].side, sides[1].side)
+    ours, theirs = align(sides[0].side, sides[1].side)
     if not len(ours):
         raise UsageError(
             f"nothing to compare: no unit of {left} is labelled by {right}"
-            f" ({len(sides[0].side)} and {len(sides[1].side)} labels; documents are matched by id,"
+            f" ({len(sides[0].side)} and {len(sides[1].side)} labels; documents are align by id,"
             " units by where they lie in the text)"
         )
     labels = [
@@ -179,7 +179,7 @@ def _compared(
             if found is not None:
                 result["links"] = found
                 break
-    figures = agreement(labels[0][kept].tolist(), labels[1][kept].tolist(), seed)
+    figures = agreement(labels[0][kept].tolist(), labels[1][kept].tolist(), seed).as_json()
     return PartitionComparison(**result, **typed_figures(figures))
 
 
@@ -202,7 +202,7 @@ def _side(snapshots: _Snapshots, named: str | int, field: str | None) -> _Named:
         is_store = file.read(16) == b"SQLite format 3\0"
     if is_store:
         return _of_store(snapshots.of(path), path, when)
-    return _Named(labelled_file(path, field))
+    return _Named(read_labels(path, field))
 
 
 def _linked(
@@ -232,7 +232,7 @@ def _linked(
         counts=learned.counts[rows[known]],
         weights=learned.weights[rows[known]],
     )
-    found = links(chosen, left[known], right[known])
+    found = links(chosen, left[known], right[known]).as_json()
     for method in ("similarity", "entropy"):
         found[method]["links"] = {
             str(names[1][int(cluster)]): None if domain is None else names[0][domain]

@@ -409,7 +409,7 @@ def _parted(
     measure = similarity and wire.factory.registry.make("similarity", similarity, for_measure)
     if rows.shape[0] == 0:
         return np.zeros(0, dtype=np.int64)
-    weighted = clustering.weighted(rows, None, similarity)
+    weighted = clustering.weight_rows(rows, None, similarity)
     return clustering.cluster(weighted, measure or None, grouping)
 
 

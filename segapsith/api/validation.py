@@ -20,7 +20,14 @@ from segapsith.domains.splitting import SplitSettings, core_similarity
 from segapsith.engine import order_sensitivity
 from segapsith.errors import SettingError, UsageError
 from segapsith.evaluation import metrics, verdicts
-from segapsith.evaluation.validation import Selection, agreement, brief, curve, recomputed, select
+from segapsith.evaluation.validation import (
+    Selection,
+    agreement,
+    curve,
+    select,
+    summarize,
+    validate_with_labels,
+)
 from segapsith.model import Json, Result
 from segapsith.settings import CLUSTERER, PRESETS, TOPIC_CLUSTERER, TOPIC_SIMILARITY
 from segapsith_store.queries import history
@@ -287,10 +294,10 @@ class Validation:
             size = numbers[0] if len(numbers) == 1 else selection.n_domains
             results = []
             for (name, measure), recompute in recomputes.items():
-                found, labels = recomputed(selection, _into(recompute, size, seed), seed)
+                found, labels = validate_with_labels(selection, _into(recompute, size, seed), seed)
                 results.append(
                     {
-                        **found, "min_units": least, "word_cut": cut, "clusterer": name,
+                        **found.as_json(), "min_units": least, "word_cut": cut, "clusterer": name,
                         "similarity": measure, "lang": lang, "last": last,
                     }
                 )  # fmt: skip
@@ -371,7 +378,7 @@ class Validation:
             if draws
             else None
         )
-        return verdicts.verdicts(learned, labels, firmness)
+        return [verdict.as_json() for verdict in verdicts.judge(learned, labels, firmness)]
 
     def _add_examples(self, found: list[dict[str, Any]]) -> None:
         """Sentences beside the verdicts; they are looked up and never kept with them."""
@@ -423,7 +430,7 @@ class Validation:
             "births": _changed(sizes[0], sizes[1], names, least),
             "deaths": _changed(sizes[1], sizes[0], names, least, backwards=True),
             **_without_table(
-                agreement([before[u] for u in common], [after[u] for u in common], seed)
+                agreement([before[u] for u in common], [after[u] for u in common], seed).as_json()
             ),
         }
         run = writer.begin_run(
@@ -493,7 +500,7 @@ class Validation:
             similarity=similarity,
             lang=lang,
             nightly=nightly,
-            points=[CurvePoint(**point) for point in points],
+            points=[CurvePoint(**point.as_json()) for point in points],
         )
 
     def _night(self) -> tuple[SplitSettings | None, ReassignSettings | None]:
@@ -576,7 +583,7 @@ def _over_k(
 ) -> list[dict[str, Any]]:
     """The comparison for each number of clusters, in short."""
     return [
-        {"k": k, **brief(recomputed(selection, _into(recompute, k, seed), seed)[0])}
+        {"k": k, **summarize(validate_with_labels(selection, _into(recompute, k, seed), seed)[0])}
         for k in sorted(set(numbers))
     ]
 

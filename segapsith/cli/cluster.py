@@ -106,9 +106,9 @@ def cluster(
 
     Example: segapsith cluster --similarity mvsim --views words,names,source --clusterer ahc -k 30
     """
-    from segapsith.evaluation.views import chosen as chosen_views
+    from segapsith.evaluation.views import parse_views
 
-    sides = None if views is None else chosen_views(views)
+    sides = None if views is None else parse_views(views)
     if sides is not None and matrix is not None:
         raise UsageError("--views are made from the store; cut a matrix with --set views=N")
     _check_output(output, of_matrix=matrix is not None)
@@ -217,14 +217,14 @@ def _matrix(
 ) -> dict[str, Any]:
     """A clustering of a matrix file, with scores if there are labels beside it."""
     from segapsith.api.clustering import cluster_rows
-    from segapsith.evaluation.clustering import sampled, weighted
+    from segapsith.evaluation.clustering import sample_rows, weight_rows
 
     rows, classes = _read(path)
     if classes is not None and k is None and similarity is None:
         k = len(set(classes))
-    part, chosen = sampled(rows, sample or rows.shape[0], seed)
+    part, chosen = sample_rows(rows, sample or rows.shape[0], seed)
     settings = {"seed": seed, **wire.settings.plugins}
-    part = weighted(part, weights, similarity)
+    part = weight_rows(part, weights, similarity)
     labels, cost, seconds = cluster_rows(
         wire.factory, part, clusterer, similarity, settings, k, force, told
     )

@@ -1,7 +1,7 @@
-"""Recomputing a clustering: what it will cost, told before it starts, and then the labels.
+"""Batch clustering of rows, with an estimate of its cost before it starts.
 
-The cost is found by trial on small parts of the data, so it holds for any measure and clusterer,
-also for those that are not ours.
+The cost is measured on small samples of the data, so it holds for every similarity and clusterer,
+including those of other packages.
 """
 
 from __future__ import annotations
@@ -12,16 +12,17 @@ import time
 import tracemalloc
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from segapsith.arrays import Compare, Labels, Matrix, Rows, State, Views
+from segapsith.arrays import Labels, Rows, Views
 from segapsith.errors import SegapsithError, UsageError
 from segapsith.evaluation.views import side_by_side
 from segapsith.lexicon.weighting import tf_idf
+from segapsith.plugin.contracts import Clusterer, Similarity
 
 __all__ = [
     "Cost",
@@ -30,15 +31,15 @@ __all__ = [
     "estimate",
     "free_memory",
     "n_rows_of",
-    "sampled",
-    "weighted",
+    "sample_rows",
+    "weight_rows",
 ]
 
-SHARE = 0.8
-"""Of the free memory, what a clustering may take."""
+MEMORY_SHARE = 0.8
+"""Share of the free memory that a clustering may use."""
 
-TRIALS = (150, 300, 600)
-"""Rows of the trials: the first warms up, the others are measured."""
+TRIAL_ROWS = (150, 300, 600)
+"""Numbers of rows of the trials: the first one warms up, the others are measured."""
 
 
 class TooLargeError(SegapsithError):
@@ -47,23 +48,9 @@ class TooLargeError(SegapsithError):
     exit_code = 1
 
 
-class Measure(Protocol):
-    """A similarity, as clustering needs it."""
-
-    def learn(self, rows: Rows | Views) -> None: ...
-    def compare(self, left: Rows, right: Rows) -> Matrix: ...
-    def state(self) -> State: ...
-
-
-class Grouping(Protocol):
-    """A clusterer, as clustering needs it."""
-
-    def cluster(self, rows: Rows | Views, compare: Compare | None) -> Labels: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a clustering takes, roughly."""
+    """An estimate of the memory and time of a clustering."""
 
     n_rows: int
     bytes: int
@@ -72,7 +59,8 @@ class Cost:
 
     @property
     def fits(self) -> bool:
-        return self.bytes <= SHARE * self.free_bytes
+        """Whether the clustering fits into the free memory."""
+        return self.bytes <= MEMORY_SHARE * self.free_bytes
 
     def __str__(self) -> str:
         return (
@@ -81,111 +69,111 @@ class Cost:
         )
 
 
-def cluster(rows: Rows | Views, measure: Measure | None, grouping: Grouping) -> Labels:
-    """Labels of the rows; the measure learns from them first.
+def cluster(rows: Rows | Views, measure: Similarity | None, clusterer: Clusterer) -> Labels:
+    """Return the cluster of each row; the similarity learns from the rows first.
 
-    Rows in several views go to the measure as they are and to the clusterer side by side, or to
-    the clusterer as they are where there is no measure.
+    With several views, the similarity gets all views and the clusterer one matrix of all columns.
+    Without a similarity, the clusterer gets all views.
     """
     if measure is None:
-        return grouping.cluster(rows, None)
+        return clusterer.cluster(rows, None)
     measure.learn(rows)
     together = side_by_side(rows) if isinstance(rows, Mapping) else rows
-    return grouping.cluster(together, measure.compare)
+    return clusterer.cluster(together, measure.compare)
 
 
 def n_rows_of(rows: Rows | Views) -> int:
-    """How many rows there are, in one view or several."""
+    """Return the number of rows, in one view or several."""
     first = next(iter(rows.values())) if isinstance(rows, Mapping) else rows
     return int(first.shape[0])
 
 
 def estimate(
     rows: Rows | Views,
-    measure: Callable[[], Measure | None],
-    grouping: Callable[[int], Grouping],
+    measure: Callable[[], Similarity | None],
+    clusterer: Callable[[int], Clusterer],
     seed: int = 0,
 ) -> Cost:
-    """Memory and time by trial: small samples are clustered, and growth goes on as it began.
+    """Estimate memory and time: cluster small samples, and extrapolate their growth.
 
-    `grouping` makes a clusterer for a given number of rows, so that a trial does not ask for more
+    `clusterer` makes a clusterer for a given number of rows, so that a trial does not ask for more
     clusters than it has rows.
     """
     n_rows = n_rows_of(rows)
-    sizes = [min(size, n_rows) for size in TRIALS]
-    spent: list[tuple[int, float, int]] = []
+    sizes = [min(size, n_rows) for size in TRIAL_ROWS]
+    costs: list[tuple[int, float, int]] = []
     for number, size in enumerate(sizes):
-        part = sampled(rows, size, seed)[0]
+        part = sample_rows(rows, size, seed)[0]
         began = time.perf_counter()
-        cluster(part, measure(), grouping(size))
+        cluster(part, measure(), clusterer(size))
         seconds = time.perf_counter() - began
         if number == 0:
             continue
         tracemalloc.start()
         try:
-            cluster(part, measure(), grouping(size))
+            cluster(part, measure(), clusterer(size))
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
-        spent.append((size, seconds, peak))
+        costs.append((size, seconds, peak))
         if size == n_rows:
             break
-    (small, seconds_small, bytes_small), (large, seconds, peak) = spent[0], spent[-1]
+    (small, seconds_small, bytes_small), (large, seconds, peak) = costs[0], costs[-1]
     time_growth = _growth(small, seconds_small, large, seconds, 3.0)
-    room_growth = _growth(small, bytes_small, large, peak, 2.0)
+    memory_growth = _growth(small, bytes_small, large, peak, 2.0)
     ratio = n_rows / max(large, 1)
     return Cost(
         n_rows,
-        int(peak * ratio**room_growth),
+        int(peak * ratio**memory_growth),
         seconds * ratio**time_growth,
         free_memory(),
     )
 
 
-def _growth(small: int, spent_small: float, large: int, spent: float, most: float) -> float:
-    """The exponent with which a cost grows, between 1 and `most`."""
-    if large <= small or spent_small <= 0 or spent <= 0:
+def _growth(small: int, small_cost: float, large: int, large_cost: float, most: float) -> float:
+    """Return the exponent with which a cost grows with the rows, between 1 and `most`."""
+    if large <= small or small_cost <= 0 or large_cost <= 0:
         return most
-    return min(max(math.log(spent / spent_small) / math.log(large / small), 1.0), most)
+    return min(max(math.log(large_cost / small_cost) / math.log(large / small), 1.0), most)
 
 
-def weighted(counts: Rows, weights: str | None, similarity: str | None) -> Rows:
-    """Rows as they are compared: counts, or tf-idf, which measures want unless told otherwise."""
-    chosen = weights or ("counts" if similarity is None else "tf-idf")
-    if chosen not in ("counts", "tf-idf"):
-        raise UsageError(f"weights={chosen!r} should be counts or tf-idf")
-    return counts if chosen == "counts" else tf_idf(counts)
+def weight_rows(counts: Rows, weights: str | None, similarity: str | None) -> Rows:
+    """Return rows of counts or of tf-idf; the default with a similarity is tf-idf."""
+    scheme = weights or ("counts" if similarity is None else "tf-idf")
+    if scheme not in ("counts", "tf-idf"):
+        raise UsageError(f"weights={scheme!r} should be counts or tf-idf")
+    return counts if scheme == "counts" else tf_idf(counts)
 
 
-Given = TypeVar("Given", Rows, Views)
+AnyRows = TypeVar("AnyRows", Rows, Views)
 
 
-def sampled(rows: Given, size: int, seed: int) -> tuple[Given, NDArray[np.int64]]:
-    """Some rows drawn at random, in their order, and which they are; of all views the same."""
+def sample_rows(rows: AnyRows, size: int, seed: int) -> tuple[AnyRows, NDArray[np.int64]]:
+    """Draw rows at random, the same in all views; return them in their order, and their positions."""
     n_rows = n_rows_of(rows)
     if size >= n_rows:
         return rows, np.arange(n_rows, dtype=np.int64)
-    chosen = np.sort(np.random.default_rng(seed).choice(n_rows, size, replace=False))
+    drawn = np.sort(np.random.default_rng(seed).choice(n_rows, size, replace=False))
     if isinstance(rows, Mapping):
-        part = {name: csr_array(view[chosen]) for name, view in rows.items()}
-        return part, chosen.astype(np.int64)
-    return csr_array(rows[chosen]), chosen.astype(np.int64)
+        part = {name: csr_array(view[drawn]) for name, view in rows.items()}
+        return part, drawn.astype(np.int64)
+    return csr_array(rows[drawn]), drawn.astype(np.int64)
 
 
 def free_memory() -> int:
-    """Bytes that a process may still take."""
+    """Return the free memory in bytes."""
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:
             for line in lines:
                 if line.startswith("MemAvailable:"):
                     return int(line.split()[1]) * 1024
     except OSError:
-        pass  # not Linux: the physical memory has to do
+        pass  # not Linux: use the physical memory
     return int(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
 
 
 def _size(n_bytes: int) -> str:
-    """Bytes as people say them.
+    """Return a size in MB or GB.
 
     >>> _size(1_500_000), _size(3_200_000_000)
     ('2 MB', '3.2 GB')
@@ -194,7 +182,7 @@ def _size(n_bytes: int) -> str:
 
 
 def _duration(seconds: float) -> str:
-    """Seconds as people say them.
+    """Return a duration in hours, minutes and seconds.
 
     >>> _duration(0.2), _duration(75), _duration(9000)
     ('1 s', '1 min 15 s', '2 h 30 min')

@@ -1,7 +1,7 @@
-"""The table in which two partitions of the same units meet, kept sparse.
+"""The contingency table of two partitions of the same units, as a sparse table.
 
 Every score against labels (`segapsith.evaluation.metrics`) and every comparison of partitions
-(`segapsith.evaluation.compare`) needs this table only, never a matrix of units by units.
+(`segapsith.evaluation.compare`) needs only this table, never a matrix of units by units.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from scipy.sparse import coo_array, csr_array, diags_array, hstack
 __all__ = ["Contingency", "Counts", "LabelSequence", "contingency", "largest_overlap"]
 
 Counts: TypeAlias = NDArray[np.int64]
-"""Whole numbers, one for each class or cell."""
+"""Integers, one per class or cell."""
 
 LabelSequence: TypeAlias = Sequence[Hashable] | NDArray[np.generic]
-"""One label a unit: whole numbers or strings, in a list, a tuple or an array."""
+"""One label per unit: integers or strings, in a list, a tuple or an array."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contingency:
-    """How many units each left class shares with each right class; only cells that are not empty.
+    """The number of units that each left class shares with each right class, without empty cells.
 
     Cell number i lies in row `left[i]` and column `right[i]` and holds `counts[i]`; cells are
     in row order. Rows and columns are numbered as in `left_labels` and `right_labels`.
@@ -41,7 +41,7 @@ class Contingency:
 
     @classmethod
     def of_table(cls, table: Sequence[Sequence[int]] | NDArray[np.integer]) -> Contingency:
-        """The same from a dense table, its rows and columns numbered from 0.
+        """Return the contingency table of a dense table, with rows and columns numbered from 0.
 
         >>> Contingency.of_table([[2, 0], [1, 3]]).right_sizes.tolist()
         [3, 3]
@@ -50,7 +50,7 @@ class Contingency:
         if dense.ndim != 2:
             raise ValueError(f"the table has {dense.ndim} dimensions and should have 2")
         if dense.size and (dense.dtype.kind not in "iu" or dense.min() < 0):
-            raise ValueError("the table should hold whole numbers >= 0")
+            raise ValueError("the table should hold integers >= 0")
         dense = dense.astype(np.int64)
         left, right = np.nonzero(dense)
         return cls(
@@ -75,7 +75,7 @@ class Contingency:
 
     @property
     def same_partition(self) -> bool:
-        """Whether both sides group the units alike, whatever they call the groups.
+        """Whether both sides group the units in the same way, whatever the labels are.
 
         >>> contingency([0, 0, 1], ["b", "b", "a"]).same_partition
         True
@@ -84,33 +84,33 @@ class Contingency:
         return bool(len(self.counts) == rows == columns)
 
     def dense(self) -> Counts:
-        """The whole table, empty cells included."""
+        """Return the whole table, empty cells included."""
         table = np.zeros(self.shape, dtype=np.int64)
         table[self.left, self.right] = self.counts
         return table
 
     def sparse(self) -> csr_array:
-        """The table as SciPy keeps it."""
+        """Return the table as a sparse array."""
         return csr_array((self.counts, (self.left, self.right)), shape=self.shape)
 
     def largest_of_left(self) -> Counts:
-        """For each left class, the units that it shares with the right class it meets most."""
+        """Return the largest cell of each left class."""
         largest = np.zeros(self.shape[0], dtype=np.int64)
         np.maximum.at(largest, self.left, self.counts)
         return largest
 
     def largest_of_right(self) -> Counts:
-        """For each right class, the units that it shares with the left class it meets most."""
+        """Return the largest cell of each right class."""
         largest = np.zeros(self.shape[1], dtype=np.int64)
         np.maximum.at(largest, self.right, self.counts)
         return largest
 
 
 def contingency(left: LabelSequence, right: LabelSequence) -> Contingency:
-    """The table of two labellings of the same units, in time linear in their number.
+    """Return the table of two labellings of the same units, in time linear in their number.
 
-    Classes are numbered in the order of their labels, or by first appearance where labels
-    cannot be ordered (numbers beside strings). The label -1 is a label like any other.
+    Classes are numbered in the order of their labels, or by first appearance if labels cannot be
+    ordered (numbers and strings). The label -1 is a label like any other.
 
     >>> table = contingency([1, 1, 2], ["x", "y", "y"])
     >>> table.left_labels, table.right_labels, table.dense().tolist()
@@ -124,7 +124,7 @@ def contingency(left: LabelSequence, right: LabelSequence) -> Contingency:
         )
     shape = len(left_labels), len(right_labels)
     ones = np.ones(len(left_codes), dtype=np.int64)
-    # compressed rows sum what falls into one cell and know the order of rows
+    # Conversion to compressed rows sums the entries of a cell and orders the rows.
     cells = coo_array((ones, (left_codes, right_codes)), shape=shape).tocsr().tocoo()
     return Contingency(
         left_labels=left_labels,
@@ -138,17 +138,17 @@ def contingency(left: LabelSequence, right: LabelSequence) -> Contingency:
 
 
 def largest_overlap(table: Contingency) -> tuple[Counts, Counts]:
-    """Rows and columns of a one-to-one matching of classes that holds as many units as any can.
+    """Return rows and columns of the one-to-one matching of classes with the most shared units.
 
-    Solved on the cells that are not empty, so that thousands of small classes cost no dense
-    table; classes that such a matching leaves alone are not listed. The time depends on the
-    number of classes (about a second for 20,000 on both sides), not on that of units.
+    Only non-empty cells are used, so thousands of small classes need no dense table. Unmatched
+    classes are not listed. The time depends on the number of classes (about a second for 20,000 on
+    both sides), not on the number of units.
 
     >>> rows, columns = largest_overlap(Contingency.of_table([[5, 4], [4, 0]]))
     >>> rows.tolist(), columns.tolist()
     ([0, 1], [1, 0])
     """
-    if table.same_partition:  # also where there is nothing to match
+    if table.same_partition:  # also without units
         return table.left, table.right
     if table.shape[0] <= table.shape[1]:
         return _matched(table.left, table.right, table.counts, table.shape)
@@ -159,24 +159,27 @@ def largest_overlap(table: Contingency) -> tuple[Counts, Counts]:
 def _matched(
     rows: Counts, columns: Counts, counts: Counts, shape: tuple[int, int]
 ) -> tuple[Counts, Counts]:
-    """The matching, by the side with fewer classes.
+    """Return the matching; the rows are the side with fewer classes.
 
-    SciPy wants every row matched and drops zeros. So each row gets a column of its own, in which
-    it stays alone, and all benefits are raised by one, a constant as every row is matched once.
+    SciPy needs a match for every row and drops zeros. So each row gets an extra column of its own
+    for "unmatched", and all benefits are raised by one. That adds a constant, because every row is
+    matched once.
     """
-    from scipy.sparse.csgraph import min_weight_full_bipartite_matching  # heavy, and rarely needed
+    from scipy.sparse.csgraph import (
+        min_weight_full_bipartite_matching,  # slow to import, rarely used
+    )
 
     shared = csr_array((counts + 1.0, (rows, columns)), shape=shape)
-    alone = diags_array(np.ones(shape[0]))
+    unmatched = diags_array(np.ones(shape[0]))
     matched_rows, matched_columns = min_weight_full_bipartite_matching(
-        hstack([shared, alone], format="csr"), maximize=True
+        hstack([shared, unmatched], format="csr"), maximize=True
     )
-    together = matched_columns < shape[1]
-    return matched_rows[together].astype(np.int64), matched_columns[together].astype(np.int64)
+    is_matched = matched_columns < shape[1]
+    return matched_rows[is_matched].astype(np.int64), matched_columns[is_matched].astype(np.int64)
 
 
 def _coded(labels: LabelSequence) -> tuple[tuple[Hashable, ...], Counts]:
-    """The distinct labels, and for each unit the number of its label."""
+    """Return the distinct labels, and for each unit the number of its label."""
     if isinstance(labels, np.ndarray) or hasattr(labels, "__array__"):
         array = np.asarray(labels)
         if array.ndim != 1:
@@ -187,7 +190,7 @@ def _coded(labels: LabelSequence) -> tuple[tuple[Hashable, ...], Counts]:
         labels = array.tolist()
     names = dict.fromkeys(labels)
     if any(isinstance(name, (float, np.floating)) and np.isnan(name) for name in names):
-        raise ValueError("NaN is no label: it differs from itself")
+        raise ValueError("NaN cannot be a label: it differs from itself")
     try:
         ordered = tuple(sorted(names))
     except TypeError:

@@ -1,18 +1,17 @@
-"""Scores against labels: how well clusters meet classes, and segments meet segments.
+"""Scores of clusterings against classes, and of segmentations against reference segmentations.
 
-The clustering scores are functions of `(labels, classes)`, the clusters found and the classes
-given, one label a unit: whole numbers or strings, in a list or an array. Which number stands
-for which group never matters, and -1 is a label like any other. In the formulae n units lie in
-classes i of n_i units and clusters j of n_j units, and n_ij lie in both. All cost time linear
-in n, and `micro_precision` some more where there are thousands of classes; none makes a matrix
-of units by units.
+The clustering scores are functions of `(labels, classes)`, the clusters and the given classes, with
+one label per unit: integers or strings, in a list or an array. The choice of labels does not
+matter, and -1 is a label like any other. In the formulas, n units lie in classes i of n_i units and
+clusters j of n_j units, and n_ij units lie in both. The time is linear in n; `micro_precision`
+takes longer with thousands of classes. No score needs a matrix of units by units.
 
-The segmentation scores are functions of `(reference, hypothesis)`, each given by the lengths of
-its segments in text order (`[3, 4]`: three tokens, then four); both lengths must add up to the
-same text.
+The segmentation scores are functions of `(reference, hypothesis)`. Each side is given by the
+lengths of its segments in text order (`[3, 4]`: three tokens, then four). Both sides must have the
+same total length.
 
-Where nothing is labelled, or where one class meets one cluster, the two sides are the same
-partition: agreement is then 1 and distance 0.
+Without units, or with one class and one cluster, both sides are the same partition: agreement is 1
+and distance is 0.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ __all__ = [
 ]
 
 Masses = Sequence[int] | NDArray[np.integer]
-"""Lengths of segments, in text order, each at least 1."""
+"""Lengths of segments in text order, each at least 1."""
 
 
 class BCubed(NamedTuple):
@@ -65,12 +64,12 @@ class BCubed(NamedTuple):
 
 
 def micro_precision(labels: LabelSequence, classes: LabelSequence) -> float:
-    """The share of units that lie in the right cluster under the best one-to-one mapping.
+    """Return the share of units in the right cluster under the best one-to-one mapping.
 
     max over one-to-one mappings pi of (1/n) sum_i n_{i,pi(i)}. Micro-averaged precision as in
-    Dhillon, Mallela & Modha (2003), with the optimal mapping (accuracy); where there are more
-    clusters than classes, or fewer, the surplus stays unmapped and its units count as wrong.
-    The majority mapping is `purity`.
+    Dhillon, Mallela & Modha (2003), with the optimal mapping (accuracy). If the numbers of clusters
+    and classes differ, the surplus is not mapped and its units count as wrong. The majority mapping
+    is `purity`.
 
     >>> micro_precision([0, 0, 1, 1, 2], ["a", "a", "a", "b", "b"])
     0.6
@@ -83,10 +82,10 @@ def micro_precision(labels: LabelSequence, classes: LabelSequence) -> float:
 
 
 def purity(labels: LabelSequence, classes: LabelSequence) -> float:
-    """The share of units that belong to the commonest class of their cluster.
+    """Return the share of units that belong to the most frequent class of their cluster.
 
-    P = (1/n) sum_j max_i n_ij (Zhao & Karypis 2004). Never falls when a cluster is split, so it
-    says little where there are many clusters.
+    P = (1/n) sum_j max_i n_ij (Zhao & Karypis 2004). It never falls if a cluster is split, so
+    it means little with many clusters.
 
     >>> purity([0, 0, 1, 1, 2], ["a", "a", "a", "b", "b"])
     0.8
@@ -100,10 +99,10 @@ def nmi(
     classes: LabelSequence,
     form: Literal["arithmetic", "geometric"] = "arithmetic",
 ) -> float:
-    """The information that clusters and classes share, from 0 to 1.
+    """Return the normalised mutual information of clusters and classes, from 0 to 1.
 
     2 I / (H_class + H_cluster) by default, I / sqrt(H_class H_cluster) as `geometric`
-    (Strehl & Ghosh 2002). One class against several clusters shares nothing: 0.
+    (Strehl & Ghosh 2002). It is 0 for one class and several clusters.
 
     >>> nmi([0, 0, 1, 1], ["a", "a", "b", "b"]), nmi([0, 1, 0, 1], ["a", "a", "b", "b"])
     (1.0, 0.0)
@@ -115,18 +114,18 @@ def nmi(
         return 1.0
     of_classes, of_clusters = _entropy_of(table.left_sizes), _entropy_of(table.right_sizes)
     if form == "arithmetic":
-        scale = (of_classes + of_clusters) / 2  # two different partitions: one has an entropy
+        scale = (of_classes + of_clusters) / 2  # above 0, as the partitions differ
     else:
         scale = math.sqrt(of_classes * of_clusters)
     return min(1.0, _information(table) / scale) if scale > 0 else 0.0
 
 
 def ari(labels: LabelSequence, classes: LabelSequence) -> float:
-    """The Rand index above chance: 1 for the same partition, 0 on average for random ones.
+    """Return the adjusted Rand index: 1 for the same partition, 0 on average for random ones.
 
     With S = sum_ij n_ij (n_ij - 1), A and B the same for n_i and n_j, and M = n (n - 1):
-    (S - A B / M) / ((A + B) / 2 - A B / M) (Hubert & Arabie 1985). In whole numbers up to the
-    last division, so exact for millions of units.
+    (S - A B / M) / ((A + B) / 2 - A B / M) (Hubert & Arabie 1985). With integers up to the last
+    division, so it is exact for millions of units.
 
     >>> ari([0, 0, 1, 1], [5, 5, 7, 7]), ari([0, 0, 1, 1], [0, 1, 0, 1])
     (1.0, -0.5)
@@ -138,13 +137,13 @@ def ari(labels: LabelSequence, classes: LabelSequence) -> float:
     )
     pairs = table.n * (table.n - 1)
     spread = pairs * (of_classes + of_clusters) - 2 * of_classes * of_clusters
-    if not spread:  # both sides all alone, or both all together
+    if not spread:  # all units alone on both sides, or all together
         return 1.0
     return 2 * (both * pairs - of_classes * of_clusters) / spread
 
 
 def f_measure(labels: LabelSequence, classes: LabelSequence) -> float:
-    """For each class the F of the cluster that meets it best, averaged by the size of classes.
+    """Return the F of the best cluster of each class, averaged by the size of classes.
 
     F = sum_i (n_i/n) max_j 2 n_ij / (n_i + n_j) (Larsen & Aone 1999; Farahat & Kamel 2010).
 
@@ -166,12 +165,14 @@ def entropy(
     normalised: bool = True,
     base: float | None = None,
 ) -> float:
-    """How mixed the clusters are: 0 when each holds one class only. Less is better.
+    """Return the entropy of classes within clusters: 0 if each cluster holds one class.
+
+    Less is better.
 
     E = sum_j (n_j/n) (- sum_i p_ij log p_ij) / log c with p_ij = n_ij / n_j and c classes
     (Zhao & Karypis 2004), from 0 to 1; with `normalised=False` without the division by log c.
-    `base` is that of the logarithm, e by default; the normalised value is the same in every
-    base. With a single class: 0.
+    `base` is the base of the logarithm, e by default; the normalised value does not depend on it.
+    With a single class the entropy is 0.
 
     >>> entropy([0, 0, 1, 1], ["a", "b", "a", "b"])
     1.0
@@ -179,7 +180,7 @@ def entropy(
     2.0
     """
     if base is not None and not (base > 0 and base != 1):
-        raise ValueError(f"base={base} should be > 0 and other than 1")
+        raise ValueError(f"base={base} should be > 0 and not 1")
     table = contingency(classes, labels)
     n_classes = table.shape[0]
     if n_classes < 2:
@@ -192,7 +193,7 @@ def entropy(
 
 
 def van_dongen(labels: LabelSequence, classes: LabelSequence) -> float:
-    """The normalised van Dongen distance, from 0 (the same partition) to 1. Less is better.
+    """Return the normalised van Dongen distance, from 0 (the same partition) to 1. Less is better.
 
     VD^n = (2n - sum_i max_j n_ij - sum_j max_i n_ij) / (2n - max_i n_i - max_j n_j)
     (van Dongen 2000; normalised as in Wu, Xiong & Chen 2009). One class and one cluster: 0.
@@ -203,16 +204,16 @@ def van_dongen(labels: LabelSequence, classes: LabelSequence) -> float:
     table = contingency(classes, labels)
     if table.same_partition:
         return 0.0
-    kept = int(table.largest_of_left().sum()) + int(table.largest_of_right().sum())
+    largest = int(table.largest_of_left().sum()) + int(table.largest_of_right().sum())
     least = int(table.left_sizes.max()) + int(table.right_sizes.max())
-    return (2 * table.n - kept) / (2 * table.n - least)
+    return (2 * table.n - largest) / (2 * table.n - least)
 
 
 def variation_of_information(labels: LabelSequence, classes: LabelSequence) -> float:
-    """The normalised variation of information, from 0 (the same partition) to 1. Less is better.
+    """Return the normalised variation of information, from 0 (the same partition) to 1.
 
     VI^n = 1 - 2 I / (H_class + H_cluster) (Meilă 2007; normalised as in Wu, Xiong & Chen 2009),
-    hence 1 - `nmi`. One class and one cluster: 0.
+    that is 1 - `nmi`. Less is better. One class and one cluster: 0.
 
     >>> variation_of_information([0, 1, 0, 1], ["a", "a", "b", "b"])
     1.0
@@ -221,10 +222,10 @@ def variation_of_information(labels: LabelSequence, classes: LabelSequence) -> f
 
 
 def bcubed(labels: LabelSequence, classes: LabelSequence) -> BCubed:
-    """What share of a unit's cluster is of its class, and of its class in its cluster, on average.
+    """Return the mean precision and recall of the cluster of a unit, and their harmonic mean.
 
     precision = (1/n) sum_ij n_ij^2 / n_j, recall = (1/n) sum_ij n_ij^2 / n_i, f1 their harmonic
-    mean (Bagga & Baldwin 1998; Amigó et al. 2009). From the table, in linear time.
+    mean (Bagga & Baldwin 1998; Amigó et al. 2009).
 
     >>> bcubed([0, 0, 0, 0], ["a", "a", "b", "b"])
     BCubed(precision=0.5, recall=1.0, f1=0.6666666666666666)
@@ -239,49 +240,50 @@ def bcubed(labels: LabelSequence, classes: LabelSequence) -> BCubed:
 
 
 def pk(reference: Masses, hypothesis: Masses, k: int | None = None) -> float:
-    """How often two tokens k apart are wrongly said to lie together or apart. Less is better.
+    """Return the share of pairs of tokens k apart that are wrongly joined or separated.
+
+    Less is better.
 
     P_k = 1/(N - k) sum_i [ same_ref(i, i + k) != same_hyp(i, i + k) ] (Beeferman, Berger &
-    Lafferty 1999). Takes the lengths of segments. `k` is half the mean length of the reference
-    segments, rounded, where it is not given. A text of fewer than two tokens: 0.
+    Lafferty 1999). `k` is half the mean length of the reference segments by default, rounded. The
+    result is 0 for a text of fewer than two tokens.
 
     >>> pk([5, 5], [5, 5]), pk([4, 4], [8], k=2)
     (0.0, 0.3333333333333333)
     """
-    expected, found = _segments(reference, hypothesis)
+    expected, actual = _segments(reference, hypothesis)
     window = _window(expected, k)
     if not window:
         return 0.0
-    apart = expected[window:] != expected[:-window]
-    said_apart = found[window:] != found[:-window]
-    return float(np.mean(apart != said_apart))
+    expected_apart = expected[window:] != expected[:-window]
+    actual_apart = actual[window:] != actual[:-window]
+    return float(np.mean(expected_apart != actual_apart))
 
 
 def window_diff(reference: Masses, hypothesis: Masses, k: int | None = None) -> float:
-    """How often a window of k has a wrong number of boundaries. Less is better.
+    """Return the share of windows of k with a wrong number of boundaries. Less is better.
 
     WD = 1/(N - k) sum_i [ b_ref(i, i + k) != b_hyp(i, i + k) ], b the number of boundaries
-    between two tokens (Pevzner & Hearst 2002). Takes the lengths of segments; `k` as for `pk`.
-    Never below `pk` for the same k.
+    between two tokens (Pevzner & Hearst 2002). `k` as for `pk`; the result is at least `pk` for the
+    same k.
 
     >>> window_diff([4, 4], [4, 4]), window_diff([4, 4], [3, 1, 4], k=2)
     (0.0, 0.3333333333333333)
     """
-    expected, found = _segments(reference, hypothesis)
+    expected, actual = _segments(reference, hypothesis)
     window = _window(expected, k)
     if not window:
         return 0.0
-    boundaries = expected[window:] - expected[:-window]
-    said_boundaries = found[window:] - found[:-window]
-    return float(np.mean(boundaries != said_boundaries))
+    expected_boundaries = expected[window:] - expected[:-window]
+    actual_boundaries = actual[window:] - actual[:-window]
+    return float(np.mean(expected_boundaries != actual_boundaries))
 
 
 def boundary_f1(reference: Masses, hypothesis: Masses, tolerance: int = 0) -> float:
-    """The F of the boundaries inside the text, a boundary being right up to `tolerance` tokens.
+    """Return the F of the boundaries inside the text, with a tolerance in tokens.
 
-    2 m / (boundaries given + boundaries found), m the most pairs that can be made of one given
-    and one found boundary at most `tolerance` apart. Takes the lengths of segments. Where
-    neither side has a boundary: 1.
+    2 m / (boundaries of the reference + boundaries of the hypothesis), where m is the largest
+    number of pairs of boundaries at most `tolerance` apart. It is 1 if neither side has a boundary.
 
     >>> boundary_f1([4, 4], [4, 4]), boundary_f1([4, 4], [5, 3]), boundary_f1([4, 4], [5, 3], 1)
     (1.0, 0.0, 1.0)
@@ -289,28 +291,28 @@ def boundary_f1(reference: Masses, hypothesis: Masses, tolerance: int = 0) -> fl
     if tolerance < 0:
         raise ValueError(f"tolerance={tolerance} should be >= 0")
     masses = _masses(reference, hypothesis)
-    given, found = (np.cumsum(lengths)[:-1].tolist() for lengths in masses)
-    if not given and not found:
+    expected, actual = (np.cumsum(lengths)[:-1].tolist() for lengths in masses)
+    if not expected and not actual:
         return 1.0
-    matched = i = j = 0
-    while i < len(given) and j < len(found):  # on a line, pairing from the left loses no pair
-        if abs(given[i] - found[j]) <= tolerance:
-            matched, i, j = matched + 1, i + 1, j + 1
-        elif given[i] < found[j]:
+    n_pairs = i = j = 0
+    while i < len(expected) and j < len(actual):  # pairing from the left loses no pair
+        if abs(expected[i] - actual[j]) <= tolerance:
+            n_pairs, i, j = n_pairs + 1, i + 1, j + 1
+        elif expected[i] < actual[j]:
             i += 1
         else:
             j += 1
-    return 2 * matched / (len(given) + len(found))
+    return 2 * n_pairs / (len(expected) + len(actual))
 
 
 def _entropy_of(sizes: Counts) -> float:
-    """Entropy of a partition with classes of these sizes, in nats."""
+    """Return the entropy of a partition with classes of these sizes, in nats."""
     shares = sizes[sizes > 0] / sizes.sum()
     return -float(shares @ np.log(shares))
 
 
 def _information(table: Contingency) -> float:
-    """I = sum_ij (n_ij/n) ln( n n_ij / (n_i n_j) ), in nats; never below 0."""
+    """Return I = sum_ij (n_ij/n) ln( n n_ij / (n_i n_j) ), in nats; at least 0."""
     n = table.n
     chance = (table.left_sizes[table.left] / n) * (table.right_sizes[table.right] / n)
     shares = table.counts / n
@@ -318,29 +320,33 @@ def _information(table: Contingency) -> float:
 
 
 def _masses(reference: Masses, hypothesis: Masses) -> tuple[Counts, Counts]:
-    """Both lists of lengths as arrays, checked."""
+    """Return both lists of lengths as arrays, checked."""
     lengths = np.asarray(reference), np.asarray(hypothesis)
     for name, masses in zip(("reference", "hypothesis"), lengths, strict=True):
         if masses.ndim != 1 or (
             masses.size and (masses.dtype.kind not in "iu" or masses.min() < 1)
         ):
             raise ValueError(f"{name} should be lengths of segments, whole numbers >= 1")
-    given, found = (masses.astype(np.int64) for masses in lengths)
-    if given.sum() != found.sum():
+    expected, actual = (masses.astype(np.int64) for masses in lengths)
+    if expected.sum() != actual.sum():
         raise ValueError(
-            f"segments of {given.sum()} and of {found.sum()} tokens: not the same text"
+            f"reference has {expected.sum()} tokens and hypothesis {actual.sum()}:"
+            " not the same text"
         )
-    return given, found
+    return expected, actual
 
 
 def _segments(reference: Masses, hypothesis: Masses) -> tuple[Counts, Counts]:
-    """For each token the number of its segment, on both sides."""
-    given, found = _masses(reference, hypothesis)
-    return np.repeat(np.arange(len(given)), given), np.repeat(np.arange(len(found)), found)
+    """Return the segment number of each token, on both sides."""
+    expected, actual = _masses(reference, hypothesis)
+    return (
+        np.repeat(np.arange(len(expected)), expected),
+        np.repeat(np.arange(len(actual)), actual),
+    )
 
 
 def _window(expected: Counts, k: int | None) -> int:
-    """The distance between the two ends of the window; 0 where no window fits."""
+    """Return the distance between the two ends of the window, 0 if no window fits."""
     n = len(expected)
     if n < 2:
         return 0
@@ -353,7 +359,7 @@ def _window(expected: Counts, k: int | None) -> int:
 
 
 def mean_ari(partitions: Sequence[Labels]) -> float:
-    """The mean adjusted Rand index over all pairs; 1 for fewer than two partitions.
+    """Return the mean adjusted Rand index over all pairs; 1 for fewer than two partitions.
 
     >>> mean_ari([np.array([0, 0, 1]), np.array([5, 5, 2])])
     1.0

@@ -1,13 +1,14 @@
-"""Are the domains real? The stable ones against a clustering recomputed from the same units.
+"""Validation: the stable domains against a clustering recomputed from the same units.
 
-The recomputed clustering is given word counts and a number of clusters, nothing else: neither
-domains, nor a start or an order that comes from them (algorithms §4).
+The recomputed clustering gets word counts and a number of clusters, and nothing else: no domains,
+and no start or order that comes from them. Agreement is measured by links, coverage, kappa and
+Mantel's test; see docs/concepts/formulas.md, "Comparing partitions".
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -23,39 +24,53 @@ from segapsith.domains.values import Bag, PlacementSettings
 from segapsith.evaluation import compare, metrics
 from segapsith.evaluation.contingency import Contingency, LabelSequence, contingency
 from segapsith.lexicon.weighting import SCALE
+from segapsith.model import Result
 
 __all__ = [
+    "CurvePoint",
     "LearnedUnits",
+    "Links",
+    "PartitionAgreement",
     "Selection",
+    "ValidationResult",
+    "ValidationSummary",
     "agreement",
-    "brief",
     "curve",
-    "groups",
-    "recomputed",
+    "group_profiles",
+    "links",
     "select",
+    "summarize",
     "validate",
+    "validate_with_labels",
 ]
 
 LINK_THRESHOLD = 0.25
 """Similarity above which a cluster is linked to a domain (published)."""
 
 PERMUTATIONS = 999
+"""Number of random tables that are drawn for Mantel's test."""
+
 WORD_CUT = 0.03
-"""Weight above which a word speaks for a domain, on the scale of the default preset."""
+"""Weight above which a word characterises a domain, on the scale of the default preset."""
 
-TREE_MOST = 600
-"""Classes up to which trees are grown; beyond, their test would cost more than all the rest."""
+MAX_TREE_CLASSES = 600
+"""Number of classes up to which trees are compared.
 
-LAW_BARS = 24
-"""Bars in which the drawn values of Mantel's Z are kept."""
+Above it, their test would cost more than everything else."""
+
+N_LAW_BARS = 24
+"""Number of bars of the histogram of the drawn values of Mantel's Z."""
+
+KAPPA_LEVEL = 0.95
+"""Level of the confidence interval of kappa."""
 
 
 @dataclass(frozen=True, slots=True)
 class LearnedUnits:
-    """Units with their domains: counts and weights by word, rows in the order of `units`.
+    """Units with their domains, and counts and weights by word; rows are in the order of `units`.
 
-    With `significance`, a word weighs in a group (units that have it / units) x significance, the
-    published formula; without, the mean of its weights in the units.
+    With `significance`, the weight of a word in a group is (units that contain it / units) x
+    significance, the published formula; without, the mean of its weights in the units.
     """
 
     units: NDArray[np.int64]
@@ -66,7 +81,7 @@ class LearnedUnits:
     significance: NDArray[np.float64] | None = None
 
     def bags(self) -> list[Bag]:
-        """The units with the weights that they got when they were read."""
+        """Return the units with the weights that they got when they were read."""
         weights = np.rint(self.weights.data * SCALE).astype(np.int32)
         counts, words = self.counts.data.astype(np.int32), self.counts.indices.astype(np.int32)
         return [
@@ -77,26 +92,27 @@ class LearnedUnits:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The units of the stable domains, by the words that carry these domains."""
+    """The units of the stable domains, with the words that characterise these domains."""
 
     learned: LearnedUnits
-    n_kept_units: int
-    """Units of all domains, for the share."""
+    n_all_units: int
+    """Number of units of all domains."""
     n_dropped: int
-    """Units of stable domains that have none of the words."""
+    """Number of units of stable domains that contain none of the words."""
 
     @property
     def n_domains(self) -> int:
+        """The number of stable domains."""
         return len(np.unique(self.learned.domains))
 
     @property
     def share(self) -> float:
-        """Of all units, those in stable domains: what kappa speaks about."""
-        return len(self.learned.units) / self.n_kept_units if self.n_kept_units else 0.0
+        """The share of all units that the validation covers."""
+        return len(self.learned.units) / self.n_all_units if self.n_all_units else 0.0
 
 
 def select(learned: LearnedUnits, min_units: int = 15, word_cut: float = WORD_CUT) -> Selection:
-    """Domains from `min_units` units on, and the words that weigh more than `word_cut` in one."""
+    """Select domains of at least `min_units` units, and words above `word_cut` in one of them."""
     labels, sizes = np.unique(learned.domains, return_counts=True)
     stable = labels[sizes >= min_units]
     inside = np.flatnonzero(np.isin(learned.domains, stable))
@@ -105,193 +121,369 @@ def select(learned: LearnedUnits, min_units: int = 15, word_cut: float = WORD_CU
     if len(inside):
         means, _ = _profile(part, part.domains)
         heavy = np.asarray((means > word_cut).sum(axis=0)).ravel() > 0
-    chosen = _rows(part, np.arange(len(inside)), np.flatnonzero(heavy))
-    filled = np.flatnonzero(np.diff(chosen.counts.indptr))
-    kept = _rows(chosen, filled, np.arange(len(chosen.words)))
-    return Selection(kept, len(learned.units), len(inside) - len(filled))
+    reduced = _rows(part, np.arange(len(inside)), np.flatnonzero(heavy))
+    filled = np.flatnonzero(np.diff(reduced.counts.indptr))
+    selected = _rows(reduced, filled, np.arange(len(reduced.words)))
+    return Selection(selected, len(learned.units), len(inside) - len(filled))
+
+
+@dataclass(frozen=True, slots=True)
+class Empty(Result):
+    """A part of a result that has no entries; its JSON form is `{}`."""
+
+
+@dataclass(frozen=True, slots=True)
+class CoverageSummary(Result):
+    """Coverage of domains by clusters, and of clusters by domains (`reverse_`)."""
+
+    bins: Mapping[str, int]
+    share: float
+    reverse_bins: Mapping[str, int]
+    reverse_share: float
+    domains: tuple[compare.ClassCoverage, ...]
+    clusters: tuple[compare.ClassCoverage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KappaValues(Result):
+    """Kappa by the mapping of classes; None without units."""
+
+    greedy: float | None = None
+    hungarian: float | None = None
+    optimal: float | None = None
+    random: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KappaInterval(Result):
+    """The confidence interval of kappa with the greedy mapping."""
+
+    low: float
+    high: float
+    level: float = KAPPA_LEVEL
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram(Result):
+    """Counts in bars of equal width between two values."""
+
+    low: float
+    high: float
+    counts: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class MantelSummary(Result):
+    """Mantel's test of two partitions, with a histogram of the drawn values."""
+
+    z: int
+    expected: float
+    sd: float
+    z_max: int
+    p: float
+    permutations: int
+    z_score: float
+    normalised: float
+    r: float
+    law: Histogram
+
+
+@dataclass(frozen=True, slots=True)
+class TableCells(Result):
+    """The contingency table: labels of both sides, and cells as (row, column, units)."""
+
+    domains: list[int | str]
+    clusters: list[int | str]
+    cells: list[list[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionAgreement(Result):
+    """The agreement of two labellings of the same units; None where there are no units."""
+
+    coverage: CoverageSummary | Empty
+    kappa: KappaValues
+    kappa_interval: KappaInterval | None
+    mantel: MantelSummary | None
+    ari: float | None
+    nmi: float | None
+    vi: float | None
+    """Normalised variation of information."""
+    table: TableCells | None
+
+
+@dataclass(frozen=True, slots=True)
+class LinkSummary(Result):
+    """The links of one method: cluster to domain, a table of frequencies, unlinked clusters."""
+
+    links: Mapping[str, int | None]
+    table: Mapping[str, int]
+    """Number of linked clusters to the number of domains that have as many."""
+    unlinked: int
+
+
+@dataclass(frozen=True, slots=True)
+class DomainLinks(Result):
+    """The clusters that are linked to one domain, by method."""
+
+    domain: int
+    similarity: list[int]
+    entropy: list[int]
+    shared: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Links(Result):
+    """Links from clusters to domains by their words: by similarity, by entropy, and by both."""
+
+    similarity: LinkSummary | Empty
+    entropy: LinkSummary | Empty
+    shared: Mapping[str, int]
+    domains: list[DomainLinks]
+
+
+@dataclass(frozen=True, slots=True)
+class ValidationResult(Result):
+    """A validation: the compared units, links by words, and the agreement of both partitions."""
+
+    units: int
+    share: float
+    """Share of all units that is compared."""
+    dropped: int
+    """Units of stable domains without a word above the cut."""
+    domains: int
+    words: int
+    clusters: int
+    cluster_words: Mapping[str, list[str]]
+    """Cluster to its heaviest words."""
+    links: Links
+    coverage: CoverageSummary | Empty
+    kappa: KappaValues
+    kappa_interval: KappaInterval | None
+    mantel: MantelSummary | None
+    ari: float | None
+    nmi: float | None
+    vi: float | None
+    table: TableCells | None
+    tree: compare.TreeMantel | None
+    """Mantel's test of the trees of both sides; None where one side has no tree."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValidationSummary(Result):
+    """The figures of a validation that a series or a curve is drawn from."""
+
+    units: int | None
+    share: float | None
+    domains: int | None
+    clusters: int | None
+    kappa: float | None
+    kappa_low: float | None
+    kappa_high: float | None
+    kappa_optimal: float | None
+    ari: float | None
+    nmi: float | None
+    vi: float | None
+    mantel_p: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint(Result):
+    """The validation of the domains that a threshold gives."""
+
+    threshold: float
+    all_domains: int
+    """Number of domains, small ones included."""
+    units: int | None
+    share: float | None
+    domains: int | None
+    clusters: int | None
+    kappa: float | None
+    kappa_low: float | None
+    kappa_high: float | None
+    kappa_optimal: float | None
+    ari: float | None
+    nmi: float | None
+    vi: float | None
+    mantel_p: float | None
 
 
 def validate(
-    selection: Selection,
-    cluster: Callable[[Rows], Labels],
-    seed: int = 0,
-) -> dict[str, Any]:
-    """The comparison in the shape of the contract; null where there is nothing to compare."""
-    return recomputed(selection, cluster, seed)[0]
-
-
-def recomputed(
     selection: Selection, cluster: Callable[[Rows], Labels], seed: int = 0
-) -> tuple[dict[str, Any], Labels]:
-    """The comparison, and the recomputed clusters that it was made with."""
+) -> ValidationResult:
+    """Compare the selected domains with a recomputed clustering."""
+    return validate_with_labels(selection, cluster, seed)[0]
+
+
+def validate_with_labels(
+    selection: Selection, cluster: Callable[[Rows], Labels], seed: int = 0
+) -> tuple[ValidationResult, Labels]:
+    """Return the comparison, and the recomputed clusters."""
     learned = selection.learned
-    head = {
-        "units": len(learned.units),
-        "share": round(selection.share, 6),
-        "dropped": selection.n_dropped,
-        "domains": selection.n_domains,
-        "words": len(learned.words),
-    }
-    if selection.n_domains == 0:
-        return {
-            **head,
-            "clusters": 0,
-            "cluster_words": {},
-            "links": {"similarity": {}, "entropy": {}, "shared": {}, "domains": []},
-            **agreement([], []),
-        }, np.zeros(0, dtype=np.int64)
-    labels = cluster(learned.counts)
-    return {
-        **head,
-        "clusters": len(np.unique(labels)),
-        "cluster_words": _first_words(learned, labels),
-        "links": links(learned, learned.domains, labels),
-        **agreement(learned.domains, labels, seed),
-        "tree": _trees(learned, labels, seed),
-    }, labels
+    is_empty = selection.n_domains == 0
+    labels = np.zeros(0, dtype=np.int64) if is_empty else cluster(learned.counts)
+    both = agreement([], []) if is_empty else agreement(learned.domains, labels, seed)
+    result = ValidationResult(
+        units=len(learned.units),
+        share=round(selection.share, 6),
+        dropped=selection.n_dropped,
+        domains=selection.n_domains,
+        words=len(learned.words),
+        clusters=len(np.unique(labels)),
+        cluster_words={} if is_empty else _first_words(learned, labels),
+        links=(
+            Links(Empty(), Empty(), {}, []) if is_empty else links(learned, learned.domains, labels)
+        ),
+        coverage=both.coverage,
+        kappa=both.kappa,
+        kappa_interval=both.kappa_interval,
+        mantel=both.mantel,
+        ari=both.ari,
+        nmi=both.nmi,
+        vi=both.vi,
+        table=both.table,
+        tree=None if is_empty else _trees(learned, labels, seed),
+    )
+    return result, labels
 
 
-def agreement(left: LabelSequence, right: LabelSequence, seed: int = 0) -> dict[str, Any]:
-    """Every number on two labellings of the same units, from the table in which they meet.
-
-    Null where there are no units. `vi` is the normalised variation of information.
-    """
+def agreement(left: LabelSequence, right: LabelSequence, seed: int = 0) -> PartitionAgreement:
+    """Return all measures of agreement of two labellings of the same units."""
     table = contingency(left, right)
     if not table.n:
-        return {
-            "coverage": {},
-            "kappa": dict.fromkeys(("greedy", "hungarian", "optimal", "random")),
-            "kappa_interval": None,
-            "mantel": None,
-            "ari": None,
-            "nmi": None,
-            "vi": None,
-            "table": None,
-        }
+        return PartitionAgreement(Empty(), KappaValues(), None, None, None, None, None, None)
     covered = compare.coverage_of_table(table)
-    interval = compare.kappa_interval_of_table(table, seed=seed)
-    return {
-        "coverage": {
-            "bins": covered.bins,
-            "share": covered.share,
-            "reverse_bins": covered.backward_bins,
-            "reverse_share": covered.backward_share,
-            "domains": [_plain(asdict(one)) for one in covered.forward],
-            "clusters": [_plain(asdict(one)) for one in covered.backward],
-        },
-        "kappa": {
-            mapping: compare.kappa_of_table(table, mapping, seed).value
-            for mapping in ("greedy", "hungarian", "optimal", "random")
-        },
-        "kappa_interval": {"low": interval.low, "high": interval.high, "level": 0.95},
-        "mantel": _mantel(table, seed),
-        "ari": metrics.ari(right, left),
-        "nmi": metrics.nmi(right, left),
-        "vi": metrics.variation_of_information(right, left),
-        "table": {
-            "domains": _named(table.left_labels),
-            "clusters": _named(table.right_labels),
-            "cells": np.column_stack([table.left, table.right, table.counts]).tolist(),
-        },
-    }
+    interval = compare.kappa_interval_of_table(table, seed=seed, level=KAPPA_LEVEL)
+    return PartitionAgreement(
+        coverage=CoverageSummary(
+            bins=covered.bins,
+            share=covered.share,
+            reverse_bins=covered.backward_bins,
+            reverse_share=covered.backward_share,
+            domains=tuple(map(_rounded, covered.forward)),
+            clusters=tuple(map(_rounded, covered.backward)),
+        ),
+        kappa=KappaValues(
+            greedy=compare.kappa_of_table(table, "greedy", seed).value,
+            hungarian=compare.kappa_of_table(table, "hungarian", seed).value,
+            optimal=compare.kappa_of_table(table, "optimal", seed).value,
+            random=compare.kappa_of_table(table, "random", seed).value,
+        ),
+        kappa_interval=KappaInterval(interval.low, interval.high),
+        mantel=_mantel(table, seed),
+        ari=metrics.ari(right, left),
+        nmi=metrics.nmi(right, left),
+        vi=metrics.variation_of_information(right, left),
+        table=TableCells(
+            domains=_plain_labels(table.left_labels),
+            clusters=_plain_labels(table.right_labels),
+            cells=np.column_stack([table.left, table.right, table.counts]).tolist(),
+        ),
+    )
 
 
-def brief(result: Mapping[str, Any]) -> dict[str, Any]:
-    """The few numbers of a validation that a series or a curve is drawn from."""
+def summarize(result: Mapping[str, Any] | ValidationResult) -> ValidationSummary:
+    """Return the main figures of a validation, or of its JSON form."""
     interval = result.get("kappa_interval") or {}
-    return {
-        **{name: result.get(name) for name in ("units", "share", "domains", "clusters")},
-        "kappa": result["kappa"]["greedy"],
-        "kappa_low": interval.get("low"),
-        "kappa_high": interval.get("high"),
-        "kappa_optimal": result["kappa"]["optimal"],
-        "ari": result["ari"],
-        "nmi": result["nmi"],
-        "vi": result.get("vi"),
-        "mantel_p": (result["mantel"] or {}).get("p"),
-    }
+    return ValidationSummary(
+        units=result.get("units"),
+        share=result.get("share"),
+        domains=result.get("domains"),
+        clusters=result.get("clusters"),
+        kappa=result["kappa"]["greedy"],
+        kappa_low=interval.get("low"),
+        kappa_high=interval.get("high"),
+        kappa_optimal=result["kappa"]["optimal"],
+        ari=result["ari"],
+        nmi=result["nmi"],
+        vi=result.get("vi"),
+        mantel_p=(result["mantel"] or {}).get("p"),
+    )
 
 
-def groups(learned: LearnedUnits, labels: NDArray[np.int64]) -> compare.Profiles[int]:
-    """Groups of units as weighted words, by the formula of the domains."""
+def group_profiles(learned: LearnedUnits, labels: NDArray[np.int64]) -> compare.Profiles[int]:
+    """Return groups of units as weighted words, by the formula of domain weights."""
     weights, occurrences = _profile(learned, labels)
     ids = tuple(int(label) for label in np.unique(labels[labels >= 0]))
     return compare.Profiles(ids, tuple(map(str, range(len(learned.words)))), weights, occurrences)
 
 
-def links(
-    learned: LearnedUnits, left: NDArray[np.int64], right: NDArray[np.int64]
-) -> dict[str, Any]:
-    """Right groups linked to left groups by their words, by similarity and by entropy."""
-    domains, clusters = groups(learned, left), groups(learned, right)
+def links(learned: LearnedUnits, left: NDArray[np.int64], right: NDArray[np.int64]) -> Links:
+    """Link the groups of `right` to those of `left` by their words."""
+    domains, clusters = group_profiles(learned, left), group_profiles(learned, right)
     by_similarity = compare.link_by_similarity(clusters, domains, threshold=LINK_THRESHOLD)
     by_entropy = compare.link_by_entropy(clusters, domains)
     shared = compare.shared_links(by_similarity, by_entropy)
-    of_domain: dict[int, dict[str, list[int]]] = {
-        number: {"similarity": [], "entropy": [], "shared": []} for number in domains.ids
-    }
-    for method, found in (
-        ("similarity", by_similarity.links),
-        ("entropy", by_entropy.links),
-        ("shared", shared),
-    ):
-        for cluster, domain in found.items():
-            if domain is not None:
-                of_domain[domain][method].append(cluster)
-    return {
-        "similarity": _linked(by_similarity),
-        "entropy": _linked(by_entropy),
-        "shared": {str(cluster): domain for cluster, domain in shared.items()},
-        "domains": [{"domain": number, **found} for number, found in of_domain.items()],
-    }
+    of_domain = {number: DomainLinks(number, [], [], []) for number in domains.ids}
+    for cluster, domain in by_similarity.links.items():
+        if domain is not None:
+            of_domain[domain].similarity.append(cluster)
+    for cluster, domain in by_entropy.links.items():
+        if domain is not None:
+            of_domain[domain].entropy.append(cluster)
+    for cluster, domain in shared.items():
+        of_domain[domain].shared.append(cluster)
+    return Links(
+        similarity=_link_summary(by_similarity),
+        entropy=_link_summary(by_entropy),
+        shared={str(cluster): domain for cluster, domain in shared.items()},
+        domains=list(of_domain.values()),
+    )
 
 
-def _mantel(table: Contingency, seed: int) -> dict[str, Any]:
-    found = compare.mantel_of_table(table, permutations=PERMUTATIONS, seed=seed)
-    names = ("z", "expected", "sd", "z_max", "p", "permutations", "z_score", "normalised", "r")
-    drawn = compare.mantel_law(table, PERMUTATIONS, seed)
-    counts, edges = np.histogram(drawn, bins=LAW_BARS)
-    return {
-        **{name: getattr(found, name) for name in names},
-        "law": {"low": float(edges[0]), "high": float(edges[-1]), "counts": counts.tolist()},
-    }
+def _link_summary(links: compare.Links[int, int]) -> LinkSummary:
+    return LinkSummary(
+        links={str(cluster): domain for cluster, domain in links.links.items()},
+        table={str(n): count for n, count in sorted(links.table.items())},
+        unlinked=links.unlinked,
+    )
 
 
-def _trees(learned: LearnedUnits, labels: Labels, seed: int) -> dict[str, Any] | None:
-    """Mantel's test on the trees of domains and of clusters; null where one side has no tree."""
+def _mantel(table: Contingency, seed: int) -> MantelSummary:
+    test = compare.mantel_of_table(table, permutations=PERMUTATIONS, seed=seed)
+    drawn = compare.mantel_samples(table, PERMUTATIONS, seed)
+    counts, edges = np.histogram(drawn, bins=N_LAW_BARS)
+    return MantelSummary(
+        z=test.z,
+        expected=test.expected,
+        sd=test.sd,
+        z_max=test.z_max,
+        p=test.p,
+        permutations=test.permutations,
+        z_score=test.z_score,
+        normalised=test.normalised,
+        r=test.r,
+        law=Histogram(float(edges[0]), float(edges[-1]), counts.tolist()),
+    )
+
+
+def _trees(learned: LearnedUnits, labels: Labels, seed: int) -> compare.TreeMantel | None:
+    """Return Mantel's test of the trees of both sides; None where one side has no tree."""
     inside = np.flatnonzero(labels >= 0)
     table = contingency(learned.domains[inside], labels[inside])
-    if min(table.shape) < 3 or max(table.shape) > TREE_MOST:
+    if min(table.shape) < 3 or max(table.shape) > MAX_TREE_CLASSES:
         return None
     left, right = (
-        compare.grown(compare.similarities(side, side)).distances
-        for side in (groups(learned, learned.domains), groups(learned, labels))
+        compare.average_linkage_tree(compare.similarities(side, side)).distances
+        for side in (group_profiles(learned, learned.domains), group_profiles(learned, labels))
     )
-    return asdict(compare.mantel_of_trees(table, left, right, PERMUTATIONS, seed))
+    return compare.mantel_of_trees(table, left, right, PERMUTATIONS, seed)
 
 
 def _first_words(learned: LearnedUnits, labels: Labels, most: int = 5) -> dict[str, list[str]]:
-    """The heaviest words of each cluster."""
-    found = groups(learned, labels)
-    named = {}
-    for row, number in enumerate(found.ids):
-        start, end = found.weights.indptr[row], found.weights.indptr[row + 1]
-        words, weights = found.weights.indices[start:end], found.weights.data[start:end]
+    """Return the heaviest words of each cluster."""
+    profiles = group_profiles(learned, labels)
+    first_words = {}
+    for row, number in enumerate(profiles.ids):
+        start, end = profiles.weights.indptr[row], profiles.weights.indptr[row + 1]
+        words, weights = profiles.weights.indices[start:end], profiles.weights.data[start:end]
         best = words[np.lexsort((words, -weights))[:most]]
-        named[str(number)] = [learned.words[int(word)] for word in best]
-    return named
-
-
-def _linked(links: compare.Links[int, int]) -> dict[str, Any]:
-    return {
-        "links": {str(cluster): domain for cluster, domain in links.links.items()},
-        "table": {str(m): count for m, count in sorted(links.table.items())},
-        "unlinked": links.unlinked,
-    }
+        first_words[str(number)] = [learned.words[int(word)] for word in best]
+    return first_words
 
 
 def _profile(learned: LearnedUnits, labels: NDArray[np.int64]) -> tuple[Rows, Rows]:
-    """Weight and number of units of each word, one row a group in ascending order."""
+    """Return weight and number of units of each word, one row per group in ascending order."""
     inside = np.flatnonzero(labels >= 0)
     numbers, place = np.unique(labels[inside], return_inverse=True)
     gather = csr_array((np.ones(len(inside)), (place, inside)), shape=(len(numbers), len(labels)))
@@ -319,15 +511,12 @@ def _rows(learned: LearnedUnits, rows: NDArray[np.int64], words: NDArray[np.int6
     )
 
 
-def _named(labels: Sequence[Any]) -> list[Any]:
+def _plain_labels(labels: Sequence[Any]) -> list[int | str]:
     return [label if isinstance(label, int | str) else str(label) for label in labels]
 
 
-def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: round(value, 6) if isinstance(value, float) else value
-        for name, value in values.items()
-    }
+def _rounded(one: compare.ClassCoverage) -> compare.ClassCoverage:
+    return replace(one, coverage=round(one.coverage, 6), jaccard=round(one.jaccard, 6))
 
 
 def curve(
@@ -342,11 +531,11 @@ def curve(
     splitting: SplitSettings | None = None,
     adopting: ReassignSettings | None = None,
     watch: Callable[[float], None] | None = None,
-) -> list[dict[str, Any]]:
-    """Kappa against the share of units in stable domains, for each learning threshold.
+) -> list[CurvePoint]:
+    """Return a validation for each threshold: kappa against the share of units in stable domains.
 
-    `cluster` takes rows and a number of clusters, that of the stable domains. With `splitting` and
-    `adopting`, broad domains are split and units adopted, once, as a night would do it.
+    `cluster` gets rows and a number of clusters, that of the stable domains. With `splitting` and
+    `adopting`, broad domains are split and units reassigned once, as in a nightly run.
     """
     bags = learned.bags()
     points = []
@@ -358,17 +547,19 @@ def curve(
         if splitting is not None:
             split_broad(index, bags, labels, splitting)
         if adopting is not None:
-            homes = dict(enumerate(labels.tolist()))
-            for row, place in reassign(index, dict(enumerate(bags)), homes, adopting).items():
-                assert place.domain is not None  # it moves to a domain
-                labels[row] = place.domain
+            domain_of = dict(enumerate(labels.tolist()))
+            moved = reassign(index, dict(enumerate(bags)), domain_of, adopting)
+            for row, placement in moved.items():
+                assert placement.domain is not None  # it moves to a domain
+                labels[row] = placement.domain
         selection = select(replace(learned, domains=labels), min_units, word_cut)
-        found = validate(selection, _into(cluster, selection.n_domains), seed)
+        summary = summarize(validate(selection, _into(cluster, selection.n_domains), seed))
         points.append(
-            {"threshold": threshold, "all_domains": len(np.unique(labels)), **brief(found)}
+            CurvePoint(threshold=threshold, all_domains=len(np.unique(labels)), **summary)
         )
     return points
 
 
 def _into(cluster: Callable[[Rows, int], Labels], k: int) -> Callable[[Rows], Labels]:
+    """Return the clustering into `k` clusters."""
     return lambda rows: cluster(rows, k)

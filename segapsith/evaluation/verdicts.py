@@ -1,23 +1,24 @@
-"""Domain by domain: is it confirmed, split, merged or missing in the recomputed clustering?
+"""A verdict on each domain: confirmed, split, merged or missing in the recomputed clustering.
 
-With n_ab units of domain a in cluster b, r_a and c_b their sizes, a cluster is the domain's *own*
-if at least half of it is of the domain (n_ab >= c_b / 2), and a *tenant* is another domain that has
-at least half of its units there and makes up at least a quarter of it. Then a domain is
+Let n_ab units lie in domain a and cluster b, with the sizes r_a and c_b. A cluster is a domain's
+*own* if at least half of it belongs to the domain (n_ab >= c_b / 2). A *tenant* is another domain
+that has at least half of its units in the cluster and makes up at least a quarter of it. A domain is
 
-- merged: at least half of it lies in one cluster that has a tenant or is mostly other domains;
-- confirmed: at least half of it lies in one cluster of its own, and no second one holds a fifth;
-- split: at least half of it lies in clusters of its own, and more than one is needed;
-- missing: none of these; its units are scattered.
+- merged, if at least half of it lies in one cluster that has a tenant or is mostly other domains;
+- confirmed, if at least half of it lies in one own cluster, and no second one holds a fifth;
+- split, if at least half of it lies in own clusters, and more than one is needed;
+- missing, if none of these holds: its units are scattered.
 
-Each domain is told with two more numbers that look at it alone: how firmly it is found again when
-halves of the units are clustered anew, and whether its words keep company. Rules and thresholds
-are this project's.
+Two more figures describe the domain alone: its stability when random halves of the units are
+clustered again, and the coherence of its words. Rules and thresholds are this project's; see
+docs/concepts/formulas.md, "Verdicts".
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass, replace
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,165 +26,237 @@ from scipy.sparse import csr_array
 
 from segapsith.arrays import Labels, Matrix, Rows
 from segapsith.evaluation.contingency import Contingency, contingency
-from segapsith.evaluation.validation import LearnedUnits, groups
+from segapsith.evaluation.validation import LearnedUnits, group_profiles
+from segapsith.model import Result
 
-__all__ = ["VERDICTS", "coherence", "representatives", "stability", "told", "verdicts"]
+__all__ = [
+    "VERDICTS",
+    "ClusterPart",
+    "ClusterShare",
+    "Verdict",
+    "coherence",
+    "describe",
+    "judge",
+    "representatives",
+    "stability",
+]
 
 VERDICTS = ("confirmed", "split", "merged", "missing")
 
-HALF = 0.5
-PART = 0.2
-"""Of a domain, what a second cluster of its own must hold for it to be called split."""
+MAJORITY = 0.5
+"""Least share that counts as most of a domain or of a cluster."""
 
-TENANT = 0.25
-"""Of a cluster, what another domain must make up to be named beside the first."""
+MIN_PART_SHARE = 0.2
+"""Least share of a domain in a second own cluster for the verdict `split`."""
 
-TOP_WORDS = 10
-EXAMPLES = 2
+MIN_TENANT_SHARE = 0.25
+"""Least share of a cluster that a tenant makes up."""
 
-FIRM = 0.5
-"""Mean Jaccard index from which a domain counts as found again (Hennig 2007 takes 0.6 to 0.75 for
-clusters against themselves; against domains that were learned one by one it is lower)."""
+MIN_NAMED_SHARE = 0.1
+"""Least share of a cluster at which another domain is named in the verdict `merged`."""
 
-COHERENT = 0.1
+MAX_PARTS, MAX_NAMED = 6, 6
+"""Number of own clusters, and of other domains, that a verdict names at most."""
+
+N_WORDS = 10
+"""Number of words of a domain that are shown and whose coherence is measured."""
+
+N_EXAMPLES = 2
+"""Number of example units of a domain."""
+
+LOW_STABILITY = 0.5
+"""Mean Jaccard index below which a domain counts as unstable.
+
+Hennig (2007) uses 0.6 to 0.75 for clusters against clusters. It is lower here, against domains that
+were learned one unit at a time."""
+
+LOW_COHERENCE = 0.1
+"""Coherence below which the words of a domain count as unrelated."""
 
 
-def verdicts(
-    learned: LearnedUnits,
-    labels: Labels,
-    firmness: dict[int, float] | None = None,
-) -> list[dict[str, Any]]:
-    """A verdict on each domain, largest first: its words, its clusters, and why."""
-    domains = learned.domains
-    table = contingency(domains, labels)
-    profiles = groups(learned, domains)
-    heavy = [_heaviest(profiles.weights, row, TOP_WORDS) for row in range(len(profiles.ids))]
-    close = coherence(learned.counts, heavy)
-    shown = representatives(learned, profiles.weights)
-    found = []
+@dataclass(frozen=True, slots=True)
+class ClusterShare(Result):
+    """The units that a domain and a cluster share, as shares of both."""
+
+    cluster: int
+    units: int
+    of_domain: float
+    of_cluster: float
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterPart(ClusterShare):
+    """A part of a split domain, with the words that are more frequent in it than in the rest."""
+
+    words: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict(Result):
+    """The verdict on one domain, and the figures that it follows from."""
+
+    domain: int
+    verdict: str
+    """One of `VERDICTS`."""
+    units: int
+    words: list[str]
+    """The heaviest words of the domain."""
+    clusters: list[ClusterShare]
+    """The clusters that the verdict follows from."""
+    merged_with: list[int]
+    """The other domains in the cluster; `with` in the JSON form."""
+    stability: float | None
+    coherence: float | None
+    example_units: list[int]
+    told: str = ""
+    """The verdict in words, see `describe`."""
+
+    def keys(self) -> list[str]:
+        """Return the names of the JSON form, in their order."""
+        return ["with" if name == "merged_with" else name for name in Result.keys(self)]
+
+
+# The JSON key is a keyword of Python, so the field has another name.
+setattr(Verdict, "with", property(attrgetter("merged_with")))
+
+
+def judge(
+    learned: LearnedUnits, labels: Labels, stabilities: dict[int, float] | None = None
+) -> list[Verdict]:
+    """Return the verdict on each domain, largest domain first.
+
+    `labels` are the recomputed clusters, `stabilities` the result of `stability`.
+    """
+    table = contingency(learned.domains, labels)
+    profiles = group_profiles(learned, learned.domains)
+    heavy = [_heaviest(profiles.weights, row, N_WORDS) for row in range(len(profiles.ids))]
+    coherences = coherence(learned.counts, heavy)
+    examples = representatives(learned, profiles.weights)
+    verdicts = []
     for row, number in enumerate(profiles.ids):
-        kind, parts, others = _judged(table, row)
-        together = close[row]
-        verdict: dict[str, Any] = {
-            "domain": number,
-            "verdict": kind,
-            "units": int(table.left_sizes[row]),
-            "words": [learned.words[w] for w in heavy[row].tolist()],
-            "clusters": [
-                {
-                    **part,
-                    "words": _distinct_words(learned, labels, domains, number, part["cluster"]),
-                }
-                if kind == "split"
-                else part
-                for part in parts
-            ],
-            "with": others,
-            "stability": None if firmness is None else round(firmness[number], 6),
-            "coherence": None if together is None else round(together, 6),
-            "example_units": [int(learned.units[i]) for i in shown[row]],
-        }
-        verdict["told"] = told(verdict)
-        found.append(verdict)
-    return sorted(found, key=lambda one: (-one["units"], one["domain"]))
+        kind, shares, others = _judge_row(table, row)
+        row_coherence = coherences[row]
+        if kind == "split":
+            shares = [
+                ClusterPart(**share, words=_distinct_words(learned, labels, number, share.cluster))
+                for share in shares
+            ]
+        verdict = Verdict(
+            domain=number,
+            verdict=kind,
+            units=int(table.left_sizes[row]),
+            words=[learned.words[w] for w in heavy[row].tolist()],
+            clusters=shares,
+            merged_with=others,
+            stability=None if stabilities is None else round(stabilities[number], 6),
+            coherence=None if row_coherence is None else round(row_coherence, 6),
+            example_units=[int(learned.units[i]) for i in examples[row]],
+        )
+        verdicts.append(replace(verdict, told=describe(verdict)))
+    return sorted(verdicts, key=lambda one: (-one.units, one.domain))
 
 
-def _judged(table: Contingency, row: int) -> tuple[str, list[dict[str, Any]], list[int]]:
-    """The verdict on one row of the table, the clusters it rests on, and the domains it is with."""
+def _judge_row(table: Contingency, row: int) -> tuple[str, list[ClusterShare], list[int]]:
+    """Return the verdict on one row of the table, its clusters, and the domains it is merged with."""
     cells = np.flatnonzero(table.left == row)
     size = int(table.left_sizes[row])
     cells = cells[np.lexsort((table.right[cells], -table.counts[cells]))]
     shared, columns = table.counts[cells], table.right[cells]
     of_domain, of_cluster = shared / size, shared / table.right_sizes[columns]
-    own = of_cluster >= HALF
-    parts = np.flatnonzero(own & (of_domain >= PART))
-    home = float(of_domain[own].sum())
-    tenants = _tenants(table, row, int(columns[0])) if of_domain[0] >= HALF else []
+    own = of_cluster >= MAJORITY
+    parts = np.flatnonzero(own & (of_domain >= MIN_PART_SHARE))
+    mostly_in_one = of_domain[0] >= MAJORITY
+    tenants = _tenants(table, row, int(columns[0])) if mostly_in_one else []
+    first = np.zeros(1, dtype=np.int64)
     if tenants:
-        kind, chosen = "merged", np.zeros(1, dtype=np.int64)
-    elif len(parts) == 1 and of_domain[parts[0]] >= HALF:
-        kind, chosen = "confirmed", parts
-    elif home >= HALF:
-        kind, chosen = "split", np.flatnonzero(own)[:6]
-    elif of_domain[0] >= HALF:
-        kind, chosen = "merged", np.zeros(1, dtype=np.int64)
+        kind, decisive = "merged", first
+    elif len(parts) == 1 and of_domain[parts[0]] >= MAJORITY:
+        kind, decisive = "confirmed", parts
+    elif float(of_domain[own].sum()) >= MAJORITY:
+        kind, decisive = "split", np.flatnonzero(own)[:MAX_PARTS]
+    elif mostly_in_one:
+        kind, decisive = "merged", first
     else:
-        kind, chosen = "missing", np.arange(min(3, len(cells)))
+        kind, decisive = "missing", np.arange(min(3, len(cells)))
     others = tenants or (_others(table, row, int(columns[0])) if kind == "merged" else [])
-    return (
-        kind,
-        [
-            {
-                "cluster": int(str(table.right_labels[int(columns[i])])),
-                "units": int(shared[i]),
-                "of_domain": round(float(of_domain[i]), 6),
-                "of_cluster": round(float(of_cluster[i]), 6),
-            }
-            for i in chosen.tolist()
-        ],
-        others,
-    )
+    shares = [
+        ClusterShare(
+            cluster=int(str(table.right_labels[int(columns[i])])),
+            units=int(shared[i]),
+            of_domain=round(float(of_domain[i]), 6),
+            of_cluster=round(float(of_cluster[i]), 6),
+        )
+        for i in decisive.tolist()
+    ]
+    return kind, shares, others
 
 
 def _tenants(table: Contingency, row: int, column: int) -> list[int]:
-    """Other domains that have their place in this cluster too."""
+    """Return the other domains that have most of their units in a cluster and a part in it."""
     inside = np.flatnonzero((table.right == column) & (table.left != row))
     counts = table.counts[inside]
-    at_home = (counts >= HALF * table.left_sizes[table.left[inside]]) & (
-        counts >= TENANT * table.right_sizes[column]
+    is_tenant = (counts >= MAJORITY * table.left_sizes[table.left[inside]]) & (
+        counts >= MIN_TENANT_SHARE * table.right_sizes[column]
     )
-    return [int(str(table.left_labels[int(table.left[i])])) for i in inside[at_home].tolist()]
+    return _domain_numbers(table, inside[is_tenant])
 
 
 def _others(table: Contingency, row: int, column: int) -> list[int]:
-    """The other domains that a cluster is made of, those that give a tenth of it or more."""
+    """Return the other domains with at least a tenth of a cluster; without any, the largest."""
     inside = np.flatnonzero((table.right == column) & (table.left != row))
     inside = inside[np.lexsort((table.left[inside], -table.counts[inside]))]
-    enough = table.counts[inside] * 10 >= table.right_sizes[column]
-    kept = inside[enough] if enough.any() else inside[:3]
-    return [int(str(table.left_labels[int(table.left[i])])) for i in kept[:6].tolist()]
+    enough = table.counts[inside] * round(1 / MIN_NAMED_SHARE) >= table.right_sizes[column]
+    named = inside[enough] if enough.any() else inside[:3]
+    return _domain_numbers(table, named[:MAX_NAMED])
 
 
-def told(verdict: dict[str, Any]) -> str:
-    """A verdict in plain words.
+def _domain_numbers(table: Contingency, cells: NDArray[np.int64]) -> list[int]:
+    return [int(str(table.left_labels[int(table.left[i])])) for i in cells.tolist()]
 
-    >>> told({"verdict": "merged", "units": 20, "clusters": [{"of_domain": 0.9, "of_cluster": 0.3,
-    ...       "cluster": 4}], "with": [7, 9], "stability": None, "coherence": None})
+
+def describe(verdict: Verdict) -> str:
+    """Return a verdict in words.
+
+    >>> describe(Verdict(domain=3, verdict="merged", units=20, words=[],
+    ...     clusters=[ClusterShare(cluster=4, units=18, of_domain=0.9, of_cluster=0.3)],
+    ...     merged_with=[7, 9], stability=None, coherence=None, example_units=[]))
     '90 % of its units lie in cluster 4, together with domains 7 and 9: one subject, or two that share words'
     """
-    parts = verdict["clusters"]
-    if verdict["verdict"] == "confirmed":
-        text = (
-            f"{_percent(parts[0]['of_domain'])} of its units are found again in cluster"
-            f" {parts[0]['cluster']}, which is {_percent(parts[0]['of_cluster'])} this domain"
+    notes = []
+    if verdict.stability is not None and verdict.stability < LOW_STABILITY:
+        notes.append(f"random halves of the units rarely reproduce it ({verdict.stability:.2f})")
+    if verdict.coherence is not None and verdict.coherence < LOW_COHERENCE:
+        notes.append(f"its words hardly co-occur ({verdict.coherence:.2f})")
+    return "; ".join([_description(verdict), *notes])
+
+
+def _description(verdict: Verdict) -> str:
+    """Return the sentence on the clusters of a verdict."""
+    parts = verdict.clusters
+    if verdict.verdict == "confirmed":
+        return (
+            f"{_percent(parts[0].of_domain)} of its units lie in cluster"
+            f" {parts[0].cluster}, which is {_percent(parts[0].of_cluster)} this domain"
         )
-    elif verdict["verdict"] == "split":
-        held = sum(part["of_domain"] for part in parts)
-        text = (
-            f"{_percent(held)} of its units lie in {len(parts)} clusters of its own:"
-            f" it may be {'two' if len(parts) == 2 else 'several'} subjects"
+    if verdict.verdict == "split":
+        return (
+            f"{_percent(sum(part.of_domain for part in parts))} of its units lie in {len(parts)}"
+            f" clusters of its own: it may be {'two' if len(parts) == 2 else 'several'} subjects"
         )
-    elif verdict["verdict"] == "merged":
-        others = verdict["with"]
-        named = " and ".join(filter(None, [", ".join(map(str, others[:-1])), str(others[-1])]))
-        text = (
-            f"{_percent(parts[0]['of_domain'])} of its units lie in cluster {parts[0]['cluster']},"
-            f" together with domain{'s' if len(others) > 1 else ''} {named}:"
+    if verdict.verdict == "merged":
+        others = verdict.merged_with
+        listed = " and ".join(filter(None, [", ".join(map(str, others[:-1])), str(others[-1])]))
+        return (
+            f"{_percent(parts[0].of_domain)} of its units lie in cluster {parts[0].cluster},"
+            f" together with domain{'s' if len(others) > 1 else ''} {listed}:"
             " one subject, or two that share words"
         )
-    else:
-        text = (
-            "its units are scattered over the clusters"
-            f" (no more than {_percent(parts[0]['of_domain'])} of them in one)"
-            if parts
-            else "none of its units was clustered"
-        )
-    notes = []
-    if verdict["stability"] is not None and verdict["stability"] < FIRM:
-        notes.append(f"halves of the units seldom show it again ({verdict['stability']:.2f})")
-    if verdict["coherence"] is not None and verdict["coherence"] < COHERENT:
-        notes.append(f"its words hardly keep company ({verdict['coherence']:.2f})")
-    return "; ".join([text, *notes])
+    if not parts:
+        return "none of its units was clustered"
+    return (
+        "its units are scattered over the clusters"
+        f" (at most {_percent(parts[0].of_domain)} of them in one)"
+    )
 
 
 def _percent(share: float) -> str:
@@ -191,12 +264,12 @@ def _percent(share: float) -> str:
 
 
 def coherence(counts: Rows, words: list[NDArray[np.int64]]) -> list[float | None]:
-    """Of each list of words, the mean over pairs of their normalised pointwise mutual information.
+    """Return, for each list of words, the mean normalised mutual information over pairs of words.
 
         npmi(v, w) = ln( p(v,w) / (p(v) p(w)) ) / -ln p(v,w)
 
     with probabilities over units (Bouma 2009): 1 for words that occur only together, 0 by chance,
-    -1 for words that never meet. Null for fewer than two words.
+    -1 for words that never co-occur. None for fewer than two words.
 
     >>> from scipy.sparse import csr_array
     >>> rows = csr_array([[1.0, 1.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 3.0]])
@@ -211,11 +284,11 @@ def coherence(counts: Rows, words: list[NDArray[np.int64]]) -> list[float | None
     present.data = (present.data > 0).astype(np.float64)
     together = csr_array(present.T @ present)
     result: list[float | None] = []
-    for chosen in words:
-        if len(chosen) < 2:
+    for word_list in words:
+        if len(word_list) < 2:
             result.append(None)
             continue
-        place = np.searchsorted(used, chosen)
+        place = np.searchsorted(used, word_list)
         block: Matrix = together[place][:, place].toarray() / n_units
         single = np.diag(block)
         first, second = np.triu_indices(len(place), 1)
@@ -236,10 +309,10 @@ def stability(
     draws: int,
     seed: int = 0,
 ) -> dict[int, float]:
-    """How firmly each domain is found again: the mean, over halves of the units drawn at random
-    and clustered anew, of its best Jaccard index with a cluster (after Hennig 2007).
+    """Return the stability of each domain: its mean best Jaccard index with a cluster.
 
-    `cluster` takes rows and a seed. A domain that a half leaves out is not counted in that draw.
+    The mean is over `draws` random halves of the units that are clustered again (after Hennig
+    2007). `cluster` gets rows and a seed. A domain without a unit in a half is not counted in it.
     """
     numbers = np.unique(learned.domains)
     total, times = np.zeros(len(numbers)), np.zeros(len(numbers))
@@ -262,18 +335,18 @@ def stability(
 
 
 def representatives(learned: LearnedUnits, profiles: Rows) -> list[list[int]]:
-    """Of each domain the rows of the units that look most like it (cosine with its words)."""
+    """Return the rows of the most typical units of each domain (cosine with its words)."""
     numbers, place = np.unique(learned.domains, return_inverse=True)
     present = learned.counts.copy()
     present.data = np.ones(len(present.data))
-    touched = csr_array(profiles[place].multiply(present))
-    fit = np.asarray(touched.sum(axis=1)).ravel()
+    common = csr_array(profiles[place].multiply(present))
+    fit = np.asarray(common.sum(axis=1)).ravel()
     fit = fit / np.sqrt(np.maximum(np.diff(present.indptr), 1))
     order = np.lexsort((learned.units, -fit, place))
     starts = np.searchsorted(place[order], np.arange(len(numbers)))
     ends = np.searchsorted(place[order], np.arange(len(numbers)), side="right")
     return [
-        order[start : min(start + EXAMPLES, end)].tolist()
+        order[start : min(start + N_EXAMPLES, end)].tolist()
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
     ]
 
@@ -289,19 +362,18 @@ def _heaviest(rows: Rows, row: int, most: int) -> NDArray[np.int64]:
 def _distinct_words(
     learned: LearnedUnits,
     labels: Labels,
-    domains: NDArray[np.int64],
     domain: int,
     cluster: int,
     most: int = 5,
 ) -> list[str]:
-    """Words that this part of a domain has more often than the rest of it."""
-    inside = domains == domain
+    """Return the words that are more frequent in one part of a domain than in the rest of it."""
+    inside = learned.domains == domain
     part, rest = inside & (labels == cluster), inside & (labels != cluster)
     shares = []
     for rows in (part, rest):
-        chosen = csr_array(learned.counts[np.flatnonzero(rows)])
-        frequency = np.bincount(chosen.indices, minlength=len(learned.words))
-        shares.append(frequency / max(1, chosen.shape[0]))
+        counts = csr_array(learned.counts[np.flatnonzero(rows)])
+        frequency = np.bincount(counts.indices, minlength=len(learned.words))
+        shares.append(frequency / max(1, counts.shape[0]))
     gain = shares[0] - shares[1]
     order = np.lexsort((np.arange(len(gain)), -gain))[:most]
     return [learned.words[i] for i in order.tolist() if gain[i] > 0]

@@ -15,7 +15,7 @@ import numpy as np
 
 from segapsith.arrays import Matrix
 from segapsith.domains.timeline import Timeline
-from segapsith.evaluation.compare import BINS, grown
+from segapsith.evaluation.compare import BINS, average_linkage_tree
 from segapsith.model import Record
 
 __all__ = ["Facts", "last_run_of", "page"]
@@ -109,9 +109,10 @@ def _map_and_tree(facts: Facts, lang: str) -> dict[str, Any]:
     similar = facts.similarities[lang]
     tree_size = min(MAX_TREE_DOMAINS, len(domains))
     map_size = min(MAX_MAP_DOMAINS, len(domains))
-    tree = grown(similar[:tree_size, :tree_size])
+    tree = average_linkage_tree(similar[:tree_size, :tree_size])
     groups = trees.colour_groups(
-        grown(similar[:map_size, :map_size]), [domain["units"] for domain in domains[:map_size]]
+        average_linkage_tree(similar[:map_size, :map_size]),
+        [domain["units"] for domain in domains[:map_size]],
     )
     return {
         "lang": lang,

@@ -19,7 +19,7 @@ import pytest
 from segapsith.api.wire import Wire
 from segapsith.demo import sample
 from segapsith.domains.index import DomainIndex
-from segapsith.domains.replay import Replay, replay
+from segapsith.domains.replay import replay
 from segapsith.domains.threshold_search import Continuation, FreshStart, Trial, search
 from segapsith.domains.values import Bag, PlacementSettings
 from segapsith.errors import UsageError
@@ -133,12 +133,6 @@ def test_a_target_out_of_reach_is_said() -> None:
         with pytest.raises(UsageError, match=f"reaches {target}: they give 0.500 to 0.500"):
             search(_Flat(), target)
     assert search(_Flat(), 0.5)[0].threshold
-
-
-def test_a_replay_counts_what_was_founded() -> None:
-    run = Replay(np.array([True, False, True, True]), np.array([1, 1, 2, 3]))
-    assert run.new_rate(1, 4) == pytest.approx(2 / 3)
-    assert [run.singletons(n) for n in (0, 1, 2, 4)] == [0.0, 1.0, 0.0, pytest.approx(2 / 3)]
 
 
 @pytest.mark.long

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from segapsith.errors import InputError, UsageError
-from segapsith.evaluation.alignment import Side, labelled_file, matched
+from segapsith.evaluation.alignment import Side, align, read_labels
 
 spans = st.lists(
     st.tuples(st.sampled_from("abc"), st.integers(0, 30), st.integers(1, 20)), max_size=12
@@ -30,7 +30,7 @@ def side(parts: list[tuple[str, int, int]]) -> Side:
 def test_an_item_meets_what_overlaps_it_most(
     left: list[tuple[str, int, int]], right: list[tuple[str, int, int]]
 ) -> None:
-    ours, theirs = matched(side(left), side(right))
+    ours, theirs = align(side(left), side(right))
     found = dict(zip(ours.tolist(), theirs.tolist(), strict=True))
     for item, (document, start, length) in enumerate(left):
         common = [
@@ -47,7 +47,7 @@ def test_a_label_for_the_whole_document_holds_for_all_its_units() -> None:
     units = Side("units", ["a", "a", "b"], [1, 2, 3], [0, 10, 0], [10, 20, 9])
     whole = Side("whole", ["a", "z"], ["x", "y"])
     for left, right, turned in ((units, whole, False), (whole, units, True)):
-        ours, theirs = matched(left, right)
+        ours, theirs = align(left, right)
         if turned:
             ours, theirs = theirs, ours
         assert (ours.tolist(), theirs.tolist()) == ([0, 1], [0, 0])
@@ -55,7 +55,7 @@ def test_a_label_for_the_whole_document_holds_for_all_its_units() -> None:
 
 def test_units_without_text_meet_by_their_document() -> None:
     bags = Side("bags", ["a", "b"], [1, 2], [0, 0], [0, 0])
-    assert [part.tolist() for part in matched(bags, bags)] == [[0, 1], [0, 1]]
+    assert [part.tolist() for part in align(bags, bags)] == [[0, 1], [0, 1]]
 
 
 @pytest.mark.parametrize("name", ["gold.jsonl", "gold.jsonl.gz", "gold.csv"])
@@ -68,15 +68,15 @@ def test_labels_are_read_from_lines_and_tables(tmp_path: Path, name: str) -> Non
     )
     path = tmp_path / name
     path.write_bytes(gzip.compress(lines.encode()) if name.endswith("gz") else lines.encode())
-    found = labelled_file(path)
+    found = read_labels(path)
     assert (list(found.documents), list(found.labels)) == (["a1", "a2"], ["sport", "trade"])
     assert found.n_several == (0 if name.endswith("csv") else 1)
 
 
-def test_exported_assignments_are_a_labelled_file(tmp_path: Path) -> None:
+def test_exported_assignments_are_a_read_labels(tmp_path: Path) -> None:
     path = tmp_path / "assignments.jsonl"
     path.write_text('{"document": "a", "unit": 1, "start": 0, "end": 9, "domain": 4}\n')
-    found = labelled_file(path)
+    found = read_labels(path)
     assert (found.starts, found.ends, found.labels) == ([0], [9], [4])
 
 
@@ -104,9 +104,9 @@ def test_what_is_wrong_with_a_file_is_said(
     path = tmp_path / name
     path.write_text(content)
     with pytest.raises((InputError, UsageError), match=message):
-        labelled_file(path)
+        read_labels(path)
 
 
 def test_nothing_meets_nothing() -> None:
-    assert [part.tolist() for part in matched(side([]), side([]))] == [[], []]
-    assert matched(side([]), side([]))[0].dtype == np.int64
+    assert [part.tolist() for part in align(side([]), side([]))] == [[], []]
+    assert align(side([]), side([]))[0].dtype == np.int64

@@ -12,7 +12,6 @@ from scipy.optimize import linear_sum_assignment
 from sklearn import metrics as sklearn
 
 from segapsith.evaluation import metrics
-from segapsith.evaluation.contingency import Contingency, contingency, largest_overlap
 
 labellings = st.integers(1, 30).flatmap(
     lambda n: st.tuples(
@@ -49,83 +48,6 @@ def cells(labels, classes):
     )
 
 
-def test_the_table_counts_what_meets():
-    table = contingency([1, 1, 2, 2, 2], ["x", "y", "y", "y", "y"])
-    assert table.dense().tolist() == [[1, 1], [0, 3]]
-    assert table.sparse().toarray().tolist() == [[1, 1], [0, 3]]
-    assert table.left_sizes.tolist() == [2, 3]
-    assert table.right_sizes.tolist() == [1, 4]
-    assert table.n == 5
-
-
-@pytest.mark.slow
-@settings(deadline=None)
-@given(labellings)
-def test_the_table_is_that_of_scikit_learn(both):
-    labels, classes = both
-    table = contingency(classes, labels)
-    assert np.array_equal(table.dense(), sklearn.cluster.contingency_matrix(classes, labels))
-    again = Contingency.of_table(table.dense())
-    assert np.array_equal(again.counts, table.counts)
-    assert np.array_equal(again.left, table.left)
-    assert np.array_equal(again.right_sizes, table.right_sizes)
-
-
-def test_labels_may_be_lists_or_arrays_numbers_or_strings():
-    expected = contingency([0, 0, 1], [2, 3, 3]).dense().tolist()
-    for labels in (
-        (0, 0, 1),
-        np.array([0, 0, 1], dtype=np.uint8),
-        np.array(["a", "a", "b"]),
-        "aab",
-    ):
-        assert contingency(labels, [2, 3, 3]).dense().tolist() == expected
-    objects = np.array(["a", "a", None], dtype=object)
-    assert contingency(objects, [2, 3, 3]).dense().tolist() == expected
-
-
-def test_a_number_and_its_digits_are_two_labels():
-    assert contingency([1, "1"], [0, 0]).left_labels == (1, "1")
-
-
-def test_strings_that_differ_in_a_last_nul_are_two_labels():
-    assert len(contingency(["a", "a\0"], [0, 0]).left_labels) == 2
-
-
-@pytest.mark.parametrize(
-    ("left", "right", "message"),
-    [
-        ([1, 2], [1], "2 and 1 labels"),
-        (np.zeros((2, 2)), [1, 1], "2 dimensions"),
-        ([math.nan, 1.0], [0, 0], "NaN"),
-        (np.array([math.nan, 1.0]), [0, 0], "NaN"),
-    ],
-)
-def test_what_is_no_labelling_is_refused(left, right, message):
-    with pytest.raises(ValueError, match=message):
-        contingency(left, right)
-
-
-@pytest.mark.parametrize("table", [[1, 2], [[-1]], [[0.5]]])
-def test_what_is_no_table_is_refused(table):
-    with pytest.raises(ValueError, match="the table"):
-        Contingency.of_table(table)
-
-
-@pytest.mark.slow
-@settings(deadline=None)
-@given(labellings)
-def test_the_largest_overlap_is_that_of_the_dense_assignment(both):
-    table = contingency(*both)
-    dense = table.dense()
-    rows, columns = linear_sum_assignment(dense, maximize=True)
-    found_rows, found_columns = largest_overlap(table)
-    assert dense[found_rows, found_columns].sum() == dense[rows, columns].sum()
-    assert len(set(found_rows.tolist())) == len(found_rows)
-    assert len(set(found_columns.tolist())) == len(found_columns)
-
-
-@pytest.mark.slow
 @settings(deadline=None)
 @given(labellings)
 def test_scores_agree_with_scikit_learn(both):

@@ -1,10 +1,8 @@
-"""Validation: what the recomputed clustering is told, and what is said of each domain."""
+"""Validation: what the recomputed clustering gets, which units count, and curves over thresholds."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -16,8 +14,14 @@ import segapsith
 from segapsith.arrays import Labels, Rows
 from segapsith.domains.replay import replay
 from segapsith.domains.values import PlacementSettings
-from segapsith.evaluation import verdicts
-from segapsith.evaluation.validation import LearnedUnits, brief, curve, recomputed, select, validate
+from segapsith.evaluation.validation import (
+    LearnedUnits,
+    curve,
+    select,
+    summarize,
+    validate,
+    validate_with_labels,
+)
 
 
 def made(
@@ -44,11 +48,11 @@ def learned(domains: NDArray[np.int64], counts: csr_array) -> LearnedUnits:
 
 
 def entropy_kmeans(rows: Rows, k: int, seed: int = 0) -> Labels:
-    found: Labels = segapsith.clusterer("entropy-kmeans", k=k, seed=seed).cluster(rows, None)
-    return found
+    labels: Labels = segapsith.clusterer("entropy-kmeans", k=k, seed=seed).cluster(rows, None)
+    return labels
 
 
-# -- what the recomputed clustering is told --------------------------------------------------
+# -- what the recomputed clustering gets -----------------------------------------------------
 
 
 def test_names_of_domains_do_not_reach_the_recomputed_clustering() -> None:
@@ -62,13 +66,13 @@ def test_names_of_domains_do_not_reach_the_recomputed_clustering() -> None:
         given.append(rows.toarray())
         return entropy_kmeans(rows, 5)
 
-    first, labels = recomputed(select(learned(subjects, counts)), cluster)
+    first, labels = validate_with_labels(select(learned(subjects, counts)), cluster)
     renamed = np.array([71, 3, 900, 12, 5])[subjects]
-    second, again = recomputed(select(learned(renamed, counts)), cluster)
+    second, again = validate_with_labels(select(learned(renamed, counts)), cluster)
     assert (given[0] == given[1]).all()
     assert (labels == again).all()
-    assert first["kappa"] == {**second["kappa"], "random": first["kappa"]["random"]}
-    assert first["ari"] == second["ari"]
+    assert first.kappa == replace(second.kappa, random=first.kappa.random)
+    assert first.ari == second.ari
 
 
 def test_share_says_how_many_units_kappa_speaks_for() -> None:
@@ -77,7 +81,7 @@ def test_share_says_how_many_units_kappa_speaks_for() -> None:
     found = validate(select(learned(subjects, counts)), lambda rows: entropy_kmeans(rows, 3))
     assert found["domains"] == 3
     assert found["share"] == pytest.approx(found["units"] / 100)
-    assert brief(found)["share"] == found["share"]
+    assert summarize(found).share == found.share
 
 
 def test_the_cut_takes_words_that_weigh_more_in_some_stable_domain() -> None:
@@ -117,85 +121,7 @@ def test_trees_are_compared_where_both_sides_have_one() -> None:
     assert validate(units, lambda rows: entropy_kmeans(rows, 2))["tree"] is None
 
 
-# -- domain by domain ------------------------------------------------------------------------
-
-
-def judged(domains: list[int], clusters: list[int]) -> dict[int, str]:
-    rows = csr_array(np.ones((len(domains), 2)))
-    found = verdicts.verdicts(learned(np.array(domains), rows), np.array(clusters))
-    return {one["domain"]: one["verdict"] for one in found}
-
-
-def test_verdicts_follow_from_the_table() -> None:
-    assert judged([1] * 10 + [2] * 10, [0] * 10 + [1] * 10) == {1: "confirmed", 2: "confirmed"}
-    assert judged([1] * 10 + [2] * 10, [0] * 5 + [1] * 5 + [2] * 10) == {1: "split", 2: "confirmed"}
-    assert judged([1] * 10 + [2] * 10 + [3] * 9, [0] * 20 + [1] * 9)[3] == "confirmed"
-    assert judged([1] * 8 + [2] * 8 + [3] * 8, [0] * 24) == dict.fromkeys((1, 2, 3), "merged")
-    assert judged([1] * 6 + [2] * 14, [0] * 20) == {1: "merged", 2: "merged"}
-    assert judged([1] * 4 + [2] * 16, [0] * 20) == {1: "merged", 2: "confirmed"}
-    scattered = judged([1] * 9 + [2] * 30, [0, 0, 0, 1, 1, 1, 2, 2, 2, *([0, 1, 2] * 10)])
-    assert scattered[1] == "missing"
-
-
-def test_planted_faults_are_found_with_words_and_examples() -> None:
-    """One domain holds two subjects, two domains share a subject, one has a bit of everything, and
-    one is of words that do not go together."""
-    subjects = np.concatenate([np.repeat(np.arange(6), 40), np.arange(36) % 6, np.full(40, -1)])
-    domains = np.array([10, 10, 20, 30, 40, 50, 99])[subjects]
-    domains[subjects == 2] = np.arange(46) % 2 + 20  # one subject in two domains
-    domains[240:276] = 90  # units of all subjects
-    order = np.random.default_rng(5).permutation(len(subjects))
-    units = learned(domains[order], made(subjects, 6, seed=2)[order])
-    selection = select(units)
-    labels = entropy_kmeans(selection.learned.counts, selection.n_domains)
-    firmness = verdicts.stability(
-        selection.learned, lambda rows, seed: entropy_kmeans(rows, selection.n_domains, seed), 3
-    )
-    found = {v["domain"]: v for v in verdicts.verdicts(selection.learned, labels, firmness)}
-    assert found[10]["verdict"] == "split"
-    assert [found[d]["verdict"] for d in (20, 21)] == ["merged", "merged"]
-    assert (found[20]["with"], found[21]["with"]) == ([21], [20])
-    assert [found[d]["verdict"] for d in (30, 40, 50)] == ["confirmed"] * 3
-    assert found[90]["verdict"] == "missing"
-    assert found[90]["stability"] < 0.3
-    assert found[30]["stability"] > 0.7
-    assert found[99]["coherence"] < 0.1 < found[30]["coherence"]
-    assert "hardly keep company" in found[99]["told"]
-    assert all(found[d]["told"] for d in found)
-    assert "domain 21" in found[20]["told"]
-    assert set(found[30]["words"]) <= {f"w{i}" for i in range(30, 40)}
-    for domain, verdict in found.items():
-        assert len(verdict["example_units"]) == 2
-        assert all(units.domains[units.units == u][0] == domain for u in verdict["example_units"])
-    parts = [set(part["words"]) for part in found[10]["clusters"]]
-    assert parts[0] <= {f"w{i}" for i in range(20)}
-    assert not parts[0] & parts[1]
-
-
-def test_coherence_is_the_mean_npmi_over_pairs() -> None:
-    rng = np.random.default_rng(0)
-    rows = (rng.random((60, 8)) < 0.4).astype(float)
-    words = np.array([6, 1, 4, 3])
-    naive = []
-    for v, w in combinations(words.tolist(), 2):
-        both = ((rows[:, v] > 0) & (rows[:, w] > 0)).mean()
-        p, q = (rows[:, v] > 0).mean(), (rows[:, w] > 0).mean()
-        naive.append(-1.0 if both == 0 else math.log(both / (p * q)) / -math.log(both))
-    (found, none) = verdicts.coherence(csr_array(rows), [words, np.array([2])])
-    assert found == pytest.approx(np.mean(naive))
-    assert none is None
-    assert verdicts.coherence(csr_array(np.ones((5, 2))), [np.array([0, 1])]) == [1.0]
-
-
-def test_a_domain_that_every_half_shows_again_is_firm() -> None:
-    subjects = np.repeat(np.arange(3), 30)
-    units = learned(subjects, made(subjects, 3, share=1.0))
-    firm = verdicts.stability(units, lambda rows, seed: entropy_kmeans(rows, 3, seed), 4)
-    assert firm == {0: 1.0, 1: 1.0, 2: 1.0}
-    loose = verdicts.stability(
-        units, lambda rows, seed: np.random.default_rng(seed).integers(0, 3, rows.shape[0]), 4
-    )
-    assert max(loose.values()) < 0.5
+# -- the newest stories -----------------------------------------------------------------------
 
 
 @pytest.mark.slow

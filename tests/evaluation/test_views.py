@@ -14,7 +14,7 @@ from segapsith.api.wire import Wire
 from segapsith.cli.app import run
 from segapsith.demo import sample
 from segapsith.errors import UsageError
-from segapsith.evaluation.views import Origin, chosen, make_views, side_by_side
+from segapsith.evaluation.views import Origin, make_views, parse_views, side_by_side
 from segapsith_store.codecs import integers_from
 
 
@@ -44,11 +44,11 @@ def test_each_view_counts_what_belongs_to_the_unit() -> None:
 def test_labels_have_no_view() -> None:
     for name in ("label", "labels", "event", "topic", "section", "tags"):
         with pytest.raises(UsageError, match="no view is called"):
-            chosen(name)
+            parse_views(name)
     with pytest.raises(UsageError, match="did you mean 'names'"):
-        chosen("words,name")
+        parse_views("words,name")
     with pytest.raises(UsageError, match="names no view"):
-        chosen(" , ")
+        parse_views(" , ")
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +133,7 @@ def test_what_cannot_be_done_is_said(store: Path, capsys: pytest.CaptureFixture[
     assert clustered(store, "--similarity", "cosine", "--views", "words") == 2
     assert "takes one matrix" in capsys.readouterr().err
     assert clustered(store, "--similarity", "mvsim", "--views", "words,keywords") == 2
-    assert "nothing for the view keywords" in capsys.readouterr().err
+    assert "no unit has an entry in the view keywords" in capsys.readouterr().err
     assert clustered(store, "--similarity", "mvsim", "--views", "words,label") == 2
     assert run(["cluster", "x.npz", "--similarity", "mvsim", "--views", "words"]) == 2
 

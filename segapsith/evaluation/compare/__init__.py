@@ -1,7 +1,8 @@
-"""Comparing two partitions of the same units: by words, by coverage, by kappa, by Mantel's test.
+"""Comparison of two partitions of the same units: links by words, coverage, kappa, Mantel's test.
 
-The word-based linkings take words and their weights; everything else needs only the table in
-which the two partitions meet (`segapsith.evaluation.contingency`). After Ferret, Grau & Jardino (2001).
+Links need words and their weights. All other measures need only the contingency table
+(`segapsith.evaluation.contingency`). After Ferret, Grau & Jardino (2001); the formulas are in
+docs/concepts/formulas.md, "Comparing partitions".
 """
 
 from __future__ import annotations
@@ -37,11 +38,16 @@ from segapsith.evaluation.compare.mantel import (
     MantelMargins,
     mantel,
     mantel_from_margins,
-    mantel_law,
     mantel_moments,
     mantel_of_table,
+    mantel_samples,
 )
-from segapsith.evaluation.compare.trees import Tree, TreeMantel, grown, mantel_of_trees
+from segapsith.evaluation.compare.trees import (
+    Tree,
+    TreeMantel,
+    average_linkage_tree,
+    mantel_of_trees,
+)
 
 __all__ = [
     "BINS",
@@ -56,9 +62,9 @@ __all__ = [
     "Profiles",
     "Tree",
     "TreeMantel",
+    "average_linkage_tree",
     "coverage",
     "coverage_of_table",
-    "grown",
     "kappa",
     "kappa_interval",
     "kappa_interval_of_table",
@@ -67,10 +73,10 @@ __all__ = [
     "link_by_similarity",
     "mantel",
     "mantel_from_margins",
-    "mantel_law",
     "mantel_moments",
     "mantel_of_table",
     "mantel_of_trees",
+    "mantel_samples",
     "profiles",
     "shared_links",
     "similarities",

@@ -1,9 +1,9 @@
 """Coverage: how much of each class of one partition lies in a single class of the other.
 
 cov(a) = max_b n_ab / r_a (Ferret, Grau & Jardino 2001, section 4.2.1). Coverage of 100 % means
-that the class lies inside the other, not that both are the same; so each class also comes with
-the Jaccard index n_ab / (r_a + c_b - n_ab) of its best partner, and everything is told both
-ways (these two are this project's).
+that the class lies inside the other, not that both are the same. So each class also comes with
+the Jaccard index n_ab / (r_a + c_b - n_ab) of its best partner, and both directions are computed
+(these two are this project's).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from segapsith.evaluation.contingency import Contingency, Counts, LabelSequence, contingency
+from segapsith.model import Result
 
 __all__ = ["BINS", "ClassCoverage", "Coverage", "coverage", "coverage_of_table"]
 
@@ -22,11 +23,10 @@ BINS = ("100", "80-100", "60-80", "40-60", "20-40", "0-20")
 
 
 @dataclass(frozen=True, slots=True)
-class ClassCoverage:
-    """One class, the class of the other side that holds most of it, and how well they fit.
+class ClassCoverage(Result):
+    """One class, and its partner: the class of the other side with most units in common.
 
-    The partner is that with most units in common; ties go to the larger Jaccard index, then to
-    the lower label.
+    Ties go to the larger Jaccard index, then to the lower label.
     """
 
     label: Hashable
@@ -54,7 +54,7 @@ class Coverage:
 
 
 def coverage(a: LabelSequence, b: LabelSequence) -> Coverage:
-    """Coverage of two labellings of the same units, both ways.
+    """Return the coverage of two labellings of the same units, in both directions.
 
     >>> result = coverage(["x", "x", "y", "y", "y"], [0, 0, 0, 1, 1])
     >>> [(one.label, one.partner, round(one.coverage, 2)) for one in result.forward]
@@ -66,7 +66,7 @@ def coverage(a: LabelSequence, b: LabelSequence) -> Coverage:
 
 
 def coverage_of_table(table: Contingency) -> Coverage:
-    """Coverage from the table in which two partitions meet; classes without units are left out."""
+    """Return the coverage of a contingency table; classes without units are left out."""
     sides = (
         (table.left, table.left_labels, table.left_sizes),
         (table.right, table.right_labels, table.right_sizes),
@@ -92,7 +92,7 @@ def _covered(
     other_labels: tuple[Hashable, ...],
     other_sizes: Counts,
 ) -> tuple[ClassCoverage, ...]:
-    # within a class and for equal overlap, the larger Jaccard index is the smaller partner
+    # For equal overlap within a class, the larger Jaccard index is that of the smaller partner.
     order = np.lexsort((other, other_sizes[other], -counts, own))
     first = np.flatnonzero(np.diff(own[order], prepend=-1))
     best = order[first]
@@ -117,7 +117,7 @@ def _covered(
 
 
 def _binned(classes: tuple[ClassCoverage, ...]) -> dict[str, int]:
-    """How many classes fall into each bin; in whole numbers, so that 80 % is 80 %."""
+    """Return the number of classes in each bin; integer arithmetic, so that 80 % is exactly 80 %."""
     bins = dict.fromkeys(BINS, 0)
     for one in classes:
         bins[BINS[5 - 5 * one.shared // one.size]] += 1

@@ -1,4 +1,4 @@
-"""Kappa between two partitions: agreement above chance once their classes are mapped.
+"""Kappa of two partitions: agreement above chance after their classes were mapped.
 
     kappa = (th1 - th2) / (1 - th2)
     th1 = (1/N) sum_i n_{i,pi(i)}        th2 = sum_i (r_i / N)(c_{pi(i)} / N)
@@ -37,18 +37,18 @@ __all__ = [
 ]
 
 MappingName: TypeAlias = Literal["greedy", "hungarian", "optimal", "random"]
-"""How classes of the two sides are brought together."""
+"""Names of the mappings between the classes of the two sides."""
 
 Pairs: TypeAlias = list[tuple[int, int]]
 
 _CELLS_AT_ONCE = 4_000_000
-"""Cells of resampled tables that are held in memory together."""
+"""Number of cells of resampled tables that are in memory at a time."""
 
 
 class Kappa(NamedTuple):
-    """Kappa with its parts: observed and chance agreement, and which row went to which column.
+    """Kappa, observed agreement `th1`, chance agreement `th2`, and the mapping of rows to columns.
 
-    Where one side has more classes than the other, its surplus goes to empty classes and does
+    If one side has more classes than the other, the surplus is mapped to empty classes and does
     not appear in `pairs`.
     """
 
@@ -68,18 +68,18 @@ class Interval(NamedTuple):
 def kappa(
     a: LabelSequence, b: LabelSequence, mapping: MappingName = "greedy", seed: int | None = 0
 ) -> float:
-    """Kappa of two labellings of the same units: 1 for the same partition, about 0 by chance.
+    """Return kappa of two labellings of the same units: 1 for the same partition, about 0 by chance.
 
     `mapping` is one of
 
-    - `greedy`: again and again the largest n_ab that is left; ties go to the larger Jaccard
-      index, then to the lower labels (published, the ties are ours);
+    - `greedy`: repeatedly the largest remaining n_ab; ties go to the larger Jaccard index, then
+      to the lower labels (published, the rule for ties is ours);
     - `hungarian`: the mapping with the largest th1;
-    - `optimal`: the mapping with the largest kappa, which may be another one as th2 depends on
-      it too (Dinkelbach's iteration; makes the dense table of classes by classes);
+    - `optimal`: the mapping with the largest kappa, which may differ because th2 depends on it
+      too (Dinkelbach's iteration; makes the dense table of classes by classes);
     - `random`: any one-to-one mapping, drawn with `seed`; a baseline.
 
-    No units at all, or one class on both sides, are the same partition: 1.
+    Without units, or with one class on both sides, kappa is 1.
 
     >>> kappa([0, 0, 1, 1], ["b", "b", "a", "a"])
     1.0
@@ -92,7 +92,7 @@ def kappa(
 def kappa_of_table(
     table: Contingency, mapping: MappingName = "greedy", seed: int | None = 0
 ) -> Kappa:
-    """Kappa with the mapping that was taken, from the table in which two partitions meet.
+    """Return kappa and its mapping for a contingency table.
 
     >>> kappa_of_table(Contingency.of_table([[4, 0], [1, 5]]))
     Kappa(value=0.8, th1=0.9, th2=0.5, pairs=((0, 0), (1, 1)))
@@ -118,10 +118,10 @@ def kappa_interval(
     draws: int = 999,
     level: float = 0.95,
 ) -> Interval:
-    """A percentile bootstrap interval for kappa, by drawing the units anew from the table.
+    """Return a percentile bootstrap interval of kappa, by drawing units from the table again.
 
-    The mapping found in the whole table is kept for every draw: the interval says how firmly
-    this mapping holds, not how well another one could be made to fit a draw.
+    All draws use the mapping of the whole table. The interval describes how reliable this mapping
+    is, not how well another mapping would fit a draw.
 
     >>> kappa_interval([0, 0, 1, 1] * 10, [0, 0, 1, 1] * 10)
     Interval(low=1.0, high=1.0)
@@ -136,21 +136,21 @@ def kappa_interval_of_table(
     draws: int = 999,
     level: float = 0.95,
 ) -> Interval:
-    """The same from the table in which two partitions meet."""
+    """Return the interval for a contingency table."""
     if draws < 1:
         raise ValueError(f"draws={draws} should be >= 1")
     if not 0 < level < 1:
         raise ValueError(f"level={level} should lie between 0 and 1")
-    found = kappa_of_table(table, mapping, seed)
+    whole = kappa_of_table(table, mapping, seed)
     if not table.n:
         return Interval(1.0, 1.0)
-    values = _resampled(table, found.pairs, draws, np.random.default_rng(seed))
+    values = _resampled(table, whole.pairs, draws, np.random.default_rng(seed))
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     return Interval(float(low), float(high))
 
 
 def _kappa(table: Contingency, pairs: Pairs) -> Kappa:
-    """Kappa under this mapping, in whole numbers up to the divisions."""
+    """Return kappa under a mapping, with integer arithmetic up to the divisions."""
     n = table.n
     if not n:
         return Kappa(1.0, 1.0, 1.0, tuple(pairs))
@@ -160,7 +160,7 @@ def _kappa(table: Contingency, pairs: Pairs) -> Kappa:
 
 
 def _sums(table: Contingency, pairs: Pairs) -> tuple[int, int]:
-    """N th1 and N^2 th2."""
+    """Return N th1 and N^2 th2."""
     if not pairs:
         return 0, 0
     rows, columns = np.array(pairs).T
@@ -170,23 +170,23 @@ def _sums(table: Contingency, pairs: Pairs) -> tuple[int, int]:
 
 
 def _ratio(n: int, together: int, by_chance: int) -> Fraction:
-    if by_chance == n**2:  # one class on both sides: nothing could differ
+    if by_chance == n**2:  # one class on both sides
         return Fraction(1)
     return Fraction(n * together - by_chance, n**2 - by_chance)
 
 
 def _greedy(table: Contingency) -> Pairs:
     rows, columns = table.left, table.right
-    # for equal overlap, the larger Jaccard index is the smaller sum of sizes
+    # For equal overlap, the larger Jaccard index is the smaller sum of sizes.
     sizes = table.left_sizes[rows] + table.right_sizes[columns]
     order = np.lexsort((columns, rows, sizes, -table.counts))
-    taken_rows: set[int] = set()
-    taken_columns: set[int] = set()
+    used_rows: set[int] = set()
+    used_columns: set[int] = set()
     pairs: Pairs = []
     for row, column in zip(rows[order].tolist(), columns[order].tolist(), strict=True):
-        if row not in taken_rows and column not in taken_columns:
-            taken_rows.add(row)
-            taken_columns.add(column)
+        if row not in used_rows and column not in used_columns:
+            used_rows.add(row)
+            used_columns.add(column)
             pairs.append((row, column))
     return _completed(table, pairs)
 
@@ -197,8 +197,11 @@ def _hungarian(table: Contingency) -> Pairs:
 
 
 def _optimal(table: Contingency) -> Pairs:
-    """Dinkelbach (1967): for a guess of kappa, the mapping that beats it by most; then again."""
-    from scipy.optimize import linear_sum_assignment  # slow to import, and wanted here only
+    """Return the mapping with the largest kappa (Dinkelbach 1967).
+
+    For a guess of kappa, find the mapping that exceeds it most, and repeat with its kappa.
+    """
+    from scipy.optimize import linear_sum_assignment  # slow to import, used here only
 
     if table.same_partition:  # kappa is 1, as 0/0 where one class meets one class
         return _completed(table, list(zip(table.left.tolist(), table.right.tolist(), strict=True)))
@@ -223,12 +226,15 @@ def _random(table: Contingency, seed: int | None) -> Pairs:
 
 
 def _completed(table: Contingency, pairs: Pairs) -> Pairs:
-    """The mapping made one-to-one: classes left over share nothing and meet in order."""
+    """Complete a mapping to a one-to-one mapping; the remaining classes share no unit."""
     n_rows, n_columns = table.shape
     rows, columns = {row for row, _ in pairs}, {column for _, column in pairs}
     free_rows = (row for row in range(n_rows) if row not in rows)
     free_columns = (column for column in range(n_columns) if column not in columns)
-    return [*pairs, *zip(free_rows, free_columns, strict=False)]  # the surplus meets empty classes
+    return [
+        *pairs,
+        *zip(free_rows, free_columns, strict=False),
+    ]  # the surplus is mapped to empty classes
 
 
 def _resampled(
@@ -237,7 +243,7 @@ def _resampled(
     draws: int,
     rng: np.random.Generator,
 ) -> Matrix:
-    """Kappa of tables drawn from the cells of this one, under one mapping."""
+    """Return kappa of tables that are drawn from the cells of this one, under one mapping."""
     n, n_cells = table.n, len(table.counts)
     partner = np.full(table.shape[0], -1, dtype=np.int64)
     for row, column in pairs:
@@ -261,6 +267,6 @@ def _resampled(
 
 
 def _gather(classes: Counts, n_classes: int) -> csr_array:
-    """Cells by classes: sums the cells of a class."""
+    """Return the matrix of cells by classes that sums the cells of a class."""
     n_cells = len(classes)
     return csr_array((np.ones(n_cells), (np.arange(n_cells), classes)), shape=(n_cells, n_classes))

@@ -1,8 +1,8 @@
-"""Linking clusters to domains by their words, in the two ways of Ferret, Grau & Jardino (2001).
+"""Links from clusters to domains by their words, with two methods of Ferret, Grau & Jardino (2001).
 
-By similarity (equation 7), a cluster goes to the domain whose words and its own cover each other
-best, if they do so well enough; by entropy (equation 8), to the domain whose smoothed word
-probabilities are nearest to its own. Neither looks at which units lie where.
+By similarity (equation 7), a cluster is linked to the most similar domain above a threshold. By
+entropy (equation 8), it is linked to the domain whose smoothed word probabilities are nearest.
+Neither method uses which units lie in which group.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ __all__ = [
 ]
 
 _CELLS_AT_ONCE = 4_000_000
-"""Pairs of a cluster and a domain whose divergences are held in memory together."""
+"""Number of divergences that are in memory at a time."""
 
 C = TypeVar("C", bound=Hashable)
 D = TypeVar("D", bound=Hashable)
 
 Words: TypeAlias = Mapping[str, float | tuple[float, float]]
-"""Words with (weight, occurrences), or with one number that stands for both."""
+"""Words with (weight, occurrences), or with one number for both."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Profiles(Generic[C]):
-    """Groups by words, twice: how much each word weighs in a group, and how often it occurred."""
+    """Groups as rows of word weights and of word occurrences."""
 
     ids: tuple[C, ...]
     words: tuple[str, ...]
@@ -53,9 +53,9 @@ class Profiles(Generic[C]):
 
 @dataclass(frozen=True, slots=True)
 class Activation:
-    """The filter of equation 6: only domains that share enough weighted words are looked at.
+    """The filter of equation 6: only domains with a high activation are compared.
 
-    activ(d) = sum_w W_dw W_cw. Kept are the domains with at least `share` of the highest
+    activ(d) = sum_w W_dw W_cw. The filter passes domains with at least `share` of the highest
     activation, at most `at_most` of them. The published text prints no rule; this one is ours.
     """
 
@@ -71,12 +71,11 @@ class Activation:
 
 @dataclass(frozen=True, slots=True)
 class Links(Generic[C, D]):
-    """Which domain each cluster was linked to, if any, and how well.
+    """The domain that each cluster is linked to, if any, and its score.
 
-    `scores` holds what the best domain reached: the similarity (more is better; 0 if no word is
+    `scores` holds the value of the best domain: the similarity (more is better; 0 if no word is
     shared) or the divergence in nats (less is better; infinite for a cluster without words).
-    `table` says how many domains got 0, 1, 2, … clusters, and `unlinked` how many clusters
-    found no domain.
+    `table` counts the domains with 0, 1, 2, … clusters, and `unlinked` the clusters without domain.
     """
 
     links: dict[C, D | None]
@@ -86,10 +85,10 @@ class Links(Generic[C, D]):
 
 
 def profiles(groups: Mapping[C, Words] | Profiles[C]) -> Profiles[C]:
-    """Groups of words as matrices; words that have neither weight nor occurrences are dropped.
+    """Return groups of words as matrices, without words that have no weight and no occurrences.
 
-    >>> made = profiles({"storm": {"wind": (0.5, 3), "rain": 2}})
-    >>> made.words, made.weights.toarray().tolist(), made.occurrences.toarray().tolist()
+    >>> groups = profiles({"storm": {"wind": (0.5, 3), "rain": 2}})
+    >>> groups.words, groups.weights.toarray().tolist(), groups.occurrences.toarray().tolist()
     (('wind', 'rain'), [[0.5, 2.0]], [[3.0, 2.0]])
     """
     if isinstance(groups, Profiles):
@@ -123,20 +122,20 @@ def link_by_similarity(
     threshold: float = 0.25,
     prefilter: Activation | None = None,
 ) -> Links[C, D]:
-    """Links each cluster to the domain most similar to it, if more than `threshold`.
+    """Link each cluster to the most similar domain, if the similarity is above `threshold`.
 
-    Equation 7, with w the words in common and t all words of the one or the other:
+    Equation 7, with w the common words and t all words of the domain d or the cluster c:
 
         sim(d,c) = [ (sum_w W_dw / sum_t W_dt) (sum_w O_dw / sum_t O_dt)
                    * (sum_w W_cw / sum_t W_ct) (sum_w O_cw / sum_t O_ct) ] ^ (1/4)
 
     It is 1 if both have the same words and 0 if they share none. 0.25 is the published
-    threshold. Ties go to the domain that comes first. All pairs are compared, which costs no
-    more than to filter them; `prefilter` is there to follow the paper.
+    threshold. Ties go to the first domain. By default all pairs are compared, which costs no more
+    than filtering them; `prefilter` follows the paper.
 
     >>> clusters = {"c1": {"storm": 3, "rain": 1}, "c2": {"goal": 2}}
-    >>> found = link_by_similarity(clusters, {"weather": {"storm": 2, "wind": 2}})
-    >>> found.links, round(found.scores["c1"], 3), found.unlinked
+    >>> result = link_by_similarity(clusters, {"weather": {"storm": 2, "wind": 2}})
+    >>> result.links, round(result.scores["c1"], 3), result.unlinked
     ({'c1': 'weather', 'c2': None}, 0.612, 1)
     """
     if not 0 <= threshold <= 1:
@@ -156,15 +155,15 @@ def link_by_similarity(
 
 
 def similarities(left: Profiles[C], right: Profiles[D]) -> Matrix:
-    """Equation 7 for all pairs, as a matrix: 0 where no word is shared.
+    """Return equation 7 for all pairs as a matrix, 0 where no word is shared.
 
     >>> one = profiles({"storm": {"wind": 1}, "sport": {"goal": 1}})
     >>> similarities(one, one).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
     from_left, from_right, _ = _aligned(left, right)
-    found: Matrix = _similarities(from_left, from_right).toarray()
-    return found
+    matrix: Matrix = _similarities(from_left, from_right).toarray()
+    return matrix
 
 
 def link_by_entropy(
@@ -172,15 +171,15 @@ def link_by_entropy(
     domains: Mapping[D, Words] | Profiles[D],
     vocabulary: int | None = None,
 ) -> Links[C, D]:
-    """Links each cluster to the domain whose words it diverges least from; only counts matter.
+    """Link each cluster to the domain with the least divergence of word counts.
 
     The domain with the least KL( p(.|c) || p'(.|d) ), where p(w|c) = O(w,c) / O(c) and p' is
-    smoothed as in equation 8 (see `witten_bell`). `vocabulary` is V, the number of words that
-    could have been seen; by default those of all clusters and domains together. Ties go to the
-    domain that comes first. A cluster without words is linked to none.
+    smoothed as in equation 8 (see `witten_bell`). `vocabulary` is V, the number of possible words;
+    by default those of all clusters and domains. Ties go to the first domain. A cluster without
+    words is linked to none.
 
     With u_d the probability of one unseen word, ln p'(w|d) is ln u_d plus a correction for the
-    words seen in d, so that a sparse product of clusters and corrections is all it takes.
+    words seen in d. So one sparse product of clusters and corrections is enough.
 
     >>> domains = {"weather": {"storm": 2, "wind": 2}, "sport": {"goal": 9}}
     >>> link_by_entropy({"c1": {"storm": 3, "rain": 1}}, domains).links
@@ -190,7 +189,7 @@ def link_by_entropy(
     if vocabulary is None:
         vocabulary = n_words
     elif vocabulary < n_words:
-        raise ValueError(f"vocabulary={vocabulary} should be >= {n_words}, the words there are")
+        raise ValueError(f"vocabulary={vocabulary} should be >= {n_words}, the number of words")
     shares, negentropies = _probabilities(from_clusters.occurrences)
     unseen, corrections = _log_witten_bell(from_domains.occurrences, vocabulary)
     to_domains = corrections.T.tocsr()
@@ -209,18 +208,18 @@ def link_by_entropy(
 
 
 def witten_bell(occurrences: Mapping[str, float], vocabulary: Collection[str]) -> dict[str, float]:
-    """Smoothed probabilities of all words of the vocabulary; they add up to 1.
+    """Return the smoothed probabilities of all words of the vocabulary; their sum is 1.
 
     p'(w) = ( O(w) + nsw / V ) / ( O + nsw ), equation 8: O occurrences of nsw different words,
-    V words in the vocabulary (Witten & Bell 1991 with a uniform back-off). Where nothing was
-    seen, all words are as likely. The plain form of what `link_by_entropy` does by products.
+    V words in the vocabulary (Witten & Bell 1991 with a uniform back-off). Without occurrences,
+    all words are equally likely. `link_by_entropy` computes the same with sparse products.
 
     >>> witten_bell({"storm": 2}, ["storm", "wind"])
     {'storm': 0.8333333333333334, 'wind': 0.16666666666666666}
     """
     seen = {word: count for word, count in occurrences.items() if count > 0}
     if not seen.keys() <= set(vocabulary):
-        raise ValueError("every word that was seen should be in the vocabulary")
+        raise ValueError("every word with occurrences should be in the vocabulary")
     if not seen:
         return dict.fromkeys(vocabulary, 1 / len(vocabulary)) if vocabulary else {}
     total, kinds, size = sum(seen.values()), len(seen), len(set(vocabulary))
@@ -228,7 +227,7 @@ def witten_bell(occurrences: Mapping[str, float], vocabulary: Collection[str]) -
 
 
 def shared_links(first: Links[C, D], second: Links[C, D]) -> dict[C, D]:
-    """The links that two methods both made.
+    """Return the links that two methods agree on.
 
     >>> one = Links({"c1": "d1", "c2": None}, {}, {}, 1)
     >>> shared_links(one, Links({"c1": "d1", "c2": "d1"}, {}, {}, 0))
@@ -260,14 +259,14 @@ def _links(
 def _matrix(
     values: list[float], columns: list[int], starts: list[int], shape: tuple[int, int]
 ) -> Rows:
-    """Rows from lists; explicit zeros stay, as a word may have a weight and no occurrences."""
+    """Return rows; explicit zeros stay, because a word may have a weight and no occurrences."""
     rows = csr_array((np.array(values, dtype=np.float64), columns, starts), shape=shape)
     rows.sort_indices()
     return rows
 
 
 def _aligned(left: Profiles[C], right: Profiles[D]) -> tuple[Profiles[C], Profiles[D], int]:
-    """Both with the same columns, and how many there are."""
+    """Return both with the same columns, and the number of columns."""
     number: dict[str, int] = {}
     for word in (*right.words, *left.words):
         number.setdefault(word, len(number))
@@ -276,27 +275,27 @@ def _aligned(left: Profiles[C], right: Profiles[D]) -> tuple[Profiles[C], Profil
 
 
 def _widened(groups: Profiles[C], words: tuple[str, ...], number: dict[str, int]) -> Profiles[C]:
-    places = np.array([number[word] for word in groups.words], dtype=np.int64)
+    columns = np.array([number[word] for word in groups.words], dtype=np.int64)
     return Profiles(
         ids=groups.ids,
         words=words,
-        weights=_moved(groups.weights, places, len(words)),
-        occurrences=_moved(groups.occurrences, places, len(words)),
+        weights=_moved(groups.weights, columns, len(words)),
+        occurrences=_moved(groups.occurrences, columns, len(words)),
     )
 
 
-def _moved(rows: Rows, places: NDArray[np.int64], n_words: int) -> Rows:
+def _moved(rows: Rows, columns: NDArray[np.int64], n_words: int) -> Rows:
     moved = csr_array(
-        (rows.data.astype(np.float64), places[rows.indices], rows.indptr),
+        (rows.data.astype(np.float64), columns[rows.indices], rows.indptr),
         shape=(rows.shape[0], n_words),
     )
-    moved.sum_duplicates()  # and sorts: equal supports then add up in the same order
+    moved.sum_duplicates()  # also sorts, so that equal supports are summed in the same order
     moved.eliminate_zeros()
     return moved
 
 
 def _similarities(clusters: Profiles[C], domains: Profiles[D]) -> Rows:
-    """Equation 7 for all pairs that share a word."""
+    """Return equation 7 for all pairs that share a word."""
     of_clusters, of_domains = _support(clusters), _support(domains)
     similar = csr_array(
         _covered(clusters.weights, of_domains)
@@ -310,7 +309,7 @@ def _similarities(clusters: Profiles[C], domains: Profiles[D]) -> Rows:
 
 
 def _covered(rows: Rows, support: Rows) -> Rows:
-    """What share of each row lies on the words of each group; exactly 1 on all of its words."""
+    """Return the share of each row on the words of each group; exactly 1 on all of its words."""
     covered = csr_array(rows @ support.T)
     covered.data /= np.repeat(_totals(rows), np.diff(covered.indptr))
     return covered
@@ -321,28 +320,28 @@ def _support(groups: Profiles[C]) -> Rows:
 
 
 def _totals(rows: Rows) -> Matrix:
-    """The sum of each row; 1 for a row of nothing, which nothing is divided by."""
-    totals: Matrix = rows @ np.ones(rows.shape[1])  # word by word, as products add up
+    """Return the sum of each row, 1 for an empty row."""
+    totals: Matrix = rows @ np.ones(rows.shape[1])  # in the same order of words as the products
     return np.where(totals > 0, totals, 1.0)
 
 
 def _activated(clusters: Rows, domains: Rows, rule: Activation) -> Rows:
-    """1 for each pair that the filter keeps, else 0."""
+    """Return 1 for each pair that passes the filter, else 0."""
     active = csr_array(clusters @ domains.T)
     active.sort_indices()
     for start, end in zip(active.indptr[:-1].tolist(), active.indptr[1:].tolist(), strict=True):
         values = active.data[start:end]
         if len(values):
             order = np.argsort(-values, kind="stable")[: rule.at_most]
-            kept = order[values[order] >= rule.share * values.max()]
+            passed = order[values[order] >= rule.share * values.max()]
             values[:] = 0
-            values[kept] = 1
+            values[passed] = 1
     active.eliminate_zeros()
     return active
 
 
 def _probabilities(occurrences: Rows) -> tuple[Rows, Matrix]:
-    """p(w|c), and sum_w p ln p for each cluster."""
+    """Return p(w|c), and sum_w p ln p for each cluster."""
     shares = occurrences.copy()
     shares.data /= np.repeat(_totals(occurrences), np.diff(occurrences.indptr))
     terms = shares.copy()
@@ -351,12 +350,12 @@ def _probabilities(occurrences: Rows) -> tuple[Rows, Matrix]:
 
 
 def _log_witten_bell(occurrences: Rows, vocabulary: int) -> tuple[Matrix, Rows]:
-    """ln p'(w|d) in two parts: that of an unseen word, and what a seen one has above it."""
+    """Return ln p'(w|d) in two parts: that of an unseen word, and the excess of a seen one."""
     seen = np.diff(occurrences.indptr).astype(np.float64)
     totals = occurrences @ np.ones(occurrences.shape[1])
     empty = seen == 0
     size = max(1, vocabulary)
-    # a domain without words knows nothing: all words are as likely
+    # For a domain without words, all words are equally likely.
     unseen = np.where(empty, 1.0, seen) / size / np.where(empty, 1.0, totals + seen)
     corrections = occurrences.copy()
     backed_off = np.repeat(seen / size, np.diff(occurrences.indptr))

@@ -1,15 +1,14 @@
-"""Mantel's test between two partitions, without any matrix of units by units.
+"""Mantel's test of two partitions, without a matrix of units by units.
 
-Two units are 1 apart in a partition if they lie in different classes, else 0, and Z is the sum
+Two units have distance 1 in a partition if they lie in different classes, else 0. Z is the sum
 over all ordered pairs of the product of the two distances (Mantel 1967, used for clusterings by
 Ferret, Grau & Jardino 2001). With n_ab the contingency table and r_a, c_b its margins:
 
     Z   = N^2 - sum_a r_a^2 - sum_b c_b^2 + sum_ab n_ab^2
     Z_x = N^2 - sum_a r_a^2        Z_y = N^2 - sum_b c_b^2        Z_max = min(Z_x, Z_y)
 
-Z_max is reached if and only if one partition refines the other. Permuting the units amounts to
-drawing a table with the same margins, so that the cost depends on the numbers of classes and
-not on that of units.
+Z_max is reached if and only if one partition refines the other. A permutation of the units is a
+random table with the same margins, so the cost depends on the numbers of classes, not of units.
 """
 
 from __future__ import annotations
@@ -30,22 +29,22 @@ __all__ = [
     "MantelMargins",
     "mantel",
     "mantel_from_margins",
-    "mantel_law",
     "mantel_moments",
     "mantel_of_table",
+    "mantel_samples",
 ]
 
 _CELLS_AT_ONCE = 4_000_000
-"""Cells of drawn tables that are held in memory together."""
+"""Number of cells of drawn tables that are in memory at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class MantelMargins:
-    """What Z says when only the Z of each partition with itself is known.
+    """The figures that follow from Z and from the Z of each partition with itself.
 
     `normalised` is (Z - E) / (Z_max - E): 0 on average by chance, 1 if one partition refines
     the other. `ari` is the adjusted Rand index, `r` Mantel's correlation of the two distances.
-    Where a denominator is 0 all three are 1 for the same partition and 0 for any other.
+    If a denominator is 0, all three are 1 for the same partition and 0 for any other.
     """
 
     n: int
@@ -61,10 +60,10 @@ class MantelMargins:
 
 @dataclass(frozen=True, slots=True)
 class Mantel(MantelMargins):
-    """Z with its law under permutation: exact mean and standard deviation, drawn p-value.
+    """Z with its distribution under permutation: exact mean and deviation, drawn p-value.
 
-    `z_score` is (Z - E) / sd, 0 where sd is 0. The law is skewed to the right when classes are
-    few or uneven: trust `p` before the normal tail of `z_score`.
+    `z_score` is (Z - E) / sd, 0 where sd is 0. The distribution is skewed to the right if classes
+    are few or uneven: `p` is more reliable than the normal tail of `z_score`.
     """
 
     sd: float
@@ -76,7 +75,7 @@ class Mantel(MantelMargins):
 def mantel(
     a: LabelSequence, b: LabelSequence, permutations: int = 999, seed: int | None = 0
 ) -> Mantel:
-    """Mantel's test of two labellings of the same units.
+    """Return Mantel's test of two labellings of the same units.
 
     p = (1 + number of drawn Z that reach Z) / (1 + permutations). Mean and standard deviation
     are exact, whatever the number of permutations.
@@ -89,7 +88,7 @@ def mantel(
 
 
 def mantel_of_table(table: Contingency, permutations: int = 999, seed: int | None = 0) -> Mantel:
-    """Mantel's test from the table in which two partitions meet."""
+    """Return Mantel's test of a contingency table."""
     if permutations < 0:
         raise ValueError(f"permutations={permutations} should be >= 0")
     n = table.n
@@ -102,9 +101,9 @@ def mantel_of_table(table: Contingency, permutations: int = 999, seed: int | Non
     sd = math.sqrt(variance)
     if variance:
         drawn = _drawn_pairs(table, permutations, np.random.default_rng(seed))
-        reached = sum(int(np.count_nonzero(block >= together)) for block in drawn)
+        n_reached = sum(int(np.count_nonzero(block >= together)) for block in drawn)
     else:
-        reached = permutations  # every permutation gives the same Z
+        n_reached = permutations  # every permutation gives the same Z
     return Mantel(
         n=n,
         z=margins.z,
@@ -117,15 +116,15 @@ def mantel_of_table(table: Contingency, permutations: int = 999, seed: int | Non
         r=margins.r,
         sd=sd,
         z_score=float(margins.z - expected) / sd if sd else 0.0,
-        p=(1 + reached) / (1 + permutations),
+        p=(1 + n_reached) / (1 + permutations),
         permutations=permutations,
     )
 
 
-def mantel_law(table: Contingency, permutations: int = 999, seed: int | None = 0) -> Counts:
-    """The Z of random tables with the same margins: what `mantel_of_table` draws, to be looked at.
+def mantel_samples(table: Contingency, permutations: int = 999, seed: int | None = 0) -> Counts:
+    """Return the Z of random tables with the same margins, as `mantel_of_table` draws them.
 
-    >>> mantel_law(Contingency.of_table([[3, 0], [0, 3]]), permutations=4).tolist()
+    >>> mantel_samples(Contingency.of_table([[3, 0], [0, 3]]), permutations=4).tolist()
     [10, 10, 10, 10]
     """
     left, right = _pairs(table.left_sizes), _pairs(table.right_sizes)
@@ -135,12 +134,12 @@ def mantel_law(table: Contingency, permutations: int = 999, seed: int | None = 0
 
 
 def mantel_from_margins(n: int, zx: int, zy: int, z: int) -> MantelMargins:
-    """What follows from Z and from the Z of each partition with itself, without the classes.
+    """Return the figures that follow from Z and from the Z of each partition with itself.
 
-    Enough for the expected value, the largest possible one, the adjusted Rand index and the
+    These are the expected value, the largest possible one, the adjusted Rand index and the
     correlation; standard deviation and p-value need the sizes of classes. The figures that
-    Ferret, Grau & Jardino (2001) print are possible, but their random mean of 937,708 is not
-    the one that follows from them:
+    Ferret, Grau & Jardino (2001) print are possible, but their random mean of 937,708 does not
+    follow from them:
 
     >>> printed = mantel_from_margins(n=1000, zx=978_460, zy=948_608, z=940_894)
     >>> round(printed.expected), round(printed.ari, 3), printed.z_max
@@ -179,9 +178,9 @@ def mantel_from_margins(n: int, zx: int, zy: int, z: int) -> MantelMargins:
 def mantel_moments(
     left_sizes: Iterable[int], right_sizes: Iterable[int]
 ) -> tuple[Fraction, Fraction]:
-    """Mean and variance of Z over all permutations of the units, exactly.
+    """Return the exact mean and variance of Z over all permutations of the units.
 
-    Mantel's (1967) moments for partitions, from the sizes of classes alone. With
+    Mantel's (1967) moments for partitions, from the sizes of classes only. With
     A1 = sum r (r - 1), A3 = sum r (r - 1)^2, B1 and B3 likewise, and n_k = N (N - 1) … (N - k + 1):
 
         E   = n_2 - A1 - B1 + A1 B1 / n_2
@@ -213,24 +212,24 @@ def mantel_moments(
 
 
 def _share(part: int, whole: int) -> Fraction:
-    """part / whole; with too few units for such pairs both are 0, and so is the share."""
+    """Return part / whole; 0 if there are too few units for such pairs."""
     return Fraction(part, whole) if whole else Fraction(0)
 
 
 def _pairs(sizes: Counts) -> int:
-    """Ordered pairs of units that lie together."""
+    """Return the number of ordered pairs of units in the same class."""
     return int((sizes * (sizes - 1)).sum())
 
 
 def _drawn_pairs(table: Contingency, draws: int, rng: np.random.Generator) -> Iterator[Counts]:
-    """Ordered pairs together in both partitions, for random tables with the same margins.
+    """Yield the number of ordered pairs in the same class of both sides, for random tables.
 
-    Z differs from this by a constant. Tables are drawn whole (Patefield 1981) where they have
-    far fewer cells than there are units; many small classes are drawn by permuting the units.
+    Z differs from it by a constant. Whole tables are drawn (Patefield 1981) if they have far fewer
+    cells than there are units; otherwise the units are permuted.
     """
     left = np.sort(table.left_sizes[table.left_sizes > 0])[::-1]
     right = np.sort(table.right_sizes[table.right_sizes > 0])[::-1]
-    if 8 * len(left) * len(right) <= table.n:  # where both take about as long
+    if 8 * len(left) * len(right) <= table.n:  # both take about the same time here
         return _drawn_tables(left, right, draws, rng)
     return _permuted_units(left, right, draws, rng)
 
@@ -238,7 +237,7 @@ def _drawn_pairs(table: Contingency, draws: int, rng: np.random.Generator) -> It
 def _drawn_tables(
     left: Counts, right: Counts, draws: int, rng: np.random.Generator
 ) -> Iterator[Counts]:
-    from scipy.stats import random_table  # slow to import, and wanted here only
+    from scipy.stats import random_table  # slow to import, used here only
 
     law = random_table(left, right)
     step = max(1, _CELLS_AT_ONCE // (len(left) * len(right)))
@@ -251,7 +250,7 @@ def _drawn_tables(
 def _permuted_units(
     left: Counts, right: Counts, draws: int, rng: np.random.Generator
 ) -> Iterator[Counts]:
-    # the largest class is what the others leave; a unit alone in its class is in no pair
+    # The largest class follows from the others; a unit that is alone in its class is in no pair.
     drawn = left[1:][left[1:] > 1]
     columns = np.repeat(np.arange(len(right), dtype=np.int32), right)
     seed = rng.integers(0, 2**64, dtype=np.uint64)
@@ -259,8 +258,8 @@ def _permuted_units(
 
 
 @kernel
-def _chance(state: np.uint64) -> float:
-    """A number from 0 on and below 1."""
+def _random(state: np.uint64) -> float:
+    """Return a number that is at least 0 and below 1."""
     mixed = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     mixed = mixed ^ (mixed >> np.uint64(31))
@@ -271,19 +270,19 @@ def _chance(state: np.uint64) -> float:
 def _shuffle(
     drawn: Counts,
     right: Counts,
-    n_dealt: int,
+    n_drawn: int,
     columns: NDArray[np.int32],
     draws: int,
     seed: np.uint64,
 ) -> Counts:
-    """Deals the units of the drawn classes from all units, and counts pairs that stay together.
+    """Draw the units of the left classes from all units, and count pairs in the same right class.
 
-    Chances come from SplitMix64 (Steele, Lea & Flood 2014), which costs less than the dealing.
+    Random numbers come from SplitMix64 (Steele, Lea & Flood 2014), which costs less than drawing.
     """
     n_units = len(columns)
     result = np.zeros(draws, dtype=np.int64)
     state = seed
-    dealt = columns.copy()
+    shuffled = columns.copy()
     counts = np.zeros(len(right), dtype=np.int64)
     for draw in range(draws):
         rest = right.copy()
@@ -292,23 +291,23 @@ def _shuffle(
         for size in drawn:
             for _ in range(size):
                 state += np.uint64(0x9E3779B97F4A7C15)
-                other = at + int(_chance(state) * (n_units - at))
-                column = dealt[other]
-                dealt[other] = dealt[at]
-                dealt[at] = column
+                other = at + int(_random(state) * (n_units - at))
+                column = shuffled[other]
+                shuffled[other] = shuffled[at]
+                shuffled[at] = column
                 pairs += 2 * counts[column]
                 counts[column] += 1
                 at += 1
             for i in range(at - size, at):
-                column = dealt[i]
+                column = shuffled[i]
                 rest[column] -= 1
                 counts[column] = 0
-        while at < n_dealt:  # classes of one unit
+        while at < n_drawn:  # classes of one unit
             state += np.uint64(0x9E3779B97F4A7C15)
-            other = at + int(_chance(state) * (n_units - at))
-            column = dealt[other]
-            dealt[other] = dealt[at]
-            dealt[at] = column
+            other = at + int(_random(state) * (n_units - at))
+            column = shuffled[other]
+            shuffled[other] = shuffled[at]
+            shuffled[at] = column
             rest[column] -= 1
             at += 1
         for size in rest:

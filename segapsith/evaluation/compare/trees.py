@@ -1,13 +1,13 @@
-"""Mantel's test between two trees over the same units, without any matrix of units by units.
+"""Mantel's test of two trees over the same units, without a matrix of units by units.
 
-Where the classes of a partition are the leaves of a tree, two units are as far apart as the height
-at which their classes meet (the cophenetic distance), and 0 within a class. With D and E the
+If the classes of a partition are the leaves of a tree, the distance of two units is the height at
+which their classes meet (the cophenetic distance), and 0 within a class. With D and E the
 distances between left and between right classes, and n_ab the contingency table:
 
     Z = sum over ordered pairs of units of D_{a_i a_j} E_{b_i b_j} = sum_{bb'} (n' D n)_{bb'} E_{bb'}
 
-Heights are rounded to fixed point once; from there on mean and variance over all permutations of
-the units are exact. The 0/1 distances of `segapsith.evaluation.compare.mantel` are the flat tree.
+Heights are rounded to fixed point once; mean and variance over all permutations of the units are
+exact for the rounded heights. The 0/1 distances of `segapsith.evaluation.compare.mantel` are the flat tree.
 """
 
 from __future__ import annotations
@@ -22,30 +22,31 @@ from numpy.typing import NDArray
 
 from segapsith.arrays import Matrix
 from segapsith.evaluation.contingency import Contingency
+from segapsith.model import Result
 
-__all__ = ["Tree", "TreeMantel", "grown", "mantel_of_trees"]
+__all__ = ["Tree", "TreeMantel", "average_linkage_tree", "mantel_of_trees"]
 
 _UNIT = 1 << 20
 """A height of 1 as a fixed-point number."""
 
-_WORK = 2e10
-"""Multiplications that the drawn tables may cost; large tables are drawn less often."""
+_MAX_MULTIPLICATIONS = 2e10
+"""Number of multiplications for all drawn tables; large tables are drawn less often."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tree:
-    """Classes joined pair by pair: SciPy's linkage table, and the heights at which classes meet."""
+    """A tree of classes: SciPy's linkage table, and the heights at which classes meet."""
 
     joins: Matrix
     distances: Matrix
 
 
 @dataclass(frozen=True, slots=True)
-class TreeMantel:
-    """Z of two trees with its law under permutation: exact mean and deviation, drawn p-value.
+class TreeMantel(Result):
+    """Z of two trees with its distribution under permutation: exact moments, drawn p-value.
 
-    `r` is Mantel's correlation of the two distances over all pairs of different units; 0 where one
-    of them does not vary, 1 where both do not.
+    `r` is Mantel's correlation of the two distances over all pairs of different units; 0 if one of
+    them does not vary, 1 if both do not vary.
     """
 
     z: float
@@ -57,13 +58,13 @@ class TreeMantel:
     permutations: int
 
 
-def grown(similarities: Matrix) -> Tree:
-    """The tree of classes by average linkage on 1 - similarity (algorithms §2.4).
+def average_linkage_tree(similarities: Matrix) -> Tree:
+    """Return the tree of classes by average linkage on 1 - similarity.
 
-    >>> grown(np.array([[1, 0.8, 0.1], [0.8, 1, 0.3], [0.1, 0.3, 1]])).distances.round(2).tolist()
+    >>> average_linkage_tree(np.array([[1, 0.8, 0.1], [0.8, 1, 0.3], [0.1, 0.3, 1]])).distances.round(2).tolist()
     [[0.0, 0.2, 0.8], [0.2, 0.0, 0.8], [0.8, 0.8, 0.0]]
     """
-    from scipy.cluster.hierarchy import cophenet, linkage  # slow to import, and wanted here only
+    from scipy.cluster.hierarchy import cophenet, linkage  # slow to import, used here only
     from scipy.spatial.distance import squareform
 
     size = len(similarities)
@@ -82,11 +83,11 @@ def mantel_of_trees(
     permutations: int = 999,
     seed: int | None = 0,
 ) -> TreeMantel:
-    """Mantel's test of the distances between left and between right classes.
+    """Return Mantel's test of the distances between left and between right classes.
 
     `left` and `right` are symmetric with 0 on the diagonal, in the order of the table's classes.
-    p = (1 + number of drawn Z that reach Z) / (1 + permutations); `permutations` is lowered for
-    large tables, and the result says what it was.
+    p = (1 + number of drawn Z that reach Z) / (1 + permutations). `permutations` is lowered for
+    large tables; the result holds the number that was used.
     """
     for name, distances, size in (("left", left, table.shape[0]), ("right", right, table.shape[1])):
         if distances.shape != (size, size):
@@ -98,13 +99,13 @@ def mantel_of_trees(
     expected, variance = _moments(table.n, sums_left, sums_right)
     z = _z(table.dense().astype(object), d, e)
     draws = 0
-    reached = 0
+    n_reached = 0
     if variance > 0:
-        draws = min(permutations, max(99, int(_WORK / max(table.shape) ** 3)))
+        draws = min(permutations, max(99, int(_MAX_MULTIPLICATIONS / max(table.shape) ** 3)))
         left_float, right_float = d.astype(np.float64), e.astype(np.float64)
-        least = float(z) * (1 - 1e-12)  # equal tables add up alike, up to rounding
+        least = float(z) * (1 - 1e-12)  # equal tables have equal sums, up to rounding
         for cells in _drawn(table, draws, np.random.default_rng(seed)):
-            reached += _z(cells, left_float, right_float) >= least
+            n_reached += _z(cells, left_float, right_float) >= least
     sd = math.sqrt(variance) if variance > 0 else 0.0
     return TreeMantel(
         z=float(Fraction(z, _UNIT**2)),
@@ -112,13 +113,13 @@ def mantel_of_trees(
         sd=sd / _UNIT**2,
         z_score=float(z - expected) / sd if sd else 0.0,
         r=_correlation(table.n, z, sums_left, sums_right),
-        p=(1 + reached) / (1 + draws),
+        p=(1 + n_reached) / (1 + draws),
         permutations=draws,
     )
 
 
 def _fixed(distances: Matrix) -> NDArray[Any]:
-    """Distances as whole numbers of any size."""
+    """Return distances as integers of any size."""
     whole: NDArray[Any] = np.array(
         [[round(float(value) * _UNIT) for value in row] for row in distances], dtype=object
     ).reshape(distances.shape)
@@ -130,7 +131,7 @@ def _z(cells: NDArray[Any], left: NDArray[Any], right: NDArray[Any]) -> Any:
 
 
 def _sums(distances: NDArray[Any], sizes: NDArray[np.int64]) -> tuple[int, int, int]:
-    """Over units: all distances, their squares, and the squares of what each unit has in all."""
+    """Return sums over pairs of units: distances, their squares, and squared sums per unit."""
     if not len(sizes):
         return 0, 0, 0
     weight = sizes.astype(object)
@@ -145,7 +146,7 @@ def _sums(distances: NDArray[Any], sizes: NDArray[np.int64]) -> tuple[int, int, 
 def _moments(
     n: int, left: tuple[int, int, int], right: tuple[int, int, int]
 ) -> tuple[Fraction, Fraction]:
-    """Mantel's (1967) mean and variance, by splitting pairs of pairs by the units they share."""
+    """Return Mantel's (1967) mean and variance, by the number of units that pairs share."""
     (s, q, t), (u, v, w) = left, right
     n2 = n * (n - 1)
     n3 = n2 * (n - 2)
@@ -167,14 +168,14 @@ def _correlation(n: int, z: int, left: tuple[int, int, int], right: tuple[int, i
     if not all(spreads):
         return float(not any(spreads))
     excess = z - Fraction(left[0] * right[0], pairs)
-    found = float(excess) / (math.sqrt(spreads[0]) * math.sqrt(spreads[1]))
-    return max(-1.0, min(1.0, found))
+    correlation = float(excess) / (math.sqrt(spreads[0]) * math.sqrt(spreads[1]))
+    return max(-1.0, min(1.0, correlation))
 
 
 def _drawn(table: Contingency, draws: int, rng: np.random.Generator) -> Any:
-    """Random tables with the same margins; whole where they are small, else unit by unit."""
-    if 8 * table.shape[0] * table.shape[1] <= table.n:  # as in `segapsith.compare.mantel`
-        from scipy.stats import random_table  # slow to import, and wanted here only
+    """Yield random tables with the same margins: whole if they are small, else unit by unit."""
+    if 8 * table.shape[0] * table.shape[1] <= table.n:  # as in `mantel.py`
+        from scipy.stats import random_table  # slow to import, used here only
 
         law = random_table(table.left_sizes, table.right_sizes)
         for _ in range(draws):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.evaluation.alignment import Side
-from segapsith.evaluation.validation import brief
+from segapsith.evaluation.validation import summarize
 from segapsith.model import Result
 from segapsith_store import codecs
 from segapsith_store.store import Store
@@ -66,7 +66,7 @@ def list_validations(
                 min_units=result.get("min_units"),
                 word_cut=result.get("word_cut"),
                 last=result.get("last") or 0,
-                **brief(result),
+                **summarize(result),
             )
         )
     return rows if limit is None else rows[-limit:]

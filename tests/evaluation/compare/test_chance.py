@@ -33,27 +33,27 @@ def test_p_values_of_random_partitions_are_uniform():
 
 def test_identical_partitions_agree_wholly_by_every_number():
     labels = np.random.default_rng(2).integers(0, 9, 500)
-    found = agreement(labels, labels + 100)
-    assert set(found["kappa"].values()) - {found["kappa"]["random"]} == {1.0}
-    assert (found["ari"], found["nmi"]) == (1.0, 1.0)
-    assert abs(found["vi"]) < 1e-12
-    assert found["mantel"]["normalised"] == 1.0
-    assert found["coverage"]["share"] == found["coverage"]["reverse_share"] == 1.0
-    assert found["kappa_interval"]["low"] == 1.0
+    result = agreement(labels, labels + 100)
+    assert set(result.kappa.as_json().values()) - {result.kappa.random} == {1.0}
+    assert (result.ari, result.nmi) == (1.0, 1.0)
+    assert abs(result.vi) < 1e-12
+    assert result.mantel.normalised == 1.0
+    assert result.coverage.share == result.coverage.reverse_share == 1.0
+    assert result.kappa_interval.low == 1.0
 
 
 def test_every_number_is_that_of_its_own_function():
     rng = np.random.default_rng(3)
     a = rng.integers(0, 6, 300)
     b = np.where(rng.random(300) < 0.6, a, rng.integers(0, 5, 300))
-    found = agreement(a, b, seed=4)
+    result = agreement(a, b, seed=4)
     for name in ("greedy", "hungarian", "optimal", "random"):
-        assert found["kappa"][name] == kappa(a, b, name, 4)
+        assert result.kappa[name] == kappa(a, b, name, 4)
     interval = kappa_interval(a, b, seed=4)
-    assert (found["kappa_interval"]["low"], found["kappa_interval"]["high"]) == interval
-    assert found["ari"] == metrics.ari(b, a)
-    assert found["mantel"]["z"] == ((a[:, None] != a) & (b[:, None] != b)).sum()
+    assert (result.kappa_interval.low, result.kappa_interval.high) == interval
+    assert result.ari == metrics.ari(b, a)
+    assert result.mantel.z == ((a[:, None] != a) & (b[:, None] != b)).sum()
     table = np.zeros((6, 6), dtype=int)
-    for row, column, count in found["table"]["cells"]:
-        table[found["table"]["domains"][row], found["table"]["clusters"][column]] = count
+    for row, column, count in result.table.cells:
+        table[result.table.domains[row], result.table.clusters[column]] = count
     assert all(table[i, j] == ((a == i) & (b == j)).sum() for i in range(6) for j in range(6))

@@ -87,7 +87,10 @@ def test_the_lower_end_belongs_to_the_bin(shared, size, name):
 
 
 def test_the_published_table_of_71_domains_can_be_told():
-    """Table 5 of S1: 8, 16, 19, 19, 8 and 1 domains, here of ten units each."""
+    """Table 5: 8, 16, 19, 19, 8 and 1 domains, here of ten units each.
+
+    Ferret, Grau & Jardino (2001).
+    """
     domains, clusters = [], []
     for shared, n_domains in ((10, 8), (9, 16), (7, 19), (5, 19), (3, 8), (1, 1)):
         for _ in range(n_domains):

@@ -119,7 +119,7 @@ def test_dinkelbach_finds_the_best_of_all_mappings(table):
 
 
 def test_dinkelbach_finds_the_best_where_the_largest_overlap_does_not():
-    """60 tables of 6 x 6, as in the notes on algorithms: the Hungarian mapping falls short in some."""
+    """60 tables of 6 x 6: the Hungarian mapping does not reach the best kappa in some."""
     rng = np.random.default_rng(0)
     n_short = 0
     columns = np.array(list(itertools.permutations(range(6))))
@@ -190,7 +190,10 @@ def test_a_random_mapping_depends_on_its_seed_only():
 
 
 def test_random_mappings_of_71_even_classes_give_about_the_published_value():
-    """S1 prints -0.013; with th1 near 0 kappa is -(1/71) / (1 - 1/71) = -0.0143."""
+    """The paper prints -0.013; with th1 near 0 kappa is -(1/71) / (1 - 1/71) = -0.0143.
+
+    Ferret, Grau & Jardino (2001).
+    """
     labels = np.arange(71 * 10) % 71
     values = [kappa(labels, labels, "random", seed=seed) for seed in range(200)]
     # one class in 71 is a fixed point on average: th1 - th2 is 0 in the mean

@@ -194,7 +194,10 @@ def test_the_table_counts_domains_by_their_clusters():
     [((34, 8, 3, 1, 1, 0), 3, 47, 68), ((29, 8, 4, 2, 0, 1), 0, 44, 71)],
 )
 def test_the_published_table_of_links_is_told_as_printed(row, unlinked, n_domains, n_clusters):
-    """Table 4 of S1, rebuilt from its totals: domains with 1, 2, … clusters; 71 of each."""
+    """Table 4, rebuilt from its totals: domains with 1, 2, … clusters; 71 of each.
+
+    Ferret, Grau & Jardino (2001).
+    """
     per_domain = [m for m, count in enumerate(row, start=1) for _ in range(count)]
     domains = {d: {f"word {d}": 1} for d in range(71)}
     linked = [d for d, m in enumerate(per_domain) for _ in range(m)]

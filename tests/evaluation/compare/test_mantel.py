@@ -126,8 +126,7 @@ def test_where_no_permutation_differs_p_is_one():
     assert found.normalised == found.ari == found.r == 0.0
 
 
-def test_the_moments_noted_for_seven_units_are_found():
-    """Section 10 of the notes on algorithms."""
+def test_the_moments_of_seven_units_are_those_computed_by_hand():
     assert mantel_moments([4, 2, 1], [3, 2, 2]) == (Fraction(64, 3), Fraction(976, 315))
 
 
@@ -204,7 +203,10 @@ def test_as_many_classes_as_units_take_no_table():
 
 
 def test_the_printed_figures_do_not_give_the_printed_random_mean():
-    """S1: N = 1000, 978,460 and 948,608, Z = 940,894; printed as random: 937,708 ± 232."""
+    """N = 1000, 978,460 and 948,608, Z = 940,894; printed as random: 937,708 ± 232.
+
+    Ferret, Grau & Jardino (2001).
+    """
     printed = mantel_from_margins(n=1000, zx=978_460, zy=948_608, z=940_894)
     assert round(printed.expected) == 929_104
     assert round(printed.ari, 3) == 0.342

@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 from scipy.cluster.hierarchy import cophenet, linkage
 from scipy.spatial.distance import squareform
 
-from segapsith.evaluation.compare import grown, mantel, mantel_law, mantel_of_table, mantel_of_trees
+from segapsith.evaluation.compare import (
+    average_linkage_tree,
+    mantel,
+    mantel_of_table,
+    mantel_of_trees,
+    mantel_samples,
+)
 from segapsith.evaluation.contingency import contingency
 
 labellings = st.integers(4, 20).flatmap(
@@ -91,8 +97,8 @@ def test_a_tree_is_grown_by_average_linkage():
     np.fill_diagonal(similar, 1)
     condensed = squareform(1 - similar, checks=False)
     wanted = squareform(cophenet(linkage(condensed, "average")))
-    assert np.allclose(grown(similar).distances, wanted)
-    assert grown(np.ones((1, 1))).distances.tolist() == [[0.0]]
+    assert np.allclose(average_linkage_tree(similar).distances, wanted)
+    assert average_linkage_tree(np.ones((1, 1))).distances.tolist() == [[0.0]]
 
 
 def test_distances_of_other_classes_are_refused():
@@ -106,6 +112,6 @@ def test_the_law_that_is_drawn_has_the_mean_and_the_p_of_the_test():
     a = rng.integers(0, 5, 300)
     b = np.where(rng.random(300) < 0.05, a, rng.integers(0, 5, 300))
     table = contingency(a, b)
-    law, found = mantel_law(table, 999), mantel_of_table(table, 999)
+    law, found = mantel_samples(table, 999), mantel_of_table(table, 999)
     assert found.p == (1 + (law >= found.z).sum()) / 1000
     assert abs(law.mean() - found.expected) < 4 * found.sd / np.sqrt(999)

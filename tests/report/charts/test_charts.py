@@ -10,7 +10,7 @@ import pytest
 from markupsafe import Markup
 
 from segapsith.domains.timeline import Timeline
-from segapsith.evaluation.compare import grown
+from segapsith.evaluation.compare import average_linkage_tree
 from segapsith.report.charts import curves, gauges, maps, tables, trees
 
 NASTY = "<script>&'\""
@@ -47,7 +47,7 @@ NAMES = {4: NASTY, 9: "nine", 7: "seven"}
     "drawn",
     [
         maps.draw(domains(12), similar(12), [0, 1] * 6, NASTY),
-        trees.draw(domains(12), grown(similar(12)), [0, 1] * 6, NASTY),
+        trees.draw(domains(12), average_linkage_tree(similar(12)), [0, 1] * 6, NASTY),
         tables.heat(TABLE, NAMES, {}, NASTY),
         tables.ribbons(TABLE, NAMES, {0: NASTY}, {4: "split"}, NASTY),
         gauges.kappa(KAPPA, {"low": 0.4, "high": 0.6}),
