@@ -67,7 +67,7 @@ def month(data: Path, options: Options) -> Table:
             if number % WEEK == 0:
                 _look_again(wire)
         _look_again(wire)
-        stable = int(wire.settings["stable"])
+        stable = wire.settings.maintenance.stable
         everything = wire.domains(min_units=1, top=1)
         found = wire.domains(min_units=stable, top=None)
     words = {w["word"] for d in found for w in d["words"] if w["weight"] > ABOVE}

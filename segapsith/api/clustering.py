@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from segapsith.api.factory import Factory
+from segapsith.api.topics import topic_grouping
 from segapsith.api.wired import Wired
 from segapsith.arrays import Labels, Rows, Views
 from segapsith.engine import order_sensitivity
@@ -21,7 +22,8 @@ from segapsith.evaluation import clustering, metrics
 from segapsith.evaluation.validation import LearnedUnits
 from segapsith.evaluation.views import make_views
 from segapsith.lexicon.weighting import tf_idf
-from segapsith.settings import CLUSTERER, TOPIC_CLUSTERER, TOPIC_SIMILARITY
+from segapsith.plugin.contracts import has_factors, takes_views
+from segapsith.settings import CLUSTERER
 from segapsith_store import Store
 from segapsith_store.queries import browse
 from segapsith_store.queries import topics as kept_topics
@@ -66,7 +68,7 @@ def cluster(
         given = _seen(wire, learned, views, lang, similarity, clusterer)
     if k is None and wire.factory.needs_number(clusterer, settings or {}):
         _, sizes = np.unique(learned.domains, return_counts=True)
-        k = int((sizes >= int(wire.settings["stable"])).sum()) or len(sizes)
+        k = int((sizes >= wire.settings.maintenance.stable).sum()) or len(sizes)
     rows, chosen = clustering.sampled(given, sample or len(learned.units), seed)
     labels, cost, seconds = cluster_rows(
         wire.factory,
@@ -149,9 +151,9 @@ def regroup(
     wire: Wired, similarity: str, clusterer: str, settings: Mapping[str, Any], k: int | None
 ) -> None:
     """Groups the domains into topics and keeps that under a run, unless nothing has changed."""
-    making = wire.factory.topic_making(similarity, clusterer, settings, k)
+    making = topic_grouping(wire.factory, similarity, clusterer, settings=settings, k=k)
     said = {"similarity": similarity, "clusterer": clusterer, **settings, "k": k}
-    said |= asdict(making.chosen)
+    said |= asdict(making.settings)
     store = wire.writer
     of = kept_topics.basis(store, said)
     last = kept_topics.present(store)
@@ -179,7 +181,7 @@ def shuffled_orders(
     memory, in shuffled orders; the mean adjusted Rand index over all pairs of orders."""
     if shuffles < 2:
         raise UsageError(f"shuffles={shuffles} should be >= 2: one order has no other")
-    making = wire.factory.topic_making(TOPIC_SIMILARITY, TOPIC_CLUSTERER, {}, None)
+    making = topic_grouping(wire.factory)
     with wire.reading() as store:
         units, words = list(browse.stream_units(store)), list(store.words())
     placement = wire.factory.learning().placement
@@ -193,7 +195,7 @@ def shuffled_orders(
                 order_sensitivity.shuffled(units, seed + number),
                 [entry[:3] for entry in words],
                 placement,
-                str(wire.settings["importance"]),
+                wire.settings.placement.importance,
                 making.group,
             )
         )
@@ -217,11 +219,11 @@ def _seen(
     if views is None:
         return learned.counts
     kind, name = ("clusterer", clusterer) if similarity is None else ("similarity", similarity)
-    if not getattr(wire.factory.registry.make(kind, name), "takes_views", False):
+    if not takes_views(wire.factory.registry.make(kind, name)):
         raise UsageError(
             f"{kind} {name!r} takes one matrix; views need a similarity that takes several"
-            f" ({_names(wire.factory, 'similarity', 'takes_views')}), or without a similarity such"
-            f" a clusterer ({_names(wire.factory, 'clusterer', 'takes_views')})"
+            f" ({_names(wire.factory, 'similarity', takes_views)}), or without a similarity such"
+            f" a clusterer ({_names(wire.factory, 'clusterer', takes_views)})"
         )
     return wire.read(
         lambda store: make_views(
@@ -257,7 +259,7 @@ def cluster_rows(
         raise clustering.TooLargeError(
             f"this would not fit: {cost}; take a sample (--sample N), a clusterer that needs no"
             f" similarity ({', '.join(_without_similarity(factory))}), a similarity with a factor"
-            f" form ({_names(factory, 'similarity', 'factors')}), or one that splits the words;"
+            f" form ({_names(factory, 'similarity', has_factors)}), or one that splits the words;"
             " --force tries all the same"
         )
     began = time.perf_counter()
@@ -265,7 +267,7 @@ def cluster_rows(
     return labels, cost, time.perf_counter() - began
 
 
-def _names(factory: Factory, kind: str, ability: str) -> str:
+def _names(factory: Factory, kind: str, ability: Callable[[object], bool]) -> str:
     return ", ".join(factory.registry.having(kind, ability)) or "none is installed"
 
 

@@ -37,16 +37,18 @@ def consolidate(
     """Merges domains that are nearly the same, in one run; without any there is no run.
 
     Small domains that took nothing from the last `after` stories join others from
-    `similarity` on; those that still grow or are stable, from `consolidate_stable` on. Locked
-    and retired ones stay, two that people named, and, with `narrowing`, two stable ones that would
+    `similarity` on; those that still grow or are stable, from `merge_stable_similarity` on. Locked
+    and retired ones stay, two that people named, and, with `split_and_reassign`, two stable ones that would
     be split again. With `since`, a run, these are asked about again only where they came to another
     size after it (`splitting.step`). `dry_run` only says what would be merged.
     """
-    least = float(wire.settings["consolidate"]) if similarity is None else similarity
-    quiet = int(wire.settings["consolidate_after"]) if after is None else after
+    least = wire.settings.maintenance.merge_similarity if similarity is None else similarity
+    quiet = wire.settings.maintenance.merge_after if after is None else after
     try:
         chosen = merging.Consolidating(
-            least, float(wire.settings["consolidate_stable"]), int(wire.settings["stable"])
+            least,
+            wire.settings.maintenance.merge_stable_similarity,
+            wire.settings.maintenance.stable,
         )
     except ValueError as error:
         raise SettingError(f"consolidate: {error}") from error
@@ -136,11 +138,11 @@ def _resized(size: int, taken: int) -> bool:
 
 def _narrows(wire: Wired) -> bool:
     """Whether nights split domains; other measures have other scales."""
-    settings = wire.settings
+    maintenance = wire.settings.maintenance
     return bool(
-        settings["narrowing"]
-        and float(settings["narrow"])
-        and settings["placement"] == BUILT_IN_PLACEMENT
+        maintenance.split_and_reassign
+        and maintenance.split_similarity
+        and wire.settings.placement.measure == BUILT_IN_PLACEMENT
     )
 
 
@@ -148,9 +150,9 @@ def _splitting(wire: Wired, threshold: float | None = None) -> splitting.Splitti
     """How domains are split."""
     try:
         return splitting.Splitting(
-            float(wire.settings["narrow"]) if threshold is None else threshold,
+            wire.settings.maintenance.split_similarity if threshold is None else threshold,
             splitting.nearer(wire.read(wire.placing).threshold),
-            int(wire.settings["stable"]),
+            wire.settings.maintenance.stable,
         )
     except ValueError as error:
         raise SettingError(f"narrow: {error}") from error
@@ -163,11 +165,11 @@ def narrow(
 
     A large domain is split if its units, learned again among themselves from `threshold` on, give
     two cores or more; its largest part keeps its number. Locked, named and retired ones stay, and
-    those that took nothing from the last `consolidate_after` stories. With `after`, a run, only
+    those that took nothing from the last `merge_after` stories. With `after`, a run, only
     domains that have come to another size since are looked at (`splitting.step`): a domain is read
     each time that it has grown by a quarter, and not each night.
     """
-    quiet = int(wire.settings["consolidate_after"])
+    quiet = wire.settings.maintenance.merge_after
     _only_by_eq7(wire, "narrowing")
     chosen = _splitting(wire, threshold)
     if not dry_run:
@@ -215,17 +217,18 @@ def adopt(wire: Wired, *, similarity: float | None = None) -> dict[str, Any]:
     """Moves units to the nearest stable domain from `similarity` on; all in one run, and if
     none moves there is no run.
 
-    Units of the last `adopt_last` stories; those of locked, named and retired domains stay, and
-    those of small ones that took something from the last `consolidate_after` stories if they
+    Units of the last `reassign_last` stories; those of locked, named and retired domains stay, and
+    those of small ones that took something from the last `merge_after` stories if they
     are nearer.
     """
     _only_by_eq7(wire, "adopting")
-    least = float(wire.settings["adopt"]) if similarity is None else similarity
+    least = wire.settings.maintenance.reassign_similarity if similarity is None else similarity
     try:
-        chosen = reassignment.Adopting(least, int(wire.settings["stable"]))
+        chosen = reassignment.Adopting(least, wire.settings.maintenance.stable)
     except ValueError as error:
         raise SettingError(f"adopt: {error}") from error
-    last, quiet = int(wire.settings["adopt_last"]), int(wire.settings["consolidate_after"])
+    last = wire.settings.maintenance.reassign_last
+    quiet = wire.settings.maintenance.merge_after
     wire.engine.knowledge  # noqa: B018  the lock, and settings that do not fit the store
     store = wire.writer
     ordinal = int(store.facts().get("counter_ordinal", 0))
@@ -331,6 +334,6 @@ def open_domains(store: Store, placing: PlacementSettings, lang: str | None = No
 
 
 def _only_by_eq7(wire: Wired, what: str) -> None:
-    placement = wire.settings["placement"]
+    placement = wire.settings.placement.measure
     if placement != BUILT_IN_PLACEMENT:
         raise UsageError(f"{what} places by {BUILT_IN_PLACEMENT}, and placement is {placement!r}")

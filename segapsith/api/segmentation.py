@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from segapsith.api.factory import by_taker
 from segapsith.engine.network_state import used_by
 from segapsith.errors import ConfigurationError
 from segapsith.intake.language import language_of
 from segapsith.model import Annotation, Document, Lexicon, Network
 from segapsith.plugin.contracts import NETWORK_PARTS
 from segapsith.plugin.registry import Registry, load_plugins
+from segapsith.plugin.settings import PluginInUse, assign
 from segapsith.settings import ANNOTATOR, SEGMENTER
 from segapsith_store import Store
 from segapsith_store.queries import networks
@@ -91,9 +91,17 @@ def segmentation(
     registry = registry or load_plugins()
     document = Document(body=text)
     document = Document(body=text, lang=language_of(lang)(document))
-    chosen = {"segmenter": set(registry.settings("segmenter", segmenter)),
-              "annotator": set(registry.settings("annotator", annotator))}  # fmt: skip
-    own = by_taker(settings or {}, chosen)
+    given = settings or {}
+    keys = assign(
+        given,
+        [
+            PluginInUse(kind, name, registry.settings(kind, name))
+            for kind, name in (("segmenter", segmenter), ("annotator", annotator))
+        ],
+        optional=given.keys(),
+        installed={name for _, name in registry.offers},
+    )
+    own = {role: {name: given[key] for name, key in of.items()} for role, of in keys.items()}
     made = registry.make("segmenter", segmenter, own["segmenter"])
     lexicon, network, uses = Lexicon(), Network(), used_by(made)
     if store is not None:

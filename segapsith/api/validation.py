@@ -129,7 +129,7 @@ class Validation:
         return {"run": run, **first, "others": [_without_table(other) for other in others]}
 
     def _least(self, min_units: int | None) -> int:
-        return int(self._wire.settings["stable"]) if min_units is None else min_units
+        return self._wire.settings.maintenance.stable if min_units is None else min_units
 
     def _cut(self, given: float | None) -> float:
         """The weight above which a word counts: given, set, or that of the store's own preset."""
@@ -140,7 +140,7 @@ class Validation:
             facts = self._wire.read(lambda store: store.facts())
             if facts.get("domain_weight") == PRESETS["paper"]["domain_weight"]:
                 return float(PRESETS["paper"]["word_cut"])
-        return float(settings["word_cut"])
+        return settings.validation.word_cut
 
     def _recomputes(
         self,
@@ -306,14 +306,13 @@ class Validation:
 
     def _night(self) -> tuple[Splitting | None, Adopting | None]:
         """What a night does to domains once units are placed, as far as it is switched on."""
-        narrow, least, stable = (
-            float(self._wire.settings[name]) for name in ("narrow", "adopt", "stable")
-        )
+        maintenance = self._wire.settings.maintenance
+        narrow, least = maintenance.split_similarity, maintenance.reassign_similarity
         near = nearer(self._wire.read(self._wire.placing).threshold)
         try:
             return (
-                Splitting(narrow, near, int(stable)) if narrow else None,
-                Adopting(least, int(stable)) if least else None,
+                Splitting(narrow, near, maintenance.stable) if narrow else None,
+                Adopting(least, maintenance.stable) if least else None,
             )
         except ValueError as error:
             raise SettingError(str(error)) from error

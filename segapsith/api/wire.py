@@ -178,7 +178,7 @@ class Wire:
     def writer(self) -> Store:
         """The store, locked for this process until `close`."""
         if self._writer is None:
-            self._writer = Store.writing(self.path, float(self._given["wait"]))
+            self._writer = Store.writing(self.path, self._given.store.wait)
         return self._writer
 
     @property
@@ -508,10 +508,10 @@ class Wire:
         """
         if (target_new_rate is None) == (target_singletons is None):
             raise UsageError("tune for one target: a rate of new domains, or a share of singletons")
-        if self.settings["placement"] != BUILT_IN_PLACEMENT:
+        if self.settings.placement.measure != BUILT_IN_PLACEMENT:
             raise UsageError(
                 f"tune replays {BUILT_IN_PLACEMENT}, and placement is"
-                f" {self.settings['placement']!r}"
+                f" {self.settings.placement.measure!r}"
             )
         aim, target = (
             ("next_new_rate", target_new_rate)
@@ -584,7 +584,9 @@ class Wire:
 
     def status(self) -> dict[str, Any]:
         """Counts, digest and last run."""
-        found = self.read(lambda store: browse.status(store, stable=int(self.settings["stable"])))
+        found = self.read(
+            lambda store: browse.status(store, stable=self.settings.maintenance.stable)
+        )
         if found["target"] is not None:
             found["target"]["overruled"] = self.factory.overruled
         return found
@@ -724,7 +726,7 @@ class Wire:
                 since=since,
                 compare=None if similarity == BUILT_IN_PLACEMENT else compared,
                 measure=similarity,
-                stable=int(self.settings["stable"]),
+                stable=self.settings.maintenance.stable,
             )
         )
         return page(facts)

@@ -24,7 +24,6 @@ from typing import Any
 from segapsith.api.wire import KeyedItems, Wire
 from segapsith.engine.runs import RunSummary
 from segapsith.errors import (
-    ConfigurationError,
     FeedError,
     ForeignStoreError,
     PluginError,
@@ -42,7 +41,6 @@ from segapsith_store.queries import subscriptions
 
 __all__ = ["FeedFetcher", "FeedReport", "ask_ahead", "ask_named", "update"]
 
-LONGEST_TIMEOUT = 3600.0
 AT_ONCE = 8
 """Feeds that are asked for at the same time."""
 SPOOL = 256 * 1024**2
@@ -113,15 +111,11 @@ class FeedFetcher:
         now: Callable[[], str] = subscriptions.moment,
         get: Callable[..., Answer] = fetch,
     ) -> None:
-        self.timeout = float(settings["http_timeout"])
-        if not 0 < self.timeout <= LONGEST_TIMEOUT:
-            raise ConfigurationError(
-                f"http_timeout={self.timeout:g} should be above 0 and at most {LONGEST_TIMEOUT:g}"
-            )
-        named = re.split(r"[\s,]+", str(settings["allow_hosts"]).strip())
+        self.timeout = settings.http.timeout
+        named = re.split(r"[\s,]+", settings.http.allow_hosts.strip())
         self.allow = frozenset(place(entry) for entry in named if entry)
         self.now = now
-        self._follows = bool(settings["full_text"])
+        self._follows = settings.reading.full_text
         self._store = store
         self._get = get
         self._ahead = _Spool()

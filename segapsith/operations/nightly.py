@@ -184,7 +184,7 @@ def _store(night: Night) -> Outcome:
 
 def _inbox(night: Night) -> Outcome:
     """Ingests what lies in the inbox and was not read before, in the order of names."""
-    folder = str(night.wire.settings["inbox"])
+    folder = night.wire.settings.nightly.inbox
     if not folder:
         return Outcome()
     if not os.path.isdir(folder):
@@ -249,7 +249,7 @@ def _feeds(night: Night) -> Outcome:
 
 def _refine(night: Night) -> Outcome:
     """Places units again, if that is wanted."""
-    passes = int(night.wire.settings["refine"])
+    passes = night.wire.settings.maintenance.refine_passes
     if not passes:
         return Outcome()
     found = night.wire.refine(passes)
@@ -258,7 +258,7 @@ def _refine(night: Night) -> Outcome:
 
 def _consolidate(night: Night) -> Outcome:
     """Merges domains that turned out to be nearly the same."""
-    if not float(night.wire.settings["consolidate"]):
+    if not night.wire.settings.maintenance.merge_similarity:
         return Outcome()
     found = night.wire.consolidate(since=_narrowed(night))
     told = {name: found[name] for name in ("run", "domains", "merged")}
@@ -269,9 +269,9 @@ def _narrow(night: Night) -> Outcome:
     """Splits domains that turned out to be several subjects; other measures have other scales."""
     settings = night.wire.settings
     if not (
-        settings["narrowing"]
-        and float(settings["narrow"])
-        and settings["placement"] == BUILT_IN_PLACEMENT
+        settings.maintenance.split_and_reassign
+        and settings.maintenance.split_similarity
+        and settings.placement.measure == BUILT_IN_PLACEMENT
     ):
         return Outcome()
     found = night.wire.narrow(after=_narrowed(night))
@@ -293,9 +293,9 @@ def _adopt(night: Night) -> Outcome:
     """Lets units find the stable domain that they belong to."""
     settings = night.wire.settings
     if not (
-        settings["narrowing"]
-        and float(settings["adopt"])
-        and settings["placement"] == BUILT_IN_PLACEMENT
+        settings.maintenance.split_and_reassign
+        and settings.maintenance.reassign_similarity
+        and settings.placement.measure == BUILT_IN_PLACEMENT
     ):
         return Outcome()
     found = night.wire.adopt()
@@ -311,7 +311,7 @@ def _topics(night: Night) -> Outcome:
 
 def _validate(night: Night) -> Outcome:
     """Measures the domains against a clustering of the same units, those of the newest stories."""
-    result = night.wire.validate(last=int(night.wire.settings["validate_last"]))
+    result = night.wire.validate(last=night.wire.settings.validation.last)
     night.kappa = result["kappa"]["greedy"]
     told = {name: result[name] for name in ("run", "units", "share", "domains", "clusters")}
     told |= {"kappa": result["kappa"], "ari": result["ari"], "nmi": result["nmi"]}
@@ -364,7 +364,7 @@ def _report(night: Night) -> Outcome:
     if night.number:  # without the lock nothing was read tonight: the last run is the news
         since = night.wire.read(lambda store: _began_after(night, store))
     path = shelf.write(night.date, night.wire.report(since=since))
-    gone = shelf.rotate(int(night.wire.settings["keep_reports"]))
+    gone = shelf.rotate(night.wire.settings.nightly.keep_reports)
     return Outcome(f"report {path.name}", {"file": str(path), "removed": gone})
 
 
@@ -377,25 +377,29 @@ def _backup(night: Night) -> Outcome:
         return rotation.back_up(store, shelf, night.date, wanted)
 
     result = night.wire.read(copied)
-    settings = night.wire.settings
-    gone = shelf.rotate(int(settings["keep_daily"]), int(settings["keep_weekly"]))
+    settings = night.wire.settings.nightly
+    gone = shelf.rotate(settings.keep_daily, settings.keep_weekly)
     return Outcome(f"backup {Path(result['file']).name}", {**result, "removed": gone})
 
 
 def reports(wire: Wire) -> rotation.Dated:
     """Where the reports of a store's nights are."""
-    return rotation.Dated(_beside(wire, "reports"), "report", ".html")
+    return rotation.Dated(
+        _beside(wire, wire.settings.nightly.reports, ".reports"), "report", ".html"
+    )
 
 
 def backups(wire: Wire) -> rotation.Dated:
     """Where the backups of a store's nights are."""
     path = Path(wire.path)
-    return rotation.Dated(_beside(wire, "backups"), path.stem, path.suffix or ".db")
+    return rotation.Dated(
+        _beside(wire, wire.settings.nightly.backups, ".backups"), path.stem, path.suffix or ".db"
+    )
 
 
-def _beside(wire: Wire, setting: str) -> Path:
-    said = str(wire.settings[setting])
-    return Path(said) if said else Path(wire.path).with_suffix(f".{setting}")
+def _beside(wire: Wire, folder: str, suffix: str) -> Path:
+    """Return the directory that is set, or the default one beside the store."""
+    return Path(folder) if folder else Path(wire.path).with_suffix(suffix)
 
 
 LINE: tuple[Step, ...] = (
