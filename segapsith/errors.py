@@ -1,7 +1,7 @@
-"""What can go wrong, one class for each thing that a caller may want to tell apart.
+"""Define the errors: one class for each failure that a caller may want to distinguish.
 
-Each class carries the exit code that the command line gives for it, so that the
-codes stand in one place.
+Each class has the exit code of the command line. An error has a message for people and, where
+they apply, attributes for programs: `uid`, `setting`, `plugin`, `path`.
 """
 
 from __future__ import annotations
@@ -35,17 +35,40 @@ __all__ = [
 ]
 
 WORST_FIRST = (73, 74, 77, 70, 65, 66, 69, 76)
-"""Of several exit codes, the one that is given."""
+"""Precedence of exit codes: of several failures, the first of these is returned."""
 
 
 class SegapsithError(Exception):
-    """The root of every error that this program raises on purpose."""
+    """The root of every error that this program raises on purpose.
+
+    >>> SettingError("threshold=2 should be at most 1", setting="threshold").setting
+    'threshold'
+    """
 
     exit_code = 1
 
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        uid: str | None = None,
+        setting: str | None = None,
+        plugin: str | None = None,
+        path: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.uid = uid
+        """The document that it is about."""
+        self.setting = setting
+        """The setting that it is about."""
+        self.plugin = plugin
+        """The plugin that it is about."""
+        self.path = path
+        """The file that it is about."""
+
 
 class UsageError(SegapsithError):
-    """The command was given in a way that makes no sense."""
+    """The arguments of a command contradict each other or are incomplete."""
 
     exit_code = 2
 
@@ -63,7 +86,7 @@ class MissingInputError(SegapsithError):
 
 
 class UnfinishedStoreError(MissingInputError):
-    """The file of a store is there, but its creation was interrupted: it holds nothing yet."""
+    """The file of a store exists, but its creation was interrupted; it is empty."""
 
 
 class FeedError(SegapsithError):
@@ -73,21 +96,21 @@ class FeedError(SegapsithError):
 
 
 class PluginError(SegapsithError):
-    """A plugin failed at its work, or returned what its contract forbids."""
+    """A plugin failed, or returned a value that its contract forbids."""
 
     exit_code = 70
 
 
 class PluginLoadError(PluginError):
-    """A plugin that was asked for could not be loaded."""
+    """A requested plugin could not be loaded."""
 
 
 class PluginTimeoutError(PluginError):
-    """A plugin took more time than it may, and was stopped."""
+    """A plugin exceeded its time limit and was stopped."""
 
 
 class StoreCreationError(SegapsithError):
-    """The store cannot be created where it was wanted."""
+    """The store cannot be created at the given path."""
 
     exit_code = 73
 
@@ -99,7 +122,7 @@ class StorageError(SegapsithError):
 
 
 class ForeignStoreError(SegapsithError):
-    """The file is there, but it is not a store of this program; it is left untouched."""
+    """The file exists but is not a store of this program; it is not changed."""
 
     exit_code = 65
 
@@ -111,13 +134,13 @@ class BusyError(SegapsithError):
 
 
 class ValidationBelowError(SegapsithError):
-    """A validation figure lies below the threshold that was asked for."""
+    """A validation figure is below the requested minimum."""
 
     exit_code = 76
 
 
 class PermissionDeniedError(SegapsithError):
-    """The system forbids it."""
+    """The operating system denied access."""
 
     exit_code = 77
 
@@ -129,7 +152,7 @@ class ConfigurationError(SegapsithError):
 
 
 class LearningChangeError(ConfigurationError):
-    """A setting is given that the store was not learned with, and no change was asked for."""
+    """A setting differs from the one that the store was learned with, and no change was requested."""
 
 
 class SettingError(ConfigurationError):
@@ -137,11 +160,11 @@ class SettingError(ConfigurationError):
 
 
 class UnknownNameError(ConfigurationError):
-    """Nothing of that kind has that name."""
+    """No plugin of that kind has that name."""
 
 
 def worst(codes: Collection[int]) -> int:
-    """The exit code of several failures; 0 for none.
+    """Return the exit code for several failures; 0 for none.
 
     >>> worst({69, 65}), worst({75}), worst(set())
     (65, 75, 0)
@@ -150,7 +173,7 @@ def worst(codes: Collection[int]) -> int:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A closing hint for a name that was not found, or nothing.
+    """Return a hint at a similar name to append to a message, or an empty text.
 
     >>> did_you_mean("domians", ["domains", "topics"])
     "; did you mean 'domains'?"

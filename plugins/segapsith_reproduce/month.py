@@ -68,7 +68,7 @@ def month(data: Path, options: Options) -> Table:
             if number % WEEK == 0:
                 _maintain(wire)
         _maintain(wire)
-        stable = int(wire.settings["stable"])
+        stable = wire.settings.maintenance.stable
         all_domains = wire.domains(min_units=1, top=1)
         domains = wire.domains(min_units=stable, top=None)
     words = {w["word"] for d in domains for w in d["words"] if w["weight"] > MIN_WEIGHT}

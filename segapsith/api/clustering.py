@@ -21,6 +21,7 @@ from segapsith.evaluation.validation import LearnedUnits
 from segapsith.evaluation.views import make_views
 from segapsith.lexicon.weighting import tf_idf
 from segapsith.model import Json, Result
+from segapsith.plugin.contracts import has_factors, takes_views
 from segapsith.settings import CLUSTERER
 from segapsith_store import Store
 from segapsith_store.queries.documents import headlines, unit_places
@@ -116,7 +117,7 @@ def cluster(
         given = _seen(wire, learned, views, lang, similarity, clusterer)
     if k is None and wire.factory.needs_number(clusterer, settings or {}):
         _, sizes = np.unique(learned.domains, return_counts=True)
-        k = int((sizes >= int(wire.settings["stable"])).sum()) or len(sizes)
+        k = int((sizes >= wire.settings.maintenance.stable).sum()) or len(sizes)
     rows, chosen = clustering.sample_rows(given, sample or len(learned.units), seed)
     labels, cost, seconds = cluster_rows(
         wire.factory,
@@ -207,11 +208,11 @@ def _seen(
     if views is None:
         return learned.counts
     kind, name = ("clusterer", clusterer) if similarity is None else ("similarity", similarity)
-    if not getattr(wire.factory.registry.make(kind, name), "takes_views", False):
+    if not takes_views(wire.factory.registry.make(kind, name)):
         raise UsageError(
             f"{kind} {name!r} takes one matrix; views need a similarity that takes several"
-            f" ({_names(wire.factory, 'similarity', 'takes_views')}), or without a similarity such"
-            f" a clusterer ({_names(wire.factory, 'clusterer', 'takes_views')})"
+            f" ({_names(wire.factory, 'similarity', takes_views)}), or without a similarity such"
+            f" a clusterer ({_names(wire.factory, 'clusterer', takes_views)})"
         )
     return wire.read(
         lambda store: make_views(
@@ -247,7 +248,7 @@ def cluster_rows(
         raise clustering.TooLargeError(
             f"this would not fit: {cost}; take a sample (--sample N), a clusterer that needs no"
             f" similarity ({', '.join(_without_similarity(factory))}), a similarity with a factor"
-            f" form ({_names(factory, 'similarity', 'factors')}), or one that splits the words;"
+            f" form ({_names(factory, 'similarity', has_factors)}), or one that splits the words;"
             " --force tries all the same"
         )
     began = time.perf_counter()
@@ -255,7 +256,7 @@ def cluster_rows(
     return labels, cost, time.perf_counter() - began
 
 
-def _names(factory: Factory, kind: str, ability: str) -> str:
+def _names(factory: Factory, kind: str, ability: Callable[[object], bool]) -> str:
     return ", ".join(factory.registry.having(kind, ability)) or "none is installed"
 
 

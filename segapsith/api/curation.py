@@ -193,17 +193,19 @@ def _merge_similar(
     since: int = 0,
     dry_run: bool = False,
 ) -> MergedSimilar:
-    least = float(wire.settings["consolidate"]) if similarity is None else similarity
-    quiet = int(wire.settings["consolidate_after"]) if after is None else after
+    least = wire.settings.maintenance.merge_similarity if similarity is None else similarity
+    quiet = wire.settings.maintenance.merge_after if after is None else after
     try:
         chosen = merging.MergeSettings(
-            least, float(wire.settings["consolidate_stable"]), int(wire.settings["stable"])
+            least,
+            wire.settings.maintenance.merge_stable_similarity,
+            wire.settings.maintenance.stable,
         )
     except ValueError as error:
         raise SettingError(f"consolidate: {error}") from error
     if not dry_run:
         wire.engine.knowledge  # noqa: B018  the lock, and settings that do not fit the store
-    narrow = _splitting(wire) if is_nightly(wire.settings, "narrow") else None
+    narrow = _splitting(wire) if is_nightly(wire.settings, "split") else None
     found = wire.read(
         lambda store: _near_identical(wire.factory.placing(), store, chosen, quiet, narrow, since)
     )
@@ -270,16 +272,21 @@ def _resized(size: int, taken: int) -> bool:
     return splitting.size_step(size) != splitting.size_step(size - taken)
 
 
-def is_nightly(settings: Settings, step: Literal["narrow", "adopt"]) -> bool:
-    """Return whether the nightly run splits domains (`narrow`) or reassigns units (`adopt`).
+def is_nightly(settings: Settings, step: Literal["split", "reassign"]) -> bool:
+    """Return whether the nightly run splits domains or reassigns units.
 
-    Both need `narrowing`, their own similarity above 0, and the built-in placement, because other
-    measures have other scales.
+    Both need `split_and_reassign`, their own similarity above 0, and the built-in placement, because
+    other measures have other scales.
     """
+    maintenance = settings.maintenance
+    similarity = {
+        "split": maintenance.split_similarity,
+        "reassign": maintenance.reassign_similarity,
+    }[step]
     return bool(
-        settings["narrowing"]
-        and float(settings[step])
-        and settings["placement"] == BUILT_IN_PLACEMENT
+        maintenance.split_and_reassign
+        and similarity
+        and settings.placement.measure == BUILT_IN_PLACEMENT
     )
 
 
@@ -287,9 +294,9 @@ def _splitting(wire: Session, threshold: float | None = None) -> splitting.Split
     """How domains are split."""
     try:
         return splitting.SplitSettings(
-            float(wire.settings["narrow"]) if threshold is None else threshold,
+            wire.settings.maintenance.split_similarity if threshold is None else threshold,
             splitting.core_similarity(wire.read(wire.placing).threshold),
-            int(wire.settings["stable"]),
+            wire.settings.maintenance.stable,
         )
     except ValueError as error:
         raise SettingError(f"narrow: {error}") from error
@@ -298,7 +305,7 @@ def _splitting(wire: Session, threshold: float | None = None) -> splitting.Split
 def _split_broad(
     wire: Session, *, threshold: float | None = None, after: int = 0, dry_run: bool = False
 ) -> SplitBroad:
-    quiet = int(wire.settings["consolidate_after"])
+    quiet = wire.settings.maintenance.merge_after
     _only_by_eq7(wire, "narrowing")
     chosen = _splitting(wire, threshold)
     if not dry_run:
@@ -344,12 +351,13 @@ def _split_broad(
 
 def _reassign(wire: Session, similarity: float | None) -> Reassigned:
     _only_by_eq7(wire, "adopting")
-    least = float(wire.settings["adopt"]) if similarity is None else similarity
+    least = wire.settings.maintenance.reassign_similarity if similarity is None else similarity
     try:
-        chosen = reassignment.ReassignSettings(least, int(wire.settings["stable"]))
+        chosen = reassignment.ReassignSettings(least, wire.settings.maintenance.stable)
     except ValueError as error:
         raise SettingError(f"adopt: {error}") from error
-    last, quiet = int(wire.settings["adopt_last"]), int(wire.settings["consolidate_after"])
+    last = wire.settings.maintenance.reassign_last
+    quiet = wire.settings.maintenance.merge_after
     wire.engine.knowledge  # noqa: B018  the lock, and settings that do not fit the store
     store = wire.writer
     ordinal = int(store.facts().get("counter_ordinal", 0))
@@ -429,7 +437,7 @@ def _index(store: Store, placing: PlacementSettings, rows: Iterable[DomainRecord
 
 
 def _only_by_eq7(wire: Session, what: str) -> None:
-    placement = wire.settings["placement"]
+    placement = wire.settings.placement.measure
     if placement != BUILT_IN_PLACEMENT:
         raise UsageError(f"{what} places by {BUILT_IN_PLACEMENT}, and placement is {placement!r}")
 

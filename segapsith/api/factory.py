@@ -1,7 +1,6 @@
-"""Makes what the settings choose: plugins with their own settings, ready for work.
+"""Compose what a command uses: make sources, annotator, segmenter and measure from settings.
 
-The settings say names; here they become objects, and a wrong name or setting is found before
-anything is locked or read.
+A wrong name or setting is found here, before anything is locked or read.
 """
 
 from __future__ import annotations
@@ -10,14 +9,13 @@ import hashlib
 import os
 import platform
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from segapsith.arrays import Labels, Rows
-from segapsith.domains import topics as grouping
 from segapsith.domains.values import PlacementSettings
 from segapsith.engine.components import Components
 from segapsith.engine.learning_settings import (
@@ -28,49 +26,52 @@ from segapsith.engine.learning_settings import (
     changes,
 )
 from segapsith.engine.runs import RunPlan
-from segapsith.errors import ConfigurationError, SettingError, UsageError, did_you_mean
+from segapsith.errors import ConfigurationError, SettingError
 from segapsith.evaluation import clustering
 from segapsith.intake.language import KNOWN, language_of
+from segapsith.io.inputs import Inputs
 from segapsith.lexicon.multiword_terms import given_terms
 from segapsith.lexicon.network import NetworkSettings
-from segapsith.model import Document, Lexicon
-from segapsith.plugin.contracts import Annotator
-from segapsith.plugin.guards import GuardedAnnotator, PluginName
+from segapsith.model import Document, FeedState, Lexicon
+from segapsith.plugin.contracts import Annotator, Source, compares_learned_rows_only
+from segapsith.plugin.guards import (
+    GuardedAnnotator,
+    GuardedClusterer,
+    GuardedSegmenter,
+    GuardedSimilarity,
+    PluginName,
+)
 from segapsith.plugin.parallel import ParallelAnnotator
 from segapsith.plugin.registry import OWN_PACKAGE, Registry, load_plugins
+from segapsith.plugin.settings import PluginInUse, assign
 from segapsith.settings import (
+    BAG_SOURCE,
     BUILT_IN_PLACEMENT,
     ENGINE,
     SETTINGS,
-    TOPIC_CLUSTERER,
-    TOPIC_SIMILARITY,
+    PluginValue,
     Settings,
-    Value,
     checked,
 )
 
-__all__ = ["Factory", "TopicMaking", "by_taker"]
+__all__ = ["Factory", "Fetcher"]
 
-_CHOSEN = {"annotator": "annotator", "segmenter": "segmenter", "placement": "similarity"}
-"""The setting that chooses a plugin, and the kind of plugin it chooses."""
+_KIND_OF = {"annotator": "annotator", "segmenter": "segmenter", "placement": "similarity"}
+"""Kind of plugin by the role that a setting selects it for."""
+
+_ENGINE_SETTINGS = tuple(f.name for f in fields(PlacementSettings))
+"""What `--set engine.NAME=VALUE` accepts."""
 
 
-@dataclass(frozen=True, slots=True)
-class TopicMaking:
-    """How domains are grouped into topics: settings, and what makes measure and clusterer."""
+class Fetcher(Protocol):
+    """Fetches addresses for inputs, and the articles behind summaries if that is switched on."""
 
-    chosen: grouping.TopicSettings
-    measure: Callable[[], Any]
-    clusterer: Callable[[int], Any]
-    """Takes the number of rows."""
-
-    def group(self, domains: Any) -> grouping.DomainGroups:
-        """The topics of some domains."""
-        return grouping.group(domains, self.measure(), self.clusterer, self.chosen)
+    def __call__(self, url: str) -> tuple[bytes, str, FeedState | None]: ...
+    def follower(self) -> Callable[[Document], Document] | None: ...
 
 
 class Factory:
-    """The plugins that are installed and the settings that choose among them."""
+    """The composition root: the installed plugins and the settings that select among them."""
 
     def __init__(self, settings: Settings, registry: Registry | None = None) -> None:
         self.settings = settings
@@ -78,130 +79,196 @@ class Factory:
         self._parallel: ParallelAnnotator | None = None
 
     def close(self) -> None:
-        """Ends the processes that annotate."""
+        """End the worker processes."""
         if self._parallel is not None:
             self._parallel.close()
         self._parallel = None
 
     @property
     def loaded(self) -> Registry | None:
-        """The plugins, if they were needed so far."""
+        """Return the plugins if they are loaded."""
         return self._registry
 
     @property
     def registry(self) -> Registry:
-        """The plugins that are installed."""
+        """Return the installed plugins; load them at the first use."""
         if self._registry is None:
             self._registry = load_plugins()
         return self._registry
 
-    # -- reading and learning ----------------------------------------------------------------
+    # -- reading ---------------------------------------------------------------------------------
+
+    def sources(self, format: str | None = None) -> dict[str, Source]:
+        """Return the sources that recognise inputs: all, or the one of a format."""
+        names = self.registry.names("source") if format is None else [format]
+        return {name: self.registry.make("source", name) for name in names}
+
+    def inputs(
+        self,
+        names: Sequence[str],
+        *,
+        format: str | None = None,
+        bag: bool = False,
+        fetcher: Fetcher | None = None,
+        sources: Mapping[str, Source] | None = None,
+    ) -> Inputs:
+        """Return the named inputs, ready to be read.
+
+        `bag` accepts pre-segmented units only, as JSON lines unless a format is given. `sources`
+        are those that the caller has made already. Addresses need a `fetcher`.
+        """
+        if bag and format is None:
+            format = BAG_SOURCE
+        return Inputs(
+            names,
+            self.sources(format) if sources is None else sources,
+            format,
+            bag,
+            fetcher,
+            None if fetcher is None else fetcher.follower(),
+        )
+
+    def needs_fetcher(self, names: Sequence[str]) -> bool:
+        """Return whether reading the named inputs may fetch something."""
+        return self.settings.reading.full_text or any("://" in name for name in names)
+
+    # -- learning --------------------------------------------------------------------------------
 
     def learning(self) -> Components:
-        """The chosen plugins, made with their settings."""
-        values = self.settings
-        own = self._plugin_settings()
-        placing = self.placing(own.pop("engine"))
-        name = str(values["placement"])
-        measure = (
-            None
-            if name == BUILT_IN_PLACEMENT
-            else self.registry.make("similarity", name, own.get("placement"))
-        )
-        if getattr(measure, "learned_rows_only", False):
-            unfit = self.registry.having("similarity", "learned_rows_only")
-            others = [n for n in self.registry.names("similarity") if n not in unfit]
-            raise ConfigurationError(
-                f"placement {name!r} compares only rows that it has learned, and each unit is new;"
-                f" take one of {', '.join([BUILT_IN_PLACEMENT, *others])}, and keep it for"
-                f" `segapsith cluster --similarity {name}`"
-            )
-        annotator = self._annotator(own.get("annotator") or {})
+        """Make the selected plugins with their settings."""
+        settings, own = self.settings, self._plugin_settings()
+        annotator = self._annotator(own["annotator"])
         return Components(
             annotator=annotator,
-            segmenter=self.registry.make(
-                "segmenter", str(values["segmenter"]), own.get("segmenter")
-            ),
-            placement=placing,
-            importance=str(values["importance"]),
-            measure=measure,
-            measure_name=name,
-            language=language_of(str(values["lang"])),
-            learns_terms=bool(values["learn_terms"]),
-            given_terms=_user_terms(str(values["terms"]), annotator),
+            segmenter=self._segmenter(own["segmenter"]),
+            placement=self.placing(),
+            importance=settings.placement.importance,
+            measure=self._measure(own.get("placement", {})),
+            measure_name=settings.placement.measure,
+            language=language_of(settings.reading.lang),
+            learns_terms=settings.reading.learn_terms,
+            given_terms=_user_terms(settings.reading.terms, annotator),
             network=self.network(),
-            window=int(values["window"]),
-            retire_after=int(values["retire_after"]),
-            retire_below=int(values["retire_below"]),
+            window=settings.reading.duplicate_window,
+            retire_after=settings.maintenance.retire_after,
+            retire_below=settings.maintenance.retire_below,
             follows=self.overruled is None,
         )
 
+    def _segmenter(self, own: Mapping[str, PluginValue]) -> GuardedSegmenter:
+        return self.registry.make("segmenter", self.settings.reading.segmenter, own)
+
+    def _measure(self, own: Mapping[str, PluginValue]) -> GuardedSimilarity | None:
+        """Make the similarity that assigns units; None for the built-in placement."""
+        name = self.settings.placement.measure
+        if name == BUILT_IN_PLACEMENT:
+            return None
+        measure = self.registry.make("similarity", name, own)
+        if compares_learned_rows_only(measure):
+            unfit = self.registry.having("similarity", compares_learned_rows_only)
+            others = [n for n in self.registry.names("similarity") if n not in unfit]
+            raise ConfigurationError(
+                f"placement {name!r} compares only rows that it has learned, and each unit is new;"
+                f" use one of {', '.join([BUILT_IN_PLACEMENT, *others])}; {name!r} is for"
+                f" `segapsith cluster --similarity {name}`",
+                setting="placement",
+                plugin=name,
+            )
+        return measure
+
+    def _annotator(self, own: Mapping[str, PluginValue]) -> Annotator:
+        """Make the selected annotator, in as many processes as are set."""
+        name, workers = self.settings.reading.annotator, self.settings.reading.workers
+        annotator = self.registry.make("annotator", name, own)
+        if workers == 1:
+            return annotator
+        offer = self.registry.offer("annotator", name)
+        self._parallel = ParallelAnnotator(name, own, workers, offer.package == OWN_PACKAGE)
+        return GuardedAnnotator(self._parallel, PluginName("annotator", name, offer.package))
+
     @property
     def overruled(self) -> str | None:
-        """What keeps the threshold from following a target of the store: one that was given, or
-        another placement than eq7; None if nothing does."""
-        if self.settings["placement"] != BUILT_IN_PLACEMENT:
-            return f"placement={self.settings['placement']}"
-        given = [
-            name for name in ("threshold", "engine.threshold") if name in self.settings.plugins
-        ]
-        name = f"set.{given[-1]}" if given else "threshold"
-        origin = self.settings.origins[name]
+        """Return what prevents the threshold from following the store's target, or None.
+
+        That is a threshold that was given, or a placement other than the built-in one.
+        """
+        placement = self.settings.placement
+        if placement.measure != BUILT_IN_PLACEMENT:
+            return f"placement={placement.measure}"
+        key = self._engine_keys().get("threshold")
+        origin = self.settings.origins["threshold" if key is None else f"set.{key}"]
         if origin in ("default", "store") or origin.startswith("preset "):
             return None
-        value = self.settings.plugins[given[-1]] if given else self.settings["threshold"]
+        value = placement.threshold if key is None else self.settings.plugins[key]
         return f"threshold={value} ({origin})"
 
-    def placing(self, own: Mapping[str, Any] | None = None) -> PlacementSettings:
-        """How a unit finds its domain; `own` are settings that were given by `--set`."""
-        values = self.settings.values
-        chosen = {f.name: values[f.name] for f in fields(PlacementSettings) if f.name in values}
-        if own is None:
-            names = {f.name for f in fields(PlacementSettings)}
-            given = {n.removeprefix("engine."): v for n, v in self.settings.plugins.items()}
-            own = {n: v for n, v in given.items() if n in names}
-        known = {**SETTINGS, **ENGINE}
-        typed = {n: checked(known[n], v, self._origin(n)) for n, v in own.items()}
+    def placing(self) -> PlacementSettings:
+        """Return how a unit is assigned to a domain, with what `--set` gives to the engine.
+
+        This needs no plugin, so commands that only read a store load none.
+        """
+        placement, declared = self.settings.placement, {**SETTINGS, **ENGINE}
+        values: dict[str, Any] = {
+            "threshold": placement.threshold,
+            "domain_weight": placement.domain_weight,
+            "min_weight": placement.min_weight,
+            "count": placement.count,
+            "prefilter": placement.prefilter,
+        }
+        for name, key in self._engine_keys().items():
+            origin = self.settings.origins[f"set.{key}"]
+            values[name] = checked(declared[name], self.settings.plugins[key], origin)
         try:
-            return PlacementSettings(**{**chosen, **typed})
+            return PlacementSettings(**values)
         except (TypeError, ValueError) as error:
             raise SettingError(f"placement: {error}") from error
 
-    def _origin(self, name: str) -> str:
-        """Return where a value that `--set` or `[set]` gives to the engine came from."""
+    def _engine_keys(self) -> dict[str, str]:
+        """Return the key in `settings.plugins` of each setting that the engine is given."""
+        named = {key: key.removeprefix("engine.") for key in self.settings.plugins}
+        return {name: key for key, name in named.items() if name in _ENGINE_SETTINGS}
+
+    def _assigned(self) -> dict[str, dict[str, str]]:
+        """Return the keys in `settings.plugins` by role and name of the setting."""
+        in_use = [PluginInUse("engine", "engine", _ENGINE_SETTINGS)]
+        for role, name in self._selected().items():
+            in_use.append(PluginInUse(role, name, self.registry.settings(_KIND_OF[role], name)))
+        return self._assign(self.settings.plugins, in_use)
+
+    def _selected(self) -> dict[str, str]:
+        """Return the names of the selected plugins by role."""
+        reading, measure = self.settings.reading, self.settings.placement.measure
+        return {"annotator": reading.annotator, "segmenter": reading.segmenter} | (
+            {} if measure == BUILT_IN_PLACEMENT else {"placement": measure}
+        )
+
+    def _assign(
+        self, given: Mapping[str, Any], in_use: Sequence[PluginInUse]
+    ) -> dict[str, dict[str, str]]:
+        """Assign settings to plugins; a file, a preset or a store may name others as well."""
         origins = self.settings.origins
-        return origins.get(f"set.engine.{name}") or origins.get(f"set.{name}", "flag")
+        optional = {key for key in given if origins.get(f"set.{key}", "flag") != "flag"}
+        installed = {name for _, name in self.registry.offers}
+        return assign(given, in_use, optional=optional, installed=installed)
 
-    def _annotator(self, settings: Mapping[str, Any]) -> Annotator:
-        """The chosen annotator, in as many processes as were asked for."""
-        name, workers = str(self.settings["annotator"]), int(self.settings["workers"])
-        made: Annotator = self.registry.make("annotator", name, settings)
-        if workers == 1:
-            return made
-        offer = self.registry.offer("annotator", name)
-        self._parallel = ParallelAnnotator(name, settings, workers, offer.package == OWN_PACKAGE)
-        return GuardedAnnotator(self._parallel, PluginName("annotator", name, offer.package))
+    def _plugin_settings(self) -> dict[str, dict[str, PluginValue]]:
+        """Return the given settings of plugins by role."""
+        given = self.settings.plugins
+        return {
+            role: {name: given[key] for name, key in keys.items()}
+            for role, keys in self._assigned().items()
+        }
 
-    def _plugin_settings(self) -> dict[str, dict[str, Any]]:
-        """`--set name=value` sorted by the chosen plugin that knows the name."""
-        engine_names = {f.name for f in fields(PlacementSettings)}
-        known: dict[str, set[str]] = {"engine": engine_names}
-        for role, kind in _CHOSEN.items():
-            if role == "placement" and self.settings["placement"] == BUILT_IN_PLACEMENT:
-                continue
-            known[role] = set(self.registry.settings(kind, str(self.settings[role])))
-        return by_taker(self.settings.plugins, known)
-
-    # -- what the store keeps of the settings ---------------------------------------------------
+    # -- what the store records of the settings --------------------------------------------------
 
     def learning_settings(self) -> LearningSettings:
-        """Return the settings that decide what is learned, as they are now."""
+        """Return the settings in force that decide what is learned."""
         given = self._plugin_settings()
         engine = given.pop("engine")
-        placing = self.placing(engine)
-        values = {name: self.settings[name] for name in LEARNED}
+        placing, all_values = self.placing(), self.settings.values
+        values: dict[str, Any] = {name: all_values[name] for name in LEARNED}
         values |= {name: getattr(placing, name) for name in engine if name in values}
-        terms = str(values["terms"])
+        terms = self.settings.reading.terms
         values["terms"] = os.path.abspath(terms) if terms else ""
         values[TERMS_HASH] = hashlib.sha256(_read_terms(terms)).hexdigest() if terms else ""
         plugins = {f"{role}.{n}": v for role, own in given.items() for n, v in own.items()}
@@ -209,44 +276,44 @@ class Factory:
         return LearningSettings(values, plugins)
 
     def changes(self, kept: LearningSettings) -> list[Change]:
-        """Return what differs from the learning settings that a store keeps."""
-        return changes(
-            self.learning_settings(), kept, default=self._default, origin=self._origin_of
-        )
+        """Return the differences from the learning settings that a store records."""
+        assigned, origins = self._assigned(), self.settings.origins
 
-    def _default(self, name: str) -> Value | None:
-        """Return the value of a plugin's setting, `role.name`, that is not given."""
+        def origin(name: str) -> str:
+            role, _, inner = name.rpartition(".")
+            key = assigned.get(role or "engine", {}).get(inner)
+            return origins.get(name, "default") if key is None else origins[f"set.{key}"]
+
+        return changes(self.learning_settings(), kept, default=self._default, origin=origin)
+
+    def _default(self, name: str) -> PluginValue:
+        """Return the default of a plugin's setting, `role.name`."""
         role, _, inner = name.partition(".")
         if role == "engine":
             return ENGINE[inner].default
-        known = self.registry.settings(_CHOSEN[role], str(self.settings[role]))
-        value: Value | None = known[inner].default if inner in known else None
+        selected = self._selected()
+        if role not in selected:
+            return None
+        parameters = self.registry.settings(_KIND_OF[role], selected[role])
+        value: PluginValue = parameters[inner].default if inner in parameters else None
         return value
 
-    def _origin_of(self, name: str) -> str:
-        origins = self.settings.origins
-        inner = name.rpartition(".")[2]
-        for key in (f"set.{name}", f"set.{inner}", f"set.engine.{inner}", name):
-            if key in origins:
-                return origins[key]
-        return "default"
-
     def plan(self, command: str = "ingest", *, name: str = "", input_key: str = "") -> RunPlan:
-        """How the run log keeps what is about to be done."""
+        """Return what the run log records about a run that is about to start."""
         return RunPlan(
             command,
             settings={**self.settings.values, "set": dict(self.settings.plugins), "store": ""},
             versions=self.versions(),
             name=name,
             input_key=input_key,
-            batch=int(self.settings["batch_size"]),
+            batch=self.settings.store.batch_size,
         )
 
     def versions(self) -> dict[str, str]:
-        """Versions of the program, of Python and of what the chosen plugins come from."""
+        """Return the versions of the program, of Python and of the selected plugins' packages."""
         packages = {"segapsith", "numpy", "scipy"}
-        for role, kind in _CHOSEN.items():
-            offer = self.registry.offers.get((kind, str(self.settings[role])))
+        for role, name in self._selected().items():
+            offer = self.registry.offers.get((_KIND_OF[role], name))
             if offer is not None and offer.version:
                 packages.add(offer.package)
         return {"python": platform.python_version()} | {
@@ -254,93 +321,79 @@ class Factory:
         }
 
     def network(self) -> NetworkSettings:
-        """How the collocation network is made."""
-        values = self.settings
+        """Return how the co-occurrence network is built."""
+        network = self.settings.network
         try:
             return NetworkSettings(
-                window=int(values["network_window"]),
-                normalizer=str(values["network_normalizer"]),
-                min_count=int(values["network_min_count"]) or None,
-                min_cohesion=float(values["network_min_cohesion"]) or None,
-                most_links=int(values["network_links"]),
-                kept_by=str(values["network_kept_by"]),
+                window=network.window,
+                normalizer=network.normalizer,
+                min_count=network.min_count or None,
+                min_cohesion=network.min_cohesion or None,
+                most_links=network.links,
+                kept_by=network.kept_by,
             )
         except ValueError as error:
             raise SettingError(f"network: {error}") from error
 
-    # -- grouping ------------------------------------------------------------------------------
+    # -- grouping --------------------------------------------------------------------------------
 
     def recomputing(
         self, clusterer: str, similarity: str | None, settings: Mapping[str, Any]
     ) -> Callable[[Rows, int, int], Labels]:
-        """A clustering to be made later from rows, a number of clusters and a seed; names and
-        settings are checked now."""
+        """Return a function that clusters rows into k clusters with a seed.
 
-        def made(k: int, seed: int) -> tuple[Any, Any]:
-            chosen = {"seed": seed, **settings}
-            for_measure, for_clusterer = self.sorted_settings(similarity, clusterer, chosen)
+        Names and settings are checked now.
+        """
+
+        def make(k: int, seed: int) -> tuple[GuardedSimilarity | None, GuardedClusterer]:
+            given = {"seed": seed, **settings}
+            for_measure, for_clusterer = self.sorted_settings(similarity, clusterer, given)
+            measure = similarity and self.registry.make("similarity", similarity, for_measure)
             return (
-                similarity and self.registry.make("similarity", similarity, for_measure),
+                measure or None,
                 self.registry.make("clusterer", clusterer, {**for_clusterer, "k": k}),
             )
 
         def recompute(rows: Rows, k: int, seed: int) -> Labels:
-            measure, grouping = made(max(1, k), seed)
-            return clustering.cluster(rows, measure or None, grouping)
+            return clustering.cluster(rows, *make(max(1, k), seed))
 
-        made(1, 0)
+        make(1, 0)
         return recompute
 
-    def topic_making(
-        self, similarity: str, clusterer: str, settings: Mapping[str, Any], k: int | None
-    ) -> TopicMaking:
-        """How a similarity and a clusterer group domains; names and settings are checked."""
-        known = ("power", "min_weight", "most")
-        own: dict[str, Any] = {n: v for n, v in settings.items() if n in known}
-        own.setdefault("min_weight", float(self.settings["min_weight"]))
-        others = {n: v for n, v in settings.items() if n not in known}
-        for_measure, for_clusterer = self.sorted_settings(similarity, clusterer, others)
-        usual = (similarity, clusterer) == (TOPIC_SIMILARITY, TOPIC_CLUSTERER)
-        cut = {n: v for n, v in for_clusterer.items() if n in grouping.CUT}
-        if usual and for_clusterer.keys() <= cut.keys():  # no settings but a cut
-            for_clusterer = {**grouping.CLUSTERING, **(cut or grouping.CUT)}
-        if k is not None:
-            for_clusterer = {n: v for n, v in for_clusterer.items() if n not in grouping.CUT}
-        elif self.needs_number(clusterer, for_clusterer):
-            raise UsageError(f"the clusterer {clusterer!r} must be told how many topics: -k N")
-        heights = [float(v) for n, v in for_clusterer.items() if n in grouping.CUT]
-        own["near"] = 1.0 - sum(heights) / len(heights) if heights else -1.0
-        try:
-            chosen = grouping.TopicSettings(**own)
-        except (TypeError, ValueError) as error:
-            raise SettingError(f"topics: {error}") from error
-
-        def clusters(n_rows: int) -> Any:
-            wanted = {} if k is None else {"k": max(1, min(k, n_rows))}
-            return self.registry.make("clusterer", clusterer, {**for_clusterer, **wanted})
-
-        def measure() -> Any:
-            return self.registry.make("similarity", similarity, for_measure)
-
-        clusters(1), measure()  # wrong settings are found before the lock is taken
-        return TopicMaking(chosen, measure, clusters)
-
     def needs_number(self, clusterer: str, settings: Mapping[str, Any]) -> bool:
-        """Whether a clusterer must be told how many clusters to make."""
-        known = self.registry.settings("clusterer", clusterer)
-        return "k" in known and known["k"].default is not None and "k" not in settings
+        """Return whether a clusterer must be given the number of clusters."""
+        parameters = self.registry.settings("clusterer", clusterer)
+        given = {"k", "clusterer.k", f"{clusterer}.k"} & settings.keys()
+        return "k" in parameters and parameters["k"].default is not None and not given
+
+    def in_use(self, similarity: str | None, clusterer: str) -> list[PluginInUse]:
+        """Return a clusterer and, if there is one, a similarity with the names of their settings."""
+        plugins = [("clusterer", clusterer)]
+        if similarity is not None:
+            plugins.append(("similarity", similarity))
+        return [
+            PluginInUse(kind, name, self.registry.settings(kind, name)) for kind, name in plugins
+        ]
+
+    def by_role(
+        self, settings: Mapping[str, Any], plugins: Sequence[PluginInUse]
+    ) -> dict[str, dict[str, Any]]:
+        """Return the settings of each plugin by role; a bare `seed` goes to each that has one."""
+        others = {key: value for key, value in settings.items() if key != "seed"}
+        assigned = self._assign(others, plugins)
+        own: dict[str, dict[str, Any]] = {}
+        for plugin in plugins:
+            has_seed = "seed" in settings and "seed" in plugin.settings
+            own[plugin.role] = {"seed": settings["seed"]} if has_seed else {}
+            own[plugin.role] |= {n: others[key] for n, key in assigned[plugin.role].items()}
+        return own
 
     def sorted_settings(
         self, similarity: str | None, clusterer: str, settings: Mapping[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Settings by who knows them; a `seed` goes to whoever takes one."""
-        known = {"clusterer": set(self.registry.settings("clusterer", clusterer))}
-        if similarity is not None:
-            known["similarity"] = set(self.registry.settings("similarity", similarity))
-        seedless = not any("seed" in names for names in known.values())
-        wanted = {n: v for n, v in settings.items() if not (n == "seed" and seedless)}
-        sorted_out = by_taker(wanted, known)
-        return sorted_out.get("similarity", {}), sorted_out["clusterer"]
+        """Return the settings of the similarity and those of the clusterer."""
+        own = self.by_role(settings, self.in_use(similarity, clusterer))
+        return own.get("similarity", {}), own["clusterer"]
 
 
 def _version_of(package: str) -> str:
@@ -355,7 +408,7 @@ def _version_of(package: str) -> str:
 
 
 def _user_terms(path: str, annotator: Annotator) -> dict[str, set[tuple[str, ...]]]:
-    """The terms of a user's file as sequences of lemmas; `lang:` may stand before a term."""
+    """Return the terms of a user's file as sequences of lemmas; a line may start with `lang:`."""
     if not path:
         return {}
     try:
@@ -377,27 +430,7 @@ def _read_terms(path: str) -> bytes:
         return Path(path).read_bytes()
     except OSError as error:
         raise ConfigurationError(
-            f"terms: {path}: {error.strerror}; put the file there, or set `terms` to another one"
+            f"terms: {path}: {error.strerror}; put the file there, or set `terms` to another one",
+            setting="terms",
+            path=path,
         ) from error
-
-
-def by_taker(
-    settings: Mapping[str, Any], known: Mapping[str, set[str]]
-) -> dict[str, dict[str, Any]]:
-    """Settings sorted by who knows their name; `role.name` means that role alone, and nobody here
-    if what reads texts has no part in it."""
-    sorted_out: dict[str, dict[str, Any]] = {role: {} for role in known}
-    for name, value in settings.items():
-        role, _, inner = name.rpartition(".")
-        if role in ("annotator", "segmenter") and role not in known:
-            continue
-        takers = [r for r in known if role in ("", r) and inner in known[r]]
-        if not takers:
-            everything = sorted(n for names in known.values() for n in names)
-            raise SettingError(
-                f"no chosen plugin has a setting {name!r} (settings: {', '.join(everything)})"
-                f"{did_you_mean(inner, everything)}"
-            )
-        for taker in takers:
-            sorted_out[taker][inner] = value
-    return sorted_out

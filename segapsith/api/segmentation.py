@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from segapsith.api.factory import by_taker
 from segapsith.engine.network_state import used_by
 from segapsith.errors import ConfigurationError
 from segapsith.intake.language import language_of
@@ -14,6 +13,7 @@ from segapsith.model import Annotation, Document, Json, Lexicon, Network, Result
 from segapsith.plugin.contracts import NETWORK_PARTS, Annotator
 from segapsith.plugin.guards import GuardedSegmenter
 from segapsith.plugin.registry import Registry, load_plugins
+from segapsith.plugin.settings import PluginInUse, assign
 from segapsith.settings import ANNOTATOR, SEGMENTER
 from segapsith_store import Store
 from segapsith_store.queries.networks import read_lexicon, read_network
@@ -95,11 +95,17 @@ def segmentation(
     registry = registry or load_plugins()
     document = Document(body=text)
     document = Document(body=text, lang=language_of(lang)(document))
-    names = {
-        "segmenter": set(registry.settings("segmenter", segmenter)),
-        "annotator": set(registry.settings("annotator", annotator)),
-    }
-    own = by_taker(settings or {}, names)
+    given = settings or {}
+    keys = assign(
+        given,
+        [
+            PluginInUse(kind, name, registry.settings(kind, name))
+            for kind, name in (("segmenter", segmenter), ("annotator", annotator))
+        ],
+        optional=given.keys(),
+        installed={name for _, name in registry.offers},
+    )
+    own = {role: {name: given[key] for name, key in of.items()} for role, of in keys.items()}
     cutter: GuardedSegmenter = registry.make("segmenter", segmenter, own["segmenter"])
     lexicon, network, uses = Lexicon(), Network(), used_by(cutter)
     if store is not None:

@@ -124,7 +124,7 @@ class Session:
     def writer(self) -> Store:
         """The store, locked for this process until `close`."""
         if self._writer is None:
-            self._writer = Store.writing(self.path, float(self._given["wait"]))
+            self._writer = Store.writing(self.path, self._given.store.wait)
         return self._writer
 
     @property

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from segapsith.api.session import Session
+from segapsith.api.topic_grouping import topic_grouping
 from segapsith.model import Json
 from segapsith.settings import TOPIC_CLUSTERER, TOPIC_SIMILARITY
 from segapsith_store.queries import topics as stored_topics
@@ -78,9 +79,9 @@ class Topics:
         of each language.
         """
         given = settings or {}
-        making = self._session.factory.topic_making(similarity, clusterer, given, k)
+        making = topic_grouping(self._session.factory, similarity, clusterer, settings=given, k=k)
         noted = {"similarity": similarity, "clusterer": clusterer, **given, "k": k}
-        noted |= asdict(making.chosen)
+        noted |= asdict(making.settings)
         store = self._session.writer
         basis = stored_topics.grouping_basis(store, noted)
         last = stored_topics.last_grouping(store)

@@ -89,7 +89,7 @@ class Threshold:
                 "a target is kept for all that comes from now on: without --afresh and --lang"
             )
         with self._session.reading() as store:
-            placement = self._session.settings["placement"]
+            placement = self._session.settings.placement.measure
             if placement != BUILT_IN_PLACEMENT:
                 raise UsageError(
                     f"tune replays {BUILT_IN_PLACEMENT}, and placement is {placement!r}"

@@ -14,6 +14,7 @@ import numpy as np
 
 from segapsith.api.figures import Details, Kappa, KappaInterval, MantelTest, typed_figures
 from segapsith.api.session import Session
+from segapsith.api.topic_grouping import topic_grouping
 from segapsith.arrays import Labels, Rows
 from segapsith.domains.reassignment import ReassignSettings
 from segapsith.domains.splitting import SplitSettings, core_similarity
@@ -29,7 +30,7 @@ from segapsith.evaluation.validation import (
     validate_with_labels,
 )
 from segapsith.model import Json, Result
-from segapsith.settings import CLUSTERER, PRESETS, TOPIC_CLUSTERER, TOPIC_SIMILARITY
+from segapsith.settings import CLUSTERER, PRESETS
 from segapsith_store.queries import history
 from segapsith_store.queries.documents import example_sentences
 from segapsith_store.queries.domains import domain_labels
@@ -318,7 +319,7 @@ class Validation:
         return _validation(run, first, others)
 
     def _least(self, min_units: int | None) -> int:
-        return int(self._wire.settings["stable"]) if min_units is None else min_units
+        return self._wire.settings.maintenance.stable if min_units is None else min_units
 
     def _cut(self, given: float | None) -> float:
         """The weight above which a word counts: given, set, or that of the store's own preset."""
@@ -329,7 +330,7 @@ class Validation:
             facts = self._wire.read(lambda store: store.facts())
             if facts.get("domain_weight") == PRESETS["paper"]["domain_weight"]:
                 return float(PRESETS["paper"]["word_cut"])
-        return float(settings["word_cut"])
+        return settings.validation.word_cut
 
     def _recomputes(
         self,
@@ -505,14 +506,13 @@ class Validation:
 
     def _night(self) -> tuple[SplitSettings | None, ReassignSettings | None]:
         """What a night does to domains once units are placed, as far as it is switched on."""
-        narrow, least, stable = (
-            float(self._wire.settings[name]) for name in ("narrow", "adopt", "stable")
-        )
+        maintenance = self._wire.settings.maintenance
+        narrow, least = maintenance.split_similarity, maintenance.reassign_similarity
         near = core_similarity(self._wire.read(self._wire.placing).threshold)
         try:
             return (
-                SplitSettings(narrow, near, int(stable)) if narrow else None,
-                ReassignSettings(least, int(stable)) if least else None,
+                SplitSettings(narrow, near, maintenance.stable) if narrow else None,
+                ReassignSettings(least, maintenance.stable) if least else None,
             )
         except ValueError as error:
             raise SettingError(str(error)) from error
@@ -534,9 +534,9 @@ class Validation:
             raise UsageError(f"shuffles={shuffles} should be >= 2: one order has no other")
         with self._wire.reading() as store:
             factory = self._wire.factory
-            making = factory.topic_making(TOPIC_SIMILARITY, TOPIC_CLUSTERER, {}, None)
+            making = topic_grouping(factory)
             placement = factory.learning().placement
-            importance = str(self._wire.settings["importance"])
+            importance = self._wire.settings.placement.importance
             units, words = list(iterate_stream(store)), list(store.words())
         replayed = []
         for number in range(shuffles):

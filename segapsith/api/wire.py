@@ -175,7 +175,7 @@ class Wire(Session):
         """Return counts, the digest, the target of the threshold, and the last run."""
 
         def query(store: Store) -> Status:
-            status = read_status(store, stable=int(self.settings["stable"]))
+            status = read_status(store, stable=self.settings.maintenance.stable)
             if status.target is None:
                 return status
             return replace(status, target=replace(status.target, overruled=self.factory.overruled))
@@ -222,7 +222,7 @@ class Wire(Session):
                 since=since,
                 compare=None if similarity == BUILT_IN_PLACEMENT else compared,
                 measure=similarity,
-                stable=int(self.settings["stable"]),
+                stable=self.settings.maintenance.stable,
             )
         )
         return page(facts)

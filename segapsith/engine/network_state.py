@@ -31,7 +31,7 @@ from segapsith.lexicon.word_vectors import (
     learn_points,
 )
 from segapsith.model import Network
-from segapsith.plugin.contracts import NETWORK_PARTS
+from segapsith.plugin.contracts import NETWORK_PARTS, network_parts
 
 __all__ = ["ENOUGH_WORDS", "NETWORK", "RANK", "SPACE", "NetworkState", "used_by"]
 
@@ -54,7 +54,7 @@ STORIES = clock.LONGEST_SPACE
 
 def used_by(segmenter: object) -> frozenset[str]:
     """What a segmenter uses of the network: everything, unless it says less (`uses`)."""
-    found = frozenset(getattr(segmenter, "uses", NETWORK_PARTS))
+    found = network_parts(segmenter)
     if not found <= NETWORK_PARTS:
         raise SettingError(
             f"a segmenter uses {', '.join(sorted(found - NETWORK_PARTS))}; a network has only"

@@ -22,7 +22,6 @@ from typing import Any
 from segapsith.api.wire import KeyedItems, Wire
 from segapsith.engine.runs import RunSummary
 from segapsith.errors import (
-    ConfigurationError,
     FeedError,
     ForeignStoreError,
     PluginError,
@@ -48,8 +47,6 @@ __all__ = [
     "update",
 ]
 
-MAX_TIMEOUT = 3600.0
-"""Seconds that `http_timeout` may be set to at most."""
 
 MAX_THREADS = 8
 """Feeds that are fetched at the same time."""
@@ -75,15 +72,11 @@ class FeedFetcher:
         now: Callable[[], str] = subscriptions.moment,
         get: Callable[..., Answer] = fetch,
     ) -> None:
-        self.timeout = float(settings["http_timeout"])
-        if not 0 < self.timeout <= MAX_TIMEOUT:
-            raise ConfigurationError(
-                f"http_timeout={self.timeout:g} should be above 0 and at most {MAX_TIMEOUT:g}"
-            )
-        hosts = re.split(r"[\s,]+", str(settings["allow_hosts"]).strip())
+        self.timeout = settings.http.timeout
+        hosts = re.split(r"[\s,]+", settings.http.allow_hosts.strip())
         self.allow = frozenset(place(host) for host in hosts if host)
         self.now = now
-        self._follow_links = bool(settings["full_text"])
+        self._follow_links = settings.reading.full_text
         self._store = store
         self._get = get
         self._spool = Spool()

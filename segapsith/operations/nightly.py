@@ -203,7 +203,7 @@ def _open(night: NightlyRun) -> Outcome:
 
 def _inbox(night: NightlyRun) -> Outcome:
     """Ingest the entries of the inbox that are new, in the order of their names."""
-    folder = str(night.wire.settings["inbox"])
+    folder = night.wire.settings.nightly.inbox
     if not folder:
         return Outcome()
     if not os.path.isdir(folder):
@@ -267,7 +267,7 @@ def _feeds(night: NightlyRun) -> Outcome:
 
 def _refine(night: NightlyRun) -> Outcome:
     """Place units again, if `refine` is set."""
-    passes = int(night.wire.settings["refine"])
+    passes = night.wire.settings.maintenance.refine_passes
     if not passes:
         return Outcome()
     refined = night.wire.domains.refine(passes)
@@ -276,7 +276,7 @@ def _refine(night: NightlyRun) -> Outcome:
 
 def _merge(night: NightlyRun) -> Outcome:
     """Merge domains that are nearly the same."""
-    if not float(night.wire.settings["consolidate"]):
+    if not night.wire.settings.maintenance.merge_similarity:
         return Outcome()
     merges = night.wire.domains.merge_similar(since=_last_checked_run(night))
     result = {name: merges[name] for name in ("run", "domains", "merged")}
@@ -285,7 +285,7 @@ def _merge(night: NightlyRun) -> Outcome:
 
 def _split(night: NightlyRun) -> Outcome:
     """Split domains that have several subjects."""
-    if not is_nightly(night.wire.settings, "narrow"):
+    if not is_nightly(night.wire.settings, "split"):
         return Outcome()
     splits = night.wire.domains.split_broad(after=_last_checked_run(night))
     result = {name: splits[name] for name in ("run", "domains", "split")}
@@ -300,7 +300,7 @@ def _last_checked_run(night: NightlyRun) -> int:
 
 def _reassign(night: NightlyRun) -> Outcome:
     """Move units to the nearest stable domain."""
-    if not is_nightly(night.wire.settings, "adopt"):
+    if not is_nightly(night.wire.settings, "reassign"):
         return Outcome()
     moves = night.wire.domains.reassign()
     return Outcome(f"{moves['moved']} units reassigned" if moves["moved"] else "", moves.as_json())
@@ -315,7 +315,7 @@ def _topics(night: NightlyRun) -> Outcome:
 
 def _validate(night: NightlyRun) -> Outcome:
     """Compare the domains of the newest stories with a clustering of the same units."""
-    validation = night.wire.validate(last=int(night.wire.settings["validate_last"]))
+    validation = night.wire.validate(last=night.wire.settings.validation.last)
     night.kappa = validation["kappa"]["greedy"]
     names = ("run", "units", "share", "domains", "clusters", "kappa", "ari", "nmi")
     line = "no stable domain yet" if night.kappa is None else f"kappa {night.kappa:.3f}"
@@ -373,7 +373,7 @@ def _report(night: NightlyRun) -> Outcome:
     if night.id:  # without the lock nothing arrived tonight, so the report is about the last run
         since = night.wire.read(lambda store: _run_before_date(night, store))
     path = files.write(night.date, night.wire.report(since=since))
-    removed = files.rotate(int(night.wire.settings["keep_reports"]))
+    removed = files.rotate(night.wire.settings.nightly.keep_reports)
     return Outcome(f"report {path.name}", {"file": str(path), "removed": removed})
 
 
@@ -383,24 +383,26 @@ def _backup(night: NightlyRun) -> Outcome:
     digest = (sealed_digest(night.wire.writer) or seal(night.wire.writer)) if night.id else None
     backup = night.wire.read(lambda store: back_up(store, files, night.date, digest=digest))
     settings = night.wire.settings
-    removed = files.rotate(int(settings["keep_daily"]), int(settings["keep_weekly"]))
+    removed = files.rotate(settings.nightly.keep_daily, settings.nightly.keep_weekly)
     return Outcome(f"backup {backup.path.name}", {**backup.as_json(), "removed": removed})
 
 
 def report_files(wire: Wire) -> DatedFiles:
     """Return where the reports of the nights are written."""
-    return DatedFiles(_folder(wire, "reports"), "report", ".html")
+    return DatedFiles(_folder(wire, wire.settings.nightly.reports, ".reports"), "report", ".html")
 
 
 def backup_files(wire: Wire) -> DatedFiles:
     """Return where the backups of the nights are written."""
     path = Path(wire.path)
-    return DatedFiles(_folder(wire, "backups"), path.stem, path.suffix or ".db")
+    return DatedFiles(
+        _folder(wire, wire.settings.nightly.backups, ".backups"), path.stem, path.suffix or ".db"
+    )
 
 
-def _folder(wire: Wire, setting: str) -> Path:
-    folder = str(wire.settings[setting])
-    return Path(folder) if folder else Path(wire.path).with_suffix(f".{setting}")
+def _folder(wire: Wire, folder: str, suffix: str) -> Path:
+    """Return the directory that is set, or the default one beside the store."""
+    return Path(folder) if folder else Path(wire.path).with_suffix(suffix)
 
 
 STEPS: tuple[Step, ...] = (

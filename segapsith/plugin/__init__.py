@@ -1,9 +1,6 @@
-"""What a plugin promises, and how it is found, made and guarded.
+"""Contracts of plugins, and how plugins are registered, made and guarded.
 
-A plugin implements hooks with `hookimpl`; each hook returns a mapping of name to factory. What a
-factory makes has the methods of its contract: `Source`, `Annotator`, `Segmenter`, `Similarity`,
-`Clusterer`, `Comparison` or `Exporter`. `load_plugins` finds what is installed and returns a
-`Registry`. Every name is loaded when it is first used.
+A plugin imports what it needs from here: `from segapsith.plugin import Similarity, hookimpl`.
 """
 
 from __future__ import annotations
@@ -11,49 +8,62 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from segapsith.plugin.contracts import (
+    ABILITIES,
+    KINDS,
+    NETWORK_PARTS,
+    Annotator,
+    Clusterer,
+    Comparison,
+    Exporter,
+    HasCurve,
+    HasExample,
+    HasFactors,
+    LearnedRowsOnly,
+    Segmenter,
+    Similarity,
+    Source,
+    TakesViews,
+    UnitDiagonal,
+    UsesNetworkParts,
+)
+
 if TYPE_CHECKING:
-    from segapsith.plugin.contracts import (
-        KINDS,
-        NETWORK_PARTS,
-        Annotator,
-        Clusterer,
-        Comparison,
-        Exporter,
-        Segmenter,
-        Similarity,
-        Source,
-    )
     from segapsith.plugin.hookspecs import hookimpl
     from segapsith.plugin.registry import Registry, load_plugins
 
 __all__ = [
+    "ABILITIES",
     "KINDS",
     "NETWORK_PARTS",
     "Annotator",
     "Clusterer",
     "Comparison",
     "Exporter",
+    "HasCurve",
+    "HasExample",
+    "HasFactors",
+    "LearnedRowsOnly",
     "Registry",
     "Segmenter",
     "Similarity",
     "Source",
+    "TakesViews",
+    "UnitDiagonal",
+    "UsesNetworkParts",
     "hookimpl",
     "load_plugins",
 ]
 
 _HOME_OF = {
-    "Registry": "segapsith.plugin.registry",
     "hookimpl": "segapsith.plugin.hookspecs",
+    "Registry": "segapsith.plugin.registry",
     "load_plugins": "segapsith.plugin.registry",
 }
+"""Names that are imported only when they are used: they need pluggy."""
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name not in _HOME_OF:
         raise AttributeError(f"module 'segapsith.plugin' has no attribute {name!r}")
-    home = _HOME_OF.get(name, "segapsith.plugin.contracts")
-    return getattr(importlib.import_module(home), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+    return getattr(importlib.import_module(_HOME_OF[name]), name)

@@ -1,15 +1,19 @@
-"""What each kind of plugin promises. No base class: anything of this shape will do.
+"""Define what each kind of plugin must do, and what it may do besides.
 
-The checks in `segapsith.testing` say the same as plain asserts, and the seam
-(`segapsith.plugin.guards`) holds every plugin to it while it works.
+There is no base class: any object of this shape is accepted. `segapsith.testing` checks the same
+contracts, and `segapsith.plugin.guards` enforces them while a plugin works. An optional ability
+is a small protocol with a function that asks an object for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, BinaryIO, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeGuard, runtime_checkable
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from segapsith.arrays import Compare, Labels, Matrix, Rows, State
     from segapsith.model import (
         Agreement,
@@ -23,15 +27,30 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "ABILITIES",
     "KINDS",
     "NETWORK_PARTS",
     "Annotator",
     "Clusterer",
     "Comparison",
     "Exporter",
+    "HasCurve",
+    "HasExample",
+    "HasFactors",
+    "LearnedRowsOnly",
     "Segmenter",
     "Similarity",
     "Source",
+    "TakesViews",
+    "UnitDiagonal",
+    "UsesNetworkParts",
+    "compares_learned_rows_only",
+    "example_of",
+    "has_curve",
+    "has_factors",
+    "has_unit_diagonal",
+    "network_parts",
+    "takes_views",
 ]
 
 
@@ -40,69 +59,67 @@ class Source(Protocol):
     """Reads one format: lazily, in input order, with stable identities."""
 
     def sniff(self, head: bytes) -> float:
-        """How sure it is, from 0 to 1, that a stream which begins like this is its own."""
+        """Return from 0 to 1 how certain it is that a stream with this beginning is its format."""
 
     def read(self, stream: BinaryIO, name: str) -> Iterator[Document | Reject]:
-        """The items of the stream; a bad item is a `Reject` and the others go on."""
+        """Yield the items of the stream; yield a `Reject` for a bad item and continue."""
 
 
 @runtime_checkable
 class Annotator(Protocol):
-    """Turns texts into lemmas: lazily, one annotation a document, in order, any text accepted."""
+    """Turns texts into lemmas: lazily, one annotation per document, in order, any text accepted."""
 
     def annotate(self, documents: Iterable[Document], lexicon: Lexicon) -> Iterator[Annotation]:
-        """One annotation for each document; `lexicon` is frozen."""
+        """Yield one annotation for each document; `lexicon` must not be changed."""
 
 
 NETWORK_PARTS = frozenset({"network", "vectors"})
-"""What a segmenter may use: links and significance, or the points of words."""
+"""Parts of the network that a segmenter may use: links and significance, or word vectors."""
 
 
 @runtime_checkable
 class Segmenter(Protocol):
-    """Cuts an annotated text into thematic units that follow the text and lose no token.
-
-    It may say what it uses of the network, and so spare the time to make the rest: `uses`, a
-    frozenset with any of "network" (links and significance) and "vectors". Without it, both.
-    """
+    """Splits an annotated text into thematic units that follow the text and lose no token."""
 
     def segment(self, annotation: Annotation, network: Network) -> Iterator[Unit]:
-        """The units in text order; `network` is frozen."""
+        """Yield the units in text order; `network` must not be changed."""
 
 
 @runtime_checkable
 class Similarity(Protocol):
     """Compares rows. `compare(a, b)` is the transpose of `compare(b, a)`, finite, within `bounds`."""
 
-    bounds: ClassVar[tuple[float, float]]
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The lowest and the highest value that `compare` returns."""
 
     def learn(self, rows: Rows) -> None:
-        """What there is to know about the corpus; columns may be added later."""
+        """Learn from the rows of a corpus; later rows may have more columns."""
 
     def compare(self, left: Rows, right: Rows) -> Matrix:
-        """One value for each pair of rows; changes nothing."""
+        """Return one value for each pair of rows; change nothing."""
 
     def state(self) -> State:
-        """What was learned, as arrays."""
+        """Return what was learned, as arrays."""
 
     def restore(self, state: State) -> None:
-        """The inverse of `state`."""
+        """Restore what `state` returned."""
 
 
 @runtime_checkable
 class Clusterer(Protocol):
-    """Groups rows: one label a row, 0, 1, … without gaps, -1 only for empty rows."""
+    """Groups rows: one label per row, 0, 1, … without gaps, -1 only for empty rows."""
 
     def cluster(self, rows: Rows, compare: Compare | None) -> Labels:
-        """The labels; the same seed gives the same labels."""
+        """Return the labels; the same seed gives the same labels."""
 
 
 @runtime_checkable
 class Comparison(Protocol):
-    """Measures how far two partitions of the same units agree."""
+    """Measures the agreement of two partitions of the same units."""
 
     def measure(self, left: Snapshot, right: Snapshot) -> Agreement:
-        """The agreement; a snapshot agrees with itself."""
+        """Return the agreement; a snapshot agrees with itself."""
 
 
 @runtime_checkable
@@ -110,7 +127,7 @@ class Exporter(Protocol):
     """Writes a snapshot; the same snapshot gives the same bytes."""
 
     def export(self, snapshot: Snapshot, out: BinaryIO) -> None:
-        """Writes the snapshot to `out`."""
+        """Write the snapshot to `out`."""
 
 
 KINDS: dict[str, type] = {
@@ -122,4 +139,103 @@ KINDS: dict[str, type] = {
     "comparison": Comparison,
     "exporter": Exporter,
 }
-"""Kind of plugin, in the singular, and what it promises."""
+"""Contract by kind of plugin, in the singular."""
+
+
+# -- optional abilities ------------------------------------------------------------------------
+
+
+class LearnedRowsOnly(Protocol):
+    """A similarity that compares only rows that it has learned, and raises ValueError otherwise."""
+
+    @property
+    def learned_rows_only(self) -> bool: ...
+
+
+class UnitDiagonal(Protocol):
+    """A similarity that is 1 between a row and itself."""
+
+    @property
+    def unit_diagonal(self) -> bool: ...
+
+
+class TakesViews(Protocol):
+    """A similarity or clusterer that accepts several matrices of the same rows, by name."""
+
+    @property
+    def takes_views(self) -> bool: ...
+
+
+class HasFactors(Protocol):
+    """A similarity that can be written as a product of factors, so large corpora fit into memory."""
+
+    def factors(self, rows: Rows) -> Matrix:
+        """Return a row of factors for each row; their cosines are the similarities."""
+
+
+class UsesNetworkParts(Protocol):
+    """A segmenter that uses only some of `NETWORK_PARTS`; the others are not built for it."""
+
+    @property
+    def uses(self) -> frozenset[str]: ...
+
+
+class HasCurve(Protocol):
+    """A segmenter that can show the values between whose minima it splits."""
+
+    def curve(
+        self, annotation: Annotation, network: Network
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return ascending character positions and a value for each."""
+
+
+class HasExample(Protocol):
+    """A source with an example of its format, which the checks use."""
+
+    @property
+    def example(self) -> bytes: ...
+
+
+ABILITIES: dict[str, frozenset[str]] = {
+    "source": frozenset({"example"}),
+    "segmenter": frozenset({"uses", "curve"}),
+    "similarity": frozenset({"learned_rows_only", "unit_diagonal", "takes_views", "factors"}),
+    "clusterer": frozenset({"takes_views"}),
+}
+"""Names of the optional abilities by kind of plugin; guards pass these on and nothing else."""
+
+
+def compares_learned_rows_only(plugin: object) -> TypeGuard[LearnedRowsOnly]:
+    """Return whether a similarity compares only rows that it has learned."""
+    return bool(getattr(plugin, "learned_rows_only", False))
+
+
+def has_unit_diagonal(plugin: object) -> TypeGuard[UnitDiagonal]:
+    """Return whether a similarity declares that it is 1 between a row and itself."""
+    return bool(getattr(plugin, "unit_diagonal", False))
+
+
+def takes_views(plugin: object) -> TypeGuard[TakesViews]:
+    """Return whether a similarity or clusterer accepts several matrices of the same rows."""
+    return bool(getattr(plugin, "takes_views", False))
+
+
+def has_factors(plugin: object) -> TypeGuard[HasFactors]:
+    """Return whether a similarity can be written as a product of factors."""
+    return callable(getattr(plugin, "factors", None))
+
+
+def has_curve(plugin: object) -> TypeGuard[HasCurve]:
+    """Return whether a segmenter can show its curve."""
+    return callable(getattr(plugin, "curve", None))
+
+
+def network_parts(segmenter: object) -> frozenset[str]:
+    """Return the parts of the network that a segmenter uses: all unless it declares fewer."""
+    return frozenset(getattr(segmenter, "uses", NETWORK_PARTS))
+
+
+def example_of(source: object) -> bytes:
+    """Return the example of a source's format, or nothing."""
+    example = getattr(source, "example", b"")
+    return example if isinstance(example, bytes) else b""

@@ -1,7 +1,7 @@
-"""Where plugins meet the program: what they return is checked, what they raise is named.
+"""Guard plugins: check what they return and name the plugin in what they raise.
 
-Each wrapper keeps its kind's contract. A broken promise becomes a `PluginError` that names the
-plugin, its package and the hook; the batch is rolled back and the store is as it was.
+Each wrapper enforces the contract of its kind. A violation becomes a `PluginError` that names the
+plugin, its package and the method; the batch is rolled back and the store does not change.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from segapsith.model import (
     Unit,
 )
 from segapsith.plugin.contracts import (
+    ABILITIES,
     Annotator,
     Clusterer,
     Comparison,
@@ -39,6 +40,7 @@ from segapsith.plugin.contracts import (
     Segmenter,
     Similarity,
     Source,
+    has_curve,
 )
 
 __all__ = [
@@ -59,14 +61,14 @@ T = TypeVar("T")
 _END = object()
 
 TOLERANCE = 1e-6
-"""How far a value may pass its declared bounds by rounding."""
+"""Rounding error by which a value may exceed its declared bounds."""
 
 SECONDS = 20.0
-"""Time that one document may take a plugin, plus a second for every 10,000 characters."""
+"""Time limit for one document, plus a second per 10,000 characters."""
 
 
 class PluginName:
-    """The plugin that is at work, as messages name it."""
+    """The plugin that is called, as messages name it."""
 
     def __init__(self, kind: str, name: str, package: str = "") -> None:
         self.kind, self.name, self.package = kind, name, package
@@ -75,8 +77,9 @@ class PluginName:
         origin = f" (package {self.package})" if self.package else ""
         return f"{self.kind} '{self.name}'{origin}"
 
-    def error(self, hook: str, what: str) -> PluginError:
-        return PluginError(f"{self}: {hook} {what}")
+    def error(self, hook: str, what: str, *, uid: str | None = None) -> PluginError:
+        """Return the error for a method that broke its contract."""
+        return PluginError(f"{self}: {hook} {what}", plugin=self.name, uid=uid)
 
 
 @contextlib.contextmanager
@@ -90,18 +93,18 @@ def _named(who: PluginName, hook: str) -> Iterator[None]:
 
 
 _SHORT = 0.005
-"""Seconds that a clock may be off."""
+"""Tolerance of the clock in seconds."""
 
 
 class _OutOfTime(BaseException):
-    """Not an Exception, so that a plugin's own `except Exception` does not swallow it."""
+    """The time limit is exceeded. Not an Exception, so a plugin's `except Exception` misses it."""
 
 
 def charged_seconds() -> float:
-    """A clock of the time that counts against a plugin.
+    """Return a monotonic clock of the time that counts against a plugin.
 
-    Compiling kernels does not count: it is done once, and takes long on a busy machine. Nor does
-    waiting for a processor that others have.
+    Compiling kernels does not count: it happens once, and is slow on a busy machine. Waiting for a
+    processor does not count either.
     """
     return time.monotonic() - compiling_seconds() - _queued_seconds()
 
@@ -110,8 +113,10 @@ def charged_seconds() -> float:
 def time_limit(
     who: PluginName, hook: str, seconds: float, *, clock: Callable[[], float] | None = None
 ) -> Iterator[None]:
-    """Stops a plugin that takes too long by `clock` (default: `charged_seconds`), where the system
-    can (main thread of Unix)."""
+    """Stop a plugin that exceeds its time by `clock` (default: `charged_seconds`).
+
+    This works in the main thread on Unix; elsewhere there is no limit.
+    """
     if (
         seconds <= 0
         or not hasattr(signal, "setitimer")
@@ -134,7 +139,7 @@ def time_limit(
         yield
     except _OutOfTime as error:
         raise PluginTimeoutError(
-            f"{who}: {hook} took more than {seconds:g} seconds and was stopped"
+            f"{who}: {hook} took more than {seconds:g} seconds and was stopped", plugin=who.name
         ) from error
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -142,16 +147,16 @@ def time_limit(
 
 
 def _queued_seconds() -> float:
-    """How long this thread could have run and no processor was free; 0 where that is not told."""
+    """Return how long this thread waited for a processor; 0 where the system does not report it."""
     try:
-        with open("/proc/thread-self/schedstat", "rb") as told:
-            return int(told.read().split()[1]) / 1e9
+        with open("/proc/thread-self/schedstat", "rb") as statistics:
+            return int(statistics.read().split()[1]) / 1e9
     except (OSError, IndexError, ValueError):
         return 0.0
 
 
 def _advance(who: PluginName, hook: str, iterator: Iterator[T], seconds: float) -> T | None:
-    """The next value, or None at the end; named and within the time limit."""
+    """Return the next value, or None at the end, within the time limit."""
     with time_limit(who, hook, seconds), _named(who, hook):
         return next(iterator, None)
 
@@ -169,13 +174,15 @@ def _allowance(text_length: int) -> float:
 
 
 class _Guarded:
-    """Passes everything else through, so that extra methods of a plugin stay reachable."""
+    """A guarded plugin. Beside its methods it has the declared abilities of the plugin only."""
 
     def __init__(self, plugin: Any, who: PluginName) -> None:
         self.plugin, self.who = plugin, who
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.plugin, name)
+        if name in ABILITIES.get(self.__dict__["who"].kind, ()):
+            return getattr(self.plugin, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
 class GuardedSource(_Guarded):
@@ -203,7 +210,7 @@ class GuardedSource(_Guarded):
 
 
 class GuardedAnnotator(_Guarded):
-    """An annotator that gives one sound annotation a document."""
+    """An annotator that returns one valid annotation per document."""
 
     plugin: Annotator
 
@@ -211,22 +218,23 @@ class GuardedAnnotator(_Guarded):
         waiting = list(documents)
         results = _iterator(self.who, "annotate", lambda: self.plugin.annotate(waiting, lexicon))
         for document in waiting:
-            found = _advance(self.who, "annotate", results, _allowance(len(document.text)))
+            annotation = _advance(self.who, "annotate", results, _allowance(len(document.text)))
             with _named(self.who, "annotate"):
-                self._check(found, document)
-            assert found is not None
-            yield found
+                self._check(annotation, document)
+            assert annotation is not None
+            yield annotation
         if _advance(self.who, "annotate", results, SECONDS) is not None:
             raise self.who.error("annotate", f"gave more than {len(waiting)} annotations")
 
-    def _check(self, found: Annotation | None, document: Document) -> None:
+    def _check(self, annotation: Annotation | None, document: Document) -> None:
         def wrong(what: str) -> PluginError:
-            return self.who.error("annotate", f"document {document.uid!r}: {what}")
+            text = f"document {document.uid!r}: {what}"
+            return self.who.error("annotate", text, uid=document.uid)
 
-        if not isinstance(found, Annotation):
-            raise wrong(f"gave {type(found).__name__}, not an Annotation")
-        n_tokens, length = len(found.lemmas), len(document.text)
-        spans = _array(found.spans, (n_tokens, 2))
+        if not isinstance(annotation, Annotation):
+            raise wrong(f"gave {type(annotation).__name__}, not an Annotation")
+        n_tokens, length = len(annotation.lemmas), len(document.text)
+        spans = _array(annotation.spans, (n_tokens, 2))
         if spans is None:
             raise wrong(f"spans should be integers of shape ({n_tokens}, 2)")
         if n_tokens and (
@@ -236,15 +244,15 @@ class GuardedAnnotator(_Guarded):
             or (spans[1:, 0] < spans[:-1, 1]).any()
         ):
             raise wrong("spans should follow each other inside the text")
-        flags = np.asarray(found.content)
+        flags = np.asarray(annotation.content)
         if flags.shape != (n_tokens,) or flags.dtype != np.bool_:
             raise wrong(f"content should be {n_tokens} booleans")
-        sentences = _array(found.sentences, (len(found.sentences), 2))
+        sentences = _array(annotation.sentences, (len(annotation.sentences), 2))
         if sentences is None or (
             len(sentences) and not 0 <= sentences.min() <= sentences.max() <= length
         ):
             raise wrong("sentences should be pairs of characters inside the text")
-        if not {str}.issuperset(map(type, found.lemmas)):
+        if not {str}.issuperset(map(type, annotation.lemmas)):
             raise wrong("lemmas should be strings")
 
 
@@ -258,10 +266,10 @@ class GuardedSegmenter(_Guarded):
         units: list[Unit] = []
         most = max(1, len(annotation.lemmas))
         with time_limit(self.who, "segment", limit):
-            found = _iterator(self.who, "segment", lambda: self.plugin.segment(annotation, network))
+            items = _iterator(self.who, "segment", lambda: self.plugin.segment(annotation, network))
             while len(units) <= most:
                 with _named(self.who, "segment"):
-                    unit = next(found, None)
+                    unit = next(items, None)
                 if unit is None:
                     break
                 units.append(unit)
@@ -272,14 +280,12 @@ class GuardedSegmenter(_Guarded):
     def curve(
         self, annotation: Annotation, network: Network
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """What the segmenter looked at: characters and the values there; nothing if it has no
-        `curve`."""
-        drawn = getattr(self.plugin, "curve", None)
-        if drawn is None:
+        """Return character positions and the segmenter's values there; empty if it has no curve."""
+        if not has_curve(self.plugin):
             return np.zeros(0, np.int64), np.zeros(0)
         length = len(annotation.document.text)
         with time_limit(self.who, "curve", _allowance(length)), _named(self.who, "curve"):
-            places, values = drawn(annotation, network)
+            places, values = self.plugin.curve(annotation, network)
             places, values = np.asarray(places, np.int64), np.asarray(values, np.float64)
             ordered = bool((np.diff(places, prepend=0, append=length) >= 0).all())
             if places.shape != values.shape or not ordered or not np.isfinite(values).all():
@@ -290,7 +296,8 @@ class GuardedSegmenter(_Guarded):
 
     def _check(self, units: list[Unit], annotation: Annotation, most: int) -> None:
         def wrong(what: str) -> PluginError:
-            return self.who.error("segment", f"document {annotation.document.uid!r}: {what}")
+            uid = annotation.document.uid
+            return self.who.error("segment", f"document {uid!r}: {what}", uid=uid)
 
         if len(units) > most:
             raise wrong(f"gave more units than the text has tokens ({most})")
@@ -312,7 +319,7 @@ class GuardedSegmenter(_Guarded):
 
 
 class GuardedSimilarity(_Guarded):
-    """A measure that is held to its shape, its bounds and its symmetry."""
+    """A similarity whose results have the right shape and bounds and are symmetric."""
 
     plugin: Similarity
 
@@ -325,11 +332,11 @@ class GuardedSimilarity(_Guarded):
             self.plugin.learn(rows)
 
     def compare(self, left: Rows | Views, right: Rows | Views) -> Matrix:
-        given = [*_matrices(left), *_matrices(right)]
-        before = [(rows, rows.copy()) for rows in given if hasattr(rows, "indptr")]
+        given = {id(rows): rows for rows in (*_matrices(left), *_matrices(right))}
+        marks = [_Mark(rows) for rows in given.values() if hasattr(rows, "indptr")]
         with _named(self.who, "compare"):
             values = self.plugin.compare(left, right)
-            if any(_changed(rows, copy) for rows, copy in before):
+            if any(mark.changed() for mark in marks):
                 raise self.who.error("compare", "changed its input; it should copy what it changes")
             return self._sound(values, left, right)
 
@@ -356,7 +363,7 @@ class GuardedSimilarity(_Guarded):
         return np.asarray(values, dtype=np.float64)
 
     def compare_both_ways(self, left: Rows, right: Rows) -> Matrix:
-        """`compare` for placing, with its time limit and its transpose checked."""
+        """Compare in both directions, within a time limit, and check that the results agree."""
         with time_limit(self.who, "compare", SECONDS):
             values = self.compare(left, right)
             turned = self.compare(right, left)
@@ -369,7 +376,7 @@ class GuardedSimilarity(_Guarded):
             state = self.plugin.state()
             plain = {str(name): np.asarray(array) for name, array in state.items()}
         if any(array.dtype == object for array in plain.values()):
-            raise self.who.error("state", "holds objects; only arrays of numbers can be kept")
+            raise self.who.error("state", "holds objects; only arrays of numbers can be stored")
         return plain
 
     def restore(self, state: State) -> None:
@@ -378,7 +385,7 @@ class GuardedSimilarity(_Guarded):
 
 
 class GuardedClusterer(_Guarded):
-    """A clusterer whose labels are one a row, without gaps, -1 only for empty rows."""
+    """A clusterer that returns one label per row, without gaps, -1 only for empty rows."""
 
     plugin: Clusterer
 
@@ -386,22 +393,22 @@ class GuardedClusterer(_Guarded):
         with _named(self.who, "cluster"):
             labels = self.plugin.cluster(rows, compare)
         n_rows = _n_rows(rows)
-        found = _array(labels, (n_rows,))
-        if found is None:
+        numbers = _array(labels, (n_rows,))
+        if numbers is None:
             raise self.who.error("cluster", f"should return {n_rows} integers")
-        if len(found):
-            used = np.unique(found[found >= 0])
-            if found.min() < -1 or not np.array_equal(used, np.arange(len(used))):
+        if len(numbers):
+            used = np.unique(numbers[numbers >= 0])
+            if numbers.min() < -1 or not np.array_equal(used, np.arange(len(used))):
                 raise self.who.error("cluster", "labels should be 0, 1, … without gaps")
             sizes = [np.asarray(abs(view).sum(axis=1)).ravel() for view in _matrices(rows)]
             empty = np.sum(sizes, axis=0) == 0
-            if ((found == -1) & ~empty).any():
+            if ((numbers == -1) & ~empty).any():
                 raise self.who.error("cluster", "left out a row that is not empty")
-        return found.astype(np.int64)
+        return numbers.astype(np.int64)
 
 
 class GuardedComparison(_Guarded):
-    """A comparison that gives a finite number."""
+    """A comparison that returns a finite number."""
 
     plugin: Comparison
 
@@ -414,7 +421,7 @@ class GuardedComparison(_Guarded):
 
 
 class GuardedExporter(_Guarded):
-    """An exporter whose failures are named."""
+    """An exporter whose failures name it."""
 
     plugin: Exporter
 
@@ -424,12 +431,12 @@ class GuardedExporter(_Guarded):
                 self.plugin.export(snapshot, out)
         except PluginError as error:
             if isinstance(error.__cause__, OSError):
-                raise error.__cause__ from error  # the disk is full, or nobody reads any more
+                raise error.__cause__ from error  # the disk is full, or the reader has gone
             raise
 
 
 def _matrices(rows: Rows | Views) -> list[Rows]:
-    """The matrices of rows that may be given in several views."""
+    """Return the matrices of rows that may be given in several views."""
     return list(rows.values()) if isinstance(rows, Mapping) else [rows]
 
 
@@ -438,23 +445,48 @@ def _n_rows(rows: Rows | Views) -> int:
     return int(matrices[0].shape[0]) if matrices else 0
 
 
-def _changed(rows: Rows, before: Rows) -> bool:
-    """Whether rows say something else than before; sorting their indices is not a change."""
-    same = (
-        rows.shape == before.shape
-        and np.array_equal(rows.indptr, before.indptr)
-        and np.array_equal(rows.indices, before.indices)
-        and np.array_equal(rows.data, before.data, equal_nan=True)
-    )
-    return not same and (rows.shape != before.shape or bool((rows != before).nnz))
+_LANES = 64
+"""Sums of a checksum: entry i of an array counts in sum i mod 64."""
+
+
+def _checksum(array: NDArray[Any]) -> bytes:
+    """Return sums over the bits of an array; about a quarter of the cost of copying it."""
+    octets = np.ascontiguousarray(array).view(np.uint8)
+    whole = len(octets) // (8 * _LANES) * 8 * _LANES
+    lanes = octets[:whole].view(np.uint64).reshape(-1, _LANES).sum(axis=0)
+    return bytes(lanes.tobytes() + octets[whole:].tobytes())
+
+
+class _Mark:
+    """Rows as they were before a call, to see afterwards whether they have other values.
+
+    Rows in canonical form are remembered by checksums. Others are copied, because sorting their
+    indices or summing duplicates, which scipy does by itself, is not a change.
+    """
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self._copy = None if rows.has_canonical_format else rows.copy()
+        self._sums = self._checksums() if self._copy is None else ()
+
+    def _checksums(self) -> tuple[object, ...]:
+        rows = self._rows
+        return (rows.shape, *map(_checksum, (rows.data, rows.indices, rows.indptr)))
+
+    def changed(self) -> bool:
+        """Return whether the rows have other values than before."""
+        rows, before = self._rows, self._copy
+        if before is None:
+            return self._checksums() != self._sums
+        return rows.shape != before.shape or bool((rows != before).nnz)
 
 
 def _array(values: object, shape: tuple[int, ...]) -> NDArray[np.integer[Any]] | None:
-    """The values as integers of that shape, or None."""
+    """Return the values as integers of that shape, or None."""
     try:
-        found = np.asarray(values)
+        array = np.asarray(values)
     except (TypeError, ValueError):
         return None
-    if found.shape != shape or not (np.issubdtype(found.dtype, np.integer) or found.size == 0):
+    if array.shape != shape or not (np.issubdtype(array.dtype, np.integer) or array.size == 0):
         return None
-    return found.astype(np.int64) if found.size == 0 else found
+    return array.astype(np.int64) if array.size == 0 else array

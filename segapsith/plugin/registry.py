@@ -1,7 +1,7 @@
-"""Finds plugins and makes what they offer. Names the culprit when one cannot be used.
+"""Find plugins and make what they offer; name the plugin that cannot be used.
 
-Entry points are loaded one at a time, so a plugin that cannot be imported harms nobody else.
-Managers are made, not global: `load_plugins(MyPlugin(), installed=False)` is all that a test needs.
+Entry points are loaded one at a time, so a plugin that cannot be imported does not affect others.
+There is no global manager: `load_plugins(MyPlugin(), installed=False)` is all that a test needs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import Distribution, EntryPoint, entry_points
-from typing import Any
+from typing import Any, Literal, overload
 
 import pluggy
 
@@ -79,34 +79,38 @@ class Registry:
     problems: list[Problem] = field(default_factory=list)
 
     def names(self, kind: str) -> list[str]:
-        """The names of one kind, in order."""
+        """Return the names of one kind, in order."""
         return sorted(name for k, name in self.offers if k == kind)
 
-    def having(self, kind: str, ability: str) -> list[str]:
-        """Return the names of those of a kind that, made with their defaults, have an ability: an
-        attribute that is true."""
+    def having(self, kind: str, ability: Callable[[object], bool]) -> list[str]:
+        """Return the names of the plugins of a kind that have an ability with default settings.
+
+        `ability` is a function of `segapsith.plugin.contracts`, such as `takes_views`.
+        """
         names = []
         for name in self.names(kind):
             with contextlib.suppress(PluginError, SettingError):
-                if getattr(self.make(kind, name), ability, False):
+                if ability(self.make(kind, name)):
                     names.append(name)
         return names
 
     def offer(self, kind: str, name: str) -> Offer:
-        """The offer of that name, or an error that says what there is."""
-        found = self.offers.get((kind, name))
-        if found is not None:
-            return found
+        """Return the offer of that name, or raise an error that lists the names."""
+        offer = self.offers.get((kind, name))
+        if offer is not None:
+            return offer
         for problem in self.problems:
             if name == problem.plugin or name in problem.names:
-                raise PluginLoadError(f"{kind} '{name}' cannot be used: {problem}")
-        known = self.names(kind)
+                raise PluginLoadError(f"{kind} '{name}' cannot be used: {problem}", plugin=name)
+        names = self.names(kind)
         raise UnknownNameError(
-            f"no {kind} is called {name!r} (known: {', '.join(known) or 'none'}){did_you_mean(name, known)}"
+            f"no {kind} is called {name!r} (known: {', '.join(names) or 'none'})"
+            f"{did_you_mean(name, names)}",
+            plugin=name,
         )
 
     def settings(self, kind: str, name: str) -> dict[str, inspect.Parameter]:
-        """The settings that a plugin takes, by name."""
+        """Return the settings that a plugin accepts, by name."""
         signature = inspect.signature(self.offer(kind, name).factory)
         return {
             n: p
@@ -114,43 +118,71 @@ class Registry:
             if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)
         }
 
+    @overload
+    def make(
+        self, kind: Literal["source"], name: str, settings: Mapping[str, object] | None = None
+    ) -> guards.GuardedSource: ...
+    @overload
+    def make(
+        self, kind: Literal["annotator"], name: str, settings: Mapping[str, object] | None = None
+    ) -> guards.GuardedAnnotator: ...
+    @overload
+    def make(
+        self, kind: Literal["segmenter"], name: str, settings: Mapping[str, object] | None = None
+    ) -> guards.GuardedSegmenter: ...
+    @overload
+    def make(
+        self, kind: Literal["similarity"], name: str, settings: Mapping[str, object] | None = None
+    ) -> guards.GuardedSimilarity: ...
+    @overload
+    def make(
+        self, kind: Literal["clusterer"], name: str, settings: Mapping[str, object] | None = None
+    ) -> guards.GuardedClusterer: ...
+    @overload
+    def make(self, kind: str, name: str, settings: Mapping[str, object] | None = None) -> Any: ...
     def make(self, kind: str, name: str, settings: Mapping[str, object] | None = None) -> Any:
-        """The object of that kind and name with these settings, held to its contract."""
+        """Make a plugin with settings, guarded so that it keeps its contract."""
         offer = self.offer(kind, name)
-        chosen = dict(settings or {})
+        given = dict(settings or {})
         who = guards.PluginName(kind, name, "" if offer.package == OWN_PACKAGE else offer.package)
-        known = self.settings(kind, name)
-        for setting in chosen:
-            if setting not in known:
-                listed = ", ".join(sorted(known)) or "none"
+        parameters = self.settings(kind, name)
+        for setting in given:
+            if setting not in parameters:
+                listed = ", ".join(sorted(parameters)) or "none"
                 raise SettingError(
                     f"{who}: there is no setting {setting!r} (settings: {listed})"
-                    f"{did_you_mean(setting, known)}"
+                    f"{did_you_mean(setting, parameters)}",
+                    setting=setting,
+                    plugin=name,
                 )
-        expected = _types(offer.factory, known)
-        for setting, value in chosen.items():
+        expected = _types(offer.factory, parameters)
+        for setting, value in given.items():
             if setting in expected and not _fits(value, expected[setting]):
                 raise SettingError(
-                    f"{who}: {setting}={value!r} should be {_in_words(expected[setting])}"
+                    f"{who}: {setting}={value!r} should be {_in_words(expected[setting])}",
+                    setting=setting,
+                    plugin=name,
                 )
         try:
-            made = offer.factory(**chosen)
+            plugin = offer.factory(**given)
         except (TypeError, ValueError) as error:
-            raise SettingError(f"{who}: {_blamed(error, chosen, expected)}") from error
+            message = f"{who}: {_blamed(error, given, expected)}"
+            raise SettingError(message, plugin=name) from error
         except (Exception, SystemExit) as error:
-            raise PluginError(f"{who}: could not be made: {error}") from error
-        if not isinstance(made, KINDS[kind]):
-            missing = [m for m in _methods(KINDS[kind]) if not hasattr(made, m)]
-            raise PluginError(f"{who}: is not a {kind}: it lacks {', '.join(missing)}")
-        return _CHECKED[kind](made, who)
+            raise PluginError(f"{who}: could not be made: {error}", plugin=name) from error
+        if not isinstance(plugin, KINDS[kind]):
+            missing = [m for m in _methods(KINDS[kind]) if not hasattr(plugin, m)]
+            message = f"{who}: is not a {kind}: it lacks {', '.join(missing)}"
+            raise PluginError(message, plugin=name)
+        return _CHECKED[kind](plugin, who)
 
 
 def load_plugins(
     *plugins: object, installed: bool = True, only_own: bool = False, strict: bool = False
 ) -> Registry:
-    """A catalogue of the given plugins and, unless told otherwise, of the installed ones.
+    """Return a registry of the given plugins and, unless `installed` is False, the installed ones.
 
-    `only_own` leaves third parties out (`--no-plugins`); `strict` makes any problem an error.
+    `only_own` excludes third parties (`--no-plugins`); `strict` makes any problem an error.
     """
     registry = Registry()
     candidates: list[tuple[str, Callable[[], object], _Package]] = []
@@ -175,7 +207,7 @@ def _same(plugin: object) -> Callable[[], object]:
 
 
 def _entry_points() -> list[tuple[EntryPoint, _Package]]:
-    """Installed entry points with their packages, the program's own first, then by name."""
+    """Return installed entry points with their packages, the program's own first, then by name."""
     unique: dict[tuple[str, str, str], tuple[EntryPoint, _Package]] = {}
     packages: dict[int, _Package] = {}
     for point in entry_points(group=PROJECT):
@@ -185,7 +217,7 @@ def _entry_points() -> list[tuple[EntryPoint, _Package]]:
         unique.setdefault((package.name, point.name, point.value), (point, package))
     return sorted(
         unique.values(),
-        key=lambda found: (found[1].name != OWN_PACKAGE, found[1].name, found[0].name),
+        key=lambda entry: (entry[1].name != OWN_PACKAGE, entry[1].name, entry[0].name),
     )
 
 
@@ -208,7 +240,7 @@ def _package(distribution: Distribution | None) -> _Package:
 
 
 def _register(registry: Registry, name: str, load: Callable[[], object], package: _Package) -> None:
-    """Loads one plugin and enters what it offers; any trouble is noted, never raised."""
+    """Load one plugin and register what it offers; a problem is recorded, never raised."""
 
     def note(reason: str, names: Iterable[str] = ()) -> None:
         registry.problems.append(
@@ -259,7 +291,7 @@ def _register(registry: Registry, name: str, load: Callable[[], object], package
 
 
 def _misspelt_hooks(plugin: object) -> str:
-    """A hint at functions that look like hooks but are none of them."""
+    """Return a hint at functions whose names look like hooks but are not."""
     names = vars(plugin) if isinstance(plugin, types.ModuleType) else dir(plugin)
     known = set(HOOKS.values()) | {"register_commands"}
     strays = [n for n in names if n.startswith("register_") and n not in known]
@@ -341,15 +373,15 @@ def _in_words(accepted: tuple[object, ...]) -> str:
 def _blamed(
     error: Exception, given: Mapping[str, object], expected: Mapping[str, tuple[object, ...]]
 ) -> str:
-    """Return what a factory said, with the settings it was given unless it names one itself."""
+    """Return a factory's message, with the given settings unless it names one itself."""
     if not given or any(name in str(error) for name in given):
         return str(error)
-    told = ", ".join(
+    listed = ", ".join(
         f"{name}={value!r}"
         + (f" (should be {_in_words(expected[name])})" if name in expected else "")
         for name, value in given.items()
     )
-    return f"{told}: {error}"
+    return f"{listed}: {error}"
 
 
 def _methods(protocol: type) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from segapsith.model import Annotation, Network, Unit
-from segapsith.plugin.contracts import NETWORK_PARTS
+from segapsith.plugin.contracts import NETWORK_PARTS, network_parts
 from segapsith.testing.examples import example_annotation
 from segapsith.testing.kit import Check, Factory, bounded, check_settings, of_kind
 
@@ -53,7 +53,7 @@ _PARAGRAPHS = "\n\n".join(
 def check_it_is_a_segmenter(factory: Factory) -> None:
     """It has the method, and uses nothing that a network has not."""
     of_kind("segmenter", factory)
-    used = frozenset(getattr(factory(), "uses", NETWORK_PARTS))
+    used = network_parts(factory())
     assert used <= NETWORK_PARTS, f"uses {sorted(used)} should be some of {sorted(NETWORK_PARTS)}"
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from segapsith.arrays import Matrix, Rows
+from segapsith.plugin.contracts import compares_learned_rows_only, has_unit_diagonal
 from segapsith.plugin.guards import TOLERANCE
 from segapsith.testing.examples import example_rows
 from segapsith.testing.kit import (
@@ -25,10 +26,6 @@ from segapsith.testing.kit import (
 )
 
 __all__ = ["similarity_checks"]
-
-
-def _only_learned(measure: Any) -> bool:
-    return bool(getattr(measure, "learned_rows_only", False))
 
 
 def _learned(factory: Factory, rows: Rows) -> Any:
@@ -71,7 +68,7 @@ def _refused(measure: Any, left: Rows, right: Rows, why: str) -> None:
 
 def _compared(measure: Any, left: Rows, right: Rows, why: str) -> None:
     """New rows: both ways alike, or refused where only learned rows are known."""
-    if _only_learned(measure):
+    if compares_learned_rows_only(measure):
         _refused(measure, left, right, why)
     else:
         _assert_transposed(_sound(measure, left, right), _sound(measure, right, left))
@@ -105,7 +102,7 @@ def check_shape_bounds_and_symmetry(factory: Factory) -> None:
     measure = _learned(factory, rows)
     values = _sound(measure, rows, rows)
     _assert_transposed(values, values)
-    if getattr(measure, "unit_diagonal", False):
+    if has_unit_diagonal(measure):
         lowest, highest = float(values.diagonal().min()), float(values.diagonal().max())
         assert 1 - TOLERANCE <= lowest and highest <= 1 + TOLERANCE, (
             f"unit_diagonal is declared, but the diagonal is {lowest:g}…{highest:g}; 1 is wanted"
@@ -142,7 +139,7 @@ def check_no_rows(factory: Factory) -> None:
     """No rows at all, and no words at all."""
     rows, none = example_rows(5), csr_array((0, 60))
     measure = _learned(factory, rows)
-    if not _only_learned(measure):
+    if not compares_learned_rows_only(measure):
         _sound(measure, rows, none)
         _sound(measure, none, rows)
     for small in (none, csr_array((0, 0)), csr_array((2, 0))):
@@ -164,7 +161,7 @@ def check_duplicated_rows(factory: Factory) -> None:
     measure = _learned(factory, rows)
     values = _sound(measure, rows, rows)
     _assert_transposed(values, values)
-    if not _only_learned(measure):
+    if not compares_learned_rows_only(measure):
         apart = float(np.abs(values[:2, 2:6] - values[6:, 2:6]).max())
         assert apart <= TOLERANCE, f"equal rows differ by {apart:g} from the others' view"
     same = csr_array(vstack([rows[:1]] * 4))
@@ -187,12 +184,12 @@ def check_compare_changes_nothing(factory: Factory) -> None:
     """Neither its input nor what it knows: the same question has the same answer."""
     rows = example_rows()
     measure = _learned(factory, rows)
-    left, right = (rows, rows.copy()) if _only_learned(measure) else halves(rows)
+    left, right = (rows, rows.copy()) if compares_learned_rows_only(measure) else halves(rows)
     before = {name: np.array(array) for name, array in measure.state().items()}
     frozen = Frozen(left, right)
     first = np.array(measure.compare(left, right))
     frozen.assert_same("compare")
-    if not _only_learned(measure):
+    if not compares_learned_rows_only(measure):
         measure.compare(example_rows(4, seed=3), right)
     again = measure.compare(left, right)
     assert np.array_equal(first, again), "compare gave another answer to the same question"
@@ -228,7 +225,7 @@ def check_state_round_trip(factory: Factory) -> None:
         with np.load(file, allow_pickle=False) as kept:
             restored = factory()
             restored.restore({name: kept[name] for name in kept.files})
-        if _only_learned(measure):
+        if compares_learned_rows_only(measure):
             if not learn:
                 continue
             left = right = rows

@@ -6,6 +6,7 @@ import io
 from typing import Any, BinaryIO, cast
 
 from segapsith.model import Document, Reject
+from segapsith.plugin.contracts import example_of
 from segapsith.testing.kit import Check, Factory, bounded, check_settings, of_kind
 
 __all__ = ["source_checks"]
@@ -63,8 +64,8 @@ _BROKEN: tuple[bytes, ...] = (
 
 
 def _inputs(source: Any) -> tuple[bytes, ...]:
-    own = getattr(source, "example", b"")
-    return (*_WHOLE, own) if isinstance(own, bytes) and own else _WHOLE
+    own = example_of(source)
+    return (*_WHOLE, own) if own else _WHOLE
 
 
 def _items(source: Any, data: bytes, name: str = "example") -> list[Document | Reject]:
@@ -109,7 +110,7 @@ def check_sniff(factory: Factory) -> None:
         assert isinstance(found, int | float) and 0 <= found <= 1, (
             f"sniff({head[:20]!r}) returned {found!r}; a number from 0 to 1 is wanted"
         )
-    own = getattr(source, "example", b"")
+    own = example_of(source)
     assert not own or source.sniff(own[:8192]) > 0, "sniff does not know its own example"
 
 
@@ -133,7 +134,7 @@ def check_identities_are_stable(factory: Factory) -> None:
         assert first == again, f"{data[:20]!r} gave other items when it was read again"
         uids = [item.uid for item in first if isinstance(item, Document) and item.uid]
         assert len(set(uids)) == len(uids), f"two items of {data[:20]!r} have one uid: {uids}"
-    own = getattr(factory(), "example", b"")
+    own = example_of(factory())
     assert not own or any(isinstance(i, Document) for i in _items(factory(), own)), (
         "the source's own example has no document"
     )

@@ -194,7 +194,7 @@ def test_what_an_inferred_word_counts_for_belongs_to_the_store(
 
 def test_the_paper_preset_cuts_as_published_unless_another_segmenter_is_chosen() -> None:
     paper = resolve({"preset": "paper"}, environment={})
-    assert paper["segmenter"] == "segcohlex"
+    assert paper.reading.segmenter == "segcohlex"
     assert paper.plugins["segmenter.cut_at"] == "cohesion"
     assert paper.origins["set.segmenter.cut_at"] == "preset paper"
     other = resolve({"preset": "paper", "segmenter": "paragraphs"}, environment={})

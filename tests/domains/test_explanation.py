@@ -21,7 +21,7 @@ NAMES = ("domain_weight", "domain_occurrences", "unit_weight", "unit_occurrences
 
 def by_the_formula(wire: Wire, unit: int, domain: int) -> tuple[list[float], float]:
     """Eq. 7 from the members of a domain, word by word."""
-    floor = math.ceil(float(wire.settings["min_weight"]) * SCALE)
+    floor = math.ceil(wire.settings.placement.min_weight * SCALE)
     bags = wire.read(lambda store: {u.id: (u.bag, u.assignment) for u in store.assigned_units()})
     inside = [bag for bag, place in bags.values() if place.domain == domain]
     occurrences: dict[int, int] = {}

@@ -239,7 +239,9 @@ def _articles(n: int, first: int = 0) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def wire(open_wire: OpenWire) -> Wire:
-    made = open_wire(threshold=0.02, min_weight=0.0, narrow=0.6, adopt=0.55, stable=5)
+    made = open_wire(
+        threshold=0.02, min_weight=0.0, split_similarity=0.6, reassign_similarity=0.55, stable=5
+    )
     made.learn(_articles(40))
     assert [d["units"] for d in made.domains()] == [40]
     return made
@@ -298,7 +300,12 @@ def test_the_cut_into_batches_does_not_matter(open_wire: OpenWire) -> None:
     digests = set()
     for number, cut in enumerate((40, 7)):
         wire = open_wire(
-            f"{number}.db", threshold=0.02, min_weight=0.0, narrow=0.6, adopt=0.55, stable=5
+            f"{number}.db",
+            threshold=0.02,
+            min_weight=0.0,
+            split_similarity=0.6,
+            reassign_similarity=0.55,
+            stable=5,
         )
         for first in range(0, 40, cut):
             wire.learn(_articles(min(cut, 40 - first), first))
@@ -342,8 +349,8 @@ def test_what_was_split_is_not_merged_again(open_wire: OpenWire) -> None:
     merged = {}
     for narrowing in (True, False):
         wire = open_wire(
-            f"{narrowing}.db", threshold=0.02, min_weight=0.0, narrow=0.6, adopt=0.55, stable=5,
-            narrowing=narrowing, consolidate=0.1, consolidate_stable=0.1,
+            f"{narrowing}.db", threshold=0.02, min_weight=0.0, split_similarity=0.6, reassign_similarity=0.55, stable=5,
+            split_and_reassign=narrowing, merge_similarity=0.1, merge_stable_similarity=0.1,
         )  # fmt: skip
         wire.learn(_articles(40))
         assert wire.domains.split_broad()["split"] == 1

@@ -225,7 +225,7 @@ def test_a_withdrawn_story_is_not_learned_from(open_wire: OpenWire) -> None:
 
 
 def test_without_a_window_only_equal_texts_are_copies(open_wire: OpenWire) -> None:
-    wire = open_wire(window=0)
+    wire = open_wire(duplicate_window=0)
     items = [{"id": "1", "text": STORY}, {"id": "2", "text": BRIEF}, {"id": "3", "text": STORY}]
     summary = wire.ingest(items)
     assert (summary.new, summary.duplicate) == (2, 1)
@@ -478,4 +478,4 @@ def test_nothing_depends_on_the_order_of_dictionaries(items: list[dict[str, str]
 
 
 def test_the_settings_say_how_many_ready_units_count_as_one_item() -> None:
-    assert f"{BAGS} ready units count as one item" in SETTINGS["batch_size"].about
+    assert f"{BAGS} pre-segmented units count as one" in SETTINGS["batch_size"].about

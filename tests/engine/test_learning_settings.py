@@ -52,7 +52,7 @@ def test_a_later_run_goes_on_as_the_store_was_learned(open_wire: OpenWire) -> No
         assert wire.status()["digest"] == digest
         assert [period["run"] for period in history(wire)] == [1]
         assert run_settings(wire)[1]["placement"] == "cosine"
-        assert wire.settings["threshold"] == 0.3
+        assert wire.settings.placement.threshold == 0.3
         assert wire.settings.origins["threshold"] == "store"
 
 
@@ -80,7 +80,9 @@ def test_another_choice_is_refused_and_nothing_changes(
         wire.ingest(stories(0, 12))
         before = wire.status()
         if "annotator" in other:  # whichever there is besides
-            names = [n for n in wire.registry.names("annotator") if n != wire.settings["annotator"]]
+            names = [
+                n for n in wire.registry.names("annotator") if n != wire.settings.reading.annotator
+            ]
             if not names:
                 pytest.skip("there is one annotator")
             other = {"annotator": names[0]}
@@ -149,7 +151,7 @@ def test_an_undone_run_takes_its_settings_with_it(open_wire: OpenWire) -> None:
         assert [period["values"]["threshold"] for period in history(wire)] == [0.3]
         assert wire.status()["digest"] == before
     with open_wire(lang="en") as wire:
-        assert wire.settings["threshold"] == 0.3
+        assert wire.settings.placement.threshold == 0.3
         wire.runs.undo(1)
         assert history(wire) == []
     with open_wire(lang="en", placement="cosine") as wire:
@@ -203,7 +205,7 @@ def test_the_content_of_a_file_of_terms_is_kept(tmp_path: Path, open_wire: OpenW
         wire.ingest(stories(0, 12))
     with open_wire(lang="en") as wire:
         wire.ingest(stories(12, 14))
-        assert wire.settings["terms"] == str(terms)
+        assert wire.settings.reading.terms == str(terms)
     moved = terms.rename(tmp_path / "moved.txt")
     with open_wire(lang="en") as wire, pytest.raises(ConfigurationError, match="put the file"):
         wire.ingest(stories(14, 16))
@@ -258,13 +260,13 @@ def test_settings_are_not_in_the_digest(open_wire: OpenWire) -> None:
 
 
 def test_a_preset_that_is_named_asks_for_its_values() -> None:
-    kept = LearningSettings({name: resolve({}, environment={})[name] for name in LEARNED})
+    kept = LearningSettings({name: resolve({}, environment={}).values[name] for name in LEARNED})
     paper = with_kept(resolve({"preset": "paper"}, environment={}), kept)
-    assert paper["threshold"] == 0.25 and paper.plugins["segmenter.cut_at"] == "cohesion"
+    assert paper.placement.threshold == 0.25 and paper.plugins["segmenter.cut_at"] == "cohesion"
     other = LearningSettings({**kept.values, "threshold": 0.25, "count": "tokens"})
     named = with_kept(resolve({"preset": "default"}, environment={}), other)
-    assert (named["threshold"], named["count"]) == (0.17, "tokens")
-    assert with_kept(resolve({}, environment={}), other)["threshold"] == 0.25
+    assert (named.placement.threshold, named.placement.count) == (0.17, "tokens")
+    assert with_kept(resolve({}, environment={}), other).placement.threshold == 0.25
 
 
 def test_python_opens_with_another_measure_only_if_it_says_so(tmp_path: Path) -> None:

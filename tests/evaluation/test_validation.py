@@ -129,7 +129,7 @@ def test_the_newest_stories_alone_can_be_validated() -> None:
     from segapsith.demo import sample
     from segapsith_store.queries import stream
 
-    with segapsith.open(":memory:", segmenter="none", window=0) as wire:
+    with segapsith.open(":memory:", segmenter="none", duplicate_window=0) as wire:
         wire.ingest(sample.lines("en")[:60])
         units = wire.read(stream.learned_units).units
         newest = wire.read(lambda store: stream.learned_units(store, last=20)).units

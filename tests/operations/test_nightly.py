@@ -105,7 +105,7 @@ def test_a_busy_store_is_still_reported_and_backed_up(house: Any) -> None:
 
 def test_a_night_refines_merges_and_groups_as_the_settings_ask(house: Any) -> None:
     house.drop("a.jsonl", ITEMS[:80])
-    house.settings |= {"consolidate_after": 0, "threshold": 0.3, "refine": 1}
+    house.settings |= {"merge_after": 0, "threshold": 0.3, "refine": 1}
     night = house.night()
     assert night.code == 0
     result = {record.step: record.result for record in night.steps}
@@ -118,7 +118,7 @@ def test_a_night_refines_merges_and_groups_as_the_settings_ask(house: Any) -> No
         assert all(d["topic"] is not None for d in wire.domains())
     assert commands.index("consolidate") < commands.index("topics") < commands.index("validate")
     assert ("refine" in commands) == bool(result["refine"]["moved"])
-    house.settings |= {"consolidate": 0.0, "refine": 0}
+    house.settings |= {"merge_similarity": 0.0, "refine": 0}
     again = house.night()
     assert {record.step: record.result for record in again.steps}["merge"] == {}
     with house.open() as wire:  # nothing new: topics were only read
@@ -130,7 +130,7 @@ def test_a_night_counts_what_arrived_and_not_what_was_moved(house: Any) -> None:
     house.settings |= {"threshold": 0.3, "consolidate": 0.0}
     house.drop("a.jsonl", ITEMS[:80])
     house.night(line)
-    house.settings |= {"consolidate": 0.05, "consolidate_stable": 0.05, "consolidate_after": 0}
+    house.settings |= {"merge_similarity": 0.05, "merge_stable_similarity": 0.05, "merge_after": 0}
     house.drop("b.jsonl", ITEMS[80:83])
     house.drop("c.jsonl", ITEMS[83:86])
     night = house.night(line)

@@ -242,7 +242,7 @@ def test_thirteen_nights(house: Any, server: Any) -> None:
 
     Domains are quiet so soon, and near so easily, that something is merged in so few nights.
     """
-    house.settings |= {"consolidate_after": 6, "consolidate": 0.1}
+    house.settings |= {"merge_after": 6, "merge_similarity": 0.1}
     codes = live_through(house, server, 13, 2)
     check(house, server, 13, 2, codes)
     assert (codes[FULL_DISK], codes[FAILING_PLUGIN]) == (74, 70)

@@ -81,7 +81,7 @@ def test_what_is_forgotten_or_undone_is_said(open_wire: OpenWire) -> None:
 
 
 def test_days_and_trends_are_in_the_list(open_wire: OpenWire) -> None:
-    wire = open_wire(window=0)
+    wire = open_wire(duplicate_window=0)
     old = [
         {"id": f"o{i}", "date": f"2026-03-{1 + i % 20:02}", "words": {"river": 1, "flood": 1 + i}}
         for i in range(40)

@@ -36,7 +36,7 @@ def changes(wire: Wire, run: int) -> dict[str, Any]:
 @pytest.fixture
 def wire(open_wire: OpenWire) -> Wire:
     """Three domains of one run."""
-    wire = open_wire(window=0)
+    wire = open_wire(duplicate_window=0)
     wire.learn([*bags("r", "river flood", 30), *bags("s", "strike union", 20),
                 *bags("b", "bank loan", 10)])  # fmt: skip
     return wire
@@ -159,7 +159,7 @@ def test_the_report_tells_arrivals_and_rearrangements_apart(wire: Wire) -> None:
 def test_a_gap_is_named_on_the_page_and_in_the_terminal(
     command: Command, open_wire: OpenWire
 ) -> None:
-    with open_wire(window=0) as wire:
+    with open_wire(duplicate_window=0) as wire:
         wire.learn(bags("o", "river flood", 12, "1987-10-19"))
         wire.learn([*bags("n", "strike union", 12), *bags("u", "strike union", 2, None)])
         strike = by_word(wire)["strike"]
@@ -175,7 +175,7 @@ def test_a_gap_is_named_on_the_page_and_in_the_terminal(
 def test_the_list_on_a_terminal_has_bars_on_one_axis(
     open_wire: OpenWire, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    wire = open_wire(window=0)
+    wire = open_wire(duplicate_window=0)
     wire.learn([*bags("o", "river flood", 12, "1987-10-19"), *bags("n", "strike union", 9)])
     show._list(wire.domains(days=True), since=False, drawn=True)
     head, river, strike, axis = capsys.readouterr().out.splitlines()

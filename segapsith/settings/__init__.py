@@ -1,0 +1,67 @@
+"""Settings: typed sections, checked once, with the origin of every value.
+
+People use flat names (`threshold = 0.2`, `SEGAPSITH_THRESHOLD`), or tables in the file
+(`[placement]`). Code uses sections: `settings.placement.threshold`.
+"""
+
+from __future__ import annotations
+
+from segapsith.settings.resolution import FILE, Settings, resolve
+from segapsith.settings.sections import (
+    ANNOTATOR,
+    BAG_SOURCE,
+    BUILT_IN_PLACEMENT,
+    CLUSTERER,
+    ENGINE,
+    LINKAGE,
+    PLAIN_SIMILARITY,
+    PRESETS,
+    SECTIONS,
+    SEGMENTER,
+    SETTINGS,
+    TOPIC_CLUSTERER,
+    TOPIC_SIMILARITY,
+    HttpSection,
+    LoggingSection,
+    MaintenanceSection,
+    NetworkSection,
+    NightlySection,
+    PlacementSection,
+    ReadingSection,
+    StoreSection,
+    ValidationSection,
+)
+from segapsith.settings.values import PluginValue, Setting, Value, checked, read_value
+
+__all__ = [
+    "ANNOTATOR",
+    "BAG_SOURCE",
+    "BUILT_IN_PLACEMENT",
+    "CLUSTERER",
+    "ENGINE",
+    "FILE",
+    "LINKAGE",
+    "PLAIN_SIMILARITY",
+    "PRESETS",
+    "SECTIONS",
+    "SEGMENTER",
+    "SETTINGS",
+    "TOPIC_CLUSTERER",
+    "TOPIC_SIMILARITY",
+    "HttpSection",
+    "LoggingSection",
+    "MaintenanceSection",
+    "NetworkSection",
+    "NightlySection",
+    "PlacementSection",
+    "PluginValue",
+    "ReadingSection",
+    "Setting",
+    "Settings",
+    "StoreSection",
+    "ValidationSection",
+    "Value",
+    "checked",
+    "read_value",
+    "resolve",
+]
