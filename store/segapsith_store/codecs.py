@@ -1,4 +1,4 @@
-"""Numbers as bytes and back: the layouts that `docs/store.md` describes. Never a pickle."""
+"""Numbers as bytes and back: the layouts that `docs/reference/store.md` describes. Never a pickle."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The tables and views of a store, with a sentence on every column, and their migrations.
 
-`docs/store.md` is generated from here. A change to the schema is a new migration at the end of the
+`docs/reference/store.md` is generated from here. A change to the schema is a new migration at the end of the
 list: `PRAGMA user_version` counts how many of them a store has.
 """
 
