@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import ItemsView, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,18 +22,43 @@ __all__ = [
     "FeedState",
     "Lexicon",
     "Network",
+    "Record",
     "Reject",
     "Result",
     "Snapshot",
     "Unit",
+    "optional",
 ]
+
+
+class Record(Protocol):
+    """A value that is read by field name: a `Result`, or a mapping of JSON values."""
+
+    def __getitem__(self, name: str, /) -> Any: ...
+
+
+_OPTIONAL = "optional"
+
+
+def optional() -> Any:
+    """Return the default of a field of a `Result` that is left out of the JSON form while None.
+
+    >>> @dataclass(frozen=True)
+    ... class Size(Result):
+    ...     units: int
+    ...     units_since: int | None = optional()
+    >>> Size(3).as_json(), Size(3, 1).as_json(), "units_since" in Size(3)
+    ({'units': 3}, {'units': 3, 'units_since': 1}, False)
+    """
+    return field(default=None, metadata={_OPTIONAL: True})
 
 
 class Result:
     """Base of what the Python API returns: a frozen dataclass with a JSON form.
 
     `as_json()` gives dicts, lists, numbers and texts only. A result can be read like that form,
-    too: `result["id"]` is `result.id`, and `dict(result)` has every field.
+    too: `result["id"]` is `result.id`, and `dict(result)` has every field. A field with the default
+    `optional()` is absent from both as long as it is None.
 
     >>> @dataclass(frozen=True)
     ... class Size(Result):
@@ -50,8 +75,16 @@ class Result:
         return {name: _plain(getattr(self, name)) for name in self.keys()}
 
     def keys(self) -> list[str]:
-        """Return the names of the fields, in their order."""
-        return [f.name for f in fields(self)]  # type: ignore[arg-type]  # subclasses are dataclasses
+        """Return the names of the fields, in their order, without optional ones that are None."""
+        return [
+            f.name
+            for f in fields(self)  # type: ignore[arg-type]  # subclasses are dataclasses
+            if not f.metadata.get(_OPTIONAL) or getattr(self, f.name) is not None
+        ]
+
+    def items(self) -> ItemsView[str, Any]:
+        """Return the entries of the JSON form."""
+        return self.as_json().items()
 
     def __getitem__(self, name: str) -> Any:
         if name not in self.keys():
