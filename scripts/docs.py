@@ -1,8 +1,8 @@
 #!/usr/bin/env python
-"""Write docs/cli.md and docs/store.md from the program; `--check` only reports pages that are out of date.
+"""Write the pages of docs/reference from the program; `--check` only reports stale pages.
 
-The sources are the help of the command line and the schema of the store, so the pages cannot differ
-from the program. `tests/project/test_docs.py` fails if a page is out of date.
+The sources are the help of the commands, the settings, the errors and the schema of the store.
+`tests/project/test_docs.py` fails if a page is stale.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ from segapsith.settings import SETTINGS
 from segapsith_store import schema
 
 WIDTH = 88
-"""Characters of a line of help, whatever terminal this runs in."""
+"""Characters of a line of help, whatever the terminal."""
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
+REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "reference"
 
 
 def command_line() -> str:
-    """Return the page on the command line: the help of every command, settings and exit codes."""
+    """Return the page on the command line: the help of every command."""
     parts = [
         "# The command line",
         "",
         "Generated from the program's own `--help` by `scripts/docs.py`; do not edit.",
-        "Recipes that put the commands to work are in [users.md](users.md).",
+        "Recipes are in [users.md](../users.md), settings in [settings.md](settings.md), exit codes",
+        "in [exit-codes.md](exit-codes.md).",
     ]
     for name, text in _helps():
         parts += ["", f"## {name}" if " " in name else "## The program", ""]
         parts += ["```text", text, "```"]
-    parts += ["", "## Settings", "", *_settings(), "", "## Exit codes", "", *_exit_codes()]
     return "\n".join(parts) + "\n"
 
 
 def _helps() -> Iterator[tuple[str, str]]:
-    """Yield the full name and the help of the program and of each command, with its subcommands."""
+    """Yield name and help of the program and of each command, subcommands after their group."""
     program = typer.main.get_command(app)
     pending: list[tuple[str, Any, Any]] = [("segapsith", program, None)]
     while pending:
@@ -58,12 +58,20 @@ def _helps() -> Iterator[tuple[str, str]]:
         )
         yield name, "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
         inner = getattr(command, "commands", {})
-        pending = [(f"{name} {n}", c, context) for n, c in inner.items()] + pending
+        names = command.list_commands(context) if inner else []
+        pending = [(f"{name} {n}", inner[n], context) for n in names] + pending
+
+
+def settings() -> str:
+    """Return the page on settings."""
+    return "\n".join(["# Settings", "", *_settings()]) + "\n"
 
 
 def _settings() -> Iterator[str]:
-    yield "A flag beats the environment, which beats the file `segapsith.toml`, which beats the"
-    yield "preset, which beats the default. `segapsith config` shows what holds and why."
+    yield "Generated from `segapsith.settings` by `scripts/docs.py`; do not edit."
+    yield ""
+    yield "In order of priority: flag, environment variable, file `segapsith.toml`, store (what it was"
+    yield "learned with), preset, default. `segapsith config` shows each value and its origin."
     yield ""
     yield "| setting | default | variable | meaning |"
     yield "|---|---|---|---|"
@@ -75,7 +83,18 @@ def _settings() -> Iterator[str]:
         )
 
 
+def exit_codes() -> str:
+    """Return the page on exit codes."""
+    return "\n".join(["# Exit codes", "", *_exit_codes()]) + "\n"
+
+
 def _exit_codes() -> Iterator[str]:
+    yield "Generated from `segapsith.errors` by `scripts/docs.py`; do not edit."
+    yield ""
+    order = ", ".join(map(str, errors.WORST_FIRST))
+    yield f"If several apply, the exit code is the first of {order}. No input"
+    yield "gives a code of 126 or more."
+    yield ""
     meanings: dict[int, list[str]] = {0: ["Done."]}
     for name in errors.__all__:
         kind = getattr(errors, name)
@@ -94,7 +113,7 @@ def _exit_codes() -> Iterator[str]:
 
 
 def store() -> str:
-    """Return the page on the store: tables, columns, indexes, views and the layouts of blobs."""
+    """Return the page on the store: tables, columns, indexes, views, and layouts of blobs."""
     parts = [
         "# The store",
         "",
@@ -206,7 +225,12 @@ def _ticks() -> list[int]:
     return found
 
 
-PAGES = {"cli.md": command_line, "store.md": store}
+PAGES = {
+    "cli.md": command_line,
+    "settings.md": settings,
+    "exit-codes.md": exit_codes,
+    "store.md": store,
+}
 
 
 def main() -> int:
@@ -217,11 +241,11 @@ def main() -> int:
     check = parser.parse_args().check
     stale = 0
     for name, page in PAGES.items():
-        path, text = DOCS / name, page()
+        path, text = REFERENCE / name, page()
         if path.exists() and path.read_text("utf-8") == text:
             continue
         stale += 1
-        print(f"docs/{name} is {'stale' if check else 'written'}")
+        print(f"docs/reference/{name} is {'stale' if check else 'written'}")
         if not check:
             path.write_text(text, "utf-8")
     return int(check and stale > 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterator, Mapping, Sequence
+from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -35,6 +35,10 @@ class Record(Protocol):
     """A value that is read by field name: a `Result`, or a mapping of JSON values."""
 
     def __getitem__(self, name: str, /) -> Any: ...
+    def __contains__(self, name: object, /) -> bool: ...
+    def __iter__(self) -> Iterator[str]: ...
+    def get(self, name: str, default: Any = None, /) -> Any: ...
+    def items(self) -> Iterable[tuple[str, Any]]: ...
 
 
 _OPTIONAL = "optional"

@@ -1,16 +1,20 @@
-"""`reproduce`: the tables again, beside the printed figures."""
+"""`reproduce`: compute the papers' tables again, beside the printed figures."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from segapsith.cli.options import CommandJson, CommandQuiet
-from segapsith.cli.output import Progress, show_json, table, write
+from segapsith.cli.context import Context, command
+from segapsith.cli.options import Seed
+from segapsith.cli.output import Output
 from segapsith.errors import UsageError
+
+if TYPE_CHECKING:
+    from segapsith_reproduce import Table
 
 __all__ = ["register_commands"]
 
@@ -20,20 +24,22 @@ def register_commands(app: typer.Typer) -> None:
     app.command("reproduce")(reproduce)
 
 
+@command()
 def reproduce(
+    context: Context,
     name: Annotated[
-        str | None, typer.Argument(metavar="TABLE", help="Which table; none lists them.")
+        str | None,
+        typer.Argument(metavar="TABLE", help="The table (default: list the tables)."),
     ] = None,
+    *,
     data: Annotated[
         Path | None,
         typer.Option("--data", metavar="DIR", help="The data sets (default: SEGAPSITH_DATA)."),
     ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="A part of the data, for a first look.")
-    ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Use only a part of the data.")] = False,
     sets: Annotated[
         str | None,
-        typer.Option("--sets", metavar="NAMES", help="Only these sets, with commas between."),
+        typer.Option("--sets", metavar="NAMES", help="Only these sets, separated by commas."),
     ] = None,
     repetitions: Annotated[
         int | None,
@@ -41,37 +47,31 @@ def reproduce(
             "--repetitions",
             min=1,
             metavar="N",
-            help="So many samples or repetitions, not as many as the paper has.",
+            help="Number of samples or repetitions (default: as in the paper).",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of what is random.")] = 0,
+    seed: Seed = 0,
     results: Annotated[
         Path | None,
         typer.Option(
             "--results",
             metavar="FILE",
-            help="Keep figures there as they come, and go on from what is there.",
+            help="Store figures there as they are computed, and continue from it.",
         ),
-    ] = None,
-    store: Annotated[
-        Path | None,
-        typer.Option("--store", metavar="FILE", help="Segment with what this store has learned."),
     ] = None,
     printed: Annotated[
         Path | None,
         typer.Option(
-            "--printed",
-            metavar="FILE",
-            help="Figures of the paper as CSV, to stand beside ours.",
+            "--printed", metavar="FILE", help="CSV file with the paper's figures, to compare with."
         ),
     ] = None,
     svg: Annotated[
-        Path | None, typer.Option("--svg", metavar="FILE", help="Draw the figures there.")
+        Path | None, typer.Option("--svg", metavar="FILE", help="Draw the figures.")
     ] = None,
-    as_json: CommandJson = False,
-    quiet: CommandQuiet = False,
 ) -> None:
-    """Compute one of the tables again, beside the printed figures.
+    """Compute a table of the papers again, beside the printed figures.
+
+    With --store, segmenters use what that store has learned.
 
     Example: segapsith reproduce choi --data ../data --quick
     """
@@ -80,35 +80,38 @@ def reproduce(
     from segapsith_reproduce.printed import beside, read
 
     if name is None:
-        listed = {known: found.about for known, found in TABLES.items()}
-        if as_json:
-            show_json(listed)
-        else:
-            table(listed.items(), ["table", "what it shows"])
+        abouts = {table: entry.about for table, entry in TABLES.items()}
+        context.show(abouts, lambda out: out.table(abouts.items(), ("table", "contents")))
         return
     folder = data or (Path(given) if (given := os.environ.get("SEGAPSITH_DATA")) else None)
     if folder is None:
         raise UsageError("name the folder of the data sets with --data or SEGAPSITH_DATA")
-    progress = Progress(not quiet and not as_json)
-    try:
-        chosen = tuple(part.strip() for part in (sets or "").split(",") if part.strip())
-        options = Options(quick, seed, progress.update, results, chosen, repetitions, store)
-        found = [computed(name, folder, options)]
-    finally:
-        progress.end()
+    store = context.given.get("store")
+    with context.out.progress() as progress:
+        options = Options(
+            quick,
+            seed,
+            progress.update,
+            results,
+            tuple(part.strip() for part in (sets or "").split(",") if part.strip()),
+            repetitions,
+            None if store is None else Path(store),
+        )
+        tables = [computed(name, folder, options)]
     if printed is not None:
-        found.append(beside(found[0], read(printed, name, found[0])))
+        tables.append(beside(tables[0], read(printed, name, tables[0])))
     if svg is not None:
-        picture = found[-1].picture
+        picture = tables[-1].picture
         if not picture:
             raise UsageError(f"there is no picture of {name}")
         svg.write_text(picture, encoding="utf-8")
-    if as_json:
-        told = {} if printed is None else {"printed": found[1].as_json()}
-        show_json({"table": name, **found[0].as_json(), **told})
-        return
-    for one in found:
-        write(one.title)
-        table(one.rows, one.head)
-        for note in one.notes:
-            write(note)
+    more = {} if printed is None else {"printed": tables[1].as_json()}
+    context.show({"table": name, **tables[0].as_json(), **more}, lambda out: _text(tables, out))
+
+
+def _text(tables: list[Table], out: Output) -> None:
+    for table in tables:
+        out.line(table.title)
+        out.table(table.rows, table.head)
+        for note in table.notes:
+            out.line(note)

@@ -1,74 +1,84 @@
-"""The program: its commands, its exit codes, its manners."""
+"""The program: its commands, its exit codes, its reaction to errors and signals."""
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import signal
 import sys
 import traceback
 from types import FrameType
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import typer.core
+import typer.main
 
 from segapsith.cli import (
+    backup,
+    classify,
     cluster,
     compare,
     config,
+    demo,
+    doctor,
+    domains,
     explain,
+    export,
     feeds,
+    forget,
     ingest,
-    logs,
     network,
+    plugins,
     report,
+    runs,
     schedule,
+    search,
     segment,
     show,
     status,
     topics,
     tune,
+    update,
     validate,
+    verify,
 )
-from segapsith.cli.output import claimed, flush, release, say, swallow
-from segapsith.errors import ConfigurationError, SegapsithError
+from segapsith.cli.context import Context, Invocation, command, plain_command
+from segapsith.cli.output import claimed, flush, say, swallow
+from segapsith.errors import SegapsithError
 
 __all__ = ["app", "run"]
 
+COMMANDS = (
+    demo, ingest, feeds, update, schedule, doctor,
+    domains, show, topics, search, explain, classify, export, report,
+    validate, compare, cluster, tune, segment, network,
+    status, verify, backup, runs, forget, config, plugins,
+)  # fmt: skip
+"""The commands in the order of the help text; each module has `add_to`."""
+
+
+class _Program(typer.core.TyperGroup):
+    """The program: its commands are listed in the order of `COMMANDS`, those of plugins last."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        own = [module.__name__.rpartition(".")[2] for module in COMMANDS]
+        return sorted(self.commands, key=lambda name: own.index(name) if name in own else len(own))
+
+
 app = typer.Typer(
     name="segapsith",
-    help="Learns semantic domains from newswire, night after night, and proves them.",
+    cls=_Program,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for _room in (
-    ingest,
-    feeds,
-    schedule,
-    show,
-    explain,
-    validate,
-    compare,
-    cluster,
-    segment,
-    topics,
-    network,
-    tune,
-    status,
-    config,
-    report,
-):
-    _room.add_to(app)
 
-GLOBAL_WITH_VALUE = ("--store", "--config", "--wait")
-GLOBAL_FLAGS = ("--json", "--quiet", "-q", "--strict-plugins", "--no-plugins")
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
+def _print_version(given: bool) -> None:
+    if given:
         from segapsith import __version__
 
         typer.echo(f"segapsith {__version__}")
@@ -76,24 +86,29 @@ def _version(wanted: bool) -> None:
 
 
 @app.callback()
+@command(hide_messages=False)
 def _program(
+    context: Context,
+    *,
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Say the version."),
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
     ] = False,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Show where an error came from, and every step.")
-    ] = False,
-    log_json: Annotated[bool, typer.Option("--log-json", help="Messages as JSON lines.")] = False,
-    log_file: Annotated[
-        str, typer.Option("--log-file", metavar="FILE", help="Add messages to this file as well.")
-    ] = "",
 ) -> None:
-    """Options of every command; those about messages may stand anywhere (see logs.py)."""
+    """Group newswire stories by subject as they arrive.
+
+    These options may stand before or after the name of a command.
+    """
 
 
-LEAST_MEMORY = 256 * 10**6
-"""With less, the numeric libraries are not even loaded, and one of them may wait for ever."""
+for _module in COMMANDS:
+    _module.add_to(app)
+_N_OWN = len(app.registered_commands)
+
+MIN_MEMORY = 256 * 10**6
+"""Bytes; with less, the numeric libraries cannot be loaded, and one of them may wait for ever."""
 
 
 class _Stopped(BaseException):
@@ -108,65 +123,65 @@ def _stop(number: int, _frame: FrameType | None) -> None:
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """Runs one command; gives its exit code. Never a traceback, unless `--debug`."""
-    wished, about = logs.taken_out(list(sys.argv[1:] if arguments is None else arguments))
-    given, debug = _globals_last(wished), "--debug" in about
+    """Run one command; return its exit code. Tracebacks are printed only with `--debug`."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
     os.umask(os.umask(0o022) | 0o022)
     before = {number: signal.signal(number, _stop) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
-        with logs.logging_as_wished(about, given):
-            return _run(given, debug)
-    except ConfigurationError as error:
-        _explain(error, debug)
-        return error.exit_code
-    except _Stopped as stopped:
-        say("stopped at a batch boundary; the same command goes on from there")
-        return 128 + stopped.number
+        with Invocation() as invocation:
+            try:
+                return _run(given, invocation)
+            except _Stopped as stopped:
+                say(
+                    "interrupted; everything up to the last batch is stored."
+                    " Run the same command to continue."
+                )
+                return 128 + stopped.number
     finally:
-        release()
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
-def _run(given: list[str], debug: bool) -> int:
+def _run(given: list[str], invocation: Invocation) -> int:
     allowed = _address_space()
-    if allowed < LEAST_MEMORY and "--help" not in given:
+    if allowed < MIN_MEMORY and "--help" not in given:
         say(
-            f"segapsith: out of memory: {allowed:,} bytes are allowed, {LEAST_MEMORY:,} needed at least"
+            f"segapsith: out of memory: {allowed:,} bytes are allowed,"
+            f" at least {MIN_MEMORY:,} are needed"
         )
         return 74
     try:
         _add_commands_of_plugins(given)
-        code = _exit_code(given)
+        code = _exit_code(given, invocation)
         flush()
         return code
     except SegapsithError as error:
-        _explain(error, debug)
+        _explain(error, invocation)
         return error.exit_code
     except BrokenPipeError:
         swallow()
         return 0
     except Exception as error:
         if _out_of_memory(error):
-            _explain(error, debug, "out of memory; what was committed is safe")
+            _explain(error, invocation, "out of memory; what was committed is safe")
             return 74
         if isinstance(error, OSError):
-            _explain(error, debug)
+            _explain(error, invocation)
             return 77 if isinstance(error, PermissionError) else 74
-        _explain(error, debug, f"this should not happen: {type(error).__name__}: {error}")
+        _explain(error, invocation, f"this should not happen: {type(error).__name__}: {error}")
         return 1
 
 
-def _exit_code(given: list[str]) -> int:
+def _exit_code(given: list[str], invocation: Invocation) -> int:
     try:
-        app(args=given, prog_name="segapsith")
+        typer.main.get_command(app).main(args=given, prog_name="segapsith", obj=invocation)
         return 0
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
 
 
 def _address_space() -> float:
-    """Bytes that this process may map, as far as the system limits them."""
+    """Return the number of bytes that this process may map, as far as the system limits it."""
     try:
         import resource
     except ImportError:
@@ -176,7 +191,7 @@ def _address_space() -> float:
 
 
 def _out_of_memory(error: BaseException | None) -> bool:
-    """Whether this is what is at the bottom of it: a library that cannot be loaded says it so.
+    """Return whether lack of memory caused this: a library that cannot be loaded reports it so.
 
     >>> _out_of_memory(ImportError("libopenblas.so: failed to map segment from shared object"))
     True
@@ -184,51 +199,40 @@ def _out_of_memory(error: BaseException | None) -> bool:
     if error is None:
         return False
     text = str(error).lower()
-    told = isinstance(error, MemoryError) or (
+    direct = isinstance(error, MemoryError) or (
         isinstance(error, ImportError | OSError)
         and any(words in text for words in ("failed to map segment", "cannot allocate memory"))
     )
-    return told or _out_of_memory(error.__cause__ or error.__context__)
+    return direct or _out_of_memory(error.__cause__ or error.__context__)
 
 
-def _explain(error: BaseException, debug: bool, text: str = "") -> None:
-    if debug:
+def _explain(error: BaseException, invocation: Invocation, text: str = "") -> None:
+    with contextlib.suppress(SegapsithError):  # the log file itself may be the error
+        invocation.start_logging(Context(invocation.given))
+    if invocation.debug:
         traceback.print_exception(error, file=sys.stderr)
     try:
         say(f"segapsith: {text or error}")
     except OSError:
-        pass  # there is nobody left to tell
-
-
-def _globals_last(arguments: list[str]) -> list[str]:
-    """Shared options that stand before the command, moved behind it.
-
-    >>> _globals_last(["--store", "a.db", "status", "--json"])
-    ['status', '--json', '--store', 'a.db']
-    """
-    moved: list[str] = []
-    rest = arguments
-    while rest and rest[0].startswith("-"):
-        name = rest[0].partition("=")[0]
-        if name in GLOBAL_FLAGS or (name in GLOBAL_WITH_VALUE and "=" in rest[0]):
-            moved, rest = [*moved, rest[0]], rest[1:]
-        elif name in GLOBAL_WITH_VALUE and len(rest) > 1:
-            moved, rest = [*moved, *rest[:2]], rest[2:]
-        else:
-            break
-    return [*rest, *moved] if rest else arguments
+        pass  # standard error is closed
 
 
 def _add_commands_of_plugins(given: list[str]) -> None:
-    """Commands that other packages bring, from a group of entry points of their own."""
+    """Add the commands of other packages, which have an entry point group of their own."""
+    del app.registered_commands[_N_OWN:]
     if "--no-plugins" in given:
         return
     from importlib.metadata import entry_points
 
     for point in entry_points(group="segapsith.commands"):
+        n_before = len(app.registered_commands)
         try:
             with claimed():
                 point.load().register_commands(app)
+            for info in app.registered_commands[n_before:]:
+                if info.callback is not None:
+                    info.callback = plain_command(info.callback)
         except (Exception, SystemExit) as error:
+            del app.registered_commands[n_before:]
             package = point.dist.name if point.dist else "unknown"
             say(f"segapsith: commands of package {package} cannot be used: {error}")

@@ -1,41 +1,34 @@
-"""`cluster`: a clustering recomputed with any measure and any clusterer."""
+"""`cluster`: cluster the stored units, or a matrix file, from scratch."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from segapsith.cli import context
-from segapsith.cli.options import (
-    CommandJson,
-    CommandQuiet,
-    Config,
-    NoPlugins,
-    Sets,
-    StorePath,
-    StrictPlugins,
-    Wait,
-)
-from segapsith.cli.output import Progress, on_terminal, say, show_json, write
-from segapsith.cli.status import must_exist
+from segapsith.cli.context import Context, command
+from segapsith.cli.options import SETS, Lang, Seed
+from segapsith.cli.output import Output, on_terminal, write
 from segapsith.errors import MissingInputError, UsageError
+from segapsith.model import Record
 from segapsith.settings import CLUSTERER
 
 if TYPE_CHECKING:
     from segapsith.api.wire import Wire
     from segapsith.arrays import Rows
+    from segapsith.evaluation.clustering import Cost
 
 __all__ = ["add_to"]
 
-TABLES = (".csv", ".jsonl")
-"""Endings of files that units are written to with their clusters."""
+TABLE_ENDINGS = (".csv", ".jsonl")
+"""Files that units are written to with their clusters."""
 
-MOST_SHOWN = 20
+MAX_SHOWN = 20
 """Clusters that are shown on a terminal."""
 
 
@@ -43,62 +36,60 @@ def add_to(app: typer.Typer) -> None:
     app.command("cluster")(cluster)
 
 
+@command(SETS)
 def cluster(
+    context: Context,
     matrix: Annotated[
         Path | None,
         typer.Argument(
             metavar="[MATRIX]",
-            help="An .npz count matrix instead of the store; labels.txt beside it is the gold.",
+            help="An .npz count matrix instead of the store; labels.txt beside it has the classes.",
         ),
     ] = None,
+    *,
     similarity: Annotated[
-        str | None, typer.Option("--similarity", metavar="NAME", help="What compares two units.")
+        str | None,
+        typer.Option("--similarity", metavar="NAME", help="Plugin that compares two units."),
     ] = None,
     clusterer: Annotated[
-        str, typer.Option("--clusterer", metavar="NAME", help="What groups them.")
+        str, typer.Option("--clusterer", metavar="NAME", help="Plugin that groups them.")
     ] = CLUSTERER,
     k: Annotated[int | None, typer.Option("-k", min=1, help="Number of clusters.")] = None,
     weights: Annotated[
         str | None,
         typer.Option(
-            "--weights", metavar="counts|tf-idf", help="Default: tf-idf if a similarity is named."
+            "--weights", metavar="counts|tf-idf", help="Default: tf-idf with a --similarity."
         ),
     ] = None,
     sample: Annotated[
-        int | None, typer.Option("--sample", min=1, help="Cluster so many units drawn at random.")
+        int | None, typer.Option("--sample", min=1, help="Cluster N units chosen at random.")
     ] = None,
     views: Annotated[
         str | None,
         typer.Option(
             "--views",
             metavar="NAME,…",
-            help="Sides to see the units from: words, names, source, subjects, keywords;"
-            " for what takes several matrices.",
+            help="Views of the units, for plugins that take several matrices: words, names,"
+            " source, subjects, keywords.",
         ),
     ] = None,
-    lang: Annotated[str | None, typer.Option("--lang", help="Only this language.")] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of what is random.")] = 0,
-    force: Annotated[bool, typer.Option("--force", help="Start although memory is short.")] = False,
+    lang: Lang = None,
+    seed: Seed = 0,
+    force: Annotated[
+        bool, typer.Option("--force", help="Start even if the memory may not suffice.")
+    ] = False,
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="Write the clusters there: .csv or .jsonl."
+            "--output", "-o", metavar="FILE", help="Write the clusters to a .csv or .jsonl file."
         ),
     ] = None,
-    store: StorePath = None,
-    sets: Sets = None,
-    config: Config = None,
-    wait: Wait = None,
-    strict_plugins: StrictPlugins = False,
-    no_plugins: NoPlugins = False,
-    as_json: CommandJson = False,
-    quiet: CommandQuiet = False,
 ) -> None:
-    """Recompute a clustering of the stored units, or of a matrix file.
+    """Cluster the stored units, or a matrix file, from scratch.
 
-    Says first how much memory and time it will take, and refuses what does not fit. Shows the size,
-    the best words and some headlines of each cluster; --output writes the cluster of each unit (unit,
-    document, start, end, cluster). `compare` takes such a file.
+    Prints an estimate of memory and time first, and refuses what does not fit. Shows the size,
+    the heaviest words and some headlines of each cluster; --output writes the cluster of each
+    unit (unit, document, start, end, cluster), which `compare` accepts.
 
     Example: segapsith cluster --similarity gvsm-cov --clusterer ahc -k 30 --store wire.db
 
@@ -108,138 +99,127 @@ def cluster(
     """
     from segapsith.evaluation.views import parse_views
 
-    sides = None if views is None else parse_views(views)
-    if sides is not None and matrix is not None:
-        raise UsageError("--views are made from the store; cut a matrix with --set views=N")
+    names = None if views is None else parse_views(views)
+    if names is not None and matrix is not None:
+        raise UsageError("--views are made from the store; divide a matrix with --set views=N")
     _check_output(output, of_matrix=matrix is not None)
-    chosen = context.settings(store=store, config=config, wait=wait, sets=sets)
-    if matrix is None:
-        must_exist(str(chosen["store"]))
-    progress = Progress(not (quiet or as_json))
+    choice: dict[str, Any] = {
+        "clusterer": clusterer,
+        "similarity": similarity,
+        "settings": context.settings.plugins,
+        "k": k,
+        "weights": weights,
+        "sample": sample,
+        "seed": seed,
+        "force": force,
+    }
+    with context.wire(create=matrix is not None) as wire, context.out.progress() as progress:
 
-    def told(cost: Any) -> None:
-        if not quiet:
-            say(str(cost))
-        progress.update("clustering …")
+        def announce(cost: object) -> None:
+            context.out.say(str(cost))
+            progress.update("clustering …")
 
-    with context.wire(chosen, strict=strict_plugins, only_own=no_plugins) as wire:
-        progress.update("trying on a few units …")
-        try:
-            if matrix is not None:
-                result = _matrix(
-                    wire,
-                    matrix,
-                    clusterer,
-                    similarity,
-                    k,
-                    weights,
-                    sample,
-                    seed,
-                    force,
-                    told,
-                )
-            else:
-                result = wire.cluster(
-                    clusterer=clusterer, similarity=similarity, settings=chosen.plugins, k=k,
-                    weights=weights, sample=sample, seed=seed, lang=lang, force=force,
-                    views=sides, on_estimate=told,
-                ).as_json()  # fmt: skip
-        finally:
-            progress.end()
+        progress.update("measuring a few units …")
+        if matrix is not None:
+            result: Record = _cluster_matrix(wire, matrix, on_estimate=announce, **choice)
+        else:
+            result = wire.cluster(lang=lang, views=names, on_estimate=announce, **choice)
     if output is not None:
         output.write_text(_assignment(result["assignment"], output.suffix), encoding="utf-8")
-    if as_json:
-        show_json(result)
-    elif not quiet:
-        where = f"run {result['run']}: " if "run" in result else ""
-        write(
-            f"{where}{result['units']} units in {result['clusters']} clusters,"
-            f" {result['seconds']:.1f} s"
-        )
-        for name, value in result.get("scores", {}).items():
-            write(f"{name:16} {value:.4f}")
-        _show_groups(result.get("groups", []))
-        if output is not None:
-            write(f"the cluster of each unit is in {output}")
+    context.show(result, lambda out: _text(result, output, out))
+
+
+def _text(result: Record, output: Path | None, out: Output) -> None:
+    run = f"run {result['run']}: " if "run" in result else ""
+    out.line(
+        f"{run}{result['units']} units in {result['clusters']} clusters, {result['seconds']:.1f} s"
+    )
+    for name, value in result.get("scores", {}).items():
+        write(f"{name:16} {value:.4f}")
+    _show_groups(result.get("groups", []), out)
+    if output is not None:
+        out.line(f"the cluster of each unit is in {output}")
 
 
 def _check_output(output: Path | None, *, of_matrix: bool) -> None:
-    """Refuse a file that could not be written, before anything is computed."""
+    """Raise an error for a file that cannot be written, before anything is computed."""
     if output is None:
         return
-    if output.suffix not in TABLES and not of_matrix:
-        raise UsageError(f"--output {output} should end in {' or '.join(TABLES)}")
+    if output.suffix not in TABLE_ENDINGS and not of_matrix:
+        raise UsageError(f"--output {output} should end in {' or '.join(TABLE_ENDINGS)}")
     if not output.absolute().parent.is_dir():
         raise MissingInputError(f"--output {output}: there is no directory {output.parent}")
 
 
-def _assignment(rows: list[dict[str, Any]], ending: str) -> str:
-    """Units and their clusters as a table; only the clusters, one a line, for other endings."""
+def _assignment(rows: Sequence[Record], ending: str) -> str:
+    """Return units with their clusters as a table; for other endings only the clusters, in lines."""
     if ending == ".jsonl":
-        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        return "".join(json.dumps(dict(row.items()), ensure_ascii=False) + "\n" for row in rows)
     out = io.StringIO()
     if ending == ".csv":
         columns = list(rows[0]) if rows else ["unit", "document", "start", "end", "cluster"]
         table = csv.DictWriter(out, columns, lineterminator="\n")
         table.writeheader()
-        table.writerows(rows)
+        table.writerows(dict(row.items()) for row in rows)
     else:
         out.writelines(f"{-1 if row['cluster'] is None else row['cluster']}\n" for row in rows)
     return out.getvalue()
 
 
-def _show_groups(groups: list[dict[str, Any]]) -> None:
-    """The clusters, largest first: size, best words, headlines."""
-    shown = groups[:MOST_SHOWN] if on_terminal() else groups
+def _show_groups(groups: Sequence[Record], out: Output) -> None:
+    """Print the clusters, largest first: size, heaviest words, headlines."""
+    shown = groups[:MAX_SHOWN] if on_terminal() and not out.wide else groups
     for group in shown:
         n_units = group["units"]
         write(f"\ncluster {group['cluster']}: {n_units} unit{'' if n_units == 1 else 's'}")
-        write(f"  {', '.join(group['words'])}")
+        out.cut(f"  {', '.join(group['words'])}")
         for headline in group["headlines"]:
-            write(f"  - {headline}")
+            out.cut(f"  - {headline}")
     if len(shown) < len(groups):
-        write(
-            f"\n{len(groups) - len(shown)} smaller clusters are not shown (--output FILE, --json)"
+        out.line(
+            f"\n{len(groups) - len(shown)} smaller clusters are not shown"
+            " (--wide, --output FILE or --json shows all)"
         )
 
 
-def _matrix(
+def _cluster_matrix(
     wire: Wire,
     path: Path,
+    *,
     clusterer: str,
     similarity: str | None,
+    settings: Any,
     k: int | None,
     weights: str | None,
     sample: int | None,
     seed: int,
     force: bool,
-    told: Any,
+    on_estimate: Callable[[Cost], None],
 ) -> dict[str, Any]:
-    """A clustering of a matrix file, with scores if there are labels beside it."""
+    """Cluster a matrix file; with scores if there are labels beside it."""
     from segapsith.api.clustering import cluster_rows
     from segapsith.evaluation.clustering import sample_rows, weight_rows
 
     rows, classes = _read(path)
     if classes is not None and k is None and similarity is None:
         k = len(set(classes))
-    part, chosen = sample_rows(rows, sample or rows.shape[0], seed)
-    settings = {"seed": seed, **wire.settings.plugins}
+    part, numbers = sample_rows(rows, sample or rows.shape[0], seed)
     part = weight_rows(part, weights, similarity)
     labels, cost, seconds = cluster_rows(
-        wire.factory, part, clusterer, similarity, settings, k, force, told
+        wire.factory, part, clusterer, similarity, {"seed": seed, **settings}, k, force, on_estimate
     )
     result: dict[str, Any] = {
         "units": len(labels),
         "clusters": int(labels.max(initial=-1)) + 1,
         "assignment": [
             {"row": row, "cluster": None if label < 0 else label}
-            for row, label in zip(chosen.tolist(), labels.tolist(), strict=True)
+            for row, label in zip(numbers.tolist(), labels.tolist(), strict=True)
         ],
         "estimate": {"bytes": cost.bytes, "seconds": round(cost.seconds, 1)},
         "seconds": round(seconds, 3),
     }
     if classes is not None:
-        result["scores"] = _scores(labels.tolist(), [classes[i] for i in chosen.tolist()])
+        result["scores"] = _scores(labels.tolist(), [classes[i] for i in numbers.tolist()])
     return result
 
 
@@ -258,7 +238,7 @@ def _scores(labels: list[int], classes: list[str]) -> dict[str, float]:
 
 
 def _read(path: Path) -> tuple[Rows, list[str] | None]:
-    """The matrix of a file, and the labels beside it if there are as many as rows."""
+    """Return the matrix of a file, and the labels beside it if there are as many as rows."""
     from segapsith.io.count_matrices import read_matrix
 
     if not path.is_file():

@@ -1,311 +1,382 @@
-"""`domains rename|merge|consolidate|narrow|adopt|split|retire|reopen|lock|unlock`: what is done to domains."""
+"""`domains`: list them, and rename, merge, split, reassign, retire or lock them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from segapsith.cli import context
-from segapsith.cli.options import CommandJson, CommandQuiet, Config, Sets, StorePath, Wait
-from segapsith.cli.output import show_json, write
-from segapsith.cli.status import must_exist
+from segapsith.cli.context import Context, command, group
+from segapsith.cli.options import SETS, Lang, Limit, MinUnits, Seed
+from segapsith.cli.output import Output, on_terminal, write
+from segapsith.errors import UsageError
+from segapsith.model import Record, Result
 from segapsith.settings import CLUSTERER
 
 if TYPE_CHECKING:
     from segapsith.api.wire import Wire
 
-__all__ = ["add_to"]
+__all__ = ["add_to", "state", "word_list"]
+
+MAX_BARS = 14
+"""Bars of a domain in the list."""
+
+
+def add_to(app: typer.Typer) -> None:
+    domains = group(default=list_domains)
+    for edit in (rename, merge, split, reassign, retire, reopen, lock, unlock):
+        domains.command(edit.__name__)(edit)
+    app.add_typer(domains, name="domains")
+
+
+# -- list ----------------------------------------------------------------------------------------
+
+
+@command()
+def list_domains(
+    context: Context,
+    *,
+    min_units: MinUnits = None,
+    top: Annotated[int, typer.Option("--top", min=1, help="Words to show of each domain.")] = 10,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", metavar="DATE|RUN", help="Only domains with newer stories."),
+    ] = None,
+    as_of: Annotated[
+        str | None,
+        typer.Option("--as-of", metavar="DATE|RUN", help="As they were at that time."),
+    ] = None,
+    limit: Limit = None,
+    lang: Lang = None,
+) -> None:
+    """List domains with their words, largest first; or edit them.
+
+    Example: segapsith domains --min-units 15 --store wire.db
+    """
+    wire = context.reader()
+    with_days = on_terminal() and not context.out.json
+    with wire.reading():
+        domains = wire.domains(
+            min_units=min_units or 1, top=top, since=since, limit=limit, lang=lang, as_of=as_of,
+            days=with_days,
+        )  # fmt: skip
+        n_forgotten = 0 if as_of is None else wire.forgotten_since(as_of)
+    if n_forgotten:
+        context.out.say(
+            f"segapsith: {n_forgotten} documents were forgotten since then and are not shown"
+        )
+    context.show(
+        domains, lambda out: _list(domains, out, since=since is not None, with_days=with_days)
+    )
+
+
+def _list(domains: Sequence[Record], out: Output, *, since: bool, with_days: bool) -> None:
+    """Print a line for each domain; on a terminal with bars by day, all on one axis."""
+    from segapsith.domains.timeline import Timeline
+    from segapsith.domains.trends import bars
+
+    axis = Timeline.of(day for d in domains for day in d.get("days", ()))
+    columns: dict[str, Callable[[Record], object]] = {
+        "id": lambda d: d["id"],
+        "units": lambda d: d["units"],
+        **({"since": lambda d: d["units_since"]} if since else {}),
+        "documents": lambda d: d["documents"],
+        "first": lambda d: (d["first"] or "")[:10],
+        "last": lambda d: (d["last"] or "")[:10],
+        **({"days": lambda d: "┊".join(bars(d["days"], axis, MAX_BARS))} if with_days else {}),
+        "state": state,
+        "words": lambda d: word_list(d["words"], out),
+    }
+    names = {"documents": "docs"} if with_days else {}
+    out.table(
+        ([cell(d) for cell in columns.values()] for d in domains),
+        [names.get(name, name) for name in columns],
+        cut=("words",),
+    )
+    if with_days and axis.stretches:
+        write(f"days: {axis.label}{' (marked ┊)' if axis.gaps else ''}")
+
+
+def word_list(words: Sequence[Record], out: Output) -> str:
+    """Return words in one line: with their weights, unless the line must fit a terminal."""
+    if out.width is not None:
+        return ", ".join(w["word"] for w in words)
+    return ", ".join(f"{w['word']} {w['weight']:.2f}" for w in words)
+
+
+def state(domain: Record) -> str:
+    """Return the trend of a domain, or its status if it is closed, and whether it is locked."""
+    marks = [str(domain["trend"]["state"])] if domain["status"] == "open" else [domain["status"]]
+    undated = domain["undated"]
+    text = " ".join([*marks, *(["locked"] if domain["locked"] else [])])
+    return f"{text}, {undated} undated" if undated else text
+
+
+# -- edit ----------------------------------------------------------------------------------------
 
 Domains = Annotated[list[int], typer.Argument(metavar="ID…", help="Domains.")]
 Domain = Annotated[int, typer.Argument(metavar="ID", help="A domain.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="With --auto: print the changes; make none.")
+]
 
 
-def add_to(domains: typer.Typer) -> None:
-    for command in (rename, merge, consolidate, narrow, adopt, split, retire, reopen, lock, unlock):
-        domains.command(command.__name__)(command)
-
-
-def _do(
-    act: Callable[[Wire], Any],
-    said: Callable[[dict[str, Any]], str],
-    store: str | None,
-    config: str | None,
-    wait: float | None,
-    as_json: bool,
-    quiet: bool,
-    sets: list[str] | None = None,
+def _edit(
+    context: Context,
+    change: Callable[[Wire], Result],
+    summary: Callable[[Record], str],
 ) -> None:
-    chosen = context.settings(store=store, config=config, wait=wait, sets=sets)
-    must_exist(str(chosen["store"]))
-    with context.wire(chosen) as wire:
-        done = act(wire)
-    if as_json:
-        show_json(done)
-    elif not quiet:
-        write(f"run {done['run']}: {said(done)}")
+    """Change domains in a run of its own, and print what was done."""
+    with context.wire() as wire:
+        done = change(wire)
+    context.show(done, lambda out: out.line(f"run {done['run']}: {summary(done)}"))
 
 
-def _listed(numbers: list[int]) -> str:
+def _numbers(numbers: Sequence[int]) -> str:
     return ", ".join(map(str, numbers))
 
 
+def _run(done: Record) -> str:
+    return f"run {done['run']}: " if done["run"] else ""
+
+
+@command()
 def rename(
+    context: Context,
     domain: Domain,
-    label: Annotated[str, typer.Argument(metavar="LABEL", help='Its name; "" for its best words.')],
-    store: StorePath = None,
-    config: Config = None,
-    wait: Wait = None,
-    as_json: CommandJson = False,
-    quiet: CommandQuiet = False,
+    label: Annotated[
+        str, typer.Argument(metavar="LABEL", help='Its name; "" for its heaviest words.')
+    ],
 ) -> None:
     """Give a domain a name that stays whatever it learns.
 
     Example: segapsith domains rename 17 "Spring floods" --store wire.db
     """
-    _do(
+    _edit(
+        context,
         lambda wire: wire.rename(domain, label),
-        lambda done: f"domain {domain} is called “{done['label']}”"
-        if done["label"]
-        else f"domain {domain} is called by its best words",
-        store, config, wait, as_json, quiet,
-    )  # fmt: skip
+        lambda done: (
+            f"domain {domain} is named “{done['label']}”"
+            if done["label"]
+            else f"domain {domain} is named after its heaviest words"
+        ),
+    )
 
 
+@command()
 def merge(
-    domains: Domains,
+    context: Context,
+    domains: Annotated[
+        list[int] | None, typer.Argument(metavar="ID…", help="Domains to merge.")
+    ] = None,
+    *,
     into: Annotated[
         int | None,
-        typer.Option("--into", metavar="ID", help="The one that stays (default: oldest)."),
+        typer.Option("--into", metavar="ID", help="The one that remains (default: the oldest)."),
     ] = None,
-    store: StorePath = None,
-    config: Config = None,
-    wait: Wait = None,
-    as_json: CommandJson = False,
-    quiet: CommandQuiet = False,
-) -> None:
-    """Make one domain of several: the oldest takes the units of the others.
-
-    Example: segapsith domains merge 17 23 --store wire.db
-    """
-    _do(
-        lambda wire: wire.merge(domains, into),
-        lambda done: f"domain {done['domain']} took {done['units']} units of"
-        f" {_listed(done['merged'])}",
-        store, config, wait, as_json, quiet,
-    )  # fmt: skip
-
-
-def consolidate(
+    auto: Annotated[
+        bool, typer.Option("--auto", help="Merge all domains that are nearly the same.")
+    ] = False,
     similarity: Annotated[
         float | None,
         typer.Option(
-            "--similarity", metavar="S", help="From which a quiet small domain joins another."
+            "--similarity",
+            metavar="S",
+            help="With --auto: merge inactive small domains at this similarity or above.",
         ),
     ] = None,
     after: Annotated[
         int | None,
-        typer.Option("--after", metavar="N", min=0, help="Stories after which it is quiet."),
+        typer.Option(
+            "--after",
+            metavar="N",
+            min=0,
+            help="With --auto: a small domain is inactive after N stories without one of its own.",
+        ),
     ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be merged.")
-    ] = False,
-    store: StorePath = None,
-    config: Config = None,
-    wait: Wait = None,
-    as_json: CommandJson = False,
-    quiet: CommandQuiet = False,
+    dry_run: DryRun = False,
 ) -> None:
-    """Merge domains that are nearly the same, as every night does; `runs undo` parts them again.
+    """Merge domains: the oldest receives the units of the others.
 
-    Example: segapsith domains consolidate --dry-run --store wire.db
+    With --auto, as every night does: merge the domains that are nearly the same. `runs undo`
+    separates them again.
+
+    Example: segapsith domains merge 17 23 --store wire.db
+
+    Example: segapsith domains merge --auto --dry-run --store wire.db
     """
-    chosen = context.settings(store=store, config=config, wait=wait)
-    must_exist(str(chosen["store"]))
-    with context.wire(chosen) as wire:
-        done = wire.consolidate(similarity=similarity, after=after, dry_run=dry_run)
-    if as_json:
-        show_json(done)
-    elif not quiet:
-        for found in done["merges"]:
-            others = "; ".join(f"{d['id']} ({d['label']})" for d in found["merged"])
-            write(f"{found['similarity']:.3f}  {found['domain']} ({found['label']}) takes {others}")
-        said = "would be merged" if dry_run else "merged"
-        run = f"run {done['run']}: " if done["run"] else ""
-        write(f"{run}{done['merged']} of {done['domains']} domains {said}")
+    if auto:
+        if domains or into is not None:
+            raise UsageError("--auto finds the domains itself: leave out ids and --into")
+        with context.wire() as wire:
+            done = wire.consolidate(similarity=similarity, after=after, dry_run=dry_run)
+        context.show(done, lambda out: _merged(done, dry_run, out))
+        return
+    if not domains:
+        raise UsageError("name the domains to merge, or give --auto")
+    if similarity is not None or after is not None or dry_run:
+        raise UsageError("--similarity, --after and --dry-run need --auto")
+    _edit(
+        context,
+        lambda wire: wire.merge(domains, into),
+        lambda done: (
+            f"domain {done['domain']} received {done['units']} units of {_numbers(done['merged'])}"
+        ),
+    )
 
 
-def narrow(
-    threshold: Annotated[
-        float | None,
-        typer.Option("--threshold", metavar="S", help="Similarity that its parts need."),
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be split.")
-    ] = False,
-    store: StorePath = None,
-    config: Config = None,
-    wait: Wait = None,
-    as_json: CommandJson = False,
-    quiet: CommandQuiet = False,
-) -> None:
-    """Split domains that are several subjects; `runs undo` joins them again.
-
-    Example: segapsith domains narrow --dry-run --store wire.db
-    """
-    chosen = context.settings(store=store, config=config, wait=wait)
-    must_exist(str(chosen["store"]))
-    with context.wire(chosen) as wire:
-        done = wire.narrow(threshold=threshold, dry_run=dry_run)
-    if as_json:
-        show_json(done)
-    elif not quiet:
-        for found in done["splits"]:
-            sizes = ", ".join(map(str, found["parts"][:10]))
-            more = " …" if len(found["parts"]) > 10 else ""
-            write(
-                f"{found['domain']} ({found['label']}; {found['units']} units)"
-                f" in {len(found['parts'])} parts: {sizes}{more}"
-            )
-        said = "would be split" if dry_run else "split"
-        run = f"run {done['run']}: " if done["run"] else ""
-        write(f"{run}{done['split']} of {done['domains']} domains {said}")
+def _merged(done: Record, dry_run: bool, out: Output) -> None:
+    for one in done["merges"]:
+        others = "; ".join(f"{d['id']} ({d['label']})" for d in one["merged"])
+        out.line(f"{one['similarity']:.3f}  {one['domain']} ({one['label']}) ← {others}")
+    verb = "would be merged" if dry_run else "merged"
+    out.line(f"{_run(done)}{done['merged']} of {done['domains']} domains {verb}")
 
 
-def adopt(
-    similarity: Annotated[
-        float | None,
-        typer.Option("--similarity", metavar="S", help="From which a stable domain takes a unit."),
-    ] = None,
-    store: StorePath = None,
-    config: Config = None,
-    wait: Wait = None,
-    as_json: CommandJson = False,
-    quiet: CommandQuiet = False,
-) -> None:
-    """Let units find the stable domain they belong to; `runs undo` takes it back.
-
-    Example: segapsith domains adopt --store wire.db
-    """
-    chosen = context.settings(store=store, config=config, wait=wait)
-    must_exist(str(chosen["store"]))
-    with context.wire(chosen) as wire:
-        done = wire.adopt(similarity=similarity)
-    if as_json:
-        show_json(done)
-    elif not quiet:
-        run = f"run {done['run']}: " if done["run"] else ""
-        write(f"{run}{done['moved']} units moved to a stable domain")
-
-
+@command(SETS)
 def split(
-    domain: Domain,
+    context: Context,
+    domain: Annotated[int | None, typer.Argument(metavar="ID", help="The domain to split.")] = None,
+    *,
     units: Annotated[
         list[int] | None,
-        typer.Option("--unit", metavar="ID", help="A unit that goes apart (repeatable)."),
+        typer.Option("--unit", metavar="ID", help="Separate this unit (repeatable)."),
     ] = None,
-    parts: Annotated[int, typer.Option("--parts", min=2, help="How many, by the clusterer.")] = 2,
+    parts: Annotated[
+        int | None, typer.Option("--parts", min=2, help="Number of parts (default: 2).")
+    ] = None,
     clusterer: Annotated[
-        str, typer.Option("--clusterer", metavar="NAME", help="Finds the parts.")
+        str, typer.Option("--clusterer", metavar="NAME", help="Plugin that finds the parts.")
     ] = CLUSTERER,
     similarity: Annotated[
-        str | None, typer.Option("--similarity", metavar="NAME", help="That it compares by.")
+        str | None,
+        typer.Option("--similarity", metavar="NAME", help="Plugin that compares the units."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of what is random.")] = 0,
-    store: StorePath = None,
-    sets: Sets = None,
-    config: Config = None,
-    wait: Wait = None,
-    as_json: CommandJson = False,
-    quiet: CommandQuiet = False,
+    seed: Seed = 0,
+    auto: Annotated[
+        bool, typer.Option("--auto", help="Split all domains that cover several subjects.")
+    ] = False,
+    threshold: Annotated[
+        float | None,
+        typer.Option("--threshold", metavar="S", help="With --auto: similarity within each part."),
+    ] = None,
+    dry_run: DryRun = False,
 ) -> None:
-    """Make several domains of one, by a clusterer or by naming units; all get new numbers.
+    """Split a domain, by a clusterer or by naming units.
+
+    Every part gets a new id. With --auto, as every night does: split the domains that cover several subjects. `runs undo`
+    joins them again.
 
     Example: segapsith domains split 17 --parts 3 --store wire.db
+
+    Example: segapsith domains split --auto --dry-run --store wire.db
     """
-    _do(
+    if auto:
+        if domain is not None or units or parts is not None:
+            raise UsageError("--auto finds the domains itself: leave out ID, --unit and --parts")
+        with context.wire() as wire:
+            done = wire.narrow(threshold=threshold, dry_run=dry_run)
+        context.show(done, lambda out: _split(done, dry_run, out))
+        return
+    if domain is None:
+        raise UsageError("name the domain to split, or give --auto")
+    if threshold is not None or dry_run:
+        raise UsageError("--threshold and --dry-run need --auto")
+    _edit(
+        context,
         lambda wire: wire.split(
-            domain, units, parts=parts, clusterer=clusterer, similarity=similarity,
+            domain, units, parts=parts or 2, clusterer=clusterer, similarity=similarity,
             settings=wire.settings.plugins, seed=seed,
         ),
         lambda done: f"domain {domain} became "
         + ", ".join(f"{part['id']} ({part['units']} units)" for part in done["parts"]),
-        store, config, wait, as_json, quiet, sets,
     )  # fmt: skip
 
 
-def retire(
-    domains: Domains,
-    store: StorePath = None,
-    config: Config = None,
-    wait: Wait = None,
-    as_json: CommandJson = False,
-    quiet: CommandQuiet = False,
+def _split(done: Record, dry_run: bool, out: Output) -> None:
+    for one in done["splits"]:
+        sizes = ", ".join(map(str, one["parts"][:10]))
+        more = " …" if len(one["parts"]) > 10 else ""
+        out.line(
+            f"{one['domain']} ({one['label']}; {one['units']} units)"
+            f" → {len(one['parts'])} parts: {sizes}{more}"
+        )
+    verb = "would be split" if dry_run else "split"
+    out.line(f"{_run(done)}{done['split']} of {done['domains']} domains {verb}")
+
+
+@command()
+def reassign(
+    context: Context,
+    *,
+    similarity: Annotated[
+        float | None,
+        typer.Option("--similarity", metavar="S", help="Move a unit at this similarity or above."),
+    ] = None,
 ) -> None:
-    """Close domains: they keep their units and words, take no more, and cost no memory.
+    """Move units to the nearest stable domain.
+
+    Every night does this too; `runs undo` moves them back.
+
+    Example: segapsith domains reassign --store wire.db
+    """
+    with context.wire() as wire:
+        done = wire.adopt(similarity=similarity)
+    context.show(
+        done, lambda out: out.line(f"{_run(done)}{done['moved']} units moved to a stable domain")
+    )
+
+
+@command()
+def retire(context: Context, domains: Domains) -> None:
+    """Close domains: they receive no more units.
 
     Example: segapsith domains retire 17 23 --store wire.db
     """
-    _do(
+    _edit(
+        context,
         lambda wire: wire.retire(domains),
-        lambda done: f"retired {_listed(done['retired'])}",
-        store, config, wait, as_json, quiet,
-    )  # fmt: skip
+        lambda done: f"retired {_numbers(done['retired'])}",
+    )
 
 
-def reopen(
-    domains: Domains,
-    store: StorePath = None,
-    config: Config = None,
-    wait: Wait = None,
-    as_json: CommandJson = False,
-    quiet: CommandQuiet = False,
-) -> None:
-    """Let retired domains take units again.
+@command()
+def reopen(context: Context, domains: Domains) -> None:
+    """Let retired domains receive units again.
 
     Example: segapsith domains reopen 17 --store wire.db
     """
-    _do(
+    _edit(
+        context,
         lambda wire: wire.reopen(domains),
-        lambda done: f"open again: {_listed(done['opened'])}",
-        store, config, wait, as_json, quiet,
-    )  # fmt: skip
+        lambda done: f"reopened {_numbers(done['opened'])}",
+    )
 
 
-def lock(
-    domains: Domains,
-    store: StorePath = None,
-    config: Config = None,
-    wait: Wait = None,
-    as_json: CommandJson = False,
-    quiet: CommandQuiet = False,
-) -> None:
-    """Keep domains from being merged, split or retired; they learn on.
+@command()
+def lock(context: Context, domains: Domains) -> None:
+    """Protect domains from being merged, split or retired.
+
+    They continue to learn.
 
     Example: segapsith domains lock 17 --store wire.db
     """
-    _do(
+    _edit(
+        context,
         lambda wire: wire.lock(domains),
-        lambda done: f"locked {_listed(done['locked'])}",
-        store, config, wait, as_json, quiet,
-    )  # fmt: skip
+        lambda done: f"locked {_numbers(done['locked'])}",
+    )
 
 
-def unlock(
-    domains: Domains,
-    store: StorePath = None,
-    config: Config = None,
-    wait: Wait = None,
-    as_json: CommandJson = False,
-    quiet: CommandQuiet = False,
-) -> None:
-    """Permit that domains are merged, split and retired again.
+@command()
+def unlock(context: Context, domains: Domains) -> None:
+    """Permit domains to be merged, split and retired again.
 
     Example: segapsith domains unlock 17 --store wire.db
     """
-    _do(
+    _edit(
+        context,
         lambda wire: wire.lock(domains, False),
-        lambda done: f"unlocked {_listed(done['unlocked'])}",
-        store, config, wait, as_json, quiet,
-    )  # fmt: skip
+        lambda done: f"unlocked {_numbers(done['unlocked'])}",
+    )

@@ -1,4 +1,4 @@
-"""`feeds`, `update`: the subscriptions, and the nightly run over them."""
+"""`feeds`: the subscriptions: add, list, remove, and OPML files."""
 
 from __future__ import annotations
 
@@ -9,29 +9,14 @@ from xml.sax.saxutils import quoteattr
 
 import typer
 
-from segapsith.cli import context, schedule
-from segapsith.cli.ingest import one_line, warn_of_languages
-from segapsith.cli.options import (
-    AllowHosts,
-    ChangeLearning,
-    CommandJson,
-    CommandQuiet,
-    Config,
-    Inbox,
-    NoPlugins,
-    OutputPath,
-    StorePath,
-    StrictPlugins,
-    Wait,
-)
-from segapsith.cli.output import Progress, say, show_json, table, write
-from segapsith.cli.status import must_exist
-from segapsith.errors import FeedError, InputError, MissingInputError, UsageError, worst
+from segapsith.cli.context import Context, command, group
+from segapsith.cli.options import OutputPath
+from segapsith.cli.output import Output, minute, say, write
+from segapsith.errors import FeedError, InputError, MissingInputError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from segapsith.engine.runs import RunSummary
     from segapsith_store import Store
     from segapsith_store.queries.subscriptions import Feed
 
@@ -42,161 +27,145 @@ MAX_TITLE_CHARS = 300
 
 
 def add_to(app: typer.Typer) -> None:
-    feeds = typer.Typer(
-        help="The subscriptions: add, list, remove, and OPML in and out.",
-        rich_markup_mode=None,
-        no_args_is_help=True,
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
+    feeds = group(help="The subscribed feeds: add, list, remove, import, export.")
     feeds.command("add")(add)
     feeds.command("list")(list_feeds)
     feeds.command("remove")(remove)
     feeds.command("import")(import_opml)
     feeds.command("export")(export_opml)
     app.add_typer(feeds, name="feeds")
-    app.command("update")(update)
 
 
-# -- the subscriptions ---------------------------------------------------------------------------
-
-
+@command()
 def add(
+    context: Context,
     urls: Annotated[list[str], typer.Argument(metavar="URL…", help="Addresses of feeds.")],
+    *,
     title: Annotated[
-        str, typer.Option("--title", metavar="TEXT", help="A name for it (one URL).")
+        str, typer.Option("--title", metavar="TEXT", help="A title, for one feed.")
     ] = "",
-    store: StorePath = None,
-    config: Config = None,
-    wait: Wait = None,
-    as_json: CommandJson = False,
-    quiet: CommandQuiet = False,
 ) -> None:
-    """Subscribe to feeds; nothing is fetched before `update`.
+    """Subscribe to feeds; `update` fetches them.
 
     Example: segapsith feeds add https://example.org/wire.rss --title "The wire"
     """
     if title and len(urls) > 1:
-        raise UsageError(f"--title names one feed, not {len(urls)}")
+        raise UsageError(f"--title is for one feed, not {len(urls)}")
     try:
-        entries = [(_sound(url), title) for url in urls]
+        entries = [(_full(url), title) for url in urls]
     except FeedError as error:
         raise UsageError(str(error)) from error
-    chosen = context.settings(store=store, config=config, wait=wait)
-    _subscribe(str(chosen["store"]), float(chosen["wait"]), entries, as_json, quiet)
+    _subscribe(context, entries)
 
 
-def _sound(url: str) -> str:
-    """The address in its one spelling, or an error that says what is wrong with it."""
+def _full(url: str) -> str:
+    """Return the address in its normal form; raise an error if it is not an address."""
     from segapsith.io.addresses import Address
 
     return Address.of(url).full_url
 
 
-def _shown(url: str) -> str:
-    """The address without its credentials."""
+def _public(url: str) -> str:
+    """Return the address without its credentials."""
     from segapsith.io.addresses import Address
 
     return Address.of(url).url
 
 
-def _subscribe(
-    path: str, wait: float, entries: Iterable[tuple[str, str]], as_json: bool, quiet: bool
-) -> None:
+def _subscribe(context: Context, entries: Iterable[tuple[str, str]]) -> None:
     from segapsith_store import Store
     from segapsith_store.queries import subscriptions
 
     done = []
-    with Store.writing(path, wait) as kept:
+    with Store.writing(context.path, float(context.settings["wait"])) as store:
         for url, title in entries:
-            added = subscriptions.add(kept, url, " ".join(title.split())[:MAX_TITLE_CHARS])
-            done.append({"url": _shown(url), "title": title, "added": added})
-    if as_json:
-        show_json(done)
-    elif not quiet:
+            added = subscriptions.add(store, url, " ".join(title.split())[:MAX_TITLE_CHARS])
+            done.append({"url": _public(url), "title": title, "added": added})
+
+    def text(out: Output) -> None:
         for entry in done:
-            write(f"{'subscribed to' if entry['added'] else 'already there:'} {entry['url']}")
+            out.line(f"{'subscribed to' if entry['added'] else 'already there:'} {entry['url']}")
+
+    context.show(done, text)
 
 
-def list_feeds(
-    store: StorePath = None,
-    config: Config = None,
-    as_json: CommandJson = False,
-    quiet: CommandQuiet = False,
-) -> None:
-    """The subscriptions: when they were read, when they are due, what went wrong.
+@command()
+def list_feeds(context: Context) -> None:
+    """List the subscriptions: last and next check, items, errors.
 
     Example: segapsith feeds list --store wire.db
     """
     from segapsith_store import Store
     from segapsith_store.queries import subscriptions
 
-    chosen = context.settings(store=store, config=config)
-    with Store.reading(str(chosen["store"])) as kept:
+    with Store.reading(context.path) as store:
         rows = [
             {
                 **feed.as_json(),
-                "url": _shown(feed.url),
-                "items": subscriptions.items(kept, _shown(feed.url)),
+                "url": _public(feed.url),
+                "items": subscriptions.items(store, _public(feed.url)),
             }
-            for feed in subscriptions.listed(kept)
+            for feed in subscriptions.listed(store)
         ]
-    if as_json:
-        show_json(rows)
-    elif not quiet:
-        names = ("url", "title", "checked_at", "next_check_at", "items", "error")
-        heads = ("url", "title", "last check", "next check", "items", "error")
-        table(([row[name] for name in names] for row in rows), heads)
+    names = ("url", "title", "checked_at", "next_check_at", "items", "error")
+    context.show(
+        rows,
+        lambda out: out.table(
+            ([minute(row[name]) if name.endswith("_at") else row[name] for name in names]
+             for row in rows),
+            ("url", "title", "last check", "next check", "items", "error"),
+            cut=("error", "title", "url"),
+        ),
+    )  # fmt: skip
 
 
+@command()
 def remove(
-    url: Annotated[str, typer.Argument(metavar="URL", help="The address, as `feeds list` has it.")],
-    store: StorePath = None,
-    config: Config = None,
-    wait: Wait = None,
-    quiet: CommandQuiet = False,
+    context: Context,
+    url: Annotated[
+        str, typer.Argument(metavar="URL", help="The address, as `feeds list` shows it.")
+    ],
 ) -> None:
-    """End a subscription; what it brought stays.
+    """End a subscription; its documents stay.
 
     Example: segapsith feeds remove https://example.org/wire.rss
     """
     from segapsith_store import Store
     from segapsith_store.queries import subscriptions
 
-    chosen = context.settings(store=store, config=config, wait=wait)
-    must_exist(str(chosen["store"]))
-    with Store.writing(str(chosen["store"]), float(chosen["wait"])) as kept:
-        subscribed = _subscribed(kept, url)
-        subscriptions.remove(kept, subscribed.url)
-    if not quiet:
-        write(f"no longer subscribed to {_shown(subscribed.url)}")
+    context.require_store()
+    with Store.writing(context.path, float(context.settings["wait"])) as store:
+        feed = _subscription(store, url)
+        subscriptions.remove(store, feed.url)
+    context.show(
+        {"url": _public(feed.url), "removed": True},
+        lambda out: out.line(f"no longer subscribed to {_public(feed.url)}"),
+    )
 
 
-def _subscribed(kept: Store, url: str) -> Feed:
-    """The subscription of that address; its credentials need not be given."""
+def _subscription(store: Store, url: str) -> Feed:
+    """Return the subscription of an address; its credentials may be left out."""
     from segapsith_store.queries import subscriptions
 
-    feeds = subscriptions.listed(kept)
+    feeds = subscriptions.listed(store)
     try:
-        full, shown = _sound(url), _shown(url)
+        full, public = _full(url), _public(url)
     except FeedError as error:
         raise MissingInputError(f"{error}; so there is no subscription to it") from error
     exact = [feed for feed in feeds if feed.url == full]
-    close = [feed for feed in feeds if _shown(feed.url) == shown]
+    close = [feed for feed in feeds if _public(feed.url) == public]
     if not exact and not close:
-        raise MissingInputError(f"{shown}: no subscription; `segapsith feeds list` shows them")
+        raise MissingInputError(f"{public}: no subscription; `segapsith feeds list` shows them")
     return (exact or close)[0]
 
 
 # -- OPML ----------------------------------------------------------------------------------------
 
 
+@command()
 def import_opml(
+    context: Context,
     file: Annotated[Path, typer.Argument(metavar="FILE.opml", help="A list of feeds.")],
-    store: StorePath = None,
-    config: Config = None,
-    wait: Wait = None,
-    as_json: CommandJson = False,
-    quiet: CommandQuiet = False,
 ) -> None:
     """Subscribe to every feed of an OPML file.
 
@@ -205,15 +174,14 @@ def import_opml(
     entries = []
     for title, url in _outlines(file):
         try:
-            entries.append((_sound(url), title))
+            entries.append((_full(url), title))
         except FeedError as error:
-            say(f"segapsith: left out: {error}")
-    chosen = context.settings(store=store, config=config, wait=wait)
-    _subscribe(str(chosen["store"]), float(chosen["wait"]), entries, as_json, quiet)
+            say(f"segapsith: skipped: {error}")
+    _subscribe(context, entries)
 
 
 def _outlines(file: Path) -> Iterator[tuple[str, str]]:
-    """Title and address of each feed in an OPML file, however deep it is filed."""
+    """Yield title and address of each feed in an OPML file, at any depth."""
     from segapsith.io.encoding import decoded
     from segapsith.io.xml import XmlError, parsed
 
@@ -231,43 +199,44 @@ def _outlines(file: Path) -> Iterator[tuple[str, str]]:
     except XmlError as error:
         raise InputError(f"{file}: {error}") from error
     if tree.name != "opml":
-        raise InputError(f"{file}: this is not OPML")
+        raise InputError(f"{file}: not an OPML file")
     for outline in tree.all("outline"):
         if url := outline.attributes.get("xmlurl", "").strip():
             named = outline.attributes.get("title") or outline.attributes.get("text") or ""
             yield ("" if named == url else named), url
 
 
-def export_opml(
-    output: OutputPath = None,
-    store: StorePath = None,
-    config: Config = None,
-    quiet: CommandQuiet = False,
-) -> None:
-    """The subscriptions as OPML 2.0; credentials in addresses are left out.
+@command()
+def export_opml(context: Context, *, output: OutputPath = None) -> None:
+    """Write the subscriptions as OPML 2.0.
+
+    Credentials in addresses are left out.
 
     Example: segapsith feeds export --output subscriptions.opml
     """
     from segapsith_store import Store
     from segapsith_store.queries import subscriptions
 
-    chosen = context.settings(store=store, config=config)
-    with Store.reading(str(chosen["store"])) as kept:
-        feeds = subscriptions.listed(kept)
-    text = _opml([(feed.title, _shown(feed.url)) for feed in feeds])
-    stripped = sum(_shown(feed.url) != feed.url for feed in feeds)
+    if output is None and context.out.json:
+        raise UsageError("with --json the OPML needs a file: add --output FILE")
+    with Store.reading(context.path) as store:
+        feeds = subscriptions.listed(store)
+    text = _opml([(feed.title, _public(feed.url)) for feed in feeds])
+    stripped = sum(_public(feed.url) != feed.url for feed in feeds)
     if stripped:
         say(f"segapsith: the credentials of {stripped} addresses were left out")
     if output is None:
         write(text)
         return
     output.write_text(text + "\n", encoding="utf-8")
-    if not quiet:
-        write(f"{len(feeds)} feeds written to {output}")
+    context.show(
+        {"feeds": len(feeds), "output": str(output)},
+        lambda out: out.line(f"{len(feeds)} feeds written to {output}"),
+    )
 
 
 def _opml(feeds: Iterable[tuple[str, str]]) -> str:
-    """OPML 2.0, the same for the same feeds.
+    """Return OPML 2.0, the same text for the same feeds.
 
     >>> print(_opml([("Wind & rain", "https://example.org/a")]).splitlines()[4].strip())
     <outline type="rss" text="Wind &amp; rain" title="Wind &amp; rain" xmlUrl="https://example.org/a"/>
@@ -282,113 +251,3 @@ def _opml(feeds: Iterable[tuple[str, str]]) -> str:
         name = quoteattr(re.sub("[\x00-\x1f\ud800-\udfff\ufffe\uffff]", " ", title or url))
         lines.append(f'    <outline type="rss" text={name} title={name} xmlUrl={quoteattr(url)}/>')
     return "\n".join([*lines, "  </body>", "</opml>"])
-
-
-# -- the nightly run -----------------------------------------------------------------------------
-
-
-def update(
-    everything: Annotated[
-        bool, typer.Option("--all", help="Also those that are not due yet.")
-    ] = False,
-    nightly: Annotated[
-        bool,
-        typer.Option(
-            "--nightly", help="The whole night: inbox, feeds, validation, report, backup."
-        ),
-    ] = False,
-    inbox: Inbox = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Any alarm of the night gives exit code 76.")
-    ] = False,
-    store: StorePath = None,
-    lang: Annotated[
-        str | None, typer.Option("--lang", metavar="en|fr|auto", help="Language of the documents.")
-    ] = None,
-    batch: Annotated[
-        str, typer.Option("--batch", metavar="NAME", help="A name for this delivery.")
-    ] = "",
-    full_text: Annotated[
-        bool | None,
-        typer.Option("--full-text", help="Follow the link of items that carry only a summary."),
-    ] = None,
-    change_learning: ChangeLearning = False,
-    allow_host: AllowHosts = None,
-    config: Config = None,
-    wait: Wait = None,
-    strict_plugins: StrictPlugins = False,
-    no_plugins: NoPlugins = False,
-    as_json: CommandJson = False,
-    quiet: CommandQuiet = False,
-) -> None:
-    """Read the subscriptions that are due, and learn.
-
-    A feed that fails does not stop the others; the exit code is then 69. Servers are asked only
-    for what is new, and as often as they wish.
-
-    With --nightly also the inbox, a validation, a dated report and a checked backup, old ones
-    let go; a step that fails does not stop the others, and the worst one gives the exit code.
-
-    Example: segapsith update --nightly --quiet --store wire.db
-    """
-    if not nightly and (inbox is not None or strict):
-        raise UsageError("--inbox and --strict are for the night: add --nightly")
-    chosen = context.settings(
-        store=store,
-        config=config,
-        wait=wait,
-        lang=lang,
-        full_text=full_text,
-        allow_hosts=context.joined(allow_host),
-        inbox=inbox,
-    )
-    if nightly:
-        code = schedule.nightly(
-            chosen, everything=everything, name=batch, strict=strict,
-            strict_plugins=strict_plugins, no_plugins=no_plugins, change_learning=change_learning,
-            as_json=as_json, quiet=quiet,
-        )  # fmt: skip
-        raise typer.Exit(code)
-    must_exist(str(chosen["store"]))
-    with context.wire(
-        chosen, strict=strict_plugins, only_own=no_plugins, change_learning=change_learning
-    ) as wire:
-        from segapsith.operations import feeds
-
-        fetcher = feeds.FeedFetcher(chosen, lambda: wire.writer)
-        kinds = wire.registry.names("source")
-        sources = {name: wire.registry.make("source", name) for name in kinds}
-        progress = Progress(not (quiet or as_json))
-
-        def watch(summary: RunSummary) -> None:
-            progress.update(f"{summary.read:,} read, {summary.new:,} new")
-
-        try:
-            updated = feeds.update(
-                wire, fetcher, sources, everything=everything, name=batch, on_batch=watch
-            )
-        finally:
-            progress.end()
-    summary, reports, failures = updated.summary, updated.reports, updated.failures
-    for failure in failures:
-        say(f"segapsith: {failure}")
-    warn_of_languages(summary, quiet)
-    if as_json:
-        show_json(updated.as_json())
-    elif not quiet:
-        named = f"run {summary.run}" if summary.run else "nothing new"
-        write(f"{named}: {_feeds(len(reports), len(failures))}, {one_line(summary)}")
-    codes = {failure.exit_code for failure in failures}
-    raise typer.Exit(worst(codes))
-
-
-def _feeds(n_feeds: int, n_failed: int) -> str:
-    """How many feeds were asked, for people.
-
-    >>> _feeds(12, 1), _feeds(1, 0), _feeds(0, 0)
-    ('12 feeds (1 failed)', '1 feed', 'no feed is due (--all asks every one)')
-    """
-    if not n_feeds:
-        return "no feed is due (--all asks every one)"
-    failed = f" ({n_failed} failed)" if n_failed else ""
-    return f"{n_feeds} feed{'s' if n_feeds != 1 else ''}{failed}"

@@ -1,7 +1,8 @@
-"""Where messages go: text or JSON lines, on standard error and, if wanted, into a file.
+"""Direct log messages: as text or JSON lines, to standard error and to a file.
 
-Steps and batches are told to the logger `segapsith`. They are heard with `--debug`, with
-`--log-json` and in a file; otherwise standard error carries only what people need to know.
+The engine and the nightly run report their steps to the logger `segapsith`. They are shown with
+`--debug`, with `--log-json` and in a log file; otherwise standard error carries only messages for
+people.
 """
 
 from __future__ import annotations
@@ -15,49 +16,24 @@ from collections.abc import Iterator
 from typing import Any
 
 from segapsith.cli import output
-from segapsith.errors import ConfigurationError, SegapsithError
-from segapsith.settings import resolve
+from segapsith.errors import ConfigurationError
 
-__all__ = ["logging_as_wished", "taken_out"]
+__all__ = ["logging_to"]
 
 LOGGER = "segapsith"
-FLAGS = ("--log-json", "--debug")
-WITH_VALUE = ("--log-file",)
-
-
-def taken_out(arguments: list[str]) -> tuple[list[str], dict[str, str]]:
-    """The arguments without those about messages, which may stand anywhere, and these.
-
-    >>> taken_out(["status", "--log-json", "--json", "--log-file=a.log"])
-    (['status', '--json'], {'--log-json': '', '--log-file': 'a.log'})
-    """
-    rest: list[str] = []
-    found: dict[str, str] = {}
-    words = iter(arguments)
-    for word in words:
-        name, sign, value = word.partition("=")
-        if word == "--":
-            rest += [word, *words]
-        elif word in FLAGS:
-            found[word] = ""
-        elif name in WITH_VALUE:
-            found[name] = value if sign else next(words, "")
-        else:
-            rest.append(word)
-    return rest, found
 
 
 class _Text(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        told = f"{_moment(record)} {record.levelname.lower()} {record.getMessage()}"
+        line = f"{_time(record)} {record.levelname.lower()} {record.getMessage()}"
         trace = f"\n{self.formatException(record.exc_info)}" if record.exc_info else ""
-        return output.plain(told).replace("\r", " ") + trace
+        return output.plain(line).replace("\r", " ") + trace
 
 
 class _Json(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
-            "at": _moment(record),
+            "at": _time(record),
             "level": record.levelname.lower(),
             "room": record.name,
             "message": record.getMessage(),
@@ -69,34 +45,32 @@ class _Json(logging.Formatter):
         return json.dumps(line, default=str)  # ASCII, so that no control character gets through
 
 
-def _moment(record: logging.LogRecord) -> str:
-    when = datetime.datetime.fromtimestamp(record.created, datetime.UTC)
-    return when.isoformat(timespec="milliseconds")
+def _time(record: logging.LogRecord) -> str:
+    time = datetime.datetime.fromtimestamp(record.created, datetime.UTC)
+    return time.isoformat(timespec="milliseconds")
 
 
 @contextlib.contextmanager
-def logging_as_wished(flags: dict[str, str], arguments: list[str]) -> Iterator[None]:
-    """Messages as flags, environment and configuration want them, while a command runs."""
-    wishes = _wishes(flags, arguments)
-    as_json, path = wishes["log_format"] == "json", wishes["log_file"]
-    formatter = _Json() if as_json else _Text()
+def logging_to(*, as_json: bool, path: str, debug: bool) -> Iterator[None]:
+    """Log in this format to standard error and to the file `path` (if not empty) during a block."""
     handlers: list[logging.Handler] = []
-    if as_json or "--debug" in flags:
+    if as_json or debug:
         handlers.append(logging.StreamHandler(sys.stderr))
     if path:
         try:
             handlers.append(logging.FileHandler(path, encoding="utf-8"))
         except OSError as error:
             raise ConfigurationError(f"log_file={path!r}: {error.strerror or error}") from error
-    logger = logging.getLogger(LOGGER)
-    level = logging.DEBUG if "--debug" in flags else logging.INFO
-    before = (logger.level, logger.propagate, list(logger.handlers))
-    logger.handlers = handlers or [logging.NullHandler()]
-    logger.setLevel(level if handlers else logging.CRITICAL + 1)
-    logger.propagate = False
+    formatter = _Json() if as_json else _Text()
     for handler in handlers:
         handler.setFormatter(formatter)
-    output.listener = (logger, not as_json) if handlers and (as_json or path) else None
+    logger = logging.getLogger(LOGGER)
+    before = (logger.level, logger.propagate, list(logger.handlers))
+    logger.handlers = handlers or [logging.NullHandler()]
+    level = logging.DEBUG if debug else logging.INFO
+    logger.setLevel(level if handlers else logging.CRITICAL + 1)
+    logger.propagate = False
+    output.listener = (logger, not as_json) if as_json or path else None
     try:
         yield
     finally:
@@ -104,22 +78,3 @@ def logging_as_wished(flags: dict[str, str], arguments: list[str]) -> Iterator[N
         for handler in handlers:
             handler.close()
         logger.level, logger.propagate, logger.handlers = before
-
-
-def _wishes(flags: dict[str, str], arguments: list[str]) -> dict[str, str]:
-    """Format and file; a configuration that is wrong is told by the command itself."""
-    given = {"log_format": "json" if "--log-json" in flags else None}
-    given["log_file"] = flags.get("--log-file")
-    try:
-        chosen = resolve(given, file=_config(arguments))
-    except SegapsithError:
-        return {name: value or "" for name, value in given.items()}
-    return {name: str(chosen[name]) for name in given}
-
-
-def _config(arguments: list[str]) -> str | None:
-    for place, word in enumerate(arguments):
-        name, sign, value = word.partition("=")
-        if name == "--config":
-            return value if sign else next(iter(arguments[place + 1 : place + 2]), None)
-    return None

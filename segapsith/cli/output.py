@@ -1,10 +1,12 @@
-"""What reaches the terminal: data on standard output, talk on standard error, nothing raw.
+"""Print results on standard output and messages on standard error.
 
-Standard output is ours alone: before a plugin is imported a command calls `claim`, and from then on
-what anybody else prints goes to standard error.
+Standard output carries results only: before a command imports a plugin it calls `claim`, and from
+then on whatever a plugin prints goes to standard error.
 
-Text that came from a feed is cleaned of control characters before it is printed, so that no feed
-can move the cursor, ring the bell or turn the line around.
+Control characters are removed from all text before it is printed, so that no feed can move the
+cursor, ring the bell or reverse the direction of a line.
+
+Text for people fits the terminal (`Output`); in a pipe lines have their full length.
 """
 
 from __future__ import annotations
@@ -14,20 +16,20 @@ import json
 import logging
 import os
 import re
-import shutil
 import sys
+import textwrap
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TextIO
-
-from segapsith.model import Result
+from typing import Any, Self, TextIO
 
 __all__ = [
+    "Output",
     "Progress",
     "claim",
     "claimed",
     "flush",
+    "minute",
     "on_terminal",
     "plain",
     "release",
@@ -45,7 +47,7 @@ _CONTROL = re.compile(
 
 
 def plain(text: str) -> str:
-    """The text without control characters and direction marks; tabs and newlines stay.
+    """Return the text without control characters and direction marks; tabs and newlines stay.
 
     >>> plain("a\\x1b[31mb")
     'a�[31mb'
@@ -55,19 +57,19 @@ def plain(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Claim:
-    """Standard output while it is ours: the stream for data, and what to put back."""
+    """Standard output while it is claimed: the stream for data, and what to put back."""
 
     data: TextIO
     before: TextIO
     descriptor: int | None
-    """A copy of file descriptor 1; None if that was left alone."""
+    """A copy of file descriptor 1; None if that was not redirected."""
 
 
 _claim: _Claim | None = None
 
 
 def claim() -> None:
-    """Keep standard output for `write`, `show_json` and `table`, until `release`.
+    """Reserve standard output for `write`, `show_json` and `table`, until `release`.
 
     What plugins print, and what native code writes to file descriptor 1, goes to standard error.
     """
@@ -96,7 +98,7 @@ def claim() -> None:
 
 
 def release() -> None:
-    """Give standard output back."""
+    """Restore standard output."""
     global _claim
     if _claim is None:
         return
@@ -114,7 +116,7 @@ def release() -> None:
 
 @contextlib.contextmanager
 def claimed() -> Iterator[None]:
-    """Claim standard output for as long as the block takes."""
+    """Claim standard output during a block."""
     claim()
     try:
         yield
@@ -127,22 +129,22 @@ def _data() -> TextIO:
 
 
 def flush() -> None:
-    """Write out what is still buffered; errors are raised here, not when the process ends."""
+    """Write what is still buffered; errors are raised here, not when the process ends."""
     _data().flush()
 
 
 def swallow() -> None:
-    """Discard what is still to be written: nobody reads it any more."""
+    """Discard what is still buffered, because the reader has closed the pipe."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), _data().fileno())
 
 
 def on_terminal() -> bool:
-    """Whether data is read by people."""
+    """Return whether results are printed on a terminal."""
     return _data().isatty()
 
 
 def write_bytes(data: bytes) -> None:
-    """Data that is not text."""
+    """Write binary data to standard output."""
     stream = _data()
     stream.flush()
     stream.buffer.write(data)
@@ -150,54 +152,229 @@ def write_bytes(data: bytes) -> None:
 
 
 def write(text: str) -> None:
-    """A line of data."""
+    """Write a line to standard output."""
     _data().write(plain(text) + "\n")
 
 
 listener: tuple[logging.Logger, bool] | None = None
-"""Who else hears the talk, and whether it is still written to standard error besides."""
+"""The logger that messages go to, and whether they are also written to standard error."""
 
 
 def say(text: str) -> None:
-    """A line of talk."""
+    """Write a message to standard error, or to the logger that replaces it."""
     if listener is not None:
-        logger, besides = listener
-        told = text.removeprefix("segapsith: ")
-        level = logging.INFO if told == text else logging.ERROR
-        logger.log(logging.WARNING if told.startswith("warning") else level, "%s", told)
-        if not besides:
+        logger, also_standard_error = listener
+        message = text.removeprefix("segapsith: ")
+        level = logging.INFO if message == text else logging.ERROR
+        logger.log(logging.WARNING if message.startswith("warning") else level, "%s", message)
+        if not also_standard_error:
             return
     sys.stderr.write(plain(text).replace("\r", " ") + "\n")
 
 
-def _as_json(value: object) -> dict[str, Any]:
-    """Return the JSON form of a result, wherever it stands in the value to print."""
-    if isinstance(value, Result):
-        return value.as_json()
-    raise TypeError(f"{type(value).__name__} has no JSON form")
+def show_json(value: object) -> None:
+    """Print one JSON value; results are printed in their JSON form.
 
-
-def show_json(value: Any) -> None:
-    """One JSON value; control characters are escaped by JSON, the others by us."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=_as_json)
+    Control characters that JSON allows in a text are escaped as well.
+    """
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=_json_form)
     _data().write(_CONTROL.sub(lambda m: f"\\u{ord(m.group()):04x}", text) + "\n")
 
 
+def _json_form(value: Any) -> Any:
+    if not hasattr(value, "as_json"):
+        raise TypeError(f"{type(value).__name__} has no JSON form")
+    return value.as_json()
+
+
 def table(rows: Iterable[Sequence[object]], head: Sequence[str]) -> None:
-    """Aligned columns on a terminal, tabs when piped; numbers to the right."""
-    cells = [[_cell(value) for value in row] for row in rows]
-    if not on_terminal():
-        for row in [list(head), *cells]:
-            write("\t".join(row))
-        return
-    width = shutil.get_terminal_size().columns
-    sizes = [max(len(r[i]) for r in [list(head), *cells]) for i in range(len(head))]
-    for number, row in enumerate([list(head), *cells]):
-        line = "  ".join(
-            cell.rjust(size) if number and _numeric(cell) else cell.ljust(size)
-            for cell, size in zip(row, sizes, strict=True)
+    """Print aligned columns on a terminal, tab-separated ones in a pipe."""
+    Output().table(rows, head)
+
+
+MAX_WIDTH = 100
+"""Columns that text for people takes at most on a terminal."""
+
+MIN_COLUMN = 8
+"""Characters to which a column of text may be cut."""
+
+MIN_LIST = 16
+"""Characters to which columns are cut in a first round; dates and states are not longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """How a result is printed: as JSON, as text for people, or not at all."""
+
+    json: bool = False
+    quiet: bool = False
+    wide: bool = False
+    """Whether nothing is cut or wrapped, whatever the terminal."""
+
+    def show(self, value: object, text: Callable[[Output], None]) -> None:
+        """Print the value with `--json`; else let `text` print it for people, if not `--quiet`."""
+        if self.json:
+            show_json(value)
+        elif not self.quiet:
+            text(self)
+
+    def say(self, text: str) -> None:
+        """Print a message for people on standard error, if not `--quiet`."""
+        if not self.quiet:
+            say(text)
+
+    def progress(self) -> Progress:
+        """Return the progress line of a command."""
+        return Progress(not (self.quiet or self.json))
+
+    @property
+    def width(self) -> int | None:
+        """Columns of a line; None where lines may be of any length."""
+        if self.wide or not on_terminal():
+            return None
+        return max(MIN_COLUMN, min(MAX_WIDTH, _columns()))
+
+    def line(self, text: str, indent: str = "    ") -> None:
+        """Print a line, wrapped at the width of the terminal."""
+        for part in wrapped(text, self.width, indent):
+            write(part)
+
+    def cut(self, text: str) -> None:
+        """Print a line that may lose its end on a terminal, such as a list of words."""
+        width = self.width
+        write(text if width is None else shortened(plain(text), width))
+
+    def fields(self, values: Mapping[str, object]) -> None:
+        """Print names and values below each other, the values aligned."""
+        size = max((len(name) for name in values), default=0)
+        for name, value in values.items():
+            cell = "–" if value is None else _cell(value)
+            self.line(f"{name.ljust(size)}  {cell}".rstrip(), indent=" " * (size + 2))
+
+    def table(
+        self, rows: Iterable[Sequence[object]], head: Sequence[str], *, cut: Collection[str] = ()
+    ) -> None:
+        """Print aligned columns, numbers to the right; in a pipe, tabs between them.
+
+        On a terminal the columns named in `cut` are shortened first, then other columns of text.
+        Numbers are never shortened and no column is left out.
+        """
+        cells = [[_cell(value) for value in row] for row in rows]
+        if not on_terminal():
+            for row in [list(head), *cells]:
+                write("\t".join(row))
+            return
+        for line in laid_out(cells, head, self.width, cut):
+            write(line)
+
+
+def _columns() -> int:
+    """Return the columns of the terminal that data is written to."""
+    try:
+        asked = int(os.environ.get("COLUMNS", ""))
+    except ValueError:
+        asked = 0
+    if asked > 0:
+        return asked
+    try:
+        return os.get_terminal_size(_data().fileno()).columns or 80
+    except (OSError, ValueError):
+        return 80
+
+
+def wrapped(text: str, width: int | None, indent: str = "    ") -> list[str]:
+    """Return the lines of a text, none longer than the width unless one word is.
+
+    >>> wrapped("kappa 0.512 for 60 % of the units", 20, "  ")
+    ['kappa 0.512 for 60 %', '  of the units']
+    """
+    lines = plain(text).split("\n")
+    if width is None:
+        return lines
+    return [
+        part
+        for line in lines
+        for part in textwrap.wrap(
+            line,
+            width,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
         )
-        write(line.rstrip()[:width])
+        or [""]
+    ]
+
+
+def shortened(text: str, size: int) -> str:
+    """Return a text of at most `size` characters; what is cut off is marked with "…".
+
+    A list is cut between two of its items.
+
+    >>> shortened("river 0.52, water 0.31, flood 0.27", 28), shortened("embankment", 8)
+    ('river 0.52, water 0.31, …', 'embankm…')
+    """
+    if len(text) <= size:
+        return text
+    comma = text.rfind(", ", 0, max(0, size - 1))
+    if comma > size // 2:
+        return text[: comma + 2] + "…"
+    return text[: max(0, size - 1)].rstrip() + "…"
+
+
+def laid_out(
+    cells: Sequence[Sequence[str]],
+    head: Sequence[str],
+    width: int | None = None,
+    cut: Collection[str] = (),
+) -> list[str]:
+    """Return the lines of a table.
+
+    >>> laid_out([["1", "river, water, flood"]], ["id", "words"], 18, ["words"])
+    ['id  words', ' 1  river, water,…']
+    """
+    columns = [[name, *(row[i] for row in cells)] for i, name in enumerate(head)]
+    numeric = [all(_numeric(cell) for cell in column[1:] if cell) for column in columns]
+    sizes = [max(map(len, column)) for column in columns]
+    gap = 2
+    if width is not None:
+        first = [i for i, name in enumerate(head) if name in cut]
+        others = [i for i in range(len(head)) if not numeric[i] and i not in first]
+        _shrink(sizes, first, MIN_LIST, _excess(sizes, gap, width))
+        _shrink(sizes, others, MIN_LIST, _excess(sizes, gap, width))
+        _shrink(sizes, first, MIN_COLUMN, _excess(sizes, gap, width))
+        gap = 1 if _excess(sizes, gap, width) > 0 else gap
+        _shrink(sizes, others, MIN_COLUMN, _excess(sizes, gap, width))
+    lines = []
+    for row in [list(head), *cells]:
+        parts = [
+            cell.rjust(size) if right else shortened(cell, size).ljust(size)
+            for cell, size, right in zip(row, sizes, numeric, strict=True)
+        ]
+        lines.append((" " * gap).join(parts).rstrip())
+    return lines
+
+
+def _excess(sizes: Sequence[int], gap: int, width: int) -> int:
+    """Return by how many characters a table is too wide."""
+    return sum(sizes) + gap * (len(sizes) - 1) - width
+
+
+def _shrink(sizes: list[int], group: Sequence[int], least: int, excess: int) -> None:
+    """Reduce the widest columns of a group by `excess` characters, none below `least`."""
+    for _ in range(excess):
+        widest = max(group, key=lambda i: sizes[i], default=None)
+        if widest is None or sizes[widest] <= least:
+            return
+        sizes[widest] -= 1
+
+
+def minute(moment: str | None) -> str:
+    """Return a time to the minute, in UTC as it is stored.
+
+    >>> minute("2026-03-02T06:00:31+00:00"), minute(None)
+    ('2026-03-02 06:00', '')
+    """
+    return (moment or "")[:16].replace("T", " ")
 
 
 def _cell(value: object) -> str:
@@ -213,20 +390,28 @@ def _numeric(cell: str) -> bool:
 
 
 class Progress:
-    """A line that moves, on a terminal only."""
+    """A line on standard error that is overwritten, on a terminal only."""
 
-    def __init__(self, wanted: bool) -> None:
-        self._shown = wanted and sys.stderr.isatty()
-        self._last = 0.0
+    def __init__(self, enabled: bool) -> None:
+        self._enabled = enabled and sys.stderr.isatty()
+        self._updated = 0.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
 
     def update(self, text: str) -> None:
+        """Replace the line, at most ten times a second."""
         now = time.monotonic()
-        if self._shown and now - self._last > 0.1:
-            self._last = now
+        if self._enabled and now - self._updated > 0.1:
+            self._updated = now
             sys.stderr.write(f"\r\x1b[2K{plain(text)}")
             sys.stderr.flush()
 
     def end(self) -> None:
-        if self._shown:
+        """Remove the line."""
+        if self._enabled:
             sys.stderr.write("\r\x1b[2K")
             sys.stderr.flush()

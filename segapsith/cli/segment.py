@@ -1,4 +1,4 @@
-"""`segment`: the units of one text, with the curve between whose valleys they lie."""
+"""`segment`: the units of one text, and the curve that they were cut by."""
 
 from __future__ import annotations
 
@@ -11,17 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from segapsith.cli import context
-from segapsith.cli.options import (
-    CommandJson,
-    CommandQuiet,
-    Config,
-    NoPlugins,
-    Sets,
-    StorePath,
-    StrictPlugins,
-)
-from segapsith.cli.output import say, show_json, write
+from segapsith.cli.context import Context, command
+from segapsith.cli.options import ANNOTATOR, LANG, SEGMENTER, SETS
+from segapsith.cli.output import Output, write
 from segapsith.errors import InputError, MissingInputError
 
 if TYPE_CHECKING:
@@ -39,67 +31,52 @@ def add_to(app: typer.Typer) -> None:
     app.command("segment")(segment)
 
 
+@command(SEGMENTER, ANNOTATOR, LANG, SETS)
 def segment(
-    source: Annotated[str, typer.Argument(metavar="FILE|-", help="A text file, or - for stdin.")],
-    segmenter: Annotated[
-        str | None, typer.Option("--segmenter", metavar="NAME", help="From text to units.")
-    ] = None,
-    annotator: Annotated[
-        str | None, typer.Option("--annotator", metavar="NAME", help="From text to lemmas.")
-    ] = None,
-    lang: Annotated[
-        str | None, typer.Option("--lang", metavar="LANG", help="en, fr, or auto.")
-    ] = None,
+    context: Context,
+    source: Annotated[
+        str, typer.Argument(metavar="FILE|-", help="A text file, or - for standard input.")
+    ],
+    *,
     svg: Annotated[
-        Path | None, typer.Option("--svg", metavar="FILE", help="Draw the curve and its units.")
+        Path | None, typer.Option("--svg", metavar="FILE", help="Draw the curve and the units.")
     ] = None,
-    store: StorePath = None,
-    sets: Sets = None,
-    config: Config = None,
-    strict_plugins: StrictPlugins = False,
-    no_plugins: NoPlugins = False,
-    as_json: CommandJson = False,
-    quiet: CommandQuiet = False,
 ) -> None:
-    """Cut a text into thematic units; nothing is learned.
+    """Split a text into thematic units; nothing is learned.
 
-    Uses the network and the terms of the store, if there is one.
+    Uses the co-occurrence network and the terms of the store, if there is one.
 
     Example: segapsith segment story.txt --segmenter cohesion --svg story.svg
     """
     from segapsith.api.segmentation import segmentation
 
-    text = _text(source)
-    chosen = context.settings(
-        store=store, config=config, sets=sets, segmenter=segmenter, annotator=annotator, lang=lang
-    )
-    path = str(chosen["store"])
-    named = store is not None or chosen.origins["store"] != "default"
-    found = segmentation(
+    text = _read(source)
+    settings = context.settings
+    segmenter = str(settings["segmenter"])
+    named = settings.origins["store"] != "default"
+    result = segmentation(
         text,
-        str(chosen["lang"]),
-        str(chosen["segmenter"]),
-        str(chosen["annotator"]),
-        path if named or os.path.exists(path) else None,
-        chosen.plugins,
-        context.plugins(strict=strict_plugins, only_own=no_plugins),
+        str(settings["lang"]),
+        segmenter,
+        str(settings["annotator"]),
+        context.path if named or os.path.exists(context.path) else None,
+        settings.plugins,
+        context.registry(),
     )
-    if found.in_the_dark and not quiet:
-        say(
-            f"{chosen['segmenter']} goes by the collocation network, which has no links yet, so the text"
-            " is one unit; `segapsith ingest` learns one, `segapsith network build CORPUS` reads one"
+    if result.in_the_dark:
+        context.out.say(
+            f"{segmenter} needs the co-occurrence network, which has no links yet, so the text is"
+            " one unit; `segapsith ingest` learns a network, `segapsith network build CORPUS`"
+            " builds one from a corpus"
         )
     if svg is not None:
         name = "standard input" if source == "-" else Path(source).name
-        svg.write_text(drawing(found, len(text), name), encoding="utf-8")
-    if as_json:
-        show_json(found.as_json())
-    elif not quiet:
-        _print(found, text)
+        svg.write_text(drawing(result, len(text), name), encoding="utf-8")
+    context.show(result, lambda out: _text(result, text, out))
 
 
-def _text(source: str) -> str:
-    """The text of a file or of standard input."""
+def _read(source: str) -> str:
+    """Return the text of a file or of standard input."""
     if source == "-":
         data = sys.stdin.buffer.read()
     else:
@@ -116,22 +93,23 @@ def _text(source: str) -> str:
     return decoded(data)
 
 
-def _print(found: Segmentation, text: str) -> None:
-    if not found.units:
+def _text(result: Segmentation, text: str, out: Output) -> None:
+    if not result.units:
         write("no units: the text has no words")
-    if found.curve:
-        write(sparks(found.places, found.curve, len(text)))
-        write(_ruler([unit.start for unit in found.units[1:]], len(text)))
-    for number, unit in enumerate(found.units, 1):
-        kept = "" if unit.kept else ", not kept"
-        write(
-            f"unit {number}: characters {unit.start}-{unit.end}, cohesion {unit.cohesion:.3f}{kept}"
+    if result.curve:
+        write(sparks(result.places, result.curve, len(text)))
+        write(_ruler([unit.start for unit in result.units[1:]], len(text)))
+    for number, unit in enumerate(result.units, 1):
+        dropped = "" if unit.kept else ", not learned from"
+        out.line(
+            f"unit {number}: characters {unit.start}-{unit.end},"
+            f" cohesion {unit.cohesion:.3f}{dropped}"
         )
         opening = " ".join(text[unit.start : unit.end].split())
         write(f"  “{opening[:60]}{'…' if len(opening) > 60 else ''}”")
-        write(f"  words: {_listed(unit.words)}")
+        out.line(f"  words: {_listed(unit.words)}")
         if unit.inferred:
-            write(f"  inferred: {_listed({w: round(v, 2) for w, v in unit.inferred.items()})}")
+            out.line(f"  inferred: {_listed({w: round(v, 2) for w, v in unit.inferred.items()})}")
 
 
 def _best(unit: Segment) -> list[str]:
@@ -145,7 +123,7 @@ def _listed(words: Mapping[str, float]) -> str:
 
 
 def sparks(places: Sequence[int], values: Sequence[float], length: int) -> str:
-    """A curve over a text as one line of bars; a blank where it has no value.
+    """Return a curve over a text as one line of bars; a blank where it has no value.
 
     >>> sparks([0, 50, 99], [0.0, 1.0, 0.5], 100)[:1], len(sparks([0], [1.0], 100))
     ('▁', 72)
@@ -177,12 +155,12 @@ _STYLE = (
 )
 
 
-def drawing(found: Segmentation, length: int, name: str) -> str:
-    """The curve, the boundaries and the words of the units as an SVG picture."""
+def drawing(result: Segmentation, length: int, name: str) -> str:
+    """Return an SVG picture of the curve, the boundaries and the words of the units."""
     width, top, height, line = 800, 40, 160, 18
     left, right = 20, width - 20
     bottom = top + height
-    total = bottom + 24 + line * len(found.units) + 12
+    total = bottom + 24 + line * len(result.units) + 12
 
     def across(place: int) -> float:
         return round(left + (right - left) * place / max(length, 1), 1)
@@ -191,23 +169,23 @@ def drawing(found: Segmentation, length: int, name: str) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {total}" role="img">',
         f"<title>{_clean(f'Units of {name}')}</title><style>{_STYLE}</style>",
         f'<rect class="ground" width="{width}" height="{total}"/>',
-        f'<text x="{left}" y="24">{_clean(name)}: {len(found.units)} units</text>',
+        f'<text x="{left}" y="24">{_clean(name)}: {len(result.units)} units</text>',
         f'<line class="axis" x1="{left}" y1="{bottom}" x2="{right}" y2="{bottom}"/>',
     ]
-    if found.curve:
-        low, high = min(found.curve), max(found.curve)
+    if result.curve:
+        low, high = min(result.curve), max(result.curve)
         span = (high - low) or 1.0
-        # more points than the picture is wide say nothing more
-        step = max(1, len(found.curve) // (2 * width))
+        # more points than the picture has columns cannot be seen
+        step = max(1, len(result.curve) // (2 * width))
         points = " ".join(
             f"{across(place)},{round(bottom - height * (value - low) / span, 1)}"
-            for place, value in zip(found.places[::step], found.curve[::step], strict=True)
+            for place, value in zip(result.places[::step], result.curve[::step], strict=True)
         )
         parts.append(f'<polyline class="curve" points="{points}"/>')
-    for unit in found.units[1:]:
+    for unit in result.units[1:]:
         x = across(unit.start)
         parts.append(f'<line class="cut" x1="{x}" y1="{top}" x2="{x}" y2="{bottom}"/>')
-    for number, unit in enumerate(found.units, 1):
+    for number, unit in enumerate(result.units, 1):
         middle = round((across(unit.start) + across(unit.end)) / 2, 1)
         parts.append(
             f'<text class="muted" x="{middle}" y="{bottom + 14}" text-anchor="middle">{number}</text>'
@@ -218,5 +196,5 @@ def drawing(found: Segmentation, length: int, name: str) -> str:
 
 
 def _clean(text: str) -> str:
-    """Text that XML allows, escaped."""
+    """Return the characters that XML allows, escaped."""
     return escape("".join(c for c in text if c.isprintable()))

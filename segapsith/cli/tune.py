@@ -1,16 +1,16 @@
-"""`tune`: the threshold for a target, the curve that was searched, and targets that are kept."""
+"""`tune`: search the placement threshold for a target, and follow a target."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from segapsith.cli import context
-from segapsith.cli.options import CommandJson, CommandQuiet, Config, StorePath, Wait
-from segapsith.cli.output import Progress, say, show_json, table, write
-from segapsith.cli.status import must_exist
+from segapsith.cli.context import Context, command
+from segapsith.cli.options import Lang
+from segapsith.cli.output import Output, say, write
 from segapsith.errors import UsageError
+from segapsith.model import Record
 
 __all__ = ["add_to"]
 
@@ -19,108 +19,110 @@ def add_to(app: typer.Typer) -> None:
     app.command("tune")(tune)
 
 
+@command()
 def tune(
+    context: Context,
+    *,
     target_new_rate: Annotated[
         float | None,
         typer.Option(
-            "--target-new-rate", metavar="R", help="Share of the units that should found a domain."
+            "--target-new-rate", metavar="R", help="Share of units that should start a domain."
         ),
     ] = None,
     target_singletons: Annotated[
         float | None,
         typer.Option(
-            "--target-singletons", metavar="R", help="Share of the domains that have one unit."
+            "--target-singletons", metavar="R", help="Share of domains that have only one unit."
         ),
     ] = None,
     afresh: Annotated[
-        bool, typer.Option("--afresh", help="As if all were learned anew, not from now on.")
+        bool, typer.Option("--afresh", help="For learning everything again, not for the future.")
     ] = False,
-    lang: Annotated[str | None, typer.Option("--lang", help="Only this language.")] = None,
+    lang: Lang = None,
     sample: Annotated[
-        int, typer.Option("--sample", min=50, metavar="N", help="The last units to replay.")
+        int, typer.Option("--sample", min=50, metavar="N", help="Place the last N units again.")
     ] = 10_000,
     keep: Annotated[
         bool,
-        typer.Option(
-            "--keep", help="Keep the target: from now on the threshold follows it by itself."
-        ),
+        typer.Option("--keep", help="Store the target; from now on the threshold follows it."),
     ] = False,
     stop: Annotated[
-        bool, typer.Option("--stop", help="End the target that is kept; the setting holds again.")
+        bool, typer.Option("--stop", help="Delete the stored target; use the setting again.")
     ] = False,
-    store: StorePath = None,
-    config: Config = None,
-    wait: Wait = None,
-    as_json: CommandJson = False,
-    quiet: CommandQuiet = False,
 ) -> None:
-    """Search the placement threshold for a target; without --keep the store does not change.
+    """Search the placement threshold for a target.
 
-    The last stretches of the stream are placed again with several thresholds, and what the next
-    stretch will bring is foreseen from them. News come in waves, so one threshold may miss; a target
-    that is kept is followed, and the threshold goes up and down with what comes. A threshold that
-    is given (--set, environment, file) beats it; one that the store was not learned with needs
-    `--change-learning` once. `runs undo` takes --keep and --stop back.
+    The store changes only with --keep or --stop. The last units are placed again with several thresholds, which predicts the next ones. The
+    stream changes, so one threshold may miss the target; a stored target is followed: the
+    threshold moves up and down with the stream. A threshold that is given (--set, environment,
+    file) has priority; one that the store was not learned with needs `--change-learning` once.
+    `runs undo` takes --keep and --stop back.
 
     Example: segapsith tune --target-new-rate 0.2 --keep --store wire.db
     """
-    from segapsith.api.wire import Wire
-
-    chosen = context.settings(store=store, config=config, wait=wait)
-    must_exist(str(chosen["store"]))
-    with Wire(str(chosen["store"]), chosen) as wire:
+    if stop and (keep or target_new_rate is not None or target_singletons is not None):
+        raise UsageError("--stop deletes the target; give a new one without it")
+    context.require_store()
+    with context.reader() as wire:
         if stop:
-            if keep or target_new_rate is not None or target_singletons is not None:
-                raise UsageError("--stop ends a target; keep another one without it")
             ended = wire.follow_none()
-            if as_json:
-                show_json(ended)
-            elif not quiet:
-                write(
-                    f"run {ended['run']}: no target is followed any more;"
-                    f" threshold {wire.settings['threshold']} holds"
-                )
+            threshold = wire.settings["threshold"]
+            context.show(
+                ended,
+                lambda out: out.line(
+                    f"run {ended['run']}: the target is deleted; the threshold is {threshold}"
+                ),
+            )
             return
-        progress = Progress(not (quiet or as_json))
-        progress.update("replaying …")
-        try:
-            found = wire.tune(
+        with context.out.progress() as progress:
+            progress.update("placing units again …")
+            result = wire.tune(
                 target_new_rate=target_new_rate,
                 target_singletons=target_singletons,
                 afresh=afresh,
                 lang=lang,
                 sample=sample,
                 keep=keep,
-                on_trial=lambda trial: progress.update(f"threshold {trial.threshold} tried …"),
+                on_trial=lambda trial: progress.update(f"tried threshold {trial.threshold}"),
             )
-        finally:
-            progress.end()
-    if keep and found["overruled"]:
-        say(f"segapsith: warning: {found['overruled']} beats the target that is kept")
-    if as_json:
-        show_json(found)
-    elif not quiet:
-        _show(found)
+    if keep and result["overruled"]:
+        say(
+            f"segapsith: warning: the stored target has no effect: {result['overruled']}"
+            " has priority"
+        )
+    context.show(result, lambda out: _text(result, out))
 
 
-def _show(found: Any) -> None:
-    names = ("threshold", "new_rate", "next_new_rate", "singletons", "next_singletons", "domains")
-    (aim,) = found["target"]
-    table(
+NAMES = ("threshold", "new_rate", "next_new_rate", "singletons", "next_singletons", "domains")
+HEAD = ("threshold", "new", "next new", "single", "next single", "domains")
+
+
+def _text(result: Record, out: Output) -> None:
+    (aim,) = result["target"]
+    out.table(
         (
-            (*(point[name] for name in names), _bar(point[f"next_{aim}"]))
-            for point in found["curve"]
+            (
+                f"{point['threshold']:.4f}",
+                *(point[name] for name in NAMES[1:]),
+                _bar(point[f"next_{aim}"]),
+            )
+            for point in result["curve"]
         ),
-        (*names, "next"),
+        (*HEAD, "predicted"),
     )
-    told = f"threshold {found['threshold']} should give {found['foreseen']:.3f}"
-    if found["run"] is None:
-        write(f"{told}; in segapsith.toml, and once with `ingest --change-learning`:")
-        write(found["line"])
-        if not found["afresh"] and found["lang"] is None:
-            write("news come in waves; with --keep the threshold follows the target through them")
+    prediction = f"threshold {result['threshold']} should give {result['foreseen']:.3f}"
+    if result["run"] is None:
+        out.line(
+            f"{prediction}; put this line into segapsith.toml and run"
+            " `segapsith ingest --change-learning` once:"
+        )
+        write(result["line"])
+        if not result["afresh"] and result["lang"] is None:
+            out.line("The stream changes; with --keep the threshold follows the target.")
     else:
-        write(f"run {found['run']}: {told}; it begins with that and follows the target from now on")
+        out.line(
+            f"run {result['run']}: {prediction}; from now on it starts there and follows the target"
+        )
 
 
 def _bar(share: float) -> str:

@@ -1,6 +1,6 @@
 """The tables and views of a store, with a sentence on every column.
 
-`docs/store.md` is generated from here. A change to the schema needs a migration (`migrations.py`).
+`docs/reference/store.md` is generated from here. A change to the schema needs a migration (`migrations.py`).
 """
 
 from __future__ import annotations

@@ -56,12 +56,12 @@ def test_a_life_on_the_command_line(command: Command, store: str) -> None:
 
 def test_consolidating_and_refining_on_the_command_line(command: Command, store: str) -> None:
     before = answer(command, "status")["digest"]
-    wanted = ("domains", "consolidate", "--similarity", "0.1", "--after", "0")
+    wanted = ("domains", "merge", "--auto", "--similarity", "0.1", "--after", "0")
     suggested = answer(command, *wanted, "--dry-run")
     assert suggested["merged"] > 0 and answer(command, "status")["digest"] == before
     code, out, _ = command(*wanted, "--store", store)
     assert (code, out.splitlines()[-1].startswith("run 2: ")) == (0, True)
-    assert " takes " in out
+    assert " ← " in out
     code, out, _ = command(*wanted, "--store", store)
     assert (code, "0 of" in out) == (0, True)
     answer(command, "runs", "undo")

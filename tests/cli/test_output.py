@@ -1,17 +1,26 @@
-"""Standard output is ours: what plugins print goes to standard error."""
+"""Results go to standard output and fit a terminal; what plugins print goes to standard error."""
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import pty
+import struct
 import subprocess
 import sys
-from collections.abc import Callable
+import termios
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from segapsith.cli import output
+from segapsith.cli.app import run
+from segapsith.demo import sample
+from segapsith_store import Store
+from segapsith_store.queries import subscriptions
 
 TEXT = "The river rose in the night and flooded the old harbour of the town. "
 
@@ -133,3 +142,121 @@ def test_standard_output_is_given_back(capfd: pytest.CaptureFixture[str]) -> Non
     assert out == "data\nafter\n"
     assert "aside\n" in err
     assert "native\n" in err
+
+
+# -- on a terminal -------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A store of some stories, with a feed of a long address."""
+    folder = tmp_path_factory.mktemp("terminal")
+    lines = sample.path("en").read_bytes().splitlines(keepends=True)[:90]
+    (folder / "wire.jsonl").write_bytes(b"".join(lines))
+    path = str(folder / "wire.db")
+    assert run(["ingest", str(folder / "wire.jsonl"), "--store", path, "--quiet"]) == 0
+    for arguments in (["validate", "--min-units", "4"], ["topics"]):
+        assert run([*arguments, "--store", path, "--quiet"]) == 0
+    with Store.writing(path) as open_store:
+        subscriptions.add(open_store, f"https://example.org/{'long/' * 20}wire.rss", "A title " * 9)
+    return path
+
+
+@pytest.fixture
+def terminal(
+    store: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Iterator[Callable[..., list[str]]]:
+    """Runs a command on the store with a terminal of some columns; gives its lines."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+    def call(columns: int, *arguments: str) -> list[str]:
+        reading, writing = pty.openpty()
+        fcntl.ioctl(writing, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        pieces: list[bytes] = []
+
+        def read() -> None:
+            while piece := _read(reading):
+                pieces.append(piece)
+
+        reader = threading.Thread(target=read)
+        reader.start()
+        before, kept = sys.stdout, os.dup(1)
+        os.dup2(writing, 1)
+        os.close(writing)
+        try:
+            with open(1, "w", encoding="utf-8", closefd=False) as sys.stdout:
+                assert run([*arguments, "--store", store]) == 0
+        finally:
+            os.dup2(kept, 1)
+            os.close(kept)
+            sys.stdout = before
+        reader.join()
+        os.close(reading)
+        return b"".join(pieces).decode().replace("\r\n", "\n").splitlines()
+
+    yield call
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 65536)
+    except OSError:  # the other side is closed
+        return b""
+
+
+SHOWN = {
+    "domains": ("domains",),
+    "show": ("show", "1"),
+    "topics": ("topics", "--kept"),
+    "runs": ("runs",),
+    "history": ("validate", "--history"),
+    "validate": ("validate", "--min-units", "4"),
+    "compare": ("compare", "1", "1"),
+    "cluster": ("cluster", "-k", "3", "--quiet"),
+    "search": ("search", "water"),
+    "explain": ("explain", "1"),
+    "status": ("status", "--full"),
+    "feeds": ("feeds", "list"),
+    "plugins": ("plugins",),
+    "config": ("config",),
+    "network": ("network", "status"),
+}
+
+
+@pytest.mark.parametrize("columns", [80, 100, 200])
+@pytest.mark.parametrize("arguments", SHOWN.values(), ids=SHOWN)
+def test_text_for_people_fits_the_terminal_and_never_100_columns(
+    terminal: Callable[..., list[str]], arguments: tuple[str, ...], columns: int
+) -> None:
+    lines = terminal(columns, *arguments)
+    assert lines or "--quiet" in arguments
+    too_long = [line for line in lines if len(line) > min(columns, 100)]
+    assert too_long == []
+
+
+def test_a_narrow_terminal_cuts_words_and_no_number(terminal: Callable[..., list[str]]) -> None:
+    head, *rows, axis = terminal(80, "domains")
+    assert head.split() == ["id", "units", "docs", "first", "last", "days", "state", "words"]
+    assert axis.startswith("days: ")
+    assert all(row.split()[0].isdigit() for row in rows)
+    assert any(row.endswith("…") for row in rows)
+    assert not any("2026-03…" in row for row in rows)
+    wide = terminal(80, "domains", "--wide")
+    assert not any("…" in line for line in wide)
+    assert max(map(len, wide)) > 100
+
+
+def test_a_pipe_gets_whole_lines(store: str, command: Callable[..., tuple[int, str, str]]) -> None:
+    code, out, _ = command("domains", "--store", store)
+    assert code == 0
+    assert "…" not in out and "\t" in out
+    assert max(map(len, out.splitlines())) > 100
+
+
+def test_a_table_shrinks_text_and_keeps_numbers() -> None:
+    cells = [["123456", "river, water, embankment", "0.123", "a long remark on it"]]
+    (head, row) = output.laid_out(cells, ["id", "words", "share", "remark"], 40, ["words"])
+    assert "123456" in row and "0.123" in row and len(row) <= 40
+    assert head.split() == ["id", "words", "share", "remark"]
+    assert output.laid_out([], ["id", "words"], 20) == ["id  words"]

@@ -21,7 +21,7 @@ MAX_PARAGRAPH = 120
 """Words of a paragraph or of one item of a list."""
 
 NOTEBOOKS = "docs/research/log/"
-GENERATED = ("docs/cli.md", "docs/store.md", "docs/reference/")
+GENERATED = ("docs/reference/",)
 TOP = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 
 IDIOMS = {

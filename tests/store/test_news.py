@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from segapsith.api.wire import Wire
-from segapsith.cli import show
+from segapsith.cli import domains
+from segapsith.cli.output import Output
 from segapsith_store.queries import news
 
 OpenWire = Callable[..., Wire]
@@ -177,7 +178,7 @@ def test_the_list_on_a_terminal_has_bars_on_one_axis(
 ) -> None:
     wire = open_wire(duplicate_window=0)
     wire.learn([*bags("o", "river flood", 12, "1987-10-19"), *bags("n", "strike union", 9)])
-    show._list(wire.domains(days=True), since=False, drawn=True)
+    domains._list(wire.domains(days=True), Output(), since=False, with_days=True)
     head, river, strike, axis = capsys.readouterr().out.splitlines()
     assert "days" in head
     assert "\t█┊ \tquiet" in river and "\t ┊█\tnew" in strike

@@ -170,7 +170,7 @@ def test_words_of_units_and_domains_come_back(tables: list[list[int]], large: in
 
 
 def plain_table(*columns: np.ndarray) -> bytes:
-    """The layout as docs/store.md has it, in the plainest words."""
+    """The layout as docs/reference/store.md has it, in the plainest words."""
     widths = []
     for column in columns:
         top = max(map(int, column), default=0)

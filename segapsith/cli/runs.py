@@ -1,0 +1,83 @@
+"""`runs`, `runs undo`: the log of changes, and taking the last one back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from segapsith.cli.context import Context, command, group
+from segapsith.cli.options import Limit
+from segapsith.cli.output import Output, minute
+from segapsith.model import Record
+
+__all__ = ["add_to"]
+
+
+def add_to(app: typer.Typer) -> None:
+    runs = group(default=list_runs)
+    runs.command("undo")(undo)
+    app.add_typer(runs, name="runs")
+
+
+@command()
+def list_runs(context: Context, *, limit: Limit = None) -> None:
+    """List every run, newest first; or undo the last one.
+
+    Example: segapsith runs --limit 5 --store wire.db
+    """
+    runs = context.reader().runs(limit)
+    context.show(runs, lambda out: _text(runs, out))
+
+
+def _text(runs: Sequence[Record], out: Output) -> None:
+    out.table(
+        (
+            (r["id"], minute(r["started_at"]), r["command"], r["status"], r["name"], _counts(r))
+            for r in runs
+        ),
+        ("run", "started", "command", "status", "name", "counts"),
+        cut=("counts",),
+    )
+
+
+FIRST = ("read", "new", "documents", "units", "domains_new", "moved", "kappa")
+"""Counts that are shown before the others."""
+
+
+def _counts(run: Record) -> str:
+    """Return the counts of a run that are not 0, the most important ones first.
+
+    >>> _counts({"counts": {"corrected": 8, "new": 150, "read": 174, "rejected": 0, "run": 2}})
+    'read 174, new 150, corrected 8'
+    """
+    counts = run["counts"]
+    names = [*FIRST, *(name for name in counts if name not in (*FIRST, "run", "seconds"))]
+    shown = {name.replace("_", " "): counts[name] for name in names if counts.get(name)}
+    return ", ".join(
+        f"{name} {n:.3f}" if isinstance(n, float) else f"{name} {n}" for name, n in shown.items()
+    )
+
+
+@command()
+def undo(
+    context: Context,
+    run: Annotated[
+        int | None, typer.Argument(metavar="[RUN]", help="The run to undo (default: the last).")
+    ] = None,
+) -> None:
+    """Take the last run back, exactly.
+
+    Example: segapsith runs undo --store wire.db
+    """
+    with context.wire() as wire:
+        result = wire.undo(run)
+    context.show(
+        result,
+        lambda out: out.line(
+            f"run {result['run']} undone: {result['documents']} documents removed,"
+            f" {result['restored']} restored to their earlier text,"
+            f" {result['moved']} units moved back"
+        ),
+    )

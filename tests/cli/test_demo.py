@@ -1,0 +1,27 @@
+"""The demonstration runs the whole program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Command = Callable[..., tuple[int, str, str]]
+Answer = Callable[..., Any]
+
+
+def test_the_demo_is_the_whole_line(command: Command) -> None:
+    code, out, err = command("demo", "--store", "demo.db")
+    assert code == 0, err
+    assert "B-cubed F1" in out
+    assert "kappa" in out
+    assert Path("demo.html").exists()
+    assert command("verify", "--store", "demo.db")[0] == 0
+
+
+def test_the_demo_differs_with_another_annotator(command: Command, answer: Answer) -> None:
+    ours = answer("demo", "--store", "ours.db")
+    other = answer("demo", "--store", "spacy.db", "--annotator", "spacy")
+    assert other["status"]["digest"] != ours["status"]["digest"]
+    assert other["status"]["documents"] == ours["status"]["documents"]
+    assert command("verify", "--store", "spacy.db")[0] == 0

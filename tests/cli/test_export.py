@@ -1,0 +1,45 @@
+"""What is stored can be written for other programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from segapsith.demo import sample
+
+Command = Callable[..., tuple[int, str, str]]
+Answer = Callable[..., Any]
+
+
+@pytest.mark.parametrize("what", ["documents", "units", "domains", "assignments"])
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_everything_can_be_exported(
+    command: Command, answer: Answer, wire_file: Path, what: str, form: str
+) -> None:
+    if not Path("segapsith.db").exists():
+        wire_file.write_bytes(b"".join(wire_file.read_bytes().splitlines(keepends=True)[:12]))
+        answer("ingest", str(wire_file))
+    code, _, err = command("export", "--what", what, "--to", form, "--output", "out")
+    assert code == 0, err
+    assert Path("out").stat().st_size > 0
+
+
+def test_exported_assignments_point_into_the_text(
+    command: Command, answer: Answer, wire_file: Path
+) -> None:
+    answer("ingest", str(wire_file))
+    code, out, _ = command("export", "--to", "jsonl", "--what", "assignments")
+    assert code == 0
+    texts = {i["id"]: f"{i['title']}\n\n{i['text']}" for i in sample.lines("en")}
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert {r["document"] for r in rows} == set(texts)
+    for row in rows:
+        assert set(row) == {"document", "unit", "start", "end", "domain", "topic", "score"}
+        assert texts[row["document"]][row["start"] : row["end"]].strip()
+    code, out, _ = command("export", "--to", "graphml")
+    assert code == 0
+    assert out.startswith("<?xml")

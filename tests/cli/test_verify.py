@@ -1,0 +1,28 @@
+"""Damage is noticed."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Command = Callable[..., tuple[int, str, str]]
+Answer = Callable[..., Any]
+
+
+def test_a_damaged_store_is_noticed(command: Command, answer: Answer, wire_file: Path) -> None:
+    answer("ingest", str(wire_file))
+    with sqlite3.connect("segapsith.db") as store:
+        store.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        store.execute("UPDATE words SET occurrences = occurrences + 1 WHERE id = 3")
+    store.close()
+    code, _, err = command("verify")
+    assert code == 1
+    assert "should be" in err
+    data = bytearray(Path("segapsith.db").read_bytes())
+    data[8192:40960] = b"\x5a" * (40960 - 8192)
+    Path("segapsith.db").write_bytes(data)
+    code, _, err = command("verify")
+    assert 0 < code < 126
+    assert "Traceback" not in err
