@@ -37,9 +37,9 @@ DATA = Path(
     os.environ.get("SEGAPSITH_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")
 )
 MONTHS = ("2020-05", "2020-06")
-STEPS = ("ingest", "consolidate", "narrow", "adopt", "validate", "report")
+STEPS = ("ingest", "merge", "split", "reassign", "validate", "report")
 COLUMNS = ("night", "articles", *STEPS, "stable", "share", "kappa", "low", "high", "ari",
-           "merged", "split", "moved")  # fmt: skip
+           "n_merged", "n_split", "n_moved")  # fmt: skip
 COLOURS = ("#1f6f8b", "#7a9e3f", "#c2702b", "#8a5ba8", "#b9434c", "#8b98a5")
 
 
@@ -73,16 +73,16 @@ def night(wire: Wire, batch: Sequence[Mapping[str, Any]], stability: int) -> dic
         "SELECT coalesce(max(id), 0) FROM runs WHERE command IN ('ingest', 'consolidate', 'narrow')"
     )
     row["ingest"], _ = timed(lambda: wire.ingest(batch))
-    row["consolidate"], merges = timed(lambda: wire.domains.merge_similar(since=looked))
-    row["narrow"], splits = timed(lambda: wire.domains.split_broad(after=looked))
-    row["adopt"], moves = timed(wire.domains.reassign)
+    row["merge"], merges = timed(lambda: wire.domains.merge_similar(since=looked))
+    row["split"], splits = timed(lambda: wire.domains.split_broad(after=looked))
+    row["reassign"], moves = timed(wire.domains.reassign)
     row["validate"], found = timed(lambda: wire.validate(stability=stability))
     row["report"], _ = timed(wire.report)
     interval = found["kappa_interval"] or {}
     return row | {
         "stable": found["domains"], "share": found["share"], "kappa": found["kappa"]["greedy"],
         "low": interval.get("low"), "high": interval.get("high"), "ari": found["ari"],
-        "merged": merges["merged"], "split": splits["split"], "moved": moves["moved"],
+        "n_merged": merges["merged"], "n_split": splits["split"], "n_moved": moves["moved"],
     }  # fmt: skip
 
 
@@ -123,7 +123,9 @@ def write(output: Path, rows: Sequence[Mapping[str, Any]], history: Sequence[Any
         table = csv.DictWriter(file, COLUMNS)
         table.writeheader()
         table.writerows(rows)
-    kappa = curves.nights(history, "kappa and the share of units in stable domains, night by night")
+    kappa = curves.over_time(
+        history, "kappa and the share of units in stable domains, night by night"
+    )
     for name, drawn in (("nights-kappa.svg", kappa), ("nights-seconds.svg", seconds(rows))):
         (output / name).write_text(standalone(drawn), encoding="utf-8")
 

@@ -146,7 +146,12 @@ def _cells(data: Path, options: Options, words: str) -> list[_Cell]:
     for name, (protocol, selection) in PROTOCOLS[words].items():
         for subset, method in product(subsets, methods):
             scored = [
-                _scores(data, subset, number, protocol, selection, method, options, results)
+                _scores(
+                    _Sample(data, subset, number, protocol, selection, options.seed),
+                    method,
+                    options,
+                    results,
+                )
                 for number in sample_numbers(data, subset, options)
             ]
             best = _best([by_settings for by_settings, _ in scored])
@@ -223,20 +228,22 @@ def _picture(cells: Sequence[_Cell], *, has_printed: bool) -> str:
 def figure(data: Path, options: Options) -> Table:
     """Return the precision against the share that is pruned, and against the pseudo-norm k."""
     results = Results(options.results, options.tell)
-    usual = ("M10",) if options.quick else ("M10", "NG3")
-    subsets = with_samples(data, selected(SUBSETS, usual, options))
+    default = ("M10",) if options.quick else ("M10", "NG3")
+    subsets = with_samples(data, selected(SUBSETS, default, options))
     powers = (0.5, 0.8, 1.0, 2.0) if options.quick else (0.2, 0.4, 0.5, 0.6, 0.8, 1.0, 1.5, 2.0)
     shares = SHARES[::3] if options.quick else SHARES
     rows: list[list[str | int | float | None]] = []
     lines: dict[str, dict[str, list[tuple[float, float, float]]]] = {"p": {}, "k": {}}
     for subset in subsets:
-        numbers = sample_numbers(data, subset, options)
+        drawn = [
+            _Sample(data, subset, number, "bodies", "pointwise", options.seed)
+            for number in sample_numbers(data, subset, options)
+        ]
         points = [("p", {"k": 0.8, "prune": p}, p) for p in shares]
         points += [("k", {"k": k, "prune": 0.0}, k) for k in powers]
         for curve, settings, at in points:
             mean, sd = mean_and_sd(
-                _one(data, subset, i, "bodies", "pointwise", "chi-sim", settings, options, results)
-                for i in numbers
+                _precision(sample, "chi-sim", settings, results) for sample in drawn
             )
             rows.append([subset, curve, at, round(mean, 3), round(sd, 3)])
             lines[curve].setdefault(subset, []).append((at, mean, sd))
@@ -244,7 +251,7 @@ def figure(data: Path, options: Options) -> Table:
         "χ-Sim figure 2: precision against p (k = 0.8) and against k (p = 0), bodies, pointwise",
         ["set", "against", "value", "precision", "sd"],
         rows,
-        ["The points of the printed curves are not available.", *_absent(data, usual)],
+        ["The points of the printed curves are not available.", *_absent(data, default)],
         sheet(
             "precision of χ-Sim against the share pruned and against k",
             [
@@ -260,41 +267,47 @@ def _best(samples: list[dict[str, float]]) -> list[float]:
     return max(([sample[key] for sample in samples] for key in samples[0]), key=mean_and_sd)
 
 
+class _Sample(NamedTuple):
+    """The arguments of `matrix`: a sample of a subset under one protocol."""
+
+    data: Path
+    subset: str
+    number: int
+    protocol: str
+    words: str
+    seed: int
+
+    def cell(self, *method: str) -> tuple[str | int, ...]:
+        """Return the key of a cell in the cached results."""
+        return (
+            "chi-sim", self.protocol, self.words, self.subset, self.number, self.seed, *method,
+        )  # fmt: skip
+
+
 def _scores(
-    data: Path, subset: str, number: int, protocol: str, words: str, method: str,
-    options: Options, results: Results,
-) -> tuple[dict[str, float], float]:  # fmt: skip
+    sample: _Sample, method: str, options: Options, results: Results
+) -> tuple[dict[str, float], float]:
     """Return the precision by settings, and with the fixed settings."""
     if method == "itcc":
-        cell = ("chi-sim", protocol, words, subset, number, options.seed, "itcc")
-        scores = results.get(cell, lambda: _itcc(data, subset, number, protocol, words, options))
+        scores = results.get(sample.cell("itcc"), lambda: _itcc(sample))
         return {"": scores["micro_precision"]}, scores["micro_precision"]
     similarity, grid, fixed = METHODS[method]
     if options.quick:
         grid = [g for g in grid if g == fixed or g.get("prune", 0) in (0.0, 0.3, 0.6, 0.9)]
         grid = [g for g in grid if g == fixed or g.get("rank", 10) in (10, 20, 50, 100)]
-
-    def one(settings: dict[str, Any]) -> float:
-        return _one(data, subset, number, protocol, words, similarity, settings, options, results)
-
-    return {json.dumps(g): one(g) for g in grid}, one(fixed)
+    by_settings = {json.dumps(g): _precision(sample, similarity, g, results) for g in grid}
+    return by_settings, _precision(sample, similarity, fixed, results)
 
 
-def _one(
-    data: Path, subset: str, number: int, protocol: str, words: str, similarity: str,
-    settings: dict[str, Any], options: Options, results: Results,
-) -> float:  # fmt: skip
+def _precision(
+    sample: _Sample, similarity: str, settings: dict[str, Any], results: Results
+) -> float:
     """Return the precision of one similarity with Ward linkage on one sample."""
-    cell = (
-        "chi-sim", protocol, words, subset, number, options.seed, similarity,
-        json.dumps(settings, sort_keys=True),
-    )  # fmt: skip
 
     def compute() -> dict[str, float]:
-        rows, classes = matrix(data, subset, number, protocol, words, options.seed)
+        rows, classes = matrix(*sample)
         if similarity == "lsa":
-            whole = _directions(data, subset, number, protocol, words, options.seed)
-            measure = truncated(similarity, whole, settings["rank"])
+            measure = truncated(similarity, _directions(sample), settings["rank"])
         else:
             measure = plugins().make("similarity", similarity, settings)
             measure.learn(rows)
@@ -302,25 +315,22 @@ def _one(
         labels = hierarchical_labels(similar, len(set(classes)), "ward")
         return scores_of(labels, classes)
 
+    cell = sample.cell(similarity, json.dumps(settings, sort_keys=True))
     return results.get(cell, compute)["micro_precision"]
 
 
 @lru_cache(maxsize=1)
-def _directions(
-    data: Path, subset: str, number: int, protocol: str, words: str, seed: int
-) -> State:
+def _directions(sample: _Sample) -> State:
     """Return all latent directions of a sample that the table may need."""
     measure = plugins().make("similarity", "lsa", {"rank": max(RANKS)})
-    measure.learn(matrix(data, subset, number, protocol, words, seed)[0])
+    measure.learn(matrix(*sample)[0])
     state: State = measure.state()
     return state
 
 
-def _itcc(
-    data: Path, subset: str, number: int, protocol: str, words: str, options: Options
-) -> dict[str, float]:
-    rows, classes = matrix(data, subset, number, protocol, words, options.seed)
-    settings = {"k": len(set(classes)), "seed": options.seed}
+def _itcc(sample: _Sample) -> dict[str, float]:
+    rows, classes = matrix(*sample)
+    settings = {"k": len(set(classes)), "seed": sample.seed}
     clusterer = plugins().make("clusterer", "itcc", settings)
     return scores_of(clusterer.cluster(rows, None), classes)
 
