@@ -1,4 +1,4 @@
-"""Names for the shapes that travel between measures, clusterers and the core."""
+"""Types of the arrays that similarities, clusterers and the core exchange."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from scipy.sparse import csr_array
 __all__ = ["Compare", "Labels", "Matrix", "Rows", "State", "Views"]
 
 Matrix: TypeAlias = NDArray[np.float64]
-"""Dense values, one row for each left item, one column for each right item."""
+"""Dense values: one row per left item, one column per right item."""
 
 Labels: TypeAlias = NDArray[np.int64]
-"""One group a row, 0, 1, … without gaps; -1 only for an empty row."""
+"""The group of each row: 0, 1, … without gaps; -1 only for an empty row."""
 
 Rows: TypeAlias = csr_array
-"""Items by words, sparse."""
+"""A sparse matrix of items by words."""
 
 Views: TypeAlias = Mapping[str, Rows]
-"""The same items seen from several sides: name of the view and its matrix."""
+"""Several matrices of the same items, by name of the view."""
 
 State: TypeAlias = Mapping[str, NDArray[Any]]
-"""What a measure has learned, as named arrays."""
+"""The learned state of a similarity, as named arrays."""
 
 Compare: TypeAlias = Callable[[Rows, Rows], Matrix]
-"""The comparing half of a measure, as a clusterer receives it."""
+"""The `compare` of a similarity, as a clusterer receives it."""

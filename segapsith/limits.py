@@ -1,4 +1,4 @@
-"""How much of anything is taken, in one place. Sizes count bytes produced, never bytes declared."""
+"""All limits on input. Sizes count the bytes that are produced, not the bytes that are declared."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ MAX_FETCHED_BYTES = 15 * 1024**2
 """Bytes of one fetched body, decompressed."""
 
 MAX_TRANSFERRED_BYTES = 60_000_000
-"""Bytes that one fetch may move, all redirects together; with what is under way, below 64 MB."""
+"""Bytes that one fetch may receive over all redirects; with buffered data, below 64 MB."""
 
 MAX_UID_CHARS = 1000
-"""Characters of an identity."""
+"""Characters of an id."""
 
 MAX_WORD_CHARS = 100
-"""Characters of a word that is learned; longer ones are not words."""
+"""Characters of a word; longer ones are not learned."""
 
 MAX_BAG_WORDS = 5_000_000
-"""Words, with repetitions, of a unit that was made elsewhere."""
+"""Words, with repetitions, of a pre-segmented unit."""
 
 MAX_WHOLE_BYTES = 64 * 1024 * 1024
-"""Bytes of a text file, which is one document."""
+"""Bytes of a plain text file, which is one document."""
 
 MAX_PAGE_BYTES = 8 * 1024 * 1024
-"""Bytes of a page of HTML."""
+"""Bytes of an HTML page."""
 
 MAX_ITEM_CHARS = 16 * 1024 * 1024
 """Characters, with markup, of one item of a feed, of a wire or of an array."""
@@ -68,19 +68,19 @@ MAX_XML_ATTRIBUTES = 1_000
 """Attributes of one element."""
 
 MAX_JSON_VALUES = 2_000_000
-"""Commas and brackets of one JSON value, which bound the objects that it becomes."""
+"""Commas and brackets of one JSON value, which limit the objects that it creates."""
 
 MAX_ARCHIVE_MEMBERS = 100_000
-"""Members that are read from one archive."""
+"""Members of one archive."""
 
 MAX_ARCHIVE_DEPTH = 2
-"""Archives inside each other: an archive, and archives in it."""
+"""Levels of nested archives: an archive, and archives in it."""
 
 MAX_DIRECTORY_BYTES = 16 * 1024 * 1024
 """Bytes of the list of members of a zip archive."""
 
 SMALL_BYTES = 256 * 1024 * 1024
-"""Bytes that a compressed file may produce however small it is."""
+"""Bytes that a compressed file of any size may produce."""
 
 MAX_EXPANSION = 200
-"""How many times its own size a compressed file may produce beyond that; news shrinks 3 to 50 times."""
+"""Above `SMALL_BYTES`, a compressed file may produce this many times its size; news has 3 to 50."""

@@ -1,4 +1,4 @@
-"""The nouns: what travels along the line from a text to a domain."""
+"""The values that are passed on the way from a text to a domain."""
 
 from __future__ import annotations
 
@@ -121,11 +121,10 @@ def _plain(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One item of a wire: a title, a body, and what is known about them.
+    """One story of a wire: title, body and metadata.
 
-    An empty `uid` means that the source gave none; the store then takes the hash of
-    the normalised text. `date` is ISO 8601 or None. What a data set brings as labels
-    lies in `metadata` and never enters learning.
+    An empty `uid` means that the source gave none; the hash of the normalised text then becomes the
+    id. `date` is ISO 8601 or None. Labels of a data set are in `metadata` and are never learned.
     """
 
     uid: str = ""
@@ -136,7 +135,7 @@ class Document:
     source: str = ""
     metadata: Mapping[str, Json] = field(default_factory=dict)
     bag: Mapping[str, int] | None = None
-    """Words with their counts, for a thematic unit that was made elsewhere."""
+    """Words with their counts, for a pre-segmented unit."""
 
     @property
     def text(self) -> str:
@@ -152,7 +151,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """An item that could not be taken, with the reason; the others go on."""
+    """An item that could not be read, with the reason; the other items are read."""
 
     name: str
     reason: str
@@ -160,15 +159,15 @@ class Reject:
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """What the stream has taught about words so far, frozen for one epoch of the clock."""
+    """What is learned about words, frozen for one epoch of the learning clock."""
 
     epoch: int = 0
     terms: Mapping[str, frozenset[tuple[str, ...]]] = field(default_factory=dict)
     """Accepted multi-word terms by language, each a sequence of lemmas."""
 
 
-def _none(kind: str, *shape: int) -> Any:
-    """An array without entries; numpy is loaded when one is made."""
+def _empty(kind: str, *shape: int) -> Any:
+    """Return an array of zeros, by default without entries; imports numpy only now."""
     import numpy as np
 
     return np.zeros(shape or (0,), dtype=kind)
@@ -176,31 +175,31 @@ def _none(kind: str, *shape: int) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """The collocation network of one language, frozen for one epoch of the clock.
+    """The co-occurrence network of one language, frozen for one epoch of the learning clock.
 
     Rows are words. Row `r` is linked to `neighbours[starts[r]:starts[r + 1]]`, ascending, with the
-    cohesion values `weights`, in (0, 1] and symmetric. Empty until one is learned.
+    cohesion values `weights`, in (0, 1] and symmetric. Empty before the first is learned.
     """
 
     epoch: int = 0
     rows: Mapping[str, int] = field(default_factory=dict)
-    """Word to row; words that came after the freezing may have rows beyond the arrays."""
+    """Word to row; words that are newer than the network may have rows beyond the arrays."""
     words: Sequence[str] = ()
     """Row to word."""
-    starts: NDArray[np.int64] = field(default_factory=lambda: _none("int64", 1))
-    neighbours: NDArray[np.int32] = field(default_factory=lambda: _none("int32"))
-    weights: NDArray[np.float32] = field(default_factory=lambda: _none("float32"))
-    significance: NDArray[np.float32] = field(default_factory=lambda: _none("float32"))
-    """How telling each word is, in [0, 1] (algorithms 1.3)."""
-    vectors: NDArray[np.float32] = field(default_factory=lambda: _none("float32", 0, 0))
-    """Words as points: a row of length 1 for each word, zeros where it has none."""
+    starts: NDArray[np.int64] = field(default_factory=lambda: _empty("int64", 1))
+    neighbours: NDArray[np.int32] = field(default_factory=lambda: _empty("int32"))
+    weights: NDArray[np.float32] = field(default_factory=lambda: _empty("float32"))
+    significance: NDArray[np.float32] = field(default_factory=lambda: _empty("float32"))
+    """How informative each word is, in [0, 1]: 1 - ln tf / ln S (see `weighting.significance`)."""
+    vectors: NDArray[np.float32] = field(default_factory=lambda: _empty("float32", 0, 0))
+    """Word vectors: a row of length 1 per word, zeros for a word without a vector."""
     mean_cohesion: float = 0.0
-    """Of the units of the stream so far; 0 while there are none."""
+    """Mean over the units of the stream; 0 before the first unit."""
 
     def numbers(self, words: Sequence[str]) -> NDArray[np.int64]:
-        """The row of each word, -1 where it is unknown.
+        """Return the row of each word, -1 for an unknown word.
 
-        >>> Network(rows={"storm": 0}, significance=_none("float32", 1)).numbers(["storm", "bank"])
+        >>> Network(rows={"storm": 0}, significance=_empty("float32", 1)).numbers(["storm", "bank"])
         array([ 0, -1])
         """
         import numpy as np
@@ -212,7 +211,7 @@ class Network:
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """A document's tokens: lemmas, character spans, which are content words, sentence spans.
+    """The tokens of a document: lemmas, character spans, content words, sentence spans.
 
     `spans` and `sentences` are arrays of shape (n, 2) with start and end in `document.text`.
     """
@@ -226,10 +225,10 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A stretch of a text that is about one thing.
+    """A passage of a text about one subject.
 
-    `first` and `last` delimit its tokens in the annotation (half open), `start` and `end`
-    its characters. Units that are not `kept` stay in the store but are not learned from.
+    `first` and `last` delimit its tokens in the annotation (half open), `start` and `end` its
+    characters. Units that are not `kept` are stored but not learned.
     """
 
     start: int
@@ -243,10 +242,10 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A partition of units at one moment: what comparisons and exporters are given.
+    """A partition of units at one moment, as comparisons and exporters receive it.
 
-    `rows` holds one row of word counts a unit, `labels` the group of each unit (-1: none),
-    `units` their ids, `words` the column names.
+    `rows` has the word counts of each unit, `labels` its group (-1: none), `units` its id; `words`
+    are the names of the columns.
     """
 
     name: str
@@ -255,12 +254,12 @@ class Snapshot:
     rows: Rows
     words: Sequence[str]
     groups: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
-    """Weighted words of each group, where they are known."""
+    """Weighted words of each group, if available."""
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """What a comparison found: a number in which more is better, and the details."""
+    """The result of a comparison: a value, where larger is better, and details."""
 
     value: float
     details: Mapping[str, Json] = field(default_factory=dict)
@@ -268,10 +267,10 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class FeedState:
-    """What a feed's server said; among items it stands behind the last one of its feed.
+    """The response of a feed's server; in a stream of items it follows the last item of its feed.
 
-    It is kept in the batch that stores the last item, so that a validator is never there without
-    the body it stands for. With an `error` the validators that are kept stay as they were.
+    It is stored in the batch of the last item, so that a validator is never stored without its
+    body. With an `error` the stored validators remain unchanged.
     """
 
     url: str
@@ -280,6 +279,6 @@ class FeedState:
     last_modified: str | None = None
     error: str = ""
     retry_after: int | None = None
-    """Seconds that the server asked for."""
+    """Seconds to wait, as the server requested."""
     new: int = 0
-    """Stories that were new since the batch before; the engine counts them."""
+    """New stories since the previous batch; the engine counts them."""

@@ -58,7 +58,7 @@ Hashes = NDArray[np.uint32]
 
 # --- from a text to its signature --------------------------------------------------------
 
-# Character classes of the tokenizer, and the signs that may stand inside a figure.
+# Character classes of the tokenizer, and the signs that may be inside a figure.
 _OTHER, _LETTER, _DIGIT = 0, 1, 2
 _N_CLASSIFIED = 1 << 16
 _SPACE, _COMMA, _HYPHEN, _POINT, _SLASH, _COLON = (ord(sign) for sign in " ,-./:")

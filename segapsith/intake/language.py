@@ -63,7 +63,7 @@ language, or above. Most English and French texts are below it."""
 _TAG = re.compile(r"[A-Za-z]{2,3}")
 
 
-def language_of(lang: str, known: Sequence[str] = KNOWN) -> Callable[[Document], str]:
+def language_of(lang: str, languages: Sequence[str] = KNOWN) -> Callable[[Document], str]:
     """Return a function that gives the language of a document.
 
     With `auto`, the language that the document declares counts. Without one the text decides: it
@@ -82,7 +82,7 @@ def language_of(lang: str, known: Sequence[str] = KNOWN) -> Callable[[Document],
     """
     if lang != "auto":
         return lambda document: lang
-    identify = _identify(tuple(known))
+    identify = _identify(tuple(languages))
 
     def declared_or_identified(document: Document) -> str:
         tag = _TAG.match(document.lang) if document.lang else None
@@ -91,14 +91,14 @@ def language_of(lang: str, known: Sequence[str] = KNOWN) -> Callable[[Document],
     return declared_or_identified
 
 
-def _identify(known: tuple[str, ...]) -> Callable[[str], str]:
-    word_lists = [(lang, FUNCTION_WORDS[lang]) for lang in known if lang in FUNCTION_WORDS]
+def _identify(languages: tuple[str, ...]) -> Callable[[str], str]:
+    word_lists = [(lang, FUNCTION_WORDS[lang]) for lang in languages if lang in FUNCTION_WORDS]
 
     def identify(text: str) -> str:
         if not any(c.isalpha() for c in text):
-            return known[0]
+            return languages[0]
         if len(text) < MIN_CHARS and text.isascii():
-            return str(_identifier(known).classify(text)[0])
+            return str(_identifier(languages).classify(text)[0])
         words = text.lower().split()
         total, most, lang = 0, 0, ""
         for candidate, function_words in word_lists:
@@ -108,21 +108,21 @@ def _identify(known: tuple[str, ...]) -> Callable[[str], str]:
                 most, lang = len(hits), candidate
         if most >= MIN_FUNCTION_WORDS and most > 4 * (total - most):
             return lang
-        lang, score = _identifier(known).classify(text)
+        lang, score = _identifier(languages).classify(text)
         n_bytes = len(text.encode("utf-8", "surrogatepass"))
         has_few_function_words = WORDS_PER_FUNCTION_WORD * total < len(words)
         if has_few_function_words and score < -MIN_SURPRISE * n_bytes:
-            return _other_language(text, n_bytes, known) or str(lang)
+            return _other_language(text, n_bytes, languages) or str(lang)
         return str(lang)
 
     return identify
 
 
-def _other_language(text: str, n_bytes: int, known: tuple[str, ...]) -> str | None:
+def _other_language(text: str, n_bytes: int, languages: tuple[str, ...]) -> str | None:
     """Return the language of a text that is clearly not in a known one, else None."""
     scores = dict(_model().rank(text))
-    best = max(OTHERS.difference(known), key=lambda lang: (scores[lang], lang))
-    lead = scores[best] - max(scores[lang] for lang in known)
+    best = max(OTHERS.difference(languages), key=lambda lang: (scores[lang], lang))
+    lead = scores[best] - max(scores[lang] for lang in languages)
     return best if lead >= MIN_LEAD * math.sqrt(n_bytes) else None
 
 
@@ -135,8 +135,8 @@ def _model() -> LanguageIdentifier:
 
 
 @cache
-def _identifier(known: tuple[str, ...]) -> LanguageIdentifier:
+def _identifier(languages: tuple[str, ...]) -> LanguageIdentifier:
     """Return the model, restricted to these languages."""
     identifier = copy.copy(_model())
-    identifier.set_languages(list(known))
+    identifier.set_languages(list(languages))
     return identifier

@@ -112,7 +112,7 @@ def counted(
     row = 0
     while row < len(distinct):
         row, keys, counts = _count_rows(
-            spaced, distinct, starts, positions, reach, row, PIECE, *tally
+            spaced, distinct, starts, positions, reach, row, PIECE, tally
         )
         if len(keys):
             yield Pairs(keys, counts)
@@ -170,15 +170,14 @@ def _count_rows(
     reach: int,
     row: int,
     least: int,
-    sums: Counts,
-    fine: Bits,
-    coarse: Marks,
+    tally: tuple[Counts, Bits, Marks],
 ) -> tuple[int, Keys, Counts]:
     """Count the pairs whose smaller word is `row` or a later one, until there are `least` of them;
     return the next row and the pairs."""
+    sums, fine, coarse = tally
     n_words = len(distinct)
-    room = min(least + n_words, (starts[-1] - starts[row]) * 2 * reach)
-    keys, counts = np.empty(room, np.int64), np.empty(room, np.int64)
+    size = min(least + n_words, (starts[-1] - starts[row]) * 2 * reach)
+    keys, counts = np.empty(size, np.int64), np.empty(size, np.int64)
     larger = np.empty(1024, np.int32)
     n = 0
     while row < n_words and n < least:

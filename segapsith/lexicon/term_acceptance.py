@@ -113,12 +113,12 @@ def accept(
     is_term &= ~pairs.are_parts(keys, parts, rules.inside)
     rank = np.lexsort((keys, -both, -association * np.log(both)))
     rank = rank[is_term[rank]]
-    known = {*already}
+    accepted = {*already}
     terms: list[Term] = []
     for i, term in zip(rank.tolist(), sequences(keys[rank], lang, words), strict=True):
         if len(terms) >= rules.most:
             break
-        if term not in known and _may_be_term(term, lang):
+        if term not in accepted and _may_be_term(term, lang):
             scores = float(association[i]), float(likelihood[i])
             terms.append(Term(term, int(both[i]), int(documents[i]), *scores))
     return terms

@@ -42,12 +42,12 @@ class Frequencies:
     def grow(self, n_words: int) -> None:
         """Enlarge the arrays for at least `n_words` words."""
         if n_words > len(self.documents):
-            room = max(n_words, 2 * len(self.documents), 1024)
+            size = max(n_words, 2 * len(self.documents), 1024)
             self.documents = np.concatenate(
-                [self.documents, np.zeros(room - len(self.documents), dtype=np.int64)]
+                [self.documents, np.zeros(size - len(self.documents), dtype=np.int64)]
             )
             self.occurrences = np.concatenate(
-                [self.occurrences, np.zeros(room - len(self.occurrences), dtype=np.int64)]
+                [self.occurrences, np.zeros(size - len(self.occurrences), dtype=np.int64)]
             )
 
     def add(

@@ -301,7 +301,7 @@ def test_the_text_of_segment_is_read_with_the_network_of_a_store(tmp_path: Path)
 def few_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that the sample is a stream long enough for axes from company."""
     monkeypatch.setattr(network_state, "ENOUGH_WORDS", 300)
-    monkeypatch.setattr(word_vectors, "_RARE", 3)
+    monkeypatch.setattr(word_vectors, "_MIN_OCCURRENCES", 3)
     monkeypatch.setattr(word_vectors, "_FEWEST", 1)
 
 

@@ -48,7 +48,7 @@ def test_a_store_can_teach_the_contenders(
     joined = {"id": "1", "sentences": [RIVER] * 6 + [MARKET] * 6, "segments": [6, 6]}
     write_set("clinical", [joined])
     with Wire(tmp_path / "s.db", resolve({"lang": "en"}, environment={})) as wire:
-        wire.build_network({"id": str(i), "text": t * 3} for i, t in enumerate([RIVER, MARKET] * 9))
+        wire.network.build({"id": str(i), "text": t * 3} for i, t in enumerate([RIVER, MARKET] * 9))
     code, out, _ = command(
         "reproduce", "clinical", "--data", str(tmp_path), "--store", "s.db", "--json"
     )
