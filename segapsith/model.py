@@ -62,7 +62,7 @@ class Result:
 
     `as_json()` gives dicts, lists, numbers and texts only. A result can be read like that form,
     too: `result["id"]` is `result.id`, and `dict(result)` has every field. A field with the default
-    `optional()` is absent from both as long as it is None.
+    `optional()` is absent from both while its value is None.
 
     >>> @dataclass(frozen=True)
     ... class Size(Result):

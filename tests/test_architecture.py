@@ -311,6 +311,15 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     assert [name for name in HEAVY if name in json.loads(answer.stdout)] == []
 
 
+def test_reading_a_store_does_not_load_sqlite_utils() -> None:
+    """It imports pandas where that is installed; only a schema change needs it."""
+    code = "import json, sys, segapsith_store; print(json.dumps(sorted(sys.modules)))"
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert {"sqlite_utils", "pandas"}.isdisjoint(json.loads(answer.stdout))
+
+
 # -- what is never said ----------------------------------------------------------------------
 
 # Spelled in pieces, so that this file does not find itself.

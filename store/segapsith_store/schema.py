@@ -62,7 +62,7 @@ class View:
 TABLES = (
     Table(
         "facts",
-        "Single values: counters that never go back, and settings the store was made with.",
+        "Single values: counters that never go back, and settings of the store.",
         (("name", "TEXT PRIMARY KEY", "what it is"), ("value", "TEXT NOT NULL", "JSON")),
         without_rowid=True,
     ),
@@ -76,7 +76,11 @@ TABLES = (
             ("started_at", "TEXT NOT NULL", "UTC"),
             ("finished_at", "TEXT", "UTC"),
             ("name", "TEXT NOT NULL DEFAULT ''", "what the user called it (`--batch`)"),
-            ("input", "TEXT NOT NULL DEFAULT ''", "hash of the named inputs: the same goes on"),
+            (
+                "input",
+                "TEXT NOT NULL DEFAULT ''",
+                "hash of the named inputs; equal inputs continue the run",
+            ),
             ("position", "INTEGER NOT NULL DEFAULT 0", "items of the input that are committed"),
             ("settings", "TEXT NOT NULL DEFAULT '{}'", "JSON"),
             ("versions", "TEXT NOT NULL DEFAULT '{}'", "JSON: of the program and its plugins"),
@@ -112,7 +116,11 @@ TABLES = (
             ("run", "INTEGER NOT NULL REFERENCES runs(id)", "that read it"),
             ("title", "TEXT NOT NULL", "headline"),
             ("metadata", "TEXT NOT NULL", "JSON: every other field; never learned from"),
-            ("signature", "BLOB NOT NULL", "by what copies of it are found; see signatures.py"),
+            (
+                "signature",
+                "BLOB NOT NULL",
+                "fingerprint by which near-duplicates are detected; see fingerprints.py",
+            ),
             (
                 "words",
                 "BLOB NOT NULL",
@@ -121,7 +129,7 @@ TABLES = (
             (
                 "links",
                 "BLOB NOT NULL",
-                "a byte a content word: how it joins the next; see terms.py",
+                "one byte per content word: how it joins the next; see multiword_terms.py",
             ),
             ("body", "TEXT NOT NULL", "the text is title, blank line, body"),
         ),
@@ -182,14 +190,14 @@ TABLES = (
             ("lang", "TEXT PRIMARY KEY", "language"),
             ("documents", "INTEGER NOT NULL", "stories"),
             ("words", "INTEGER NOT NULL", "content words in them"),
-            ("units", "INTEGER NOT NULL", "units of their texts, kept or not"),
+            ("units", "INTEGER NOT NULL", "units of their texts, learned from or not"),
             ("cohesion", "INTEGER NOT NULL", "sum of the units' cohesion, times 65536"),
         ),
         without_rowid=True,
     ),
     Table(
         "epochs",
-        "What the learning clock froze at its last tick: with this the stream is read now.",
+        "The frozen values of the present epoch, with which texts are read.",
         (
             (
                 "name",
@@ -213,32 +221,32 @@ TABLES = (
             ("end", "INTEGER NOT NULL", "character after the last"),
             ("first_word", "INTEGER NOT NULL", "first of the text's content words"),
             ("n_words", "INTEGER NOT NULL", "content words"),
-            ("cohesion", "REAL NOT NULL", "how well its words hold together"),
+            ("cohesion", "REAL NOT NULL", "how strongly its words belong together"),
             ("kept", "INTEGER NOT NULL", "1 if it may be learned from"),
             ("epoch", "INTEGER NOT NULL", "of the clock when it was weighted"),
             (
                 "words",
                 "BLOB NOT NULL",
-                "a table: ids, counts (0: inferred), weights times 65536, less 1; see arrays.py",
+                "a table: ids, counts (0: inferred), weights times 65536, less 1; see codecs.py",
             ),
         ),
         indexes=("document", "version"),
     ),
     Table(
         "domains",
-        "A semantic domain: weighted words that keep company.",
+        "A semantic domain: a weighted word list with the units it was learned from.",
         (
             ("id", "INTEGER PRIMARY KEY", "never reused"),
             ("lang", "TEXT NOT NULL", "language of its words"),
-            ("label", "TEXT NOT NULL", "its best words, or the name it was given"),
+            ("label", "TEXT NOT NULL", "its best words, or its name"),
             ("named", "INTEGER NOT NULL DEFAULT 0", "1 if a person named it"),
             ("status", "TEXT NOT NULL DEFAULT 'open'", "open, retired, merged or split"),
-            ("locked", "INTEGER NOT NULL DEFAULT 0", "1 if it stays as it is until unlocked"),
-            ("grown", "INTEGER NOT NULL DEFAULT 0", "ordinal of the last story it took from"),
+            ("locked", "INTEGER NOT NULL DEFAULT 0", "1 if it may not be merged, split or retired"),
+            ("grown", "INTEGER NOT NULL DEFAULT 0", "ordinal of the last story that joined it"),
             ("units", "INTEGER NOT NULL", "units in it"),
             ("run", "INTEGER NOT NULL REFERENCES runs(id)", "that made it"),
             ("top_words", "TEXT NOT NULL", "for reading: words with weights"),
-            ("words", "BLOB NOT NULL", "a table: ids, occurrences, weight sums; see arrays.py"),
+            ("words", "BLOB NOT NULL", "a table: ids, occurrences, weight sums; see codecs.py"),
         ),
         indexes=("run", "status"),
     ),
@@ -265,7 +273,7 @@ TABLES = (
             ("runner_up", "INTEGER", "as in assignments"),
             ("runner_up_score", "REAL NOT NULL", "as in assignments"),
             ("run", "INTEGER NOT NULL REFERENCES runs(id)", "that had put it there"),
-            ("ended_by", "INTEGER NOT NULL REFERENCES runs(id)", "that took it away"),
+            ("ended_by", "INTEGER NOT NULL REFERENCES runs(id)", "that ended it"),
         ),
         closing=("PRIMARY KEY (unit, ended_by)",),
         indexes=("ended_by",),
@@ -302,7 +310,7 @@ TABLES = (
     ),
     Table(
         "rejects",
-        "Items that could not be taken.",
+        "Items that were rejected.",
         (
             ("id", "INTEGER PRIMARY KEY", "number"),
             ("run", "INTEGER NOT NULL REFERENCES runs(id)", "when"),
@@ -327,24 +335,24 @@ TABLES = (
         (
             ("id", "INTEGER PRIMARY KEY", "never reused"),
             ("lang", "TEXT NOT NULL", "language of its domains"),
-            ("name", "TEXT NOT NULL DEFAULT ''", "the name it was given; empty: its best words"),
+            ("name", "TEXT NOT NULL DEFAULT ''", "its name; empty: its best words are the label"),
             ("run", "INTEGER NOT NULL REFERENCES runs(id)", "that made it"),
         ),
         indexes=("run",),
     ),
     Table(
         "groupings",
-        "Which domain is in which topic, as a run found it; the last one holds.",
+        "Which domain is in which topic, as a run computed it; the last row is valid.",
         (
             ("run", "INTEGER PRIMARY KEY REFERENCES runs(id)", "that grouped the domains"),
             ("domains", "BLOB NOT NULL", "domain ids, ascending, int64 little endian"),
             ("topics", "BLOB NOT NULL", "their topics, int64 little endian"),
-            ("basis", "TEXT NOT NULL", "hash of the domains and settings it was made from"),
+            ("basis", "TEXT NOT NULL", "hash of the domains and settings it was computed from"),
         ),
     ),
     Table(
         "comparisons",
-        "What a validation or comparison found.",
+        "The result of a validation or comparison.",
         (
             ("id", "INTEGER PRIMARY KEY", "never reused"),
             ("run", "INTEGER NOT NULL REFERENCES runs(id)", "when"),
@@ -356,17 +364,17 @@ TABLES = (
     ),
     Table(
         "feeds",
-        "A subscription, and what its server said last.",
+        "A feed, and the last response of its server.",
         (
             ("id", "INTEGER PRIMARY KEY AUTOINCREMENT", "never reused"),
             ("url", "TEXT NOT NULL UNIQUE", "address"),
             ("title", "TEXT NOT NULL DEFAULT ''", "name"),
             ("subscribed", "INTEGER NOT NULL DEFAULT 0", "1 if `update` reads it"),
-            ("etag", "TEXT", "validator, kept only with a body stored whole"),
-            ("last_modified", "TEXT", "validator, kept only with a body stored whole"),
+            ("etag", "TEXT", "validator, stored only with a complete body"),
+            ("last_modified", "TEXT", "validator, stored only with a complete body"),
             ("checked_at", "TEXT", "UTC; when it was last asked"),
             ("next_check_at", "TEXT", "UTC; when `update` asks again"),
-            ("retry_at", "TEXT", "UTC; the server asked not to be asked before"),
+            ("retry_at", "TEXT", "UTC; the server asked for no request before"),
             ("interval", "INTEGER NOT NULL DEFAULT 3600", "seconds; shorter the more it brings"),
             ("failures", "INTEGER NOT NULL DEFAULT 0", "in a row"),
             ("last_new_at", "TEXT", "UTC; when it last brought a new story"),
@@ -384,7 +392,7 @@ TABLES = (
             ("started_at", "TEXT NOT NULL", "UTC"),
             ("finished_at", "TEXT", "UTC; none if it was cut short"),
             ("code", "INTEGER", "its exit code"),
-            ("line", "TEXT NOT NULL DEFAULT ''", "the summary that went into the mail"),
+            ("line", "TEXT NOT NULL DEFAULT ''", "the summary that was sent"),
             ("figures", "TEXT NOT NULL DEFAULT '{}'", "JSON: what alarms compare; see alarms.py"),
             ("result", "TEXT NOT NULL DEFAULT '{}'", "JSON: its steps and alarms"),
         ),
@@ -392,7 +400,7 @@ TABLES = (
     ),
     Table(
         "pair_runs",
-        "How often words meet: blocks of sorted runs, merged like a log; their sum counts.",
+        "Counts of word pairs in blocks of sorted runs, merged like a log; a count is their sum.",
         (
             ("id", "INTEGER PRIMARY KEY", "ascending within a run"),
             ("source", "INTEGER NOT NULL", "0 for the stream, or a run of `network build`"),
@@ -408,7 +416,7 @@ TABLES = (
             (
                 "counts",
                 "BLOB NOT NULL",
-                "times each pair meets, negative takes away: varints, deflated",
+                "occurrences of each pair, negative ones are subtracted: varints, deflated",
             ),
         ),
         indexes=("run", "source"),
@@ -432,11 +440,15 @@ TABLES = (
     ),
     Table(
         "targets",
-        "What the threshold was told to follow (`tune --keep`); the last one holds.",
+        "Targets that the threshold follows (`tune --keep`); the last row is valid.",
         (
-            ("run", "INTEGER PRIMARY KEY REFERENCES runs(id)", "that kept it, or ended one"),
-            ("aim", "TEXT NOT NULL", "new_rate or singletons; empty: none from here on"),
-            ("share", "INTEGER NOT NULL", "wanted, in millionths"),
+            ("run", "INTEGER PRIMARY KEY REFERENCES runs(id)", "that set it, or ended one"),
+            (
+                "aim",
+                "TEXT NOT NULL",
+                "new_rate or singletons; empty: the threshold follows no target",
+            ),
+            ("share", "INTEGER NOT NULL", "to be reached, in millionths"),
             ("threshold", "INTEGER NOT NULL", "to begin with, times 65536"),
             ("slope", "INTEGER NOT NULL", "of the share's logarithm by threshold, in millionths"),
             ("ordinal", "INTEGER NOT NULL", "documents accepted then"),
@@ -451,7 +463,11 @@ TABLES = (
             ("ordinal", "INTEGER NOT NULL", "documents accepted when it was set"),
             ("unit", "INTEGER NOT NULL", "the first that the run placed with it"),
             ("threshold", "INTEGER NOT NULL", "times 65536"),
-            ("base", "INTEGER NOT NULL", "what it departs from, times 65536; see following.py"),
+            (
+                "base",
+                "INTEGER NOT NULL",
+                "what it departs from, times 65536; see threshold_control.py",
+            ),
             ("placed", "INTEGER NOT NULL", "units"),
             ("founded", "INTEGER NOT NULL", "those of them that founded a domain"),
         ),
@@ -461,7 +477,7 @@ TABLES = (
     ),
     Table(
         "blocks",
-        "Hashes of rows, by blocks of their ids; a row that changes takes the hash of its block away.",
+        "Hashes of rows, by blocks of their ids; changing a row deletes the hash of its block.",
         (
             ("part", "TEXT NOT NULL", "table"),
             ("number", "INTEGER NOT NULL", "id divided by 1024"),
@@ -573,7 +589,7 @@ VIEWS = (
     ),
     View(
         "domain_days",
-        "How many units each domain took on each day.",
+        "Units of each domain by day.",
         """
         SELECT a.domain, m.label, substr(v.date, 1, 10) AS day, count(*) AS units
         FROM assignments a JOIN units u ON u.id = a.unit JOIN versions v ON v.id = u.version

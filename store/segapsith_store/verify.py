@@ -1,10 +1,10 @@
-"""Is the store sound? Every sum and count is computed again from the texts and units."""
+"""Check a store: every sum and count is computed again from the texts and units."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,17 +26,19 @@ from segapsith_store.store import Store
 __all__ = ["Verdict", "verify"]
 
 SHOWN = 20
-"""Faults that are listed; the others are counted."""
+"""Faults that are listed; all of them are counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What was found: nothing, if the store is sound."""
+    """The faults of a store, its digest, and how much was checked."""
 
     faults: list[str]
     n_faults: int
+    """All faults; `faults` lists the first ones."""
     digest: str
     checked: dict[str, int]
+    """Rows by kind."""
 
     @property
     def sound(self) -> bool:
@@ -44,7 +46,7 @@ class Verdict:
 
 
 def verify(store: Store) -> Verdict:
-    """Checks the file, the references, every sum and count, and that all numbers are finite."""
+    """Check the file, the references, every sum and count, and that all numbers are finite."""
     checked: dict[str, int] = {}
     faults: list[str] = []
     n_faults = 0
@@ -57,27 +59,28 @@ def verify(store: Store) -> Verdict:
                 n_faults += 1
                 if len(faults) < SHOWN:
                     faults.append(fault)
-        found = digest(store, anew=True)
-        if seal.is_broken(store, found):
+        computed = digest(store, anew=True)
+        if seal.is_broken(store, computed):
             n_faults += 1
             faults.append("seal: something was changed since the last run, and by no run")
-        return Verdict(faults, n_faults, found, checked)
+        return Verdict(faults, n_faults, computed, checked)
 
 
 def _to_the_end(
     check: Callable[[Store, dict[str, int]], Iterator[str]], store: Store, checked: dict[str, int]
 ) -> Iterator[str]:
-    """The faults that a check finds; what it stumbles over in a damaged store is one of them."""
+    """Yield the faults of a check; an exception that damage causes is one of them."""
     try:
         yield from check(store, checked)
     except SegapsithError:
         raise
     except Exception as error:
-        what = check.__name__.lstrip("_")
-        yield f"{what}: cannot be checked to the end ({type(error).__name__}: {error})"
+        name = check.__name__.lstrip("_")
+        yield f"{name}: cannot be checked to the end ({type(error).__name__}: {error})"
 
 
 def _file(store: Store, checked: dict[str, int]) -> Iterator[str]:
+    """Check the pages of the file and the references between rows."""
     for (line,) in store.rows("PRAGMA integrity_check"):
         if line != "ok":
             yield f"file: {line}"
@@ -86,6 +89,7 @@ def _file(store: Store, checked: dict[str, int]) -> Iterator[str]:
 
 
 def _counters(store: Store, checked: dict[str, int]) -> Iterator[str]:
+    """Check that no id or ordinal is above its counter, so that none is given twice."""
     facts = store.facts()
     for name, table in (("document", "documents"), ("version", "versions"), ("unit", "units")):
         top = store.number(f"SELECT max(id) FROM {table}")
@@ -103,7 +107,7 @@ _PRESENT = "JOIN versions v ON v.document = d.id AND v.number = d.version"
 
 
 def _texts(store: Store, checked: dict[str, int]) -> Iterator[str]:
-    """Each document has its present version; each text has the hash it is kept under."""
+    """Check that each document has its present version, and each text its hash and signature."""
     for (uid,) in store.rows(
         "SELECT uid FROM documents d WHERE NOT EXISTS"
         " (SELECT 1 FROM versions v WHERE v.document = d.id AND v.number = d.version)"
@@ -119,22 +123,22 @@ def _texts(store: Store, checked: dict[str, int]) -> Iterator[str]:
     ):
         yield f"document {uid}: the clock has not counted it"
     count = 0
-    for number, kept, title, body, sketch in store.rows(
+    for number, stored_hash, title, body, stored_signature in store.rows(
         "SELECT id, hash, title, body, signature FROM versions"
     ):
         count += 1
         if not (title or body):
             continue
         document = Document(title=title, body=body)
-        if text_hash(document) != kept:
+        if text_hash(document) != stored_hash:
             yield f"version {number}: its text is not the one it was kept with"
-        elif bytes(signature(document.text)) != sketch:
+        elif bytes(signature(document.text)) != stored_signature:
             yield f"version {number}: its signature is not that of its text"
     checked["versions"] = count
 
 
 def _words(store: Store, checked: dict[str, int]) -> Iterator[str]:
-    """Running counts of words and languages against the present texts of the stories."""
+    """Compare the running counts of words, terms and languages with the texts of the stories."""
     size = store.number("SELECT max(id) FROM words") + 1
     documents = np.zeros(size, dtype=np.int64)
     occurrences = np.zeros(size, dtype=np.int64)
@@ -154,7 +158,7 @@ def _words(store: Store, checked: dict[str, int]) -> Iterator[str]:
         if bag is None:
             terms[lang].add(Candidates.of(codecs.words_from(blob), links))
             words, counts = np.unique(codecs.words_from(blob), return_counts=True)
-        else:  # a ready unit has no text
+        else:  # a pre-segmented unit has no text
             words, counts = codecs.bag_from(bag)[:2]
         if len(words) and (words[0] < 0 or words[-1] >= size):
             yield f"a text has the word {words[-1]}, which does not exist"
@@ -168,25 +172,30 @@ def _words(store: Store, checked: dict[str, int]) -> Iterator[str]:
         "SELECT id, word, documents, occurrences FROM words"
     ):
         n_words += 1
-        wanted = (int(documents[number]), int(occurrences[number]))
-        if (n_documents, n_occurrences) != wanted:
-            yield f"word {word!r}: counts {n_documents}, {n_occurrences} should be {wanted}"
+        expected = (int(documents[number]), int(occurrences[number]))
+        if (n_documents, n_occurrences) != expected:
+            yield f"word {word!r}: counts {n_documents}, {n_occurrences} should be {expected}"
     checked["words"] = n_words
-    kept_terms = store.term_counts()
-    for lang in sorted({*terms, *kept_terms}):
-        wanted_terms = terms.get(lang, TermCounts()).arrays()
-        found_terms = kept_terms.get(lang, TermCounts()).arrays()
-        if not all(np.array_equal(found_terms[name], wanted_terms[name]) for name in wanted_terms):
+    yield from _term_faults(store, terms)
+    stored = {lang: list(sizes) for lang, sizes in store.languages().items() if any(sizes)}
+    if stored != {lang: sizes for lang, sizes in totals.items() if any(sizes)}:
+        yield f"languages: {stored} should be {dict(totals)}"
+
+
+def _term_faults(store: Store, computed: Mapping[str, TermCounts]) -> Iterator[str]:
+    """Compare the stored counts of term candidates with those of the texts."""
+    stored = store.term_counts()
+    for lang in sorted({*computed, *stored}):
+        expected = computed.get(lang, TermCounts()).arrays()
+        present = stored.get(lang, TermCounts()).arrays()
+        if not all(np.array_equal(present[name], expected[name]) for name in expected):
             yield f"terms: the counts of candidates in {lang!r} are not those of the texts"
-    kept = {lang: list(sizes) for lang, sizes in store.languages().items() if any(sizes)}
-    if kept != {lang: sizes for lang, sizes in totals.items() if any(sizes)}:
-        yield f"languages: {kept} should be {dict(totals)}"
 
 
 def _pairs(store: Store, checked: dict[str, int]) -> Iterator[str]:
-    """How often words met, against the present texts of the stories.
+    """Compare the counts of word pairs with the texts of the stories.
 
-    Sums are compared by their marks, which add up, so that this needs no memory to speak of.
+    Sums are compared by their marks, which are additive, so that this needs little memory.
     """
     facts = store.facts()
     size = store.number("SELECT max(id) FROM words") + 1
@@ -212,11 +221,9 @@ def _pairs(store: Store, checked: dict[str, int]) -> Iterator[str]:
         sums[source].append(pair_runs.mark(block))
         last = (run, int(block.keys[-1]) if n else before)
     checked["pairs"] = n_pairs
-    wanted = []
     window = int(facts.get("pair_window", WINDOW))
-    for _, _, _, words in store.sequences(0):
-        wanted.append(pair_runs.mark(count_pairs(words, window)))
-    if pair_runs.total_mark(sums[pair_runs.STREAM]) != pair_runs.total_mark(wanted):
+    expected = [pair_runs.mark(count_pairs(words, window)) for _, _, _, words in store.sequences(0)]
+    if pair_runs.total_mark(sums[pair_runs.STREAM]) != pair_runs.total_mark(expected):
         yield "pairs: how often words met is not what the texts say"
     for reference in store.references():
         if reference.tokens != int(reference.occurrences.sum()):
@@ -226,10 +233,10 @@ def _pairs(store: Store, checked: dict[str, int]) -> Iterator[str]:
 
 
 def _units(store: Store, checked: dict[str, int]) -> Iterator[str]:
-    """Units against the words of their texts; who has a domain and who must not."""
+    """Compare units with the words of their texts, and check which units have a domain."""
     n_units = 0
     sequences: dict[int, NDArray[np.int32]] = {}
-    found: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    totals: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for row in store.rows(
         'SELECT u.id, u.version, u.start, u."end", u.first_word, u.n_words, u.cohesion, u.kept,'
         " u.words, a.score, a.runner_up_score, d.duplicate_of IS NULL AND v.number = d.version,"
@@ -241,12 +248,12 @@ def _units(store: Store, checked: dict[str, int]) -> Iterator[str]:
         (score, second, learned, title, body, lang, words) = row[9:]
         n_units += 1
         if learned and (title or body):
-            found[lang][0] += 1
-            found[lang][1] += fixed_cohesion(cohesion)
+            totals[lang][0] += 1
+            totals[lang][1] += fixed_cohesion(cohesion)
         if version not in sequences:
             sequences = {version: codecs.words_from(words)}
-        said = sequences[version][first : first + n_words] if title or body else None
-        yield from _unit_faults(number, blob, said, n_words)
+        in_text = sequences[version][first : first + n_words] if title or body else None
+        yield from _unit_faults(number, blob, in_text, n_words)
         length = title + body + (2 if title and body else 0)
         if not 0 <= start <= end <= length:
             yield f"unit {number}: characters {start}-{end} are not inside its text"
@@ -256,15 +263,15 @@ def _units(store: Store, checked: dict[str, int]) -> Iterator[str]:
             if value is not None and not math.isfinite(value):
                 yield f"unit {number}: {value} is not a number"
     checked["units"] = n_units
-    kept_sums = {lang: list(sums) for lang, sums in store.cohesion().items() if any(sums)}
-    if kept_sums != {lang: sums for lang, sums in found.items() if any(sums)}:
-        yield f"languages: units and cohesion {kept_sums} should be {dict(found)}"
+    stored = {lang: list(sums) for lang, sums in store.cohesion().items() if any(sums)}
+    if stored != {lang: sums for lang, sums in totals.items() if any(sums)}:
+        yield f"languages: units and cohesion {stored} should be {dict(totals)}"
 
 
 def _unit_faults(
     number: int, blob: bytes, words: NDArray[np.int32] | None, n_words: int
 ) -> Iterator[str]:
-    """`words` are those of its stretch of a text; none if it was made elsewhere."""
+    """Check the words of a unit; `words` are those of its passage, None if it was pre-segmented."""
     bag = codecs.bag_from(blob)
     if words is None:
         if int(bag.counts.sum()) != n_words:
@@ -274,15 +281,15 @@ def _unit_faults(
         return
     else:
         distinct, counts = np.unique(words, return_counts=True)
-        said = bag.observed
-        if not np.array_equal(distinct, said.words) or not np.array_equal(counts, said.counts):
+        own = bag.observed
+        if not np.array_equal(distinct, own.words) or not np.array_equal(counts, own.counts):
             yield f"unit {number}: its words are not those of its text"
     if len(bag.weights) and not 0 < bag.weights.min() <= bag.weights.max() <= SCALE:
         yield f"unit {number}: a weight is not between 0 and 1"
 
 
 def _domains(store: Store, checked: dict[str, int]) -> Iterator[str]:
-    """The sums of every domain against the units that are in it."""
+    """Compare the sums of every domain with the units that are in it."""
     facts = store.facts()
     tokens, inferred = facts.get("count") == "tokens", int(facts.get("inferred_occurrence", 1))
     bags: dict[int, list[Any]] = defaultdict(list)
@@ -318,13 +325,13 @@ def _domains(store: Store, checked: dict[str, int]) -> Iterator[str]:
 
 
 def _blocks(store: Store, checked: dict[str, int]) -> Iterator[str]:
-    """Rows against the hashes that were kept of them, which a change by a run takes away."""
+    """Compare rows with their stored hashes; a change by a run deletes the hash."""
     for table, first, last in changed_blocks(store):
         yield f"{table} {first} to {last}: something was changed by no run"
 
 
 def _tombstones(store: Store, checked: dict[str, int]) -> Iterator[str]:
-    """Tombstones are hashes that can be compared, and no forgotten document is in the store."""
+    """Check that tombstones are comparable hashes, and that no forgotten document is stored."""
     count = store.number("SELECT count(*) FROM tombstones")
     if not count:  # most stores never forget
         return
@@ -346,7 +353,7 @@ def _tombstones(store: Store, checked: dict[str, int]) -> Iterator[str]:
 
 
 def _thresholds(store: Store, checked: dict[str, int]) -> Iterator[str]:
-    """Targets and what followed them: possible values, set in the order of the clock."""
+    """Check that targets and thresholds have possible values, in the order of the clock."""
     for run, aim, share, slope in store.rows("SELECT run, aim, share, slope FROM targets"):
         if aim and not (aim in AIMS and 0 < share < MILLION and slope > 0):
             yield f"target of run {run}: {aim} {share} cannot be followed"

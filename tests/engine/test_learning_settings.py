@@ -165,8 +165,8 @@ def test_an_old_store_adopts_what_is_used_first(open_wire: OpenWire) -> None:
         wire.writer.change(lambda c: c.execute("DELETE FROM facts WHERE name = ?", [FACT]).rowcount)
     with open_wire(lang="en", threshold=0.3) as wire:
         assert (
-            wire.explain(1)["joined"] | {"placement": "eq7", "threshold": 0.17}
-            == (wire.explain(1)["joined"])
+            wire.explain(1)["joined"].as_json() | {"placement": "eq7", "threshold": 0.17}
+            == wire.explain(1)["joined"].as_json()
         )
         wire.ingest(stories(12, 24))
         assert [period["run"] for period in history(wire)] == [2]
