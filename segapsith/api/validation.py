@@ -24,6 +24,7 @@ from segapsith.errors import MissingInputError, SettingError, UsageError, did_yo
 from segapsith.evaluation import verdicts
 from segapsith.evaluation.alignment import Side, align, read_labels
 from segapsith.evaluation.validation import (
+    CurveSettings,
     Selection,
     agreement,
     curve,
@@ -297,11 +298,7 @@ class Validation:
                     replace(placing, domain_weight=weight),
                     wanted,
                     lambda rows, k: recompute(rows, k, seed),
-                    min_units=least,
-                    word_cut=cut,
-                    seed=seed,
-                    splitting=splitting,
-                    adopting=adopting,
+                    CurveSettings(least, cut, seed, splitting, adopting),
                     watch=watch,
                 )
             ],
