@@ -22,6 +22,7 @@ from segapsith.engine import order_sensitivity
 from segapsith.errors import SettingError, UsageError
 from segapsith.evaluation import metrics, verdicts
 from segapsith.evaluation.validation import (
+    CurveSettings,
     Selection,
     agreement,
     curve,
@@ -486,11 +487,7 @@ class Validation:
             replace(placing, domain_weight=weight),
             chosen,
             lambda rows, k: recompute(rows, k, seed),
-            min_units=least,
-            word_cut=cut,
-            seed=seed,
-            splitting=splitting,
-            adopting=adopting,
+            CurveSettings(least, cut, seed, splitting, adopting),
             watch=on_threshold,
         )
         return Curve(

@@ -28,6 +28,7 @@ from segapsith.model import Result
 
 __all__ = [
     "CurvePoint",
+    "CurveSettings",
     "LearnedUnits",
     "Links",
     "PartitionAgreement",
@@ -288,6 +289,21 @@ class ValidationSummary(Result):
 
 
 @dataclass(frozen=True, slots=True)
+class CurveSettings:
+    """Settings of the validations of a curve."""
+
+    min_units: int
+    """Least number of units of a stable domain."""
+    word_cut: float
+    """Weight above which a word characterises a domain."""
+    seed: int = 0
+    splitting: SplitSettings | None = None
+    """Split broad domains once, as in a nightly run."""
+    reassigning: ReassignSettings | None = None
+    """Reassign units once, as in a nightly run."""
+
+
+@dataclass(frozen=True, slots=True)
 class CurvePoint(Result):
     """The validation of the domains that a threshold gives."""
 
@@ -524,18 +540,13 @@ def curve(
     settings: PlacementSettings,
     thresholds: Iterable[float],
     cluster: Callable[[Rows, int], Labels],
-    *,
-    min_units: int,
-    word_cut: float,
-    seed: int = 0,
-    splitting: SplitSettings | None = None,
-    adopting: ReassignSettings | None = None,
+    rules: CurveSettings,
     watch: Callable[[float], None] | None = None,
 ) -> list[CurvePoint]:
     """Return a validation for each threshold: kappa against the share of units in stable domains.
 
-    `cluster` gets rows and a number of clusters, that of the stable domains. With `splitting` and
-    `adopting`, broad domains are split and units reassigned once, as in a nightly run.
+    `cluster` gets rows and a number of clusters, that of the stable domains. `watch` is called with
+    each threshold before it is tried.
     """
     bags = learned.bags()
     points = []
@@ -544,16 +555,17 @@ def curve(
             watch(threshold)
         index = empty_index(replace(settings, threshold=threshold), learned.significance)
         labels = place_units(index, bags).domains
-        if splitting is not None:
-            split_broad(index, bags, labels, splitting)
-        if adopting is not None:
+        if rules.splitting is not None:
+            split_broad(index, bags, labels, rules.splitting)
+        if rules.reassigning is not None:
             domain_of = dict(enumerate(labels.tolist()))
-            moved = reassign(index, dict(enumerate(bags)), domain_of, adopting)
+            moved = reassign(index, dict(enumerate(bags)), domain_of, rules.reassigning)
             for row, placement in moved.items():
                 assert placement.domain is not None  # it moves to a domain
                 labels[row] = placement.domain
-        selection = select(replace(learned, domains=labels), min_units, word_cut)
-        summary = summarize(validate(selection, _into(cluster, selection.n_domains), seed))
+        selection = select(replace(learned, domains=labels), rules.min_units, rules.word_cut)
+        clusters = _into(cluster, selection.n_domains)
+        summary = summarize(validate(selection, clusters, rules.seed))
         points.append(
             CurvePoint(threshold=threshold, all_domains=len(np.unique(labels)), **summary)
         )

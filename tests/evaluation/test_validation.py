@@ -15,6 +15,7 @@ from segapsith.arrays import Labels, Rows
 from segapsith.domains.replay import replay
 from segapsith.domains.values import PlacementSettings
 from segapsith.evaluation.validation import (
+    CurveSettings,
     LearnedUnits,
     curve,
     select,
@@ -163,7 +164,7 @@ def test_a_higher_threshold_leaves_fewer_units_in_stable_domains() -> None:
     subjects = np.random.default_rng(0).permutation(np.repeat(np.arange(5), 30))
     units = learned(subjects, made(subjects, 5, share=0.7))
     points = curve(
-        units, PlacementSettings(), [0.1, 0.5, 0.9], entropy_kmeans, min_units=10, word_cut=0.01
+        units, PlacementSettings(), [0.1, 0.5, 0.9], entropy_kmeans, CurveSettings(10, 0.01)
     )
     shares = [point["share"] for point in points]
     assert shares == sorted(shares, reverse=True)
