@@ -16,6 +16,7 @@ from segapsith.api.factory import Factory
 from segapsith.api.wired import Wired
 from segapsith.arrays import Labels, Rows, Views
 from segapsith.engine import order_sensitivity
+from segapsith.engine.runs import RunPlan
 from segapsith.errors import PluginError, SettingError, UsageError
 from segapsith.evaluation import clustering, metrics
 from segapsith.evaluation.validation import LearnedUnits
@@ -78,7 +79,7 @@ def cluster(
         force,
         told,
     )
-    run = wire.writer.begin_run(
+    plan = RunPlan(
         "cluster",
         settings={
             "clusterer": clusterer, "similarity": similarity, **(settings or {}), "k": k,
@@ -88,12 +89,14 @@ def cluster(
         versions=wire.factory.versions(),
         seed=seed,
     )  # fmt: skip
-    wire.writer.save_clustering(run, lang or "", learned.units[chosen].tolist(), labels.tolist())
     found = {"units": len(labels), "clusters": int(labels.max(initial=-1)) + 1}
-    wire.writer.finish_run(run, "done", found)
+    with wire.writer.run(plan) as run:
+        units = learned.units[chosen].tolist()
+        wire.writer.save_clustering(run.number, lang or "", units, labels.tolist())
+        run.counts = found
     places = wire.read(lambda store: browse.unit_places(store, learned.units[chosen].tolist()))
     return {
-        "run": run,
+        "run": run.number,
         **found,
         "assignment": [
             {"unit": unit, "document": uid, "start": start, "end": end, "cluster": cluster}
@@ -157,15 +160,11 @@ def regroup(
     last = kept_topics.present(store)
     if last is not None and last[1] == of:
         return
-    run = store.begin_run("topics", settings=said, versions=wire.factory.versions())
-    try:
+    with store.run(RunPlan("topics", said, wire.factory.versions())) as run:
         groups = {
             lang: making.group(domains) for lang, domains in kept_topics.material(store).items()
         }
-        store.finish_run(run, "done", kept_topics.keep(store, run, groups, of))
-    except BaseException:
-        store.finish_run(run, "failed")
-        raise
+        run.counts = kept_topics.keep(store, run.number, groups, of)
 
 
 def shuffled_orders(

@@ -52,7 +52,7 @@ def consolidate(
     except ValueError as error:
         raise SettingError(f"consolidate: {error}") from error
     if not dry_run:
-        wire.engine.knowledge  # noqa: B018  the lock, and settings that do not fit the store
+        wire.engine.state  # noqa: B018  the lock, and settings that do not fit the store
     narrow = _splitting(wire) if _narrows(wire) else None
     found = wire.read(
         lambda store: _near_identical(wire.factory.placing(), store, chosen, quiet, narrow, since)
@@ -156,7 +156,7 @@ def narrow(
     _only_by_eq7(wire, "narrowing")
     chosen = _splitting(wire, threshold)
     if not dry_run:
-        wire.engine.knowledge  # noqa: B018  the lock, and settings that do not fit the store
+        wire.engine.state  # noqa: B018  the lock, and settings that do not fit the store
 
     def broad(store: Store) -> tuple[int, list[tuple[str, domain_changes.Split]]]:
         rows, found = list(store.open_domains()), []
@@ -211,7 +211,7 @@ def adopt(wire: Wired, *, similarity: float | None = None) -> dict[str, Any]:
     except ValueError as error:
         raise SettingError(f"adopt: {error}") from error
     last, quiet = int(wire.settings["adopt_last"]), int(wire.settings["consolidate_after"])
-    wire.engine.knowledge  # noqa: B018  the lock, and settings that do not fit the store
+    wire.engine.state  # noqa: B018  the lock, and settings that do not fit the store
     store = wire.writer
     ordinal = int(store.facts().get("counter_ordinal", 0))
     units = store.units_since(ordinal - last)
@@ -239,7 +239,7 @@ def refine(wire: Wired, passes: int) -> dict[str, Any]:
     if passes < 1:
         raise UsageError(f"refine={passes} should be >= 1")
     _only_by_eq7(wire, "refining")
-    wire.engine.knowledge  # noqa: B018  the lock, and settings that do not fit the store
+    wire.engine.state  # noqa: B018  the lock, and settings that do not fit the store
     store = wire.writer
     staying = store.protected_domains()
     places = reassignment.refine(

@@ -20,6 +20,7 @@ from segapsith.api.wired import Wired
 from segapsith.arrays import Labels, Rows
 from segapsith.domains.reassignment import Adopting
 from segapsith.domains.splitting import Splitting, nearer
+from segapsith.engine.runs import RunPlan
 from segapsith.errors import MissingInputError, SettingError, UsageError, did_you_mean
 from segapsith.evaluation import verdicts
 from segapsith.evaluation.alignment import Side, labelled_file, matched
@@ -90,7 +91,7 @@ class Validation:
         numbers = [] if k is None else [k] if isinstance(k, int) else list(k)
         writer = self._wire.writer  # the lock first: from here on nobody else changes anything
         least, cut = self._least(min_units), self._cut(word_cut)
-        run = writer.begin_run(
+        plan = RunPlan(
             "validate",
             settings={
                 "clusterer": clusterer, "similarity": similarity, **(clusterer_settings or {}),
@@ -100,7 +101,7 @@ class Validation:
             versions=self._wire.factory.versions(),
             seed=seed,
         )  # fmt: skip
-        try:
+        with writer.run(plan) as run:
             selection = select(browse.learned_units(writer, lang, last=last), least, cut)
             size = numbers[0] if len(numbers) == 1 else selection.n_domains
             results = []
@@ -119,14 +120,11 @@ class Validation:
                     if len(numbers) > 1:
                         results[0]["curve"] = _over_k(selection, recompute, numbers, seed)
             for result in reversed(results):  # the first is the night's own: it is kept last
-                writer.save_comparison(run, "validate", lang or "", result)
-            writer.finish_run(run, "done", {"kappa": results[0]["kappa"]["greedy"]})
-        except BaseException:
-            writer.finish_run(run, "failed")
-            raise
+                writer.save_comparison(run.number, "validate", lang or "", result)
+            run.counts = {"kappa": results[0]["kappa"]["greedy"]}
         first, *others = results
         self._add_examples(first["verdicts"])
-        return {"run": run, **first, "others": [_without_table(other) for other in others]}
+        return {"run": run.number, **first, "others": [_without_table(other) for other in others]}
 
     def _least(self, min_units: int | None) -> int:
         return int(self._wire.settings["stable"]) if min_units is None else min_units
@@ -241,15 +239,16 @@ class Validation:
                 agreement([before[u] for u in common], [after[u] for u in common], seed)
             ),
         }
-        run = writer.begin_run(
+        plan = RunPlan(
             "drift",
             settings={"since": since, "until": until, "min_units": least},
             versions=self._wire.factory.versions(),
             seed=seed,
         )
-        writer.save_comparison(run, "drift", "", result)
-        writer.finish_run(run, "done", {"kappa": result["kappa"]["greedy"]})
-        return {"run": run, **result}
+        with writer.run(plan) as run:
+            writer.save_comparison(run.number, "drift", "", result)
+            run.counts = {"kappa": result["kappa"]["greedy"]}
+        return {"run": run.number, **result}
 
     # -- curve -----------------------------------------------------------------------------
 

@@ -302,14 +302,12 @@ class Wire:
             else (map(document_of, documents), "")
         )
         engine, plan = self.learner(only=READING)
-        learning = self._made()
         try:
             return reference_corpus.build(
-                self.writer,
                 items,
-                engine.knowledge,
-                learning.annotator,
-                learning.language,
+                engine.state,
+                self._made(),
+                self.writer,
                 replace(plan, command=reference_corpus.BUILD, input_key=key),
                 watch,
             )
@@ -562,12 +560,12 @@ class Wire:
         """Keeps a target, whatever `tune` knows of it; the run that did."""
         store = self.writer
         noted = {"aim": target.aim, "share": target.share / MILLION}
-        run = store.begin_run("tune", settings=noted, versions=self.factory.versions())
-        ordinal = int(store.facts().get("counter_ordinal", 0))
-        targets.keep(store, run, replace(target, ordinal=ordinal))
-        store.finish_run(run, "done", noted)
+        with store.run(RunPlan("tune", noted, self.factory.versions())) as run:
+            ordinal = int(store.facts().get("counter_ordinal", 0))
+            targets.keep(store, run.number, replace(target, ordinal=ordinal))
+            run.counts = noted
         self._engine = None  # it places with what held before
-        return run
+        return run.number
 
     def _world(
         self, store: Store, afresh: bool, lang: str | None, sample: int | None

@@ -203,7 +203,7 @@ def _inbox(night: Night) -> Outcome:
             KeyedItems(key, inputs.items()), name=f"inbox {entry.name}", watch=night.saw
         )
         if inputs.failures:  # the next night tries again
-            night.wire.writer.finish_run(summary.run, "failed")
+            night.wire.writer.mark_failed(summary.run)
             outcome.failures += inputs.failures
         outcome.result["deliveries"].append({"name": entry.name, **summary.as_json()})
         warnings += [f"{entry.name}: {summary.apart}"] if summary.apart else []

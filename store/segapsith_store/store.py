@@ -19,15 +19,16 @@ from sqlite_utils import Database
 from segapsith.domains.threshold_control import Target, ThresholdController
 from segapsith.engine.records import (
     Assignment,
-    Batch,
     DocumentRecord,
     DomainRecord,
     EpochRecord,
     Event,
     ReferenceRecord,
     UnitRecord,
+    Update,
     VersionRecord,
 )
+from segapsith.engine.runs import RunLog, RunPlan, Unfinished
 from segapsith.errors import StorageError, StoreCreationError
 from segapsith.lexicon.cooccurrence import Pairs
 from segapsith.lexicon.multiword_terms import TermCounts
@@ -58,7 +59,7 @@ def _now() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
-class Store:
+class Store(RunLog):
     """One open store. Use `Store.reading` or `Store.writing`; both are context managers.
 
     Only values go in and out; nobody outside sees the connection, except those who read
@@ -505,17 +506,8 @@ class Store:
 
     # -- runs ------------------------------------------------------------------------------
 
-    def begin_run(
-        self,
-        command: str,
-        *,
-        settings: Mapping[str, Any],
-        versions: Mapping[str, str],
-        seed: int | None = None,
-        name: str = "",
-        input_key: str = "",
-    ) -> int:
-        """A new run; one that never ended is marked as interrupted."""
+    def _begin_run(self, plan: RunPlan) -> int:
+        """Enter a new run; one that is still marked as running was interrupted."""
         with self._transaction() as connection:
             connection.execute(
                 "UPDATE runs SET status = 'interrupted', finished_at = ? WHERE status = 'running'",
@@ -526,16 +518,10 @@ class Store:
                 "INSERT INTO runs (id, command, status, started_at, name, input, settings,"
                 " versions, seed) VALUES (?, ?, 'running', ?, ?, ?, ?, ?, ?)",
                 [
-                    run,
-                    command,
-                    _now(),
-                    name,
-                    input_key,
-                    codecs.as_json(settings),
-                    codecs.as_json(versions),
-                    seed,
+                    run, plan.command, _now(), plan.name, plan.input_key,
+                    codecs.as_json(plan.settings), codecs.as_json(plan.versions), plan.seed,
                 ],
-            )
+            )  # fmt: skip
         return run
 
     def undoable(self) -> tuple[int, str] | None:
@@ -565,16 +551,17 @@ class Store:
         found = self.row("SELECT command, status FROM runs WHERE id = ?", [run])
         return (found[0], found[1]) if found else None
 
-    def unfinished(self, command: str, input_key: str) -> tuple[int, int, dict[str, Any]] | None:
-        """The last run, if it is of this command and input and never ended: id, position, counts."""
-        found = self.row(
+    def _unfinished(self, command: str, input_key: str) -> Unfinished | None:
+        """Return the last run if it has this command and input and did not finish."""
+        row = self.row(
             "SELECT id, position, counts FROM runs WHERE id = (SELECT max(id) FROM runs)"
-            " AND status IN ('running', 'interrupted') AND command = ? AND input = ? AND input <> ''",
+            " AND status IN ('running', 'interrupted') AND command = ? AND input = ?",
             [command, input_key],
         )
-        return (found[0], found[1], json.loads(found[2])) if found else None
+        return Unfinished(row[0], row[1], json.loads(row[2])) if row else None
 
-    def resume_run(self, run: int) -> None:
+    def _resume_run(self, run: int) -> None:
+        """Mark a run as running again."""
         with self._transaction() as connection:
             connection.execute(
                 "UPDATE runs SET status = 'running', finished_at = NULL WHERE id = ?", [run]
@@ -588,7 +575,8 @@ class Store:
         )
         return found[0] if found else None
 
-    def finish_run(self, run: int, status: str, counts: Mapping[str, Any] | None = None) -> None:
+    def _finish_run(self, run: int, status: str, counts: Mapping[str, Any] | None) -> None:
+        """Mark a run as ended; None leaves its counts as they are."""
         with self._transaction() as connection:
             connection.execute(
                 "UPDATE runs SET status = ?, finished_at = ?, counts = coalesce(?, counts)"
@@ -615,17 +603,17 @@ class Store:
         with self._transaction() as connection:
             return write(connection)
 
-    def save(self, batch: Batch) -> None:
-        """Write everything that a batch brings and changes, or nothing.
+    def save(self, update: Update) -> None:
+        """Write everything that an update brings and changes, or nothing.
 
         Nothing of a forgotten text stays in the file or in the log beside it.
         """
-        if batch.forgotten:
+        if update.forgotten:
             self._overwrite_deleted()
         with self._transaction() as connection:
-            writing.remove(connection, batch)
-            writing.write(connection, batch)
-        if batch.forgotten:
+            writing.remove(connection, update)
+            writing.write(connection, update)
+        if update.forgotten:
             self._empty_log()
 
     def _overwrite_deleted(self) -> None:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from segapsith.domains.index import DomainIndex, PlacementSettings
 from segapsith.engine.network_state import NETWORK, NetworkState
-from segapsith.engine.state import Frozen, Knowledge
+from segapsith.engine.records import Frozen
+from segapsith.engine.state import State
 from segapsith.errors import MissingInputError
 from segapsith.lexicon.cooccurrence import key_of
 from segapsith.lexicon.multiword_terms import lexicon_terms
@@ -37,16 +38,17 @@ def _settings(store: Store, wanted: NetworkSettings | None) -> NetworkSettings:
 
 def _opened(
     store: Store, settings: NetworkSettings | None, uses: frozenset[str]
-) -> tuple[NetworkState, Knowledge]:
+) -> tuple[NetworkState, State]:
     """The network that texts are read with now, or would be if a segmenter used one."""
-    knowledge = Knowledge(DomainIndex(PlacementSettings()))
-    knowledge.restore_counts(store.words(), store.languages(), store.cohesion(), store.facts())
+    state = State(
+        DomainIndex(PlacementSettings()), network=_settings(store, settings), network_parts=uses
+    )
+    state.restore_counts(store.words(), store.languages(), store.cohesion(), store.facts())
     frozen = store.frozen_arrays("frequencies")
     if frozen is not None:
-        knowledge.frozen = Frozen.of(dict(frozen.arrays))
-    found = NetworkState(store, knowledge, _settings(store, settings), uses)
-    found.open()
-    return found, knowledge
+        state.freeze(Frozen.of(dict(frozen.arrays)))
+    state.network.open(store)
+    return state.network, state
 
 
 def network(
@@ -68,16 +70,16 @@ def status(store: Store, settings: NetworkSettings | None = None) -> dict[str, A
     """How large the network is, what it was made with, and what it takes."""
     with store.frozen():
         chosen = _settings(store, settings)
-        found, knowledge = _opened(store, chosen, frozenset({"network"}))
+        found, state = _opened(store, chosen, frozenset({"network"}))
         kept = store.row("SELECT ordinal, length(arrays) FROM epochs WHERE name = ?", [NETWORK])
         references = store.references()
         langs = {}
-        for lang in sorted({*knowledge.frequencies.totals, *(r.lang for r in references)}):
+        for lang in sorted({*state.frequencies.totals, *(r.lang for r in references)}):
             own = found.of(lang)
             rows = np.fromiter(own.rows.values(), np.int64, len(own.rows))
             degrees = np.diff(own.starts)
             degrees = degrees[rows[rows < len(degrees)]]
-            tokens = knowledge.frequencies.totals.get(lang, (0, 0))[1]
+            tokens = state.frequencies.totals.get(lang, (0, 0))[1]
             corpus = sum(r.tokens for r in references if r.lang == lang)
             if not tokens + corpus:
                 continue
@@ -105,7 +107,7 @@ def status(store: Store, settings: NetworkSettings | None = None) -> dict[str, A
             "tokens": sum(one["tokens"] + one["reference_tokens"] for one in langs.values()),
             "frozen": kept is not None,
             "epoch": found.epoch,
-            "ordinal": kept[0] if kept else knowledge.counters.ordinal,
+            "ordinal": kept[0] if kept else state.counters.ordinal,
             "languages": langs,
             "references": [
                 {"run": r.run, "lang": r.lang, "documents": r.documents, "words": r.tokens}
@@ -125,24 +127,24 @@ def near(
 ) -> dict[str, Any]:
     """The words that keep a word company, the closest first, and how often they met."""
     with store.frozen():
-        found, knowledge = _opened(store, settings, frozenset({"network"}))
-        sizes = Counter(one for one in knowledge.vocabulary.langs if one)
+        found, state = _opened(store, settings, frozenset({"network"}))
+        sizes = Counter(one for one in state.vocabulary.langs if one)
         langs = [lang] if lang else sorted(sizes, key=lambda one: (-sizes[one], one))
         place = next(
             (
                 (one, row)
                 for one in langs
                 for form in (word, word.lower())
-                if (row := knowledge.vocabulary.find(one, form)) is not None
+                if (row := state.vocabulary.find(one, form)) is not None
             ),
             None,
         )
         if place is None:
-            known = [w for one in langs for w in knowledge.vocabulary.rows(one)]
+            known = [w for one in langs for w in state.vocabulary.rows(one)]
             raise MissingInputError(f"no word of the store is {word!r}{_alike(word, known)}")
         chosen, row = place
         own = found.of(chosen)
-        name = knowledge.vocabulary.word(row)
+        name = state.vocabulary.word(row)
         neighbours = np.zeros(0, np.int64)
         weights = np.zeros(0, np.float32)
         if row < len(own.starts) - 1:
@@ -154,7 +156,7 @@ def near(
         return {
             "word": name,
             "lang": chosen,
-            "occurrences": int(knowledge.frequencies.occurrences[row])
+            "occurrences": int(state.frequencies.occurrences[row])
             + sum(int(r.occurrences[r.words == row].sum()) for r in store.references()),
             "significance": float(own.significance[row]) if row < len(own.significance) else 1.0,
             "links": len(neighbours),
@@ -186,8 +188,8 @@ def _alike(word: str, known: list[str]) -> str:
 
 def links(store: Store) -> Iterator[dict[str, Any]]:
     """Every link once: language, both words, cohesion."""
-    found, knowledge = _opened(store, None, frozenset({"network"}))
-    langs, words = knowledge.vocabulary.langs, knowledge.vocabulary.words
+    found, state = _opened(store, None, frozenset({"network"}))
+    langs, words = state.vocabulary.langs, state.vocabulary.words
     own = found.of("")
     for row in range(len(own.starts) - 1):
         for i in range(int(own.starts[row]), int(own.starts[row + 1])):
