@@ -52,6 +52,15 @@ _UNIT = (
     " u.cohesion, u.kept, u.epoch, u.words"
 )
 _ASSIGNMENT = "a.domain, a.score, a.runner_up, a.runner_up_score, a.run"
+_HASH_BEGINS = f"SELECT hash FROM versions WHERE {hash_begin('hash')}"
+_STORIES_WITH = (
+    "SELECT d.id, d.uid, d.ordinal, d.version, d.duplicate_of, d.run"
+    " FROM versions v INDEXED BY versions_hash"
+    " JOIN documents d ON d.id = v.document AND d.version = v.number"
+    # the + keeps SQLite from putting the value into the expression of the index
+    f" WHERE {hash_begin('v.hash')} = ? AND +v.hash = ?"
+    " AND d.duplicate_of IS NULL ORDER BY d.id"
+)
 _DOMAIN = "id, lang, label, named, status, locked, top_words, words, units, run, grown"
 
 
@@ -233,8 +242,7 @@ class Store(RunLog):
     def known_texts(self, digests: Sequence[str]) -> set[str]:
         """Those of the hashes that texts have."""
         begun = [digest[:HASH_BEGIN] for digest in digests]
-        alike = self._among(f"SELECT hash FROM versions WHERE {hash_begin('hash')}", begun)
-        return alike.intersection(digests)
+        return self._among(_HASH_BEGINS, begun).intersection(digests)
 
     def forgotten_uids(self, uids: Iterable[str]) -> set[str]:
         """Those of the identities that were forgotten and may not come back."""
@@ -297,18 +305,8 @@ class Store(RunLog):
 
     def stories_with(self, digest: str) -> list[DocumentRecord]:
         """The stories whose present text has this hash, themselves no duplicates, by id."""
-        return [
-            DocumentRecord(*row)
-            for row in self.rows(
-                "SELECT d.id, d.uid, d.ordinal, d.version, d.duplicate_of, d.run"
-                " FROM versions v INDEXED BY versions_hash"
-                " JOIN documents d ON d.id = v.document AND d.version = v.number"
-                # the + keeps SQLite from putting the value into the expression of the index
-                f" WHERE {hash_begin('v.hash')} = ? AND +v.hash = ?"
-                " AND d.duplicate_of IS NULL ORDER BY d.id",
-                [digest[:HASH_BEGIN], digest],
-            )
-        ]
+        rows = self.rows(_STORIES_WITH, [digest[:HASH_BEGIN], digest])
+        return [DocumentRecord(*row) for row in rows]
 
     def signatures(self, after: int) -> Iterator[tuple[int, int, bytes]]:
         """Document, ordinal and signature of the stories after an ordinal."""
@@ -662,7 +660,7 @@ class Store(RunLog):
                 "INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)",
                 [(name, codecs.as_json(value)) for name, value in facts.items()],
             )
-            connection.execute(writing.MELT)
+            connection.execute(writing.DROP_NETWORKS)
 
     def drop_unnamed_pairs(self) -> None:
         """Takes away what is left of builds that never ended."""
