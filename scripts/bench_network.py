@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from segapsith.engine.network_state import RANK
 from segapsith.engine.reference_corpus import BUFFER
+from segapsith.engine.runs import RunPlan
 from segapsith.lexicon.cooccurrence import Pairs, count_pairs, counted, merged
 from segapsith.lexicon.network import NetworkSettings, links
 from segapsith.lexicon.word_vectors import learn_points
@@ -90,20 +91,20 @@ def measure(n_words: int, vocabulary: int, settings: NetworkSettings) -> float:
     with (
         tempfile.TemporaryDirectory() as folder,
         Store.writing(Path(folder) / "network.db") as store,
+        store.run(RunPlan("bench")) as run,
     ):
-        run = store.begin_run("bench", settings={}, versions={})
         for words in corpus(n_words, vocabulary):
             began = time.process_time()
             occurrences += np.bincount(words, minlength=vocabulary)
             ends = np.arange(TEXT, len(words) + 1, TEXT)
-            store.add_reference_pairs(run, counted(words, settings.window, ends))
+            store.add_reference_pairs(run.number, counted(words, settings.window, ends))
             counting += time.process_time() - began
         began = time.process_time()
         pairs = 0
 
         def pieces() -> Iterator[Pairs]:
             nonlocal pairs
-            for piece in store.pairs(run):
+            for piece in store.pairs(run.number):
                 pairs += len(piece.keys)
                 yield piece
 

@@ -15,6 +15,7 @@ from scipy.sparse import csr_array
 from segapsith.api.factory import Factory
 from segapsith.api.session import Session
 from segapsith.arrays import Labels, Rows, Views
+from segapsith.engine.runs import RunPlan
 from segapsith.errors import PluginError, SettingError, UsageError
 from segapsith.evaluation import clustering
 from segapsith.evaluation.validation import LearnedUnits
@@ -129,7 +130,7 @@ def cluster(
         force,
         on_estimate,
     )
-    run = wire.writer.begin_run(
+    plan = RunPlan(
         "cluster",
         settings={
             "clusterer": clusterer, "similarity": similarity, **(settings or {}), "k": k,
@@ -139,12 +140,14 @@ def cluster(
         versions=wire.factory.versions(),
         seed=seed,
     )  # fmt: skip
-    wire.writer.save_clustering(run, lang or "", learned.units[chosen].tolist(), labels.tolist())
+    units = learned.units[chosen].tolist()
     counts = {"units": len(labels), "clusters": int(labels.max(initial=-1)) + 1}
-    wire.writer.finish_run(run, "done", counts)
-    places = wire.read(lambda store: unit_places(store, learned.units[chosen].tolist()))
+    with wire.writer.run(plan) as run:
+        wire.writer.save_clustering(run.number, lang or "", units, labels.tolist())
+        run.counts = counts
+    places = wire.read(lambda store: unit_places(store, units))
     return Clustering(
-        run=run,
+        run=run.number,
         **counts,
         assignment=[
             ClusteredUnit(unit, uid, start, end, cluster)

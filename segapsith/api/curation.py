@@ -204,7 +204,7 @@ def _merge_similar(
     except ValueError as error:
         raise SettingError(f"consolidate: {error}") from error
     if not dry_run:
-        wire.engine.knowledge  # noqa: B018  the lock, and settings that do not fit the store
+        wire.engine.state  # noqa: B018  the lock, and settings that do not fit the store
     narrow = _splitting(wire) if is_nightly(wire.settings, "split") else None
     found = wire.read(
         lambda store: _near_identical(wire.factory.placing(), store, chosen, quiet, narrow, since)
@@ -309,7 +309,7 @@ def _split_broad(
     _only_by_eq7(wire, "narrowing")
     chosen = _splitting(wire, threshold)
     if not dry_run:
-        wire.engine.knowledge  # noqa: B018  the lock, and settings that do not fit the store
+        wire.engine.state  # noqa: B018  the lock, and settings that do not fit the store
 
     def broad(store: Store) -> tuple[int, list[tuple[str, domain_changes.Split]]]:
         rows, found = list(store.open_domains()), []
@@ -358,7 +358,7 @@ def _reassign(wire: Session, similarity: float | None) -> Reassigned:
         raise SettingError(f"adopt: {error}") from error
     last = wire.settings.maintenance.reassign_last
     quiet = wire.settings.maintenance.merge_after
-    wire.engine.knowledge  # noqa: B018  the lock, and settings that do not fit the store
+    wire.engine.state  # noqa: B018  the lock, and settings that do not fit the store
     store = wire.writer
     ordinal = int(store.facts().get("counter_ordinal", 0))
     units = store.units_since(ordinal - last)
@@ -381,7 +381,7 @@ def _refine(wire: Session, passes: int) -> Reassigned:
     if passes < 1:
         raise UsageError(f"refine={passes} should be >= 1")
     _only_by_eq7(wire, "refining")
-    wire.engine.knowledge  # noqa: B018  the lock, and settings that do not fit the store
+    wire.engine.state  # noqa: B018  the lock, and settings that do not fit the store
     store = wire.writer
     staying = store.protected_domains()
     places = reassignment.refine(

@@ -66,14 +66,12 @@ class Networks:
         session = self._session
         items, key = delivered(documents)
         engine, plan = session.learner(only=READING)
-        components = session.components
         try:
             built = reference_corpus.build(
-                session.writer,
                 items,
-                engine.knowledge,
-                components.annotator,
-                components.language,
+                engine.state,
+                session.components,
+                session.writer,
                 replace(plan, command=reference_corpus.BUILD, input_key=key),
                 on_progress,
             )

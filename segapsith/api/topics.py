@@ -8,6 +8,7 @@ from dataclasses import asdict
 
 from segapsith.api.session import Session
 from segapsith.api.topic_grouping import topic_grouping
+from segapsith.engine.runs import RunPlan
 from segapsith.model import Json
 from segapsith.settings import TOPIC_CLUSTERER, TOPIC_SIMILARITY
 from segapsith_store.queries import topics as stored_topics
@@ -87,20 +88,13 @@ class Topics:
         last = stored_topics.last_grouping(store)
         if last is not None and last[1] == basis:
             return None
-        versions = self._session.factory.versions()
-        run = store.begin_run("topics", settings=noted, versions=versions)
-        try:
+        with store.run(RunPlan("topics", noted, self._session.factory.versions())) as run:
             groups = {
                 lang: making.group(domains)
                 for lang, domains in stored_topics.domains_by_language(store).items()
             }
-            store.finish_run(
-                run, "done", stored_topics.save_grouping(store, run, groups, basis=basis)
-            )
-        except BaseException:
-            store.finish_run(run, "failed")
-            raise
-        return run
+            run.counts = stored_topics.save_grouping(store, run.number, groups, basis=basis)
+        return run.number
 
     def rename(self, topic: int, name: str) -> None:
         """Give a topic a permanent name; an empty one restores the label of its best words."""

@@ -10,6 +10,7 @@ from segapsith.api.session import Session
 from segapsith.domains import threshold_search
 from segapsith.domains.threshold_control import MILLION, Target
 from segapsith.domains.threshold_search import Trial
+from segapsith.engine.runs import RunPlan
 from segapsith.errors import UsageError
 from segapsith.lexicon.weighting import SCALE
 from segapsith.model import Result
@@ -135,12 +136,12 @@ class Threshold:
         session = self._session
         store = session.writer
         noted = {"aim": target.aim, "share": target.share / MILLION}
-        run = store.begin_run("tune", settings=noted, versions=session.factory.versions())
-        ordinal = int(store.facts().get("counter_ordinal", 0))
-        save_target(store, run, replace(target, ordinal=ordinal))
-        store.finish_run(run, "done", noted)
+        with store.run(RunPlan("tune", noted, session.factory.versions())) as run:
+            ordinal = int(store.facts().get("counter_ordinal", 0))
+            save_target(store, run.number, replace(target, ordinal=ordinal))
+            run.counts = noted
         session.discard_engine()  # it places with the threshold of before
-        return run
+        return run.number
 
     def unfollow(self) -> EndedTarget:
         """End the stored target, in a run; from then on the setting `threshold` applies."""

@@ -19,6 +19,7 @@ from segapsith.arrays import Labels, Rows
 from segapsith.domains.reassignment import ReassignSettings
 from segapsith.domains.splitting import SplitSettings, core_similarity
 from segapsith.engine import order_sensitivity
+from segapsith.engine.runs import RunPlan
 from segapsith.errors import SettingError, UsageError
 from segapsith.evaluation import metrics, verdicts
 from segapsith.evaluation.validation import (
@@ -281,7 +282,7 @@ class Validation:
         recomputes = self._recomputes(clusterer, similarity, clusterer_settings or {})
         numbers = [] if k is None else [k] if isinstance(k, int) else list(k)
         least, cut = self._least(min_units), self._cut(word_cut)
-        run = writer.begin_run(
+        plan = RunPlan(
             "validate",
             settings={
                 "clusterer": clusterer, "similarity": similarity, **(clusterer_settings or {}),
@@ -291,7 +292,7 @@ class Validation:
             versions=self._wire.factory.versions(),
             seed=seed,
         )  # fmt: skip
-        try:
+        with writer.run(plan) as run:
             selection = select(learned_units(writer, lang, last=last), least, cut)
             size = numbers[0] if len(numbers) == 1 else selection.n_domains
             results = []
@@ -310,14 +311,11 @@ class Validation:
                     if len(numbers) > 1:
                         results[0]["curve"] = _over_k(selection, recompute, numbers, seed)
             for result in reversed(results):  # the first is the night's own: it is kept last
-                writer.save_comparison(run, "validate", lang or "", result)
-            writer.finish_run(run, "done", {"kappa": results[0]["kappa"]["greedy"]})
-        except BaseException:
-            writer.finish_run(run, "failed")
-            raise
+                writer.save_comparison(run.number, "validate", lang or "", result)
+            run.counts = {"kappa": results[0]["kappa"]["greedy"]}
         first, *others = results
         self._add_examples(first["verdicts"])
-        return _validation(run, first, others)
+        return _validation(run.number, first, others)
 
     def _least(self, min_units: int | None) -> int:
         return self._wire.settings.maintenance.stable if min_units is None else min_units
@@ -435,20 +433,23 @@ class Validation:
                 agreement([before[u] for u in common], [after[u] for u in common], seed).as_json()
             ),
         }
-        run = writer.begin_run(
+        plan = RunPlan(
             "drift",
             settings={"since": since, "until": until, "min_units": least},
             versions=self._wire.factory.versions(),
             seed=seed,
         )
-        writer.save_comparison(run, "drift", "", result)
-        writer.finish_run(run, "done", {"kappa": result["kappa"]["greedy"]})
+        with writer.run(plan) as run:
+            writer.save_comparison(run.number, "drift", "", result)
+            run.counts = {"kappa": result["kappa"]["greedy"]}
         figures = typed_figures(result)
         births, deaths = (
             [DriftedDomain(**domain) for domain in figures.pop(kind)]
             for kind in ("births", "deaths")
         )
-        return Drift(run=run, since=figures.pop("from"), births=births, deaths=deaths, **figures)
+        return Drift(
+            run=run.number, since=figures.pop("from"), births=births, deaths=deaths, **figures
+        )
 
     # -- curve -----------------------------------------------------------------------------
 

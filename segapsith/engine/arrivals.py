@@ -1,24 +1,27 @@
-"""Who has arrived: a new story, one seen before, a correction, a copy or a brief of another story.
+"""The first stage of ingest: what each document is before its text is read.
 
-Decides from the store and from what arrived earlier in the same batch, so that the way in which
-a stream is cut into batches does not matter.
+It is a new story, one seen before, a correction, a withdrawal, a copy or a brief of another story.
+This is decided from the store and from what arrived earlier in the same batch, so that the way in
+which a stream is cut into batches does not matter.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from segapsith import limits
-from segapsith.engine.records import DocumentRecord
-from segapsith.engine.state import Counters
+from segapsith.engine import clock
+from segapsith.engine.records import Counters, DocumentRecord
+from segapsith.engine.runs import RunSummary
+from segapsith.engine.state import State
 from segapsith.engine.storage import Storage
 from segapsith.intake import embargo, fingerprints, near_duplicates, normalization, notices
 from segapsith.intake.bag_batch import BagBatch
 from segapsith.model import Document, Reject
 
-__all__ = ["Arrival", "ArrivalClassifier", "sound", "sound_all"]
+__all__ = ["Arrival", "ArrivalClassifier", "Received", "receive", "sound", "sound_all"]
 
 
 _REPLACING = (notices.Notice.CORRECTION, notices.Notice.WITHDRAWAL)
@@ -27,12 +30,13 @@ _REPLACING = (notices.Notice.CORRECTION, notices.Notice.WITHDRAWAL)
 class Arrival(NamedTuple):
     """A document and what it turned out to be.
 
-    `before` is what it was before a correction; `accepted` says that the clock counted it now;
-    `known` that its text was there already under this identity, so there is nothing to read.
+    `before` is what it was before a correction; `accepted` is true if the clock counted it now;
+    `known` if its text was there already under this identity, so there is nothing to read.
     `replaced` are stories that it takes the place of, as they were: the brief of a fuller copy, or
     the text that it corrects under another identity; `displaced` are they and their copies, as
-    they are now. `notice` is what its headline says about an earlier story: the text of a
-    withdrawal is kept, and not learned from.
+    they are now. `notice` is what its headline tells about an earlier story: the text of a
+    withdrawal is stored, and not learned from. `bag_place` is where the words of a ready unit are
+    among those of the batch.
     """
 
     document: Document
@@ -45,6 +49,107 @@ class Arrival(NamedTuple):
     replaced: tuple[DocumentRecord, ...] = ()
     displaced: tuple[DocumentRecord, ...] = ()
     notice: notices.Notice = notices.Notice.NONE
+    bag_place: int = -1
+
+    @property
+    def is_correction(self) -> bool:
+        """Whether it corrects or withdraws an earlier text."""
+        noticed = self.notice is not notices.Notice.NONE
+        return self.before is not None or (bool(self.replaced) and noticed)
+
+    @property
+    def is_duplicate(self) -> bool:
+        """Whether it brings no new story."""
+        return self.known or bool(self.replaced) or not self.record.counts
+
+    @property
+    def ticks(self) -> bool:
+        """Whether the clock ticks when it has been learned."""
+        return self.accepted and clock.ticks(self.record.ordinal or 0)
+
+
+@dataclass(slots=True)
+class Received:
+    """What a batch of items turned out to be."""
+
+    bags: BagBatch
+    """The words of its ready units."""
+    arrivals: list[Arrival] = field(default_factory=list)
+    """The documents whose text is new under their identity, in order."""
+    sightings: list[tuple[int, str]] = field(default_factory=list)
+    """Document and source, where a source delivered a document for the first time."""
+    rejects: list[tuple[str, str]] = field(default_factory=list)
+    """Name and reason of what cannot be taken."""
+    summary: RunSummary = field(default_factory=RunSummary)
+
+    def epochs(self) -> Iterator[list[Arrival]]:
+        """Cut the arrivals where the clock ticks: at most after the last of each part."""
+        part: list[Arrival] = []
+        for arrival in self.arrivals:
+            part.append(arrival)
+            if arrival.ticks:
+                yield part
+                part = []
+        if part:
+            yield part
+
+
+def receive(
+    items: Sequence[Document | Reject],
+    storage: Storage,
+    state: State,
+    *,
+    run: int,
+    already: int = 0,
+) -> Received:
+    """Decide what each item of a batch is; new documents and stories get their numbers.
+
+    The first `already` items were committed before the run was interrupted: they are not counted
+    in the summary again.
+    """
+    checked, bags = sound_all(items)
+    received = Received(bags)
+    summary = received.summary
+    documents = (item for item in checked if isinstance(item, Document))
+    classifier = ArrivalClassifier(storage, state.counters, run, state.window)
+    arrivals = classifier.receive_all(documents, bags)
+    n_bags = 0
+    for position, item in enumerate(checked):
+        counted = position >= already
+        if isinstance(item, Reject):
+            if counted:
+                summary.read += 1
+                summary.rejected += 1
+                received.rejects.append((item.name, item.reason))
+            continue
+        arrival = next(arrivals)
+        bag_place = n_bags
+        n_bags += item.bag is not None
+        if arrival is None:
+            if counted:
+                summary.read += 1
+                summary.forgotten += 1
+            continue
+        number, source = arrival.record.id, item.source
+        if source and not (arrival.known and storage.seen(number, source)):
+            received.sightings.append((number, source))
+        if not arrival.known:
+            is_bag = item.bag is not None
+            received.arrivals.append(arrival._replace(bag_place=bag_place) if is_bag else arrival)
+            counted = True
+        if counted:
+            _count(summary, arrival)
+    return received
+
+
+def _count(summary: RunSummary, arrival: Arrival) -> None:
+    summary.read += 1
+    if arrival.is_correction:
+        summary.corrected += 1
+    elif arrival.is_duplicate:
+        summary.duplicate += 1
+    else:
+        summary.new += 1
 
 
 class ArrivalClassifier:
@@ -80,7 +185,7 @@ class ArrivalClassifier:
     def receive_all(
         self, documents: Iterable[Document], bag_batch: BagBatch
     ) -> Iterator[Arrival | None]:
-        """Who these are, in order; `sheaf` has the bags of the ready units among them. New
+        """Who these are, in order; `bag_batch` has the words of the ready units among them. New
         documents get their numbers here. None stands for a document that was forgotten."""
         hashes = bag_batch.hashes()
         called = [

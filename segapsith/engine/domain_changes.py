@@ -1,19 +1,22 @@
-"""The life of a domain besides taking units: renamed, merged, split, retired, locked; and back.
+"""Changes of domains besides taking units: rename, merge, split, retire, lock, move units; undo.
 
 A change is a value that is checked against the store before a run begins and applied within one
-batch. Each leaves its trace in the lineage with what it changed, so that it can be taken back.
+update. Each leaves events with what it changed, so that it can be undone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from segapsith.domains.values import Placement
-from segapsith.engine.records import Assignment, Batch, DomainRecord, Event, UnitRecord
+from segapsith.engine.components import Components
+from segapsith.engine.records import Assignment, DomainRecord, UnitRecord
+from segapsith.engine.runs import RunPlan
+from segapsith.engine.state import State
 from segapsith.engine.storage import Storage
-from segapsith.engine.updates import BatchUpdate
+from segapsith.engine.updates import UpdateBuilder
 from segapsith.errors import MissingInputError, UsageError
 from segapsith.intake.normalization import clean
 
@@ -25,27 +28,27 @@ __all__ = [
     "Rename",
     "Retire",
     "Split",
+    "apply_changes",
     "living",
-    "retire_quiet",
-    "take_back",
+    "undo_changes",
 ]
 
 MAX_LABEL_CHARS = 200
 
 
 class Change(Protocol):
-    """Something that is done to domains."""
+    """A change of domains."""
 
     def check(self, storage: Storage) -> None:
-        """Refuses what makes no sense, before anything is begun."""
+        """Refuse what makes no sense, before a run begins."""
 
-    def apply(self, storage: Storage, batch: Batch, contributions: BatchUpdate) -> dict[str, Any]:
-        """Does it, and says what was done."""
+    def apply(self, storage: Storage, builder: UpdateBuilder) -> dict[str, Any]:
+        """Apply the change, and return what was done."""
 
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """Several domains become one: the oldest of them, unless another is chosen."""
+    """Make one domain of several: the oldest of them, unless `into` names another."""
 
     domains: tuple[int, ...]
     into: int | None = None
@@ -68,17 +71,17 @@ class Merge:
                 f"domains of different languages ({', '.join(langs)}) cannot be merged"
             )
 
-    def apply(self, storage: Storage, batch: Batch, contributions: BatchUpdate) -> dict[str, Any]:
-        target, *sources = _present(contributions, [self.target, *self.sources])
+    def apply(self, storage: Storage, builder: UpdateBuilder) -> dict[str, Any]:
+        target, *sources = _present(builder, [self.target, *self.sources])
         moved = 0
         for source in sources:
             n_units = 0
-            for unit in _members(storage, source.id, batch, contributions):
-                contributions.move(unit, target.id)
+            for unit in _members(storage, source.id, builder):
+                builder.move(unit, target.id)
                 n_units += 1
-            contributions.pour(source.id, target.id)
-            _change(batch, contributions, "merged", source, {"status": "merged"},
-                    into=target.id, units=n_units)  # fmt: skip
+            builder.move_sums(source.id, target.id)
+            merged = {"status": "merged"}
+            builder.change_domain("merged", source, merged, into=target.id, units=n_units)
             moved += n_units
         changed: dict[str, Any] = {"grown": max(row.grown for row in (target, *sources))}
         if any(row.status == "open" for row in sources):
@@ -86,43 +89,47 @@ class Merge:
         named = [row for row in sources if row.named]
         if named and not target.named:
             changed |= {"label": named[0].label, "named": True}
-        _change(batch, contributions, "took", target, changed, source=self.sources)
+        builder.change_domain("took", target, changed, source=self.sources)
         return {"domain": target.id, "merged": self.sources, "units": moved}
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Units go to other domains, one by one; a domain that loses its last stays as a number."""
+    """Move units to other domains; a domain that loses its last unit stays as a number."""
 
     places: Mapping[int, Placement]
 
     def check(self, storage: Storage) -> None:
         living(storage, {place.domain for place in self.places.values() if place.domain})
 
-    def apply(self, storage: Storage, batch: Batch, contributions: BatchUpdate) -> dict[str, Any]:
+    def apply(self, storage: Storage, builder: UpdateBuilder) -> dict[str, Any]:
         moved = []
         for unit in storage.units(self.places):
             place = self.places[unit.id]
             if place.domain is None or unit.assignment is None:
                 continue
             moved.append(unit)
-            contributions.move(unit, place.domain)
-            contributions.enter(
+            builder.move(unit, place.domain)
+            builder.enter(
                 unit,
                 Assignment(
-                    place.domain, place.score, place.runner_up, place.runner_up_score, batch.run
+                    place.domain,
+                    place.score,
+                    place.runner_up,
+                    place.runner_up_score,
+                    builder.update.run,
                 ),
             )
         for unit in moved:  # all are in before any leaves, so that none is empty on the way
-            contributions.leave(unit)
+            builder.leave(unit)
         return {"moved": len(moved)}
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A domain becomes several new ones; a name that a person gave goes with the largest.
+    """Make several new domains of one; a name that a person gave goes with the largest part.
 
-    If it `stays`, the largest keeps the number as well, and only the others are new.
+    If the domain `stays`, the largest part keeps its number, and only the others are new.
     """
 
     domain: int
@@ -144,32 +151,32 @@ class Split:
         if len(given) != len(members):
             raise UsageError(f"every unit of domain {self.domain} should be in exactly one part")
 
-    def apply(self, storage: Storage, batch: Batch, contributions: BatchUpdate) -> dict[str, Any]:
-        (whole,) = _present(contributions, [self.domain])
-        members = {unit.id: unit for unit in _members(storage, self.domain, batch, contributions)}
+    def apply(self, storage: Storage, builder: UpdateBuilder) -> dict[str, Any]:
+        (whole,) = _present(builder, [self.domain])
+        members = {unit.id: unit for unit in _members(storage, self.domain, builder)}
         ranked = sorted(self.parts, key=lambda part: (-len(part), min(part)))
         parts: list[dict[str, Any]] = []
         if self.stays:
             parts.append({"id": whole.id, "units": len(ranked.pop(0))})
         for place, part in enumerate(ranked):
-            number = contributions.found(whole.lang, source=[whole.id])
+            number = builder.create_domain(whole.lang, source=[whole.id])
             for unit in sorted(part):
-                contributions.leave(members[unit])
-                contributions.move(members[unit], number)
-                contributions.enter(batch.units[unit], _placed(batch.units[unit]))
+                builder.leave(members[unit])
+                builder.move(members[unit], number)
+                builder.enter(builder.update.units[unit], _placed(builder.update.units[unit]))
             goes = whole.named and not place and not self.stays
             inherited = {"label": whole.label, "named": True} if goes else {}
-            contributions.describe(number, grown=whole.grown, **inherited)
+            builder.describe(number, grown=whole.grown, **inherited)
             parts.append({"id": number, "units": len(part)})
         numbers = [part["id"] for part in parts]
         changed = {} if self.stays else {"status": "split"}
-        _change(batch, contributions, "split", whole, changed, into=numbers)
+        builder.change_domain("split", whole, changed, into=numbers)
         return {"domain": whole.id, "parts": parts}
 
 
 @dataclass(frozen=True, slots=True)
 class Rename:
-    """A domain gets a name that stays, or with an empty one its best words again."""
+    """Give a domain a name that stays; an empty one makes its heaviest words its label again."""
 
     domain: int
     label: str
@@ -181,36 +188,36 @@ class Rename:
                 f"a label of {len(self.label)} characters should have at most {MAX_LABEL_CHARS}"
             )
 
-    def apply(self, storage: Storage, batch: Batch, contributions: BatchUpdate) -> dict[str, Any]:
-        (row,) = _present(contributions, [self.domain])
+    def apply(self, storage: Storage, builder: UpdateBuilder) -> dict[str, Any]:
+        (row,) = _present(builder, [self.domain])
         label = " ".join(clean(self.label).split())
-        _change(batch, contributions, "renamed", row, {"label": label, "named": bool(label)})
+        builder.change_domain("renamed", row, {"label": label, "named": bool(label)})
         return {"domain": row.id, "label": label}
 
 
 @dataclass(frozen=True, slots=True)
 class Retire:
-    """Domains take no more units and leave the memory; or, `back`, take units again."""
+    """Let domains take no more units and leave the memory; or, with `back`, take units again."""
 
     domains: tuple[int, ...]
     back: bool = False
 
     def check(self, storage: Storage) -> None:
-        wanted, found = ("retired", "open") if self.back else ("open", "retired")
+        before, after = ("retired", "open") if self.back else ("open", "retired")
         for row in _unlocked(storage, set(self.domains), "opened" if self.back else "retired"):
-            if row.status != wanted:
-                raise UsageError(f"domain {row.id} is {found} already")
+            if row.status != before:
+                raise UsageError(f"domain {row.id} is {after} already")
 
-    def apply(self, storage: Storage, batch: Batch, contributions: BatchUpdate) -> dict[str, Any]:
+    def apply(self, storage: Storage, builder: UpdateBuilder) -> dict[str, Any]:
         kind, status = ("opened", "open") if self.back else ("retired", "retired")
-        for row in _present(contributions, sorted(set(self.domains))):
-            _change(batch, contributions, kind, row, {"status": status})
+        for row in _present(builder, sorted(set(self.domains))):
+            builder.change_domain(kind, row, {"status": status})
         return {kind: sorted(set(self.domains))}
 
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """Domains are not merged, split or retired until they are unlocked."""
+    """Protect domains from being merged, split or retired until they are unlocked."""
 
     domains: tuple[int, ...]
     locked: bool = True
@@ -218,16 +225,33 @@ class Lock:
     def check(self, storage: Storage) -> None:
         living(storage, set(self.domains))
 
-    def apply(self, storage: Storage, batch: Batch, contributions: BatchUpdate) -> dict[str, Any]:
+    def apply(self, storage: Storage, builder: UpdateBuilder) -> dict[str, Any]:
         kind = "locked" if self.locked else "unlocked"
-        for row in _present(contributions, sorted(set(self.domains))):
-            _change(batch, contributions, kind, row, {"locked": self.locked})
+        for row in _present(builder, sorted(set(self.domains))):
+            builder.change_domain(kind, row, {"locked": self.locked})
         return {kind: sorted(set(self.domains))}
 
 
+def apply_changes(
+    changes: Sequence[Change],
+    state: State,
+    components: Components,
+    storage: Storage,
+    plan: RunPlan,
+) -> list[dict[str, Any]]:
+    """Apply changes in one run, all of them or none; return what each did."""
+    with storage.run(plan) as run:
+        builder = UpdateBuilder(state, components, storage, run=run.number)
+        results = [change.apply(storage, builder) for change in changes]
+        update = builder.close()
+        update.counts = results[0] if len(results) == 1 else {"changes": len(results)}
+        storage.save(update)
+    return [{"run": run.number, **result} for result in results]
+
+
 def living(storage: Storage, numbers: set[int]) -> list[DomainRecord]:
-    """The rows of domains that have units; an error names one that has not."""
-    found = []
+    """Return domains that have units; raise an error that names one without."""
+    rows = []
     for number in sorted(numbers):
         row = storage.domain(number)
         if row is None or row.sums.n_units == 0:
@@ -235,17 +259,17 @@ def living(storage: Storage, numbers: set[int]) -> list[DomainRecord]:
             raise MissingInputError(
                 f"there is no domain {number}{fate}; `segapsith domains` lists them"
             )
-        found.append(row)
-    return found
+        rows.append(row)
+    return rows
 
 
-def _present(contributions: BatchUpdate, numbers: list[int]) -> list[DomainRecord]:
-    """The rows as they are within a batch; an earlier change of it may have emptied one."""
+def _present(builder: UpdateBuilder, numbers: list[int]) -> list[DomainRecord]:
+    """Return domains as they are within an update; an earlier change of it may have emptied one."""
     for number in numbers:
-        row = contributions.row(number)
-        if contributions.n_units(number) == 0:
+        row = builder.row(number)
+        if builder.n_units(number) == 0:
             raise MissingInputError(f"there is no domain {number} any more: it was {row.status}")
-    return [contributions.row(number) for number in numbers]
+    return [builder.row(number) for number in numbers]
 
 
 def _unlocked(storage: Storage, numbers: set[int], what: str) -> list[DomainRecord]:
@@ -260,17 +284,14 @@ def _unlocked(storage: Storage, numbers: set[int], what: str) -> list[DomainReco
 
 
 def _members(
-    storage: Storage,
-    domain: int,
-    batch: Batch | None = None,
-    contributions: BatchUpdate | None = None,
+    storage: Storage, domain: int, builder: UpdateBuilder | None = None
 ) -> list[UnitRecord]:
-    """The units of a domain: those of the store, or as they are within a batch."""
+    """Return the units of a domain as they are stored, or as they are within an update."""
     stored = storage.units_in([domain])
-    if batch is None or contributions is None:
+    if builder is None:
         return stored
-    units = {unit.id: batch.units.get(unit.id, unit) for unit in stored}
-    units |= {number: batch.units[number] for number in contributions.arrived(domain)}
+    units = {unit.id: builder.update.units.get(unit.id, unit) for unit in stored}
+    units |= {number: builder.update.units[number] for number in builder.arrived(domain)}
     return [u for _, u in sorted(units.items()) if u.assignment and u.assignment.domain == domain]
 
 
@@ -279,58 +300,21 @@ def _placed(unit: UnitRecord) -> Assignment:
     return unit.assignment
 
 
-def _change(
-    batch: Batch,
-    contributions: BatchUpdate,
-    kind: str,
-    row: DomainRecord,
-    changed: Mapping[str, Any],
-    **detail: Any,
-) -> None:
-    """Changes a domain and notes what it was before."""
-    before = {name: getattr(row, name) for name in changed if name != "grown"}
-    batch.events.append(Event(kind, row.id, {**detail, "before": before}))
-    contributions.describe(row.id, **changed)
+def undo_changes(storage: Storage, run: int, builder: UpdateBuilder) -> int:
+    """Undo what a run did to domains: units and domains become what they were before.
 
-
-def retire_quiet(
-    batch: Batch, contributions: BatchUpdate, ordinal: int, after: int, below: int
-) -> int:
-    """Retires small domains that took nothing from the last `after` stories; says how many.
-
-    Only what nobody named or locked. The stories are counted by the clock, so that the same
-    domains are retired at the same place of the stream however it is cut.
-    """
-    if after <= 0 or ordinal <= after:
-        return 0
-    quiet = [
-        row
-        for row in contributions.rows()
-        if row.grown <= ordinal - after
-        and row.status == "open"
-        and not (row.locked or row.named)
-        and 0 < contributions.n_units(row.id) < below
-    ]
-    for row in sorted(quiet, key=lambda row: row.id):
-        _change(batch, contributions, "retired", row, {"status": "retired"}, ordinal=ordinal)
-    return len(quiet)
-
-
-def take_back(storage: Storage, run: int, batch: Batch, contributions: BatchUpdate) -> int:
-    """Undoes what a run did to domains: units go back to where they were, rows to what they were.
-
-    Units that the batch has changed already are not touched. Says how many units went back.
+    Units that the update has changed already stay. Return how many units went back.
     """
     past = storage.past_assignments(run)
     moved = 0
     for unit in storage.units_moved_by(run):
-        if unit.id in batch.units:
+        if unit.id in builder.update.units:
             continue
-        contributions.leave(unit)
-        contributions.enter(unit, past[unit.id])
+        builder.leave(unit)
+        builder.enter(unit, past[unit.id])
         moved += 1
     for event in reversed(storage.events_of(run)):
         before = event.detail.get("before")
         if before:
-            contributions.describe(event.domain, **before)
+            builder.describe(event.domain, **before)
     return moved

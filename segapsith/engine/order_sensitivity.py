@@ -1,7 +1,7 @@
 """Does the order of arrival matter? The same units learned again in shuffled orders, in memory.
 
 Documents are shuffled, units stay with their document. What is compared are partitions of the
-units: the adjusted Rand index of each pair of orders, and its mean (algorithms §2.4).
+units: the adjusted Rand index of each pair of orders, and its mean.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from segapsith.domains.replay import place_units
 from segapsith.domains.topics import DomainGroups
 from segapsith.domains.values import DomainWords, PlacementSettings
 from segapsith.engine import clock
-from segapsith.engine.state import Knowledge
+from segapsith.engine.state import State
 
 __all__ = ["Replayed", "StreamUnit", "replay", "shuffled"]
 
@@ -64,25 +64,25 @@ def replay(
 
     Words are (number, language, word). Terms are not learned anew: the units have theirs.
     """
-    knowledge = Knowledge(DomainIndex(placement), importance, learns_terms=False)
-    knowledge.vocabulary.restore(words)
-    knowledge.frequencies.grow(len(knowledge.vocabulary))
-    domains = knowledge.domains
+    state = State(DomainIndex(placement), importance, learns_terms=False)
+    state.vocabulary.restore(words)
+    state.frequencies.grow(len(state.vocabulary))
+    domains = state.domains
     found = np.zeros(len(units), dtype=np.int64)
     langs: dict[int, str] = {}
     for epoch, documents in enumerate(_epochs(_documents(units, order))):
         if epoch:
-            knowledge.tick()
+            state.tick()
         places = list(chain.from_iterable(documents))
         bags = [
-            knowledge.bag(units[place].lang, np.repeat(units[place].words, units[place].counts))
+            state.bag(units[place].lang, np.repeat(units[place].words, units[place].counts))
             for place in places
         ]
         found[places] = place_units(domains, bags).domains
         for place in places:
             langs[int(found[place])] = units[place].lang
         for document in documents:
-            _count(knowledge, [units[place] for place in document])
+            _count(state, [units[place] for place in document])
     topic_of = np.zeros(domains.next_domain, dtype=np.int64)
     for lang in sorted(set(langs.values())):
         grouped = group({d: domains.words(d) for d in domains if langs[d] == lang})
@@ -114,8 +114,8 @@ def _epochs(documents: Iterable[list[int]]) -> Iterable[list[list[int]]]:
         yield stretch
 
 
-def _count(knowledge: Knowledge, units: Sequence[StreamUnit]) -> None:
+def _count(state: State, units: Sequence[StreamUnit]) -> None:
     """Adds a document to the running counts."""
     words, place = np.unique(np.concatenate([u.words for u in units]), return_inverse=True)
     counts = np.bincount(place, weights=np.concatenate([u.counts for u in units]))
-    knowledge.frequencies.add(units[0].lang, words.astype(np.int32), counts.astype(np.int32))
+    state.frequencies.add(units[0].lang, words.astype(np.int32), counts.astype(np.int32))

@@ -1,6 +1,6 @@
-"""What the engine hands to the store and gets back: rows, not nouns of the field.
+"""What the engine gives to a store and gets back: one record per row.
 
-A `Batch` is one transaction: everything in it is kept, or nothing.
+An `Update` is one transaction: all of it is written, or nothing.
 """
 
 from __future__ import annotations
@@ -14,20 +14,74 @@ from numpy.typing import NDArray
 
 from segapsith.domains.values import Bag, DomainWords
 from segapsith.lexicon.cooccurrence import Pairs
+from segapsith.lexicon.weighting import SCALE
 from segapsith.model import FeedState
 
 __all__ = [
     "Assignment",
-    "Batch",
+    "Counters",
     "DocumentRecord",
     "DomainRecord",
     "EpochRecord",
     "Event",
+    "Frozen",
     "ReferenceRecord",
     "ThresholdRecord",
     "UnitRecord",
+    "Update",
     "VersionRecord",
 ]
+
+
+@dataclass(slots=True)
+class Counters:
+    """Numbers that are given once and never go back."""
+
+    document: int = 1
+    version: int = 1
+    unit: int = 1
+    ordinal: int = 0
+    """Documents accepted for the first time so far."""
+    epoch: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """The counts at the last tick of the clock; with these the stream is read."""
+
+    documents: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    occurrences: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    totals: dict[str, tuple[int, int]] = field(default_factory=dict)
+    cohesion: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def mean_cohesion(self, lang: str) -> float:
+        """Of the units of a language; 0 while there are none."""
+        n_units, total = self.cohesion.get(lang, (0, 0))
+        return total / SCALE / n_units if n_units > 0 else 0.0
+
+    def arrays(self) -> dict[str, NDArray[np.int64] | NDArray[np.str_]]:
+        langs = sorted(self.totals)
+        return {
+            "documents": self.documents,
+            "occurrences": self.occurrences,
+            "langs": np.array(langs, dtype=np.str_),
+            "totals": np.array([self.totals[lang] for lang in langs], dtype=np.int64),
+            "cohesion": np.array(
+                [self.cohesion.get(lang, (0, 0)) for lang in langs], dtype=np.int64
+            ),
+        }
+
+    @classmethod
+    def of(cls, arrays: dict[str, NDArray[np.int64]]) -> Frozen:
+        totals = {
+            str(lang): (int(documents), int(tokens))
+            for lang, (documents, tokens) in zip(arrays["langs"], arrays["totals"], strict=True)
+        }
+        cohesion = {
+            str(lang): (int(units), int(total))
+            for lang, (units, total) in zip(arrays["langs"], arrays["cohesion"], strict=True)
+        }
+        return cls(arrays["documents"], arrays["occurrences"], totals, cohesion)
 
 
 class DocumentRecord(NamedTuple):
@@ -105,7 +159,7 @@ class UnitRecord(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DomainRecord:
-    """A domain as it is after a batch."""
+    """A domain as it is after an update."""
 
     id: int
     lang: str
@@ -144,7 +198,7 @@ class ReferenceRecord:
 
 @dataclass(frozen=True, slots=True)
 class ThresholdRecord:
-    """A threshold that followed a target, and what one batch placed with it."""
+    """A threshold that followed a target, and what one update placed with it."""
 
     ordinal: int
     """Stories accepted when it was set."""
@@ -166,8 +220,8 @@ class Event:
 
 
 @dataclass(slots=True)
-class Batch:
-    """Everything that one transaction changes."""
+class Update:
+    """Everything that one transaction changes in a store."""
 
     run: int
     documents: dict[int, DocumentRecord] = field(default_factory=dict)
@@ -204,11 +258,11 @@ class Batch:
     domains: list[DomainRecord] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     epochs: dict[str, EpochRecord] = field(default_factory=dict)
-    """By name, the last tick of the batch."""
+    """By name, the last tick of the update."""
     thresholds: list[ThresholdRecord] = field(default_factory=list)
-    """Those that followed a target within the batch."""
+    """Those that followed a target within the update."""
     facts: dict[str, Any] = field(default_factory=dict)
     position: int = 0
     counts: dict[str, Any] = field(default_factory=dict)
     feed: FeedState | None = None
-    """The feed whose last item is in this batch."""
+    """The feed whose last item is in this update."""

@@ -1,28 +1,30 @@
-"""Reading a reference corpus: texts that teach the network which words keep company, no more."""
+"""Reading a reference corpus: its texts count for the network, and for nothing else."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from segapsith.engine.arrivals import sound
+from segapsith.engine.components import Components
+from segapsith.engine.reading import content_places
 from segapsith.engine.records import ReferenceRecord
-from segapsith.engine.state import Knowledge, content_places
+from segapsith.engine.runs import RunPlan
+from segapsith.engine.state import State
 from segapsith.engine.storage import Storage
 from segapsith.errors import UsageError
 from segapsith.lexicon.cooccurrence import counted
 from segapsith.model import Document, FeedState, Reject
-from segapsith.plugin.contracts import Annotator
 
 __all__ = ["BUILD", "ReferenceReader", "build"]
 
 BUILD = "network build"
-"""The command that reads a reference corpus, as the run log has it."""
+"""The command that reads a reference corpus, as the run log names it."""
 
 BUFFER = 8_000_000
 """Words whose pairs are counted at a time."""
@@ -31,28 +33,19 @@ CHUNK = 200
 """Texts that are annotated at a time."""
 
 
-class Planned(Protocol):
-    """How the run log keeps what is read."""
-
-    @property
-    def settings(self) -> Mapping[str, Any]: ...
-    @property
-    def versions(self) -> Mapping[str, str]: ...
-    @property
-    def input_key(self) -> str: ...
-    def facts(self, run: int, unit: int, ordinal: int) -> dict[str, Any]: ...
-
-
 def build(
-    storage: Storage,
     items: Iterable[Document | Reject | FeedState],
-    knowledge: Knowledge,
-    annotator: Annotator,
-    language: Callable[[Document], str],
-    plan: Planned,
-    watch: Callable[[int, int], None] | None = None,
+    state: State,
+    components: Components,
+    storage: Storage,
+    plan: RunPlan,
+    on_texts: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
-    """Reads a corpus into the network in one run; what was read before is refused."""
+    """Read a corpus into the network in one run; one that was read before is refused.
+
+    `on_texts` gets the numbers of documents and words so far. The state must be discarded
+    afterwards: the store counts more than it does.
+    """
     earlier = storage.done_run(BUILD, plan.input_key) if plan.input_key else None
     if earlier is not None:
         raise UsageError(
@@ -60,36 +53,33 @@ def build(
             f" that run first"
         )
     began = time.monotonic()
-    first = len(knowledge.vocabulary)
-    run = storage.begin_run(
-        BUILD, settings=plan.settings, versions=plan.versions, input_key=plan.input_key
-    )
-    reader = ReferenceReader(storage, run, knowledge, annotator, language)
-    try:
-        storage.drop_unnamed_pairs()
-        found = reader.read(items, watch)
-        storage.save_reference(
-            knowledge.vocabulary.since(first),
-            found,
-            {
-                "pair_window": knowledge.pair_window,
-                **plan.facts(run, knowledge.counters.unit, knowledge.counters.ordinal + 1),
-            },
-        )
-    except BaseException:
-        storage.finish_run(run, "failed")
-        storage.drop_unnamed_pairs()
-        raise
-    result = {
-        "run": run,
-        "documents": sum(one.documents for one in found),
-        "words": sum(one.tokens for one in found),
-        "languages": {one.lang: one.tokens for one in found},
-        "rejected": reader.rejected,
-        "seconds": round(time.monotonic() - began, 3),
-    }
-    storage.finish_run(run, "done", result)
-    return result
+    first_word = len(state.vocabulary)
+    with storage.run(plan) as run:
+        reader = ReferenceReader(run.number, state, components, storage)
+        try:
+            storage.drop_unnamed_pairs()
+            references = reader.read(items, on_texts)
+            counters = state.counters
+            storage.save_reference(
+                state.vocabulary.since(first_word),
+                references,
+                {
+                    "pair_window": state.pair_window,
+                    **plan.facts(run.number, counters.unit, counters.ordinal + 1),
+                },
+            )
+        except BaseException:
+            storage.drop_unnamed_pairs()
+            raise
+        run.counts = {
+            "run": run.number,
+            "documents": sum(reference.documents for reference in references),
+            "words": sum(reference.tokens for reference in references),
+            "languages": {reference.lang: reference.tokens for reference in references},
+            "rejected": reader.rejected,
+            "seconds": round(time.monotonic() - began, 3),
+        }
+    return dict(run.counts)
 
 
 @dataclass(slots=True)
@@ -103,18 +93,11 @@ class _Language:
 
 
 class ReferenceReader:
-    """Counts the words and pairs of texts; pairs go to the store as they come."""
+    """Counts the words and pairs of texts; pairs are stored as they come."""
 
-    def __init__(
-        self,
-        storage: Storage,
-        run: int,
-        knowledge: Knowledge,
-        annotator: Annotator,
-        language: Callable[[Document], str],
-    ) -> None:
-        self._storage, self._run, self._knowledge = storage, run, knowledge
-        self._annotator, self._language = annotator, language
+    def __init__(self, run: int, state: State, components: Components, storage: Storage) -> None:
+        self._run, self._state, self._storage = run, state, storage
+        self._annotator, self._language = components.annotator, components.language
         self._langs: dict[str, _Language] = {}
         self._words: list[np.ndarray[Any, np.dtype[np.int32]]] = []
         self._waiting = 0
@@ -123,27 +106,26 @@ class ReferenceReader:
     def read(
         self,
         items: Iterable[Document | Reject | FeedState],
-        watch: Callable[[int, int], None] | None = None,
+        on_texts: Callable[[int, int], None] | None = None,
     ) -> list[ReferenceRecord]:
-        """Every text to the end; gives what the store has to keep, by language. `watch` hears
-        how many documents and words were read."""
+        """Read every text to the end; return what has to be stored, by language."""
         documents = words = 0
         texts = self._texts(items)
         while chunk := list(islice(texts, CHUNK)):
-            annotations = self._annotator.annotate(chunk, self._knowledge.lexicon)
+            annotations = self._annotator.annotate(chunk, self._state.lexicon)
             for document, annotation in zip(chunk, annotations, strict=True):
                 lemmas = [annotation.lemmas[i] for i in content_places(annotation)]
                 lang = document.lang or ""
-                self._count(lang, self._knowledge.numbered(lang, lemmas))
+                self._count(lang, self._state.numbered(lang, lemmas))
                 documents += 1
                 words += len(lemmas)
-            if watch is not None:
-                watch(documents, words)
+            if on_texts is not None:
+                on_texts(documents, words)
         self._flush()
         return list(self._records())
 
     def _texts(self, items: Iterable[Document | Reject | FeedState]) -> Iterator[Document]:
-        """Documents with their languages; words without an order teach nothing here."""
+        """Yield documents with their languages; words without an order are of no use here."""
         for item in items:
             if isinstance(item, FeedState):
                 continue
@@ -154,14 +136,14 @@ class ReferenceReader:
             yield replace(document, lang=self._language(document))
 
     def _count(self, lang: str, words: np.ndarray[Any, np.dtype[np.int32]]) -> None:
-        found = self._langs.setdefault(lang, _Language())
-        found.documents += 1
+        counts = self._langs.setdefault(lang, _Language())
+        counts.documents += 1
         size = int(words.max(initial=-1)) + 1
-        if size > len(found.occurrences):
-            room = np.zeros(2 * size, np.int64)
-            room[: len(found.occurrences)] = found.occurrences
-            found.occurrences = room
-        np.add.at(found.occurrences, words, 1)
+        if size > len(counts.occurrences):
+            grown = np.zeros(2 * size, np.int64)
+            grown[: len(counts.occurrences)] = counts.occurrences
+            counts.occurrences = grown
+        np.add.at(counts.occurrences, words, 1)
         self._words.append(words)
         self._waiting += len(words)
         if self._waiting >= BUFFER:
@@ -170,14 +152,14 @@ class ReferenceReader:
     def _flush(self) -> None:
         if self._words:
             ends = np.cumsum([len(words) for words in self._words])
-            window = self._knowledge.pair_window
+            window = self._state.pair_window
             self._storage.add_reference_pairs(
                 self._run, counted(np.concatenate(self._words), window, ends)
             )
         self._words, self._waiting = [], 0
 
     def _records(self) -> Iterator[ReferenceRecord]:
-        for lang, found in sorted(self._langs.items()):
-            words = np.flatnonzero(found.occurrences).astype(np.int32)
-            times = found.occurrences[words]
-            yield ReferenceRecord(self._run, lang, found.documents, int(times.sum()), words, times)
+        for lang, counts in sorted(self._langs.items()):
+            words = np.flatnonzero(counts.occurrences).astype(np.int32)
+            times = counts.occurrences[words]
+            yield ReferenceRecord(self._run, lang, counts.documents, int(times.sum()), words, times)

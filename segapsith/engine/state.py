@@ -1,13 +1,14 @@
-"""What the stream has taught so far, in memory: words, counts, the clock, the domains.
+"""The state of learning, in memory: words, counts, the clock, the domains, the network.
 
-The store keeps it; the engine changes it, one document after the other. Every change is a sum of
-integers, so it can be taken back exactly.
+`load_state` reads it from a store. It is changed one document after the other, and every change is
+a sum of integers, so that it can be subtracted exactly. A state whose changes did not reach the
+store must not be used again: whoever owns it discards it and loads another.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -17,11 +18,17 @@ from scipy.sparse import csr_array
 
 from segapsith import limits
 from segapsith.domains.index import DomainIndex
+from segapsith.domains.threshold_control import ThresholdController
 from segapsith.domains.values import Bag
-from segapsith.intake import normalization
+from segapsith.engine.components import Components
+from segapsith.engine.network_state import NetworkState, used_by
+from segapsith.engine.records import Counters, DomainRecord, Frozen
+from segapsith.engine.storage import Storage
+from segapsith.errors import SettingError
+from segapsith.intake import near_duplicates, normalization
 from segapsith.intake.bag_batch import BagBatch
-from segapsith.lexicon.cooccurrence import WINDOW
 from segapsith.lexicon.multiword_terms import TermCounts, lexicon_terms
+from segapsith.lexicon.network import NetworkSettings
 from segapsith.lexicon.term_acceptance import accept
 from segapsith.lexicon.vocabulary import Vocabulary
 from segapsith.lexicon.weighting import (
@@ -32,60 +39,10 @@ from segapsith.lexicon.weighting import (
     significance,
     unit_weights,
 )
-from segapsith.model import Annotation, Lexicon
+from segapsith.model import Lexicon
+from segapsith.plugin.contracts import NETWORK_PARTS
 
-__all__ = ["Counters", "Frozen", "Knowledge", "Ready", "content_places"]
-
-
-@dataclass(slots=True)
-class Counters:
-    """Numbers that are given once and never go back."""
-
-    document: int = 1
-    version: int = 1
-    unit: int = 1
-    ordinal: int = 0
-    """Documents accepted for the first time so far."""
-    epoch: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Frozen:
-    """The counts at the last tick of the clock; with these the stream is read."""
-
-    documents: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    occurrences: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    totals: dict[str, tuple[int, int]] = field(default_factory=dict)
-    cohesion: dict[str, tuple[int, int]] = field(default_factory=dict)
-
-    def mean_cohesion(self, lang: str) -> float:
-        """Of the units of a language; 0 while there are none."""
-        n_units, total = self.cohesion.get(lang, (0, 0))
-        return total / SCALE / n_units if n_units > 0 else 0.0
-
-    def arrays(self) -> dict[str, NDArray[np.int64] | NDArray[np.str_]]:
-        langs = sorted(self.totals)
-        return {
-            "documents": self.documents,
-            "occurrences": self.occurrences,
-            "langs": np.array(langs, dtype=np.str_),
-            "totals": np.array([self.totals[lang] for lang in langs], dtype=np.int64),
-            "cohesion": np.array(
-                [self.cohesion.get(lang, (0, 0)) for lang in langs], dtype=np.int64
-            ),
-        }
-
-    @classmethod
-    def of(cls, arrays: dict[str, NDArray[np.int64]]) -> Frozen:
-        totals = {
-            str(lang): (int(documents), int(tokens))
-            for lang, (documents, tokens) in zip(arrays["langs"], arrays["totals"], strict=True)
-        }
-        cohesion = {
-            str(lang): (int(units), int(total))
-            for lang, (units, total) in zip(arrays["langs"], arrays["cohesion"], strict=True)
-        }
-        return cls(arrays["documents"], arrays["occurrences"], totals, cohesion)
+__all__ = ["Ready", "State", "load_state"]
 
 
 class Ready(NamedTuple):
@@ -95,7 +52,7 @@ class Ready(NamedTuple):
     n_words: int
 
 
-class Knowledge:
+class State:
     """Everything that learning reads and changes."""
 
     def __init__(
@@ -105,13 +62,17 @@ class Knowledge:
         *,
         learns_terms: bool = True,
         given_terms: Mapping[str, Iterable[tuple[str, ...]]] | None = None,
-        pair_window: int = WINDOW,
+        network: NetworkSettings | None = None,
+        network_parts: frozenset[str] = NETWORK_PARTS,
     ) -> None:
+        """Begin without words and documents; `network_parts` are those that a segmenter uses."""
         if importance not in ("rarity", "significance"):
             raise ValueError(f"importance={importance!r} should be 'rarity' or 'significance'")
         self.vocabulary = Vocabulary()
         self.frequencies = Frequencies()
         self.domains = domains
+        self.rows: dict[int, DomainRecord] = {}
+        """The domains of the index as they are stored, with labels and status."""
         self.counters = Counters()
         self.frozen = Frozen()
         self.term_counts: dict[str, TermCounts] = {}
@@ -120,10 +81,30 @@ class Knowledge:
         """Terms that were accepted, by language, in the order of acceptance."""
         self.given_terms: Mapping[str, Iterable[tuple[str, ...]]] = given_terms or {}
         self.learns_terms = learns_terms
-        self.pair_window = pair_window
-        """Content words within which two words meet."""
         self.lexicon = Lexicon(0, lexicon_terms({}, self.given_terms))
+        self.network = NetworkState(
+            self.vocabulary,
+            self.frequencies,
+            self.counters,
+            settings=network or NetworkSettings(),
+            parts=network_parts,
+        )
+        self.window: near_duplicates.Window | None = None
+        """The latest stories, in which repeated texts are recognised; None: equal texts only."""
+        self.controller: ThresholdController | None = None
+        """What sets the threshold of placement; None: the setting does."""
         self._importance = importance
+
+    @property
+    def pair_window(self) -> int:
+        """Content words within which two words meet."""
+        return self.network.settings.window
+
+    def follow_target(self) -> None:
+        """Place from now on with the threshold of the controller, if there is one."""
+        if self.controller is not None:
+            threshold = self.controller.threshold / SCALE
+            self.domains.settings = replace(self.domains.settings, threshold=threshold)
 
     def restore_counts(
         self,
@@ -157,7 +138,7 @@ class Knowledge:
         New words are numbered bag by bag and by name.
         """
         columns, counts, ends = bag_batch.picked(places)
-        numbers = self._sheaf_numbers(lang, bag_batch, columns)
+        numbers = self._bag_numbers(lang, bag_batch, columns)
         rows = csr_array(
             (counts.astype(np.int32), numbers, np.concatenate([[0], ends])),
             shape=(len(ends), len(self.vocabulary)),
@@ -173,7 +154,7 @@ class Knowledge:
             for (a, b), n_words in zip(pairwise(cuts), sums, strict=True)
         ]
 
-    def _sheaf_numbers(
+    def _bag_numbers(
         self, lang: str, bag_batch: BagBatch, columns: NDArray[np.int32]
     ) -> NDArray[np.int32]:
         known = bag_batch.numbers.get(lang)
@@ -271,7 +252,7 @@ class Knowledge:
 
     def freeze(self, frozen: Frozen) -> None:
         """Reads the stream with these counts from now on."""
-        self.frozen = frozen
+        self.frozen = self.network.frozen = frozen
         values = np.ones(len(frozen.documents))
         for lang, (_, tokens) in frozen.totals.items():
             of_lang = self.vocabulary.of_lang(lang)[: len(values)]
@@ -279,13 +260,57 @@ class Knowledge:
         self.domains.learn_significance(values)
 
 
-def content_places(annotation: Annotation) -> list[int]:
-    """The tokens that are learned from: content words of a sane length."""
-    return [
-        i
-        for i in np.flatnonzero(annotation.content).tolist()
-        if 0 < len(annotation.lemmas[i]) <= limits.MAX_WORD_CHARS
-    ]
+def load_state(storage: Storage, components: Components, lang: str | None = None) -> State:
+    """Return the state of a store; of one language alone it serves to read with, not to learn."""
+    state = State(
+        DomainIndex(components.placement),
+        components.importance,
+        learns_terms=components.learns_terms,
+        given_terms=components.given_terms,
+        network=components.network,
+        network_parts=used_by(components.segmenter),
+    )
+    state.controller = storage.threshold_controller() if components.follows else None
+    state.follow_target()
+    facts = storage.facts()
+    _check_facts(facts, components)
+    state.restore_counts(storage.words(), storage.languages(), storage.cohesion(), facts)
+    for row in storage.open_domains(lang):
+        state.domains.restore(row.id, row.sums)
+        state.rows[row.id] = row
+    state.domains.skip_to(int(facts.get("next_domain", 1)))
+    if lang is None:
+        state.term_counts = storage.term_counts()
+    state.terms = storage.terms()
+    state.read_with_terms()
+    frozen = storage.frozen_arrays("frequencies")
+    if frozen is not None:
+        state.freeze(Frozen.of(dict(frozen.arrays)))
+    if components.measure is not None:
+        learned = storage.frozen_arrays(components.measure_name)
+        if learned is not None:
+            components.measure.restore(learned.arrays)
+    if components.window and lang is None:
+        state.window = near_duplicates.Window(components.window)
+        state.window.fill(storage.signatures(state.counters.ordinal - components.window))
+    return state
+
+
+def _check_facts(facts: Mapping[str, Any], components: Components) -> None:
+    """Refuse settings that the sums of a store were not counted with."""
+    for name in ("count", "inferred_occurrence"):
+        value = getattr(components.placement, name)
+        if facts.get(name, value) != value:
+            raise SettingError(
+                f"{name}={value!r} does not fit this store, whose occurrences were counted with"
+                f" {facts[name]!r}"
+            )
+    window = int(facts.get("pair_window", components.network.window))
+    if window != components.network.window:
+        raise SettingError(
+            f"network_window={components.network.window} does not fit this store, whose words meet"
+            f" within {window}"
+        )
 
 
 def _at(values: NDArray[np.int64], words: NDArray[np.int32]) -> NDArray[np.int64]:

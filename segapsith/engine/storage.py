@@ -7,6 +7,7 @@ pass the same contract tests. Records come by ascending id unless a method says 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,15 +16,16 @@ from numpy.typing import NDArray
 from segapsith.domains.threshold_control import ThresholdController
 from segapsith.engine.records import (
     Assignment,
-    Batch,
     DocumentRecord,
     DomainRecord,
     EpochRecord,
     Event,
     ReferenceRecord,
     UnitRecord,
+    Update,
     VersionRecord,
 )
+from segapsith.engine.runs import Run, RunPlan
 from segapsith.lexicon.cooccurrence import Pairs
 from segapsith.lexicon.multiword_terms import TermCounts
 
@@ -170,25 +172,11 @@ class Storage(Protocol):
 
     # -- runs --------------------------------------------------------------------------------
 
-    def begin_run(
-        self,
-        command: str,
-        *,
-        settings: Mapping[str, Any],
-        versions: Mapping[str, str],
-        seed: int | None = None,
-        name: str = "",
-        input_key: str = "",
-    ) -> int: ...
-    def resume_run(self, run: int) -> None: ...
-    def finish_run(
-        self, run: int, status: str, counts: Mapping[str, Any] | None = None
-    ) -> None: ...
+    def run(self, plan: RunPlan, *, resume: bool = False) -> AbstractContextManager[Run]:
+        """Begin a run that ends with the `with` block, or with `resume` continue the last one.
 
-    def unfinished(self, command: str, input_key: str) -> tuple[int, int, dict[str, Any]] | None:
-        """Return id, position and counts of the last run if it is unfinished.
-
-        None unless the last run has this command and this input and was interrupted.
+        An exception marks it as failed. `resume` continues a run with the same command and
+        `input_key` that did not finish, and leaves it resumable after an exception.
         """
 
     def done_run(self, command: str, input_key: str) -> int | None:
@@ -205,8 +193,11 @@ class Storage(Protocol):
 
     # -- writing -----------------------------------------------------------------------------
 
-    def save(self, batch: Batch) -> None:
-        """Write everything that a batch brings and changes, or nothing."""
+    def save(self, update: Update) -> None:
+        """Write everything that an update brings and changes, or nothing.
+
+        Nothing of a forgotten text may be readable afterwards, not even in what was deleted.
+        """
 
     def drop_unnamed_pairs(self) -> None:
         """Delete what builds of reference corpora left that did not finish."""

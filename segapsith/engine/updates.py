@@ -1,75 +1,249 @@
-"""What documents contribute to the knowledge, and how it is taken back: sums, exactly."""
+"""The third stage of ingest: number the words, weigh the units, place them; and the way back.
+
+An `UpdateBuilder` changes the state and notes in an `Update` what has to be stored. Everything
+that changes a store is built by one: ingest, forgetting, undoing, changes of domains.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.arrays import Compare
-from segapsith.domains.index import LABEL_WORDS, TOP_WORDS
+from segapsith.domains import threshold_control
 from segapsith.domains.values import DomainWords
+from segapsith.engine.arrivals import Arrival, Received
+from segapsith.engine.components import Components
+from segapsith.engine.reading import Reading
 from segapsith.engine.records import (
     Assignment,
-    Batch,
+    Counters,
+    DocumentRecord,
     DomainRecord,
     EpochRecord,
     Event,
+    ThresholdRecord,
     UnitRecord,
+    Update,
     VersionRecord,
 )
-from segapsith.engine.state import Counters, Knowledge
+from segapsith.engine.runs import RunSummary
+from segapsith.engine.state import Ready, State
+from segapsith.engine.storage import Storage
+from segapsith.errors import StorageError
+from segapsith.intake import normalization
+from segapsith.intake.bag_batch import BagBatch
+from segapsith.intake.embargo import KEY as EMBARGO
+from segapsith.intake.language import KNOWN
+from segapsith.intake.notices import Notice
 from segapsith.lexicon.cooccurrence import Pairs, PairSums, count_pairs
 from segapsith.lexicon.multiword_terms import Candidates, TermCounts
 
-__all__ = ["BatchUpdate"]
+__all__ = ["LABEL_WORDS", "UpdateBuilder", "place"]
 
-_NO_WORDS = DomainWords(np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int64), 0)
+TOP_WORDS = 12
+"""Words of a domain that are stored for reading and searching."""
 
+LABEL_WORDS = 3
+
+_NO_SUMS = DomainWords(np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int64), 0)
+_NO_WORDS, _NO_JOINS = np.zeros(0, np.int32), np.zeros(0, np.uint8)
+"""Of a ready unit, which has no text."""
+
+_encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
 
 Ints = NDArray[np.int32]
 
 
-class BatchUpdate:
-    """Changes the knowledge and notes in the batch what the store has to keep."""
+def place(
+    arrivals: Sequence[Arrival],
+    langs: Sequence[str],
+    readings: Iterable[Reading],
+    bags: BagBatch,
+    builder: UpdateBuilder,
+) -> None:
+    """Learn arrivals of one epoch, in order; the clock may tick after the last.
 
-    def __init__(
-        self,
-        knowledge: Knowledge,
-        rows: dict[int, DomainRecord],
-        batch: Batch,
-        compare: Compare | None = None,
-        asleep: Callable[[int], DomainRecord] | None = None,
-    ) -> None:
-        """`rows` are the domains in memory; `asleep` fetches one of the others from the store."""
-        self._knowledge = knowledge
-        self._rows = rows
-        self._batch = batch
-        self._asleep = asleep
-        self._compare = compare
-        self._first_new_word = len(knowledge.vocabulary)
+    `langs` are their languages, `readings` those of the texts among them, `bags` the words of the
+    ready units. Words are numbered in the order in which they come.
+    """
+    read = iter(readings)
+    kinds = [(lang, a.bag_place >= 0) for lang, a in zip(langs, arrivals, strict=True)]
+    start = 0
+    for (lang, is_bag), alike in groupby(kinds):
+        part = arrivals[start : start + sum(1 for _ in alike)]
+        start += len(part)
+        texts: Iterator[Reading | Ready] = read
+        if is_bag:
+            places = [arrival.bag_place for arrival in part]
+            texts = iter(builder.state.bags(lang, bags, places))
+        for arrival in part:
+            builder.learn(arrival, lang, next(texts))
+
+
+class UpdateBuilder:
+    """Changes the state and builds the update that stores the change."""
+
+    def __init__(self, state: State, components: Components, storage: Storage, *, run: int) -> None:
+        self.state = state
+        self.update = Update(run=run)
+        self.summary = RunSummary()
+        """What was received and learned."""
+        self._components = components
+        self._storage = storage
+        measure = components.measure
+        self._compare = None if measure is None else measure.compare_both_ways
+        self._first_new_word = len(state.vocabulary)
         self._counts: dict[tuple[str, int], list[tuple[Ints, Ints]]] = {}
         self._words: list[Ints] = []
         self._waiting: list[tuple[str, UnitRecord, int]] = []
         self._domains: set[int] = set()
         self._terms: dict[str, TermCounts] = {}
-        self._texts: dict[int, list[NDArray[np.int32]]] = {1: [], -1: []}
+        self._texts: dict[int, list[Ints]] = {1: [], -1: []}
         self._pairs = PairSums()
         self._arrived: dict[int, set[int]] = {}
         self._grown: dict[int, int] = {}
-        self.joined = 0
-        self.created = 0
+        self._threshold_unit = state.counters.unit
+        """The first unit of this update that the present threshold placed."""
+        self._threshold_is_new = False
+        """Whether it was set in this update: it is stored even if it placed nothing."""
+        self._placed_before = (0, 0)
+        """Units placed and domains founded in this update with earlier thresholds."""
 
-    def learn(self, version: VersionRecord, units: list[UnitRecord], ordinal: int = 0) -> None:
-        """Counts a text and places its units, one after the other.
+    # -- texts -----------------------------------------------------------------------------
 
-        They may wait for those of the next texts: whoever needs the domains calls `flush`.
+    def open_network(self) -> None:
+        """Load the network that texts are read with; before anything is received."""
+        self.state.network.open(self._storage, self.update)
+
+    def note_received(self, received: Received) -> None:
+        """Note what was decided about a batch of items before its texts are read."""
+        self.update.sightings = received.sightings
+        self.update.rejects = received.rejects
+        self.summary = received.summary
+
+    def learn(self, arrival: Arrival, lang: str, text: Reading | Ready) -> None:
+        """Learn a document that arrived; the clock and the threshold may advance after it."""
+        version, units = self._records(arrival, lang, text)
+        update, record, summary = self.update, arrival.record, self.summary
+        if lang not in KNOWN:
+            summary.count_language(lang)
+        summary.embargoed += EMBARGO in arrival.document.metadata
+        update.versions.append(version)
+        if arrival.before is not None:
+            update.changes.append(arrival.before)
+            if arrival.before.counts:
+                self.take_out(arrival.before)
+        update.documents[record.id] = record
+        if arrival.replaced:
+            update.changes.extend(arrival.replaced)
+            for displaced in arrival.replaced:
+                if displaced.counts:
+                    self.take_out(displaced)
+            update.documents.update((displaced.id, displaced) for displaced in arrival.displaced)
+        ordinal = record.ordinal or 0
+        if record.counts:
+            self.add(version, units, ordinal)
+            summary.units += len(units)
+            summary.units_kept += sum([unit.kept for unit in units])
+        else:
+            update.units.update((unit.id, unit) for unit in units)
+        if arrival.ticks:
+            self.tick(ordinal)
+        if (
+            self.state.controller
+            and arrival.accepted
+            and threshold_control.is_control_step(ordinal)
+        ):
+            self._step_threshold(ordinal)
+
+    def _records(
+        self, arrival: Arrival, lang: str, text: Reading | Ready
+    ) -> tuple[VersionRecord, list[UnitRecord]]:
+        """Return the text of an arrival with its words numbered, and its units, not placed yet."""
+        state, document = self.state, arrival.document
+        counters = state.counters
+        version = VersionRecord(
+            id=counters.version,
+            document=arrival.record.id,
+            number=arrival.record.version,
+            hash=arrival.digest,
+            title=document.title,
+            body=document.body,
+            date=normalization.utc(document.date),
+            date_original=document.date,
+            lang=lang,
+            source=document.source,
+            metadata=_as_json(document.metadata),
+            signature=arrival.signature,
+            words=_NO_WORDS if isinstance(text, Ready) else state.numbered(lang, text.words),
+            links=_NO_JOINS if isinstance(text, Ready) else text.joins,
+            run=self.update.run,
+        )
+        counters.version += 1
+        head = (arrival.record.id, version.id)
+        if isinstance(text, Ready):
+            units = [
+                UnitRecord(counters.unit, *head, 0, 0, 0, 0, text.n_words, 0.0, True,
+                           counters.epoch, text.bag)
+            ]  # fmt: skip
+        else:
+            withdrawn = arrival.notice is Notice.WITHDRAWAL
+            units = [
+                UnitRecord(
+                    counters.unit + position,
+                    *head,
+                    position,
+                    unit.start,
+                    unit.end,
+                    unit.first_word,
+                    unit.last_word - unit.first_word,
+                    unit.cohesion,
+                    unit.kept and not withdrawn,
+                    counters.epoch,
+                    state.bag(lang, version.words[unit.first_word : unit.last_word], unit.inferred),
+                )
+                for position, unit in enumerate(text.units)
+            ]
+        counters.unit += len(units)
+        return version, units
+
+    def present_text(self, record: DocumentRecord) -> tuple[VersionRecord, list[UnitRecord]]:
+        """Return the present text of a document and its units, from this update or the store."""
+        for version in self.update.versions:
+            if version.document == record.id and version.number == record.version:
+                return version, [u for u in self.update.units.values() if u.version == version.id]
+        version = self._storage.version(record.id, record.version)
+        stored = self._storage.units_of_version(version.id)
+        return version, [self.update.units.get(unit.id, unit) for unit in stored]
+
+    def take_out(self, record: DocumentRecord) -> list[UnitRecord]:
+        """Subtract what a document contributed; its units stay, without a domain."""
+        self.flush()
+        version, units = self.present_text(record)
+        self.count(version, units, -1)
+        for unit in units:
+            self.leave(unit)
+            if unit.assignment is not None:
+                self.update.ended[unit.id] = unit.assignment
+            self.update.units[unit.id] = unit.assigned(None)
+        return units
+
+    # -- placing ---------------------------------------------------------------------------
+
+    def add(self, version: VersionRecord, units: list[UnitRecord], ordinal: int = 0) -> None:
+        """Count a text and place its units, one after the other.
+
+        They may wait for those of the next texts, to be placed together: `flush` places them.
         """
         self.count(version, units, 1)
-        settings = self._knowledge.domains.settings
+        settings = self.state.domains.settings
         if self._compare is not None or settings.prefilter != "none":
             for unit in units:
                 self.place(version.lang, unit, ordinal)
@@ -78,150 +252,165 @@ class BatchUpdate:
             if unit.kept:
                 self._waiting.append((version.lang, unit, ordinal))
             else:
-                self._batch.units[unit.id] = unit
+                self.update.units[unit.id] = unit
 
     def flush(self) -> None:
-        """Places the units that wait, in order."""
+        """Place the units that wait, in order."""
         if not self._waiting:
             return
         waiting, self._waiting = self._waiting, []
-        run = self._batch.run
-        placed = self._knowledge.domains.place_all([unit.bag for _, unit, _ in waiting])
-        for (lang, unit, ordinal), (domain, found) in zip(waiting, placed, strict=True):
-            if found.domain is None:
-                self._founded(domain, lang, {})
-                self.created += 1
-                assignment = Assignment(domain, 1.0, found.best, found.score, run)
+        run = self.update.run
+        placed = self.state.domains.place_all([unit.bag for _, unit, _ in waiting])
+        for (lang, unit, ordinal), (domain, placement) in zip(waiting, placed, strict=True):
+            if placement.domain is None:
+                self._note_created(domain, lang, {})
+                self.summary.domains_new += 1
+                assignment = Assignment(domain, 1.0, placement.best, placement.score, run)
             else:
-                self.joined += 1
+                self.summary.domains_joined += 1
                 assignment = Assignment(
-                    domain, found.score, found.runner_up, found.runner_up_score, run
+                    domain, placement.score, placement.runner_up, placement.runner_up_score, run
                 )
             self._domains.add(domain)
-            self._batch.units[unit.id] = unit.assigned(assignment)
+            self.update.units[unit.id] = unit.assigned(assignment)
             self._arrived.setdefault(domain, set()).add(unit.id)
             self._grown[domain] = max(ordinal, self._grown.get(domain, 0))
         self._note_grown()
 
     def _note_grown(self) -> None:
         for domain, ordinal in self._grown.items():
-            row = self._rows[domain]
+            row = self.state.rows[domain]
             if ordinal > row.grown:
-                self._rows[domain] = replace(row, grown=ordinal)
+                self.state.rows[domain] = replace(row, grown=ordinal)
         self._grown.clear()
 
     def place(self, lang: str, unit: UnitRecord, ordinal: int = 0) -> None:
-        """Puts a unit into the domain that is near enough, or founds one with it.
+        """Put a unit into the domain that is near enough, or create one for it.
 
         `ordinal` is that of its story: the domain has grown then.
         """
         self.flush()
         if not unit.kept:
-            self._batch.units[unit.id] = unit
+            self.update.units[unit.id] = unit
             return
-        domains = self._knowledge.domains
-        found = domains.place(unit.bag, self._compare, len(self._knowledge.vocabulary))
-        if found.domain is None:
-            domain = self.found(lang)
-            self.created += 1
-            assignment = Assignment(domain, 1.0, found.best, found.score, self._batch.run)
+        domains = self.state.domains
+        placement = domains.place(unit.bag, self._compare, len(self.state.vocabulary))
+        run = self.update.run
+        if placement.domain is None:
+            domain = self.create_domain(lang)
+            self.summary.domains_new += 1
+            assignment = Assignment(domain, 1.0, placement.best, placement.score, run)
         else:
-            self.joined += 1
+            self.summary.domains_joined += 1
             assignment = Assignment(
-                found.domain, found.score, found.runner_up, found.runner_up_score, self._batch.run
+                placement.domain,
+                placement.score,
+                placement.runner_up,
+                placement.runner_up_score,
+                run,
             )
         self.enter(unit, assignment)
-        row = self._rows[assignment.domain]
+        row = self.state.rows[assignment.domain]
         if ordinal > row.grown:
-            self._rows[row.id] = replace(row, grown=ordinal)
+            self.state.rows[row.id] = replace(row, grown=ordinal)
 
-    def found(self, lang: str, **origin: Any) -> int:
-        """A new domain without units; `origin` goes into its lineage."""
+    def create_domain(self, lang: str, **origin: Any) -> int:
+        """Return a new domain without units; `origin` goes into its history."""
         self.flush()
-        domain = self._knowledge.domains.create()
-        self._founded(domain, lang, origin)
+        domain = self.state.domains.create()
+        self._note_created(domain, lang, origin)
         return domain
 
-    def _founded(self, domain: int, lang: str, origin: Mapping[str, Any]) -> None:
-        self._rows[domain] = DomainRecord(
-            domain, lang, "", False, "open", False, "", _NO_WORDS, self._batch.run
+    def _note_created(self, domain: int, lang: str, origin: Mapping[str, Any]) -> None:
+        self.state.rows[domain] = DomainRecord(
+            domain, lang, "", False, "open", False, "", _NO_SUMS, self.update.run
         )
         self._domains.add(domain)
-        self._batch.events.append(Event("created", domain, origin))
+        self.update.events.append(Event("created", domain, origin))
 
     def enter(self, unit: UnitRecord, assignment: Assignment) -> None:
-        """Puts a unit into a given domain."""
+        """Put a unit into a given domain."""
         self.row(assignment.domain)
-        self._knowledge.domains.add_unit(assignment.domain, unit.bag)
+        self.state.domains.add_unit(assignment.domain, unit.bag)
         self._domains.add(assignment.domain)
-        self._batch.units[unit.id] = unit.assigned(assignment)
+        self.update.units[unit.id] = unit.assigned(assignment)
         self._arrived.setdefault(assignment.domain, set()).add(unit.id)
 
     def leave(self, unit: UnitRecord) -> None:
-        """Takes a unit out of its domain."""
+        """Take a unit out of its domain."""
         if unit.assignment is None:
             return
         domain = unit.assignment.domain
         self.row(domain)
-        self._knowledge.domains.remove_unit(domain, unit.bag)
+        self.state.domains.remove_unit(domain, unit.bag)
         self._domains.add(domain)
-        if domain not in self._knowledge.domains:
-            self._batch.events.append(Event("emptied", domain))
+        if domain not in self.state.domains:
+            self.update.events.append(Event("emptied", domain))
 
     def move(self, unit: UnitRecord, domain: int) -> None:
-        """Notes that a unit is in another domain now; its sums are poured by the caller."""
+        """Note that a unit is in another domain now; the caller moves the sums."""
         assert unit.assignment is not None
-        self._batch.ended.setdefault(unit.id, unit.assignment)
-        moved = unit.assignment._replace(domain=domain, run=self._batch.run)
-        self._batch.units[unit.id] = unit.assigned(moved)
+        self.update.ended.setdefault(unit.id, unit.assignment)
+        moved = unit.assignment._replace(domain=domain, run=self.update.run)
+        self.update.units[unit.id] = unit.assigned(moved)
         self._arrived.setdefault(domain, set()).add(unit.id)
 
     def arrived(self, domain: int) -> set[int]:
-        """Units that this batch has put into a domain; some may have left it again."""
+        """Return the units that this update put into a domain; some may have left it again."""
         return self._arrived.get(domain, set())
 
-    def pour(self, source: int, target: int) -> None:
-        """Moves the sums of one domain into another."""
+    def move_sums(self, source: int, target: int) -> None:
+        """Move the sums of one domain into another."""
         self.row(source)
         self.row(target)
-        self._knowledge.domains.move_sums(source, target)
+        self.state.domains.move_sums(source, target)
         self._domains.update((source, target))
 
     def row(self, domain: int) -> DomainRecord:
-        """The row of a domain, which is fetched into memory if it was not there."""
+        """Return the record of a domain; load it if it is not in memory."""
         self.flush()
-        if domain not in self._rows:
-            if self._asleep is None:
-                raise KeyError(f"domain {domain} is not in memory")
-            found = self._asleep(domain)
-            self._knowledge.domains.restore(domain, found.sums, found.status == "open")
-            self._rows[domain] = found
-        return self._rows[domain]
+        if domain not in self.state.rows:
+            row = self._storage.domain(domain)
+            if row is None:
+                raise StorageError(f"domain {domain} is missing; run `segapsith verify`")
+            self.state.domains.restore(domain, row.sums, row.status == "open")
+            self.state.rows[domain] = row
+        return self.state.rows[domain]
 
     def n_units(self, domain: int) -> int:
-        """Units of a domain in memory, as it is now."""
+        """Return how many units a domain in memory has now."""
         self.flush()
-        return int(self._knowledge.domains.n_units[domain])
+        return int(self.state.domains.n_units[domain])
 
     def rows(self) -> list[DomainRecord]:
-        """The rows of all domains in memory."""
+        """Return the records of all domains in memory."""
         self.flush()
-        return list(self._rows.values())
+        return list(self.state.rows.values())
 
     def describe(self, domain: int, **changed: Any) -> None:
-        """Changes the label, name, status or lock of a domain."""
+        """Change the label, name, status or lock of a domain."""
         row = replace(self.row(domain), **changed)
-        self._rows[domain] = row
+        self.state.rows[domain] = row
         self._domains.add(domain)
         if row.status == "open":
-            self._knowledge.domains.reopen(domain)
+            self.state.domains.reopen(domain)
         else:
-            self._knowledge.domains.close(domain)
+            self.state.domains.close(domain)
+
+    def change_domain(
+        self, kind: str, row: DomainRecord, changed: Mapping[str, Any], **detail: Any
+    ) -> None:
+        """Change a domain, and note an event of a kind with what the domain was before."""
+        before = {name: getattr(row, name) for name in changed if name != "grown"}
+        self.update.events.append(Event(kind, row.id, {**detail, "before": before}))
+        self.describe(row.id, **changed)
+
+    # -- counting --------------------------------------------------------------------------
 
     def count(self, version: VersionRecord, units: Sequence[UnitRecord], sign: int) -> None:
-        """Adds the words of a text and its units to the running counts, or takes them away.
+        """Add the words of a text and its units to the running counts, or subtract them.
 
-        Words that came as a bag have no order: they do not meet, and their unit was cut by nobody.
+        Words that came as a bag have no order: they do not meet, and no segmenter cut their unit.
         """
         counts = self._counts.setdefault((version.lang, sign), [])
         if not version.has_text or (len(units) == 1 and units[0].n_words == len(version.words)):
@@ -231,30 +420,28 @@ class BatchUpdate:
         if not version.has_text:
             return
         self._texts[sign].append(version.words)
-        self._knowledge.frequencies.add_cohesion(
-            version.lang, (unit.cohesion for unit in units), sign
-        )
-        found = Candidates.of(version.words, version.links)
-        if len(found.keys):
-            for terms in (self._knowledge.term_counts, self._terms):
-                terms.setdefault(version.lang, TermCounts()).add(found, sign)
+        self.state.frequencies.add_cohesion(version.lang, (unit.cohesion for unit in units), sign)
+        candidates = Candidates.of(version.words, version.links)
+        if len(candidates.keys):
+            for terms in (self.state.term_counts, self._terms):
+                terms.setdefault(version.lang, TermCounts()).add(candidates, sign)
 
     def _sum_up(self) -> None:
-        """Adds the words of the texts to the running counts."""
-        frequencies = self._knowledge.frequencies
-        frequencies.grow(len(self._knowledge.vocabulary))
+        """Add the words of the texts to the running counts."""
+        frequencies = self.state.frequencies
+        frequencies.grow(len(self.state.vocabulary))
         for (lang, sign), texts in self._counts.items():
             words = np.concatenate([words for words, _ in texts])
             counts = np.concatenate([counts for _, counts in texts])
-            said = counts > 0  # what the network inferred stands in no text
-            words, counts = words[said], counts[said]
+            written = counts > 0  # what the network inferred stands in no text
+            words, counts = words[written], counts[written]
             frequencies.add_all(lang, len(texts), words, counts, sign)
             self._words.append(words)
         self._counts.clear()
 
     def pairs(self) -> Pairs:
-        """By how much this batch has changed, so far, how often words met."""
-        window = self._knowledge.pair_window
+        """Return by how much this update has changed so far how often words met."""
+        window = self.state.pair_window
         for sign, texts in self._texts.items():
             if texts:
                 ends = np.cumsum([len(words) for words in texts])
@@ -263,30 +450,92 @@ class BatchUpdate:
         return self._pairs.total()
 
     def tick(self, ordinal: int) -> None:
-        """The clock ticks: what was summed up so far reads the stream from now on."""
+        """Let the clock tick: what was summed up so far reads the stream from now on."""
         self.flush()
         self._sum_up()
-        knowledge = self._knowledge
-        for lang, accepted in knowledge.tick().items():
-            self._batch.terms += [
-                (lang, words, knowledge.counters.epoch, ordinal) for words in accepted
+        state = self.state
+        for lang, accepted in state.tick().items():
+            self.update.terms += [
+                (lang, words, state.counters.epoch, ordinal) for words in accepted
             ]
-        self._batch.epochs["frequencies"] = EpochRecord(
-            knowledge.counters.epoch, ordinal, "frequencies", knowledge.frozen.arrays()
+        self.update.epochs["frequencies"] = EpochRecord(
+            state.counters.epoch, ordinal, "frequencies", state.frozen.arrays()
         )
+        state.network.tick(self._storage, ordinal, self.pairs, self.update)
+        self._retire_quiet(ordinal)
+        measure, name = self._components.measure, self._components.measure_name
+        if measure is not None:
+            measure.learn(state.domains.rows(state.domains, len(state.vocabulary)))
+            self.update.epochs[name] = EpochRecord(
+                state.counters.epoch, ordinal, name, measure.state()
+            )
 
-    def close(self) -> None:
-        """Notes every sum that changed, and the counters."""
+    def _retire_quiet(self, ordinal: int) -> None:
+        """Retire small domains that took nothing from the last `retire_after` stories.
+
+        Only domains that nobody named or locked. Stories are counted by the clock, so that the
+        same domains are retired at the same place of the stream however it is cut.
+        """
+        after, below = self._components.retire_after, self._components.retire_below
+        if after <= 0 or ordinal <= after:
+            return
+        quiet = [
+            row
+            for row in self.rows()
+            if row.grown <= ordinal - after
+            and row.status == "open"
+            and not (row.locked or row.named)
+            and 0 < self.n_units(row.id) < below
+        ]
+        for row in sorted(quiet, key=lambda row: row.id):
+            self.change_domain("retired", row, {"status": "retired"}, ordinal=ordinal)
+
+    def _step_threshold(self, ordinal: int) -> None:
+        """Set the threshold anew after a story."""
+        self.flush()
+        self.note_threshold()
+        state, controller = self.state, self.state.controller
+        assert controller is not None
+        controller.step(ordinal, *state.domains.count_open())
+        self._threshold_unit, self._threshold_is_new = state.counters.unit, True
+        state.follow_target()
+
+    def note_threshold(self) -> None:
+        """Count what the present threshold placed; every unit so far is placed."""
+        controller = self.state.controller
+        if controller is None:
+            return
+        n_new = self.summary.domains_new
+        n_placed = self.summary.domains_joined + n_new
+        placed, founded = n_placed - self._placed_before[0], n_new - self._placed_before[1]
+        self._placed_before = (n_placed, n_new)
+        controller.count(placed, founded)
+        if placed or self._threshold_is_new:
+            self.update.thresholds.append(
+                ThresholdRecord(
+                    controller.ordinal,
+                    self._threshold_unit,
+                    controller.threshold,
+                    controller.base,
+                    placed,
+                    founded,
+                )
+            )
+
+    # -- the end ---------------------------------------------------------------------------
+
+    def close(self) -> Update:
+        """Note every sum that changed, and the counters; return the update."""
         self.flush()
         self._sum_up()
-        knowledge, batch = self._knowledge, self._batch
-        batch.new_words = knowledge.vocabulary.since(self._first_new_word)
-        frequencies = knowledge.frequencies
-        changed = np.zeros(len(knowledge.vocabulary), dtype=np.bool_)
-        for some in self._words:
-            changed[some] = True
+        state, update = self.state, self.update
+        update.new_words = state.vocabulary.since(self._first_new_word)
+        frequencies = state.frequencies
+        changed = np.zeros(len(state.vocabulary), dtype=np.bool_)
+        for numbers in self._words:
+            changed[numbers] = True
         words = np.flatnonzero(changed)
-        batch.frequencies = list(
+        update.frequencies = list(
             zip(
                 frequencies.documents[words].tolist(),
                 frequencies.occurrences[words].tolist(),
@@ -294,30 +543,31 @@ class BatchUpdate:
                 strict=True,
             )
         )
-        batch.languages = dict(frequencies.totals)
-        batch.cohesion = dict(frequencies.cohesion)
-        batch.pairs = self.pairs()
-        batch.term_runs = {lang: counts.arrays() for lang, counts in sorted(self._terms.items())}
+        update.languages = dict(frequencies.totals)
+        update.cohesion = dict(frequencies.cohesion)
+        update.pairs = self.pairs()
+        update.term_runs = {lang: counts.arrays() for lang, counts in sorted(self._terms.items())}
         changed_domains = sorted(self._domains)
-        best = knowledge.domains.heaviest(changed_domains, TOP_WORDS)
+        best = state.domains.heaviest(changed_domains, TOP_WORDS)
         for domain, heaviest in zip(changed_domains, best, strict=True):
-            self._rows[domain] = self._present(self._rows[domain], heaviest)
-            batch.domains.append(self._rows[domain])
+            row = state.rows[domain] = self._described(state.rows[domain], heaviest)
+            update.domains.append(row)
         for domain in self._domains:
-            if self._rows[domain].status != "open":
-                knowledge.domains.drop(domain)
-                del self._rows[domain]
+            if state.rows[domain].status != "open":
+                state.domains.drop(domain)
+                del state.rows[domain]
         for name in Counters.__dataclass_fields__:
-            batch.facts[f"counter_{name}"] = getattr(knowledge.counters, name)
-        batch.facts["next_domain"] = knowledge.domains.next_domain
-        batch.facts["count"] = knowledge.domains.settings.count
-        batch.facts["inferred_occurrence"] = knowledge.domains.settings.inferred_occurrence
-        batch.facts["pair_window"] = knowledge.pair_window
-        batch.facts["domain_weight"] = knowledge.domains.settings.domain_weight
+            update.facts[f"counter_{name}"] = getattr(state.counters, name)
+        update.facts["next_domain"] = state.domains.next_domain
+        update.facts["count"] = state.domains.settings.count
+        update.facts["inferred_occurrence"] = state.domains.settings.inferred_occurrence
+        update.facts["pair_window"] = state.pair_window
+        update.facts["domain_weight"] = state.domains.settings.domain_weight
+        return update
 
-    def _present(self, row: DomainRecord, heaviest: list[tuple[int, float]]) -> DomainRecord:
-        """The row of a domain as it is now."""
-        best = [(self._knowledge.vocabulary.word(word), weight) for word, weight in heaviest]
+    def _described(self, row: DomainRecord, heaviest: list[tuple[int, float]]) -> DomainRecord:
+        """Return the record of a domain as it is now, with its heaviest words."""
+        best = [(self.state.vocabulary.word(word), weight) for word, weight in heaviest]
         label = row.label if row.named else ", ".join(word for word, _ in best[:LABEL_WORDS])
         return DomainRecord(
             row.id,
@@ -327,7 +577,7 @@ class BatchUpdate:
             row.status,
             row.locked,
             ", ".join(f"{word} {weight:.2f}" for word, weight in best),
-            self._knowledge.domains.words(row.id),
+            self.state.domains.words(row.id),
             row.run,
             row.grown,
         )
@@ -336,3 +586,16 @@ class BatchUpdate:
 def _counted(words: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     distinct, counts = np.unique(words, return_counts=True)
     return distinct.astype(np.int32), counts.astype(np.int32)
+
+
+def _as_json(metadata: Mapping[str, Any]) -> str:
+    """Return metadata as JSON; what has only text repeats often, and is remembered."""
+    for value in metadata.values():
+        if type(value) is not str:
+            return _encode(dict(metadata))
+    return _text_as_json(tuple(metadata.items()))
+
+
+@lru_cache(maxsize=1024)
+def _text_as_json(items: tuple[tuple[str, str], ...]) -> str:
+    return _encode(dict(items))

@@ -222,7 +222,7 @@ def _inbox(night: NightlyRun) -> Outcome:
             KeyedItems(key, inputs.items()), name=f"inbox {entry.name}", on_batch=night.report_batch
         )
         if inputs.failures:  # the next night tries again
-            night.wire.writer.finish_run(summary.run, "failed")
+            night.wire.writer.mark_failed(summary.run)
             outcome.failures += inputs.failures
         outcome.result["deliveries"].append({"name": entry.name, **summary.as_json()})
         warnings += [f"{entry.name}: {summary.apart}"] if summary.apart else []

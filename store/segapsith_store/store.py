@@ -18,15 +18,16 @@ from numpy.typing import NDArray
 from segapsith.domains.threshold_control import Target, ThresholdController
 from segapsith.engine.records import (
     Assignment,
-    Batch,
     DocumentRecord,
     DomainRecord,
     EpochRecord,
     Event,
     ReferenceRecord,
     UnitRecord,
+    Update,
     VersionRecord,
 )
+from segapsith.engine.runs import RunLog, RunPlan, Unfinished
 from segapsith.errors import StorageError, StoreCreationError
 from segapsith.lexicon.cooccurrence import Pairs
 from segapsith.lexicon.multiword_terms import TermCounts
@@ -52,6 +53,15 @@ _UNIT = (
     " u.cohesion, u.kept, u.epoch, u.words"
 )
 _ASSIGNMENT = "a.domain, a.score, a.runner_up, a.runner_up_score, a.run"
+_HASH_BEGINS = f"SELECT hash FROM versions WHERE {hash_begin('hash')}"
+_STORIES_WITH = (
+    "SELECT d.id, d.uid, d.ordinal, d.version, d.duplicate_of, d.run"
+    " FROM versions v INDEXED BY versions_hash"
+    " JOIN documents d ON d.id = v.document AND d.version = v.number"
+    # the + keeps SQLite from putting the value into the expression of the index
+    f" WHERE {hash_begin('v.hash')} = ? AND +v.hash = ?"
+    " AND d.duplicate_of IS NULL ORDER BY d.id"
+)
 _DOMAIN = "id, lang, label, named, status, locked, top_words, words, units, run, grown"
 
 
@@ -59,7 +69,7 @@ def _now() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
-class Store:
+class Store(RunLog):
     """One open store. Use `Store.reading` or `Store.writing`; both are context managers.
 
     Only values go in and out; nobody outside sees the connection, except those who read
@@ -235,8 +245,7 @@ class Store:
     def known_texts(self, digests: Sequence[str]) -> set[str]:
         """Those of the hashes that texts have."""
         begun = [digest[:HASH_BEGIN] for digest in digests]
-        alike = self._among(f"SELECT hash FROM versions WHERE {hash_begin('hash')}", begun)
-        return alike.intersection(digests)
+        return self._among(_HASH_BEGINS, begun).intersection(digests)
 
     def forgotten_uids(self, uids: Iterable[str]) -> set[str]:
         """Those of the identities that were forgotten and may not come back."""
@@ -299,18 +308,8 @@ class Store:
 
     def stories_with(self, digest: str) -> list[DocumentRecord]:
         """The stories whose present text has this hash, themselves no duplicates, by id."""
-        return [
-            DocumentRecord(*row)
-            for row in self.rows(
-                "SELECT d.id, d.uid, d.ordinal, d.version, d.duplicate_of, d.run"
-                " FROM versions v INDEXED BY versions_hash"
-                " JOIN documents d ON d.id = v.document AND d.version = v.number"
-                # the + keeps SQLite from putting the value into the expression of the index
-                f" WHERE {hash_begin('v.hash')} = ? AND +v.hash = ?"
-                " AND d.duplicate_of IS NULL ORDER BY d.id",
-                [digest[:HASH_BEGIN], digest],
-            )
-        ]
+        rows = self.rows(_STORIES_WITH, [digest[:HASH_BEGIN], digest])
+        return [DocumentRecord(*row) for row in rows]
 
     def signatures(self, after: int) -> Iterator[tuple[int, int, bytes]]:
         """Document, ordinal and signature of the stories after an ordinal."""
@@ -508,17 +507,8 @@ class Store:
 
     # -- runs ------------------------------------------------------------------------------
 
-    def begin_run(
-        self,
-        command: str,
-        *,
-        settings: Mapping[str, Any],
-        versions: Mapping[str, str],
-        seed: int | None = None,
-        name: str = "",
-        input_key: str = "",
-    ) -> int:
-        """A new run; one that never ended is marked as interrupted."""
+    def _begin_run(self, plan: RunPlan) -> int:
+        """Enter a new run; one that is still marked as running was interrupted."""
         with self._transaction() as connection:
             connection.execute(
                 "UPDATE runs SET status = 'interrupted', finished_at = ? WHERE status = 'running'",
@@ -529,16 +519,10 @@ class Store:
                 "INSERT INTO runs (id, command, status, started_at, name, input, settings,"
                 " versions, seed) VALUES (?, ?, 'running', ?, ?, ?, ?, ?, ?)",
                 [
-                    run,
-                    command,
-                    _now(),
-                    name,
-                    input_key,
-                    codecs.as_json(settings),
-                    codecs.as_json(versions),
-                    seed,
+                    run, plan.command, _now(), plan.name, plan.input_key,
+                    codecs.as_json(plan.settings), codecs.as_json(plan.versions), plan.seed,
                 ],
-            )
+            )  # fmt: skip
         return run
 
     def undoable(self) -> tuple[int, str] | None:
@@ -568,16 +552,17 @@ class Store:
         found = self.row("SELECT command, status FROM runs WHERE id = ?", [run])
         return (found[0], found[1]) if found else None
 
-    def unfinished(self, command: str, input_key: str) -> tuple[int, int, dict[str, Any]] | None:
-        """The last run, if it is of this command and input and never ended: id, position, counts."""
-        found = self.row(
+    def _unfinished(self, command: str, input_key: str) -> Unfinished | None:
+        """Return the last run if it has this command and input and did not finish."""
+        row = self.row(
             "SELECT id, position, counts FROM runs WHERE id = (SELECT max(id) FROM runs)"
-            " AND status IN ('running', 'interrupted') AND command = ? AND input = ? AND input <> ''",
+            " AND status IN ('running', 'interrupted') AND command = ? AND input = ?",
             [command, input_key],
         )
-        return (found[0], found[1], json.loads(found[2])) if found else None
+        return Unfinished(row[0], row[1], json.loads(row[2])) if row else None
 
-    def resume_run(self, run: int) -> None:
+    def _resume_run(self, run: int) -> None:
+        """Mark a run as running again."""
         with self._transaction() as connection:
             connection.execute(
                 "UPDATE runs SET status = 'running', finished_at = NULL WHERE id = ?", [run]
@@ -591,7 +576,8 @@ class Store:
         )
         return found[0] if found else None
 
-    def finish_run(self, run: int, status: str, counts: Mapping[str, Any] | None = None) -> None:
+    def _finish_run(self, run: int, status: str, counts: Mapping[str, Any] | None) -> None:
+        """Mark a run as ended; None leaves its counts as they are."""
         with self._transaction() as connection:
             connection.execute(
                 "UPDATE runs SET status = ?, finished_at = ?, counts = coalesce(?, counts)"
@@ -618,17 +604,17 @@ class Store:
         with self._transaction() as connection:
             return write(connection)
 
-    def save(self, batch: Batch) -> None:
-        """Write everything that a batch brings and changes, or nothing.
+    def save(self, update: Update) -> None:
+        """Write everything that an update brings and changes, or nothing.
 
         Nothing of a forgotten text stays in the file or in the log beside it.
         """
-        if batch.forgotten:
+        if update.forgotten:
             self._overwrite_deleted()
         with self._transaction() as connection:
-            writing.remove(connection, batch)
-            writing.write(connection, batch)
-        if batch.forgotten:
+            writing.remove(connection, update)
+            writing.write(connection, update)
+        if update.forgotten:
             self._empty_log()
 
     def _overwrite_deleted(self) -> None:
@@ -677,7 +663,7 @@ class Store:
                 "INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)",
                 [(name, codecs.as_json(value)) for name, value in facts.items()],
             )
-            connection.execute(writing.MELT)
+            connection.execute(writing.DROP_NETWORKS)
 
     def drop_unnamed_pairs(self) -> None:
         """Takes away what is left of builds that never ended."""

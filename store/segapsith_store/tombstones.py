@@ -13,7 +13,7 @@ import secrets
 import sqlite3
 from dataclasses import dataclass
 
-from segapsith.engine.records import Batch
+from segapsith.engine.records import Update
 from segapsith_store.codecs import as_json
 
 __all__ = ["FACT", "HASH_BYTES", "Marker", "write"]
@@ -53,18 +53,21 @@ class Marker:
         ).digest()
 
 
-def write(c: sqlite3.Connection, batch: Batch) -> None:
+def write(c: sqlite3.Connection, update: Update) -> None:
     """Insert the tombstones of a batch, and delete those of documents that are allowed again."""
-    if not batch.forgotten and not batch.allowed_again:
+    if not update.forgotten and not update.allowed_again:
         return
     marker = _marker(c)
     c.executemany(
         "INSERT OR IGNORE INTO tombstones (document, text, run) VALUES (?, ?, ?)",
-        [(marker.document(uid), marker.text(digest), batch.run) for uid, digest in batch.forgotten],
+        [
+            (marker.document(uid), marker.text(digest), update.run)
+            for uid, digest in update.forgotten
+        ],
     )
     c.executemany(
         "DELETE FROM tombstones WHERE document = ?",
-        [(marker.document(uid),) for uid in batch.allowed_again],
+        [(marker.document(uid),) for uid in update.allowed_again],
     )
 
 

@@ -1,20 +1,18 @@
-"""One batch written into the tables of a store; the caller has begun its transaction."""
+"""One update written into the tables of a store; the caller has begun its transaction."""
 
 from __future__ import annotations
 
 import sqlite3
 import sys
 from bisect import bisect_left
-from collections.abc import Sequence
-from typing import Any
 
-from segapsith.engine.records import Batch
+from segapsith.engine.records import Update
 from segapsith.lexicon.multiword_terms import TermCounts
 from segapsith_store import codecs, feed_states, pair_runs, tombstones
 from segapsith_store.codecs import as_json
 from segapsith_store.schema import BLOCK
 
-__all__ = ["MELT", "VERSION", "remove", "write"]
+__all__ = ["DROP_NETWORKS", "VERSION", "remove", "write"]
 
 VERSION = (
     "id, document, number, hash, title, body, date, date_original, lang, source, metadata,"
@@ -23,30 +21,22 @@ VERSION = (
 """Columns of a text, in the order of its record."""
 
 TERM_RUNS = 32
-"""Changes of the counts of term candidates that are kept apart before they become one."""
+"""Changes of the counts of term candidates that are stored apart before they become one."""
 
-MELT = "DELETE FROM epochs WHERE name IN ('network', 'word space')"
-"""After a change of the reference corpora both are frozen anew when they are next needed."""
+DROP_NETWORKS = "DELETE FROM epochs WHERE name IN ('network', 'word space')"
+"""After a change of the reference corpora both are made again when they are next needed."""
 
 
-def remove(c: sqlite3.Connection, batch: Batch) -> None:
-    """Takes out what a batch takes back: a run that it undoes, texts that it forgets."""
+def remove(c: sqlite3.Connection, update: Update) -> None:
+    """Delete what an update takes back: a run that it undoes, texts that it forgets."""
     c.execute("PRAGMA defer_foreign_keys = ON")
-    if batch.undone_run is not None:
-        for table in ("sightings", "rejects", "document_changes", "targets", "thresholds"):
-            c.execute(f"DELETE FROM {table} WHERE run = ?", [batch.undone_run])
-        for table in ("clusterings", "comparisons", "groupings", "reference_corpora", "topics"):
-            c.execute(f"DELETE FROM {table} WHERE run = ?", [batch.undone_run])
-        if c.execute("DELETE FROM pair_runs WHERE source = ?", [batch.undone_run]).rowcount:
-            c.execute(MELT)
-        c.execute("UPDATE runs SET status = 'undone' WHERE id = ?", [batch.undone_run])
-        c.execute("DELETE FROM past_assignments WHERE ended_by = ?", [batch.undone_run])
-        feed_states.ask_again(c, batch.undone_run)
+    if update.undone_run is not None:
+        _remove_run(c, update.undone_run)
     versions = [
-        *batch.gone_versions,
+        *update.gone_versions,
         *(
             row[0]
-            for document in batch.gone_documents
+            for document in update.gone_documents
             for row in c.execute("SELECT id FROM versions WHERE document = ?", [document])
         ),
     ]
@@ -58,140 +48,69 @@ def remove(c: sqlite3.Connection, batch: Batch) -> None:
             )
         c.execute("DELETE FROM units WHERE version = ?", [version])
         c.execute("DELETE FROM versions WHERE id = ?", [version])
-    for document in batch.gone_documents:
+    for document in update.gone_documents:
         c.execute("DELETE FROM sightings WHERE document = ?", [document])
         c.execute("DELETE FROM document_changes WHERE document = ?", [document])
         c.execute("DELETE FROM documents WHERE id = ?", [document])
 
 
-def write(c: sqlite3.Connection, batch: Batch) -> None:
-    """Enters what a batch brings, and every sum that it changed."""
-    _melt_blocks(c, batch)
-    run = batch.run
-    words_bytes = codecs.words_bytes
-    first_new = batch.new_words[0][0] if batch.new_words else sys.maxsize
-    known = bisect_left(batch.frequencies, first_new, key=lambda counted: counted[2])
-    counts = {word: (n, times) for n, times, word in batch.frequencies[known:]}
-    c.executemany(
-        "INSERT INTO words (id, lang, word, documents, occurrences) VALUES (?, ?, ?, ?, ?)",
-        [entry + counts.get(entry[0], (0, 0)) for entry in batch.new_words],
-    )
-    c.executemany(
-        "UPDATE words SET documents = ?, occurrences = ? WHERE id = ?",
-        batch.frequencies[:known],
-    )
-    c.executemany(
-        "INSERT OR REPLACE INTO languages (lang, documents, words, units, cohesion)"
-        " VALUES (?, ?, ?, ?, ?)",
-        [
-            (lang, *totals, *batch.cohesion.get(lang, (0, 0)))
-            for lang, totals in batch.languages.items()
-        ],
-    )
-    c.executemany(
-        "INSERT OR IGNORE INTO document_changes VALUES (?, ?, ?, ?, ?)",
-        [(d.id, run, d.ordinal, d.version, d.duplicate_of) for d in batch.changes],
-    )
-    newest = c.execute("SELECT max(id) FROM documents").fetchone()[0] or 0
-    c.executemany(
-        "INSERT INTO documents (id, uid, ordinal, version, duplicate_of, run)"
-        " VALUES (?, ?, ?, ?, ?, ?)",
-        [d for d in batch.documents.values() if d.id > newest],
-    )
-    c.executemany(
-        "UPDATE documents SET ordinal = ?, version = ?, duplicate_of = ? WHERE id = ?",
-        [
-            (d.ordinal, d.version, d.duplicate_of, d.id)
-            for d in batch.documents.values()
-            if d.id <= newest
-        ],
-    )
-    c.executemany(
-        f"INSERT INTO versions ({VERSION}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-        [(*v[:12], words_bytes(v.words), v.links.tobytes(), v.run) for v in batch.versions],
-    )
-    c.executemany(
-        "INSERT INTO versions_fts (rowid, title, body) VALUES (?, ?, ?)",
-        [(v.id, v.title, v.body) for v in batch.versions if v.has_text],
-    )
-    c.executemany(
-        "INSERT OR IGNORE INTO sightings (document, source, run) VALUES (?, ?, ?)",
-        [(document, source, run) for document, source in batch.sightings],
-    )
-    newest = c.execute("SELECT max(id) FROM units").fetchone()[0] or 0
-    new = [u for u in batch.units.values() if u.id > newest]
-    c.executemany(
-        'INSERT INTO units (id, document, version, position, start, "end",'
-        " first_word, n_words, cohesion, kept, epoch, words)"
-        " VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
-        [
-            (*u[:11], words)
-            for u, words in zip(new, codecs.bags_bytes([u.bag for u in new]), strict=True)
-        ],
-    )
-    _write_domains(c, batch)
-    c.executemany(
-        "DELETE FROM assignments WHERE unit = ?",
-        [(u.id,) for u in batch.units.values() if u.id <= newest],
-    )
-    _write_assignments(
-        c,
-        "assignments",
-        "",
-        [(u.id, *u.assignment) for u in batch.units.values() if u.assignment],
-    )
-    _write_assignments(
-        c,
-        "past_assignments",
-        ", ended_by",
-        [(unit, *assignment, run) for unit, assignment in batch.ended.items()],
-    )
-    c.executemany(
-        "INSERT INTO rejects (run, name, reason) VALUES (?, ?, ?)",
-        [(run, name, reason) for name, reason in batch.rejects],
-    )
-    c.executemany(
-        "INSERT INTO events (run, kind, domain, detail) VALUES (?, ?, ?, ?)",
-        [(run, e.kind, e.domain, as_json(e.detail)) for e in batch.events],
-    )
-    for epoch in batch.epochs.values():
-        c.execute(
-            "INSERT OR REPLACE INTO epochs (name, epoch, ordinal, arrays) VALUES (?, ?, ?, ?)",
-            [epoch.name, epoch.epoch, epoch.ordinal, codecs.named_arrays(epoch.arrays)],
-        )
-    _write_terms(c, batch)
-    c.executemany(
-        "INSERT INTO thresholds (run, ordinal, unit, threshold, base, placed, founded)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run, ordinal) DO UPDATE SET"
-        " placed = placed + excluded.placed, founded = founded + excluded.founded",
-        [
-            (run, t.ordinal, t.unit, t.threshold, t.base, t.placed, t.founded)
-            for t in batch.thresholds
-        ],
-    )
-    if batch.pairs is not None and len(batch.pairs.keys):
-        pair_runs.add(c, [batch.pairs])
-        if batch.gone_documents and batch.undone_run is None:
-            pair_runs.compact(c)  # what is forgotten stays in no run
-    c.executemany(
-        "INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)",
-        [(name, as_json(value)) for name, value in batch.facts.items()],
-    )
-    tombstones.write(c, batch)
-    c.execute(
-        "UPDATE runs SET position = ?, counts = ? WHERE id = ?",
-        [batch.position, as_json(batch.counts), run],
-    )
-    if batch.feed is not None:
-        feed_states.keep(c, batch.feed, run)
+_OF_RUN = (
+    "sightings", "rejects", "document_changes", "targets", "thresholds",
+    "clusterings", "comparisons", "groupings", "reference_corpora", "topics",
+)  # fmt: skip
+"""Tables whose rows go with the run that wrote them."""
 
 
-def _melt_blocks(c: sqlite3.Connection, batch: Batch) -> None:
-    """Takes away the kept hashes of the blocks that get rows of a batch (digest.py)."""
-    units = {number // BLOCK for number in batch.units}
+def _remove_run(c: sqlite3.Connection, run: int) -> None:
+    for table in _OF_RUN:
+        c.execute(f"DELETE FROM {table} WHERE run = ?", [run])
+    if c.execute("DELETE FROM pair_runs WHERE source = ?", [run]).rowcount:
+        c.execute(DROP_NETWORKS)
+    c.execute("UPDATE runs SET status = 'undone' WHERE id = ?", [run])
+    c.execute("DELETE FROM past_assignments WHERE ended_by = ?", [run])
+    feed_states.ask_again(c, run)
+
+
+def write(c: sqlite3.Connection, update: Update) -> None:
+    """Write what an update brings, and every sum that it changed, table by table."""
+    _drop_blocks(c, update)
+    _write_words(c, update)
+    _write_languages(c, update)
+    _write_document_changes(c, update)
+    _write_documents(c, update)
+    _write_versions(c, update)
+    _write_sightings(c, update)
+    newest_unit = _newest(c, "units")
+    _write_units(c, update, newest_unit)
+    _write_domains(c, update)
+    _write_assignments(c, update, newest_unit)
+    _write_past_assignments(c, update)
+    _write_rejects(c, update)
+    _write_events(c, update)
+    _write_epochs(c, update)
+    _write_terms(c, update)
+    _write_term_runs(c, update)
+    _write_thresholds(c, update)
+    _write_pairs(c, update)
+    _write_facts(c, update)
+    if update.forgotten or update.allowed_again:
+        tombstones.write(c, update)
+    _write_run(c, update)
+    if update.feed is not None:
+        feed_states.keep(c, update.feed, update.run)
+
+
+def _newest(c: sqlite3.Connection, table: str) -> int:
+    """Return the largest id of a table; new rows have larger ones."""
+    return int(c.execute(f"SELECT max(id) FROM {table}").fetchone()[0] or 0)
+
+
+def _drop_blocks(c: sqlite3.Connection, update: Update) -> None:
+    """Delete the stored hashes of the blocks that get rows of an update (digest.py)."""
+    units = {number // BLOCK for number in update.units}
     touched = {
-        "documents": {d.id // BLOCK for d in batch.documents.values()},
-        "versions": {v.id // BLOCK for v in batch.versions},
+        "documents": {d.id // BLOCK for d in update.documents.values()},
+        "versions": {v.id // BLOCK for v in update.versions},
         "units": units,
         "assignments": units,
     }
@@ -201,20 +120,149 @@ def _melt_blocks(c: sqlite3.Connection, batch: Batch) -> None:
     )
 
 
-def _write_terms(c: sqlite3.Connection, batch: Batch) -> None:
-    """New terms, and the change of their candidates' counts; many changes become one."""
+def _write_words(c: sqlite3.Connection, update: Update) -> None:
+    first_new = update.new_words[0][0] if update.new_words else sys.maxsize
+    n_known = bisect_left(update.frequencies, first_new, key=lambda counted: counted[2])
+    counts = {word: (n, times) for n, times, word in update.frequencies[n_known:]}
+    c.executemany(
+        "INSERT INTO words (id, lang, word, documents, occurrences) VALUES (?, ?, ?, ?, ?)",
+        [entry + counts.get(entry[0], (0, 0)) for entry in update.new_words],
+    )
+    c.executemany(
+        "UPDATE words SET documents = ?, occurrences = ? WHERE id = ?",
+        update.frequencies[:n_known],
+    )
+
+
+def _write_languages(c: sqlite3.Connection, update: Update) -> None:
+    c.executemany(
+        "INSERT OR REPLACE INTO languages (lang, documents, words, units, cohesion)"
+        " VALUES (?, ?, ?, ?, ?)",
+        [
+            (lang, *totals, *update.cohesion.get(lang, (0, 0)))
+            for lang, totals in update.languages.items()
+        ],
+    )
+
+
+def _write_document_changes(c: sqlite3.Connection, update: Update) -> None:
+    c.executemany(
+        "INSERT OR IGNORE INTO document_changes VALUES (?, ?, ?, ?, ?)",
+        [(d.id, update.run, d.ordinal, d.version, d.duplicate_of) for d in update.changes],
+    )
+
+
+def _write_documents(c: sqlite3.Connection, update: Update) -> None:
+    newest = _newest(c, "documents")
+    c.executemany(
+        "INSERT INTO documents (id, uid, ordinal, version, duplicate_of, run)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
+        [d for d in update.documents.values() if d.id > newest],
+    )
+    c.executemany(
+        "UPDATE documents SET ordinal = ?, version = ?, duplicate_of = ? WHERE id = ?",
+        [
+            (d.ordinal, d.version, d.duplicate_of, d.id)
+            for d in update.documents.values()
+            if d.id <= newest
+        ],
+    )
+
+
+def _write_versions(c: sqlite3.Connection, update: Update) -> None:
+    """Write texts, and enter them into the full-text index."""
+    c.executemany(
+        f"INSERT INTO versions ({VERSION}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        [(*v[:12], codecs.words_bytes(v.words), v.links.tobytes(), v.run) for v in update.versions],
+    )
+    c.executemany(
+        "INSERT INTO versions_fts (rowid, title, body) VALUES (?, ?, ?)",
+        [(v.id, v.title, v.body) for v in update.versions if v.has_text],
+    )
+
+
+def _write_sightings(c: sqlite3.Connection, update: Update) -> None:
+    c.executemany(
+        "INSERT OR IGNORE INTO sightings (document, source, run) VALUES (?, ?, ?)",
+        [(document, source, update.run) for document, source in update.sightings],
+    )
+
+
+def _write_units(c: sqlite3.Connection, update: Update, newest: int) -> None:
+    new = [unit for unit in update.units.values() if unit.id > newest]
+    c.executemany(
+        'INSERT INTO units (id, document, version, position, start, "end",'
+        " first_word, n_words, cohesion, kept, epoch, words)"
+        " VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
+        [
+            (*unit[:11], words)
+            for unit, words in zip(new, codecs.bags_bytes([u.bag for u in new]), strict=True)
+        ],
+    )
+
+
+def _write_assignments(c: sqlite3.Connection, update: Update, newest_unit: int) -> None:
+    c.executemany(
+        "DELETE FROM assignments WHERE unit = ?",
+        [(unit.id,) for unit in update.units.values() if unit.id <= newest_unit],
+    )
+    c.executemany(
+        "INSERT INTO assignments (unit, domain, score, runner_up, runner_up_score, run)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
+        [(unit.id, *unit.assignment) for unit in update.units.values() if unit.assignment],
+    )
+
+
+def _write_past_assignments(c: sqlite3.Connection, update: Update) -> None:
+    """Write assignments that ended; of several in one run, the first was there before it."""
+    c.executemany(
+        "INSERT OR IGNORE INTO past_assignments (unit, domain, score, runner_up,"
+        " runner_up_score, run, ended_by) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        [(unit, *assignment, update.run) for unit, assignment in update.ended.items()],
+    )
+
+
+def _write_rejects(c: sqlite3.Connection, update: Update) -> None:
+    c.executemany(
+        "INSERT INTO rejects (run, name, reason) VALUES (?, ?, ?)",
+        [(update.run, name, reason) for name, reason in update.rejects],
+    )
+
+
+def _write_events(c: sqlite3.Connection, update: Update) -> None:
+    c.executemany(
+        "INSERT INTO events (run, kind, domain, detail) VALUES (?, ?, ?, ?)",
+        [(update.run, e.kind, e.domain, as_json(e.detail)) for e in update.events],
+    )
+
+
+def _write_epochs(c: sqlite3.Connection, update: Update) -> None:
+    c.executemany(
+        "INSERT OR REPLACE INTO epochs (name, epoch, ordinal, arrays) VALUES (?, ?, ?, ?)",
+        [
+            (epoch.name, epoch.epoch, epoch.ordinal, codecs.named_arrays(epoch.arrays))
+            for epoch in update.epochs.values()
+        ],
+    )
+
+
+def _write_terms(c: sqlite3.Connection, update: Update) -> None:
     place = c.execute("SELECT count(*) FROM terms").fetchone()[0]
     c.executemany(
         "INSERT INTO terms (lang, words, epoch, ordinal, place) VALUES (?, ?, ?, ?, ?)",
         [
             (lang, " ".join(words), epoch, ordinal, place + i)
-            for i, (lang, words, epoch, ordinal) in enumerate(batch.terms)
+            for i, (lang, words, epoch, ordinal) in enumerate(update.terms)
         ],
     )
-    for lang, run in batch.term_runs.items():
-        kept = c.execute("SELECT arrays FROM term_runs WHERE lang = ?", [lang]).fetchall()
-        if len(kept) >= TERM_RUNS:
-            runs = [codecs.named_arrays_from(data) for (data,) in kept]
+
+
+def _write_term_runs(c: sqlite3.Connection, update: Update) -> None:
+    """Write the change of the counts of term candidates; many changes become one."""
+    for lang, run in update.term_runs.items():
+        stored = c.execute("SELECT arrays FROM term_runs WHERE lang = ?", [lang]).fetchall()
+        if len(stored) >= TERM_RUNS:
+            runs = [codecs.named_arrays_from(data) for (data,) in stored]
             run = TermCounts.restore(*runs, run).arrays()
             c.execute("DELETE FROM term_runs WHERE lang = ?", [lang])
         c.execute(
@@ -223,22 +271,41 @@ def _write_terms(c: sqlite3.Connection, batch: Batch) -> None:
         )
 
 
-def _write_assignments(
-    c: sqlite3.Connection,
-    table: str,
-    extra: str,
-    rows: Sequence[tuple[Any, ...]],
-) -> None:
-    marks = ", ?" * (6 + extra.count(","))
-    kept = "OR IGNORE " if extra else ""  # what was before a run is what it ended first
+def _write_thresholds(c: sqlite3.Connection, update: Update) -> None:
     c.executemany(
-        f"INSERT {kept}INTO {table} (unit, domain, score, runner_up, runner_up_score,"
-        f" run{extra}) VALUES ({marks[2:]})",
-        rows,
+        "INSERT INTO thresholds (run, ordinal, unit, threshold, base, placed, founded)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run, ordinal) DO UPDATE SET"
+        " placed = placed + excluded.placed, founded = founded + excluded.founded",
+        [
+            (update.run, t.ordinal, t.unit, t.threshold, t.base, t.placed, t.founded)
+            for t in update.thresholds
+        ],
     )
 
 
-def _write_domains(c: sqlite3.Connection, batch: Batch) -> None:
+def _write_pairs(c: sqlite3.Connection, update: Update) -> None:
+    if update.pairs is None or not len(update.pairs.keys):
+        return
+    pair_runs.add(c, [update.pairs])
+    if update.gone_documents and update.undone_run is None:
+        pair_runs.compact(c)  # what is forgotten stays in no run
+
+
+def _write_facts(c: sqlite3.Connection, update: Update) -> None:
+    c.executemany(
+        "INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)",
+        [(name, as_json(value)) for name, value in update.facts.items()],
+    )
+
+
+def _write_run(c: sqlite3.Connection, update: Update) -> None:
+    c.execute(
+        "UPDATE runs SET position = ?, counts = ? WHERE id = ?",
+        [update.position, as_json(update.counts), update.run],
+    )
+
+
+def _write_domains(c: sqlite3.Connection, update: Update) -> None:
     c.executemany(
         "INSERT INTO domains (id, lang, label, named, status, locked, units, top_words, words,"
         " run, grown) VALUES (?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO UPDATE SET"
@@ -251,7 +318,7 @@ def _write_domains(c: sqlite3.Connection, batch: Batch) -> None:
                 d.top_words, words, d.run, d.grown,
             )
             for d, words in zip(
-                batch.domains, codecs.domains_bytes([d.sums for d in batch.domains]), strict=True
+                update.domains, codecs.domains_bytes([d.sums for d in update.domains]), strict=True
             )
         ],
     )  # fmt: skip

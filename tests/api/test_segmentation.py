@@ -175,7 +175,7 @@ def test_what_an_inferred_word_does_is_explained(wire: Wire) -> None:
     said = {w["word"]: (w["inferred"], w["count"]) for w in found["words"]}
     assert (said["storm"], said["harbour"]) == ((True, 0), (True, 0))
     assert {word for word, (guessed, _) in said.items() if not guessed} <= set(unit["words"])
-    heavy = wire.engine.knowledge.domains.profile(found["domain"]["id"])[0]
+    heavy = wire.engine.state.domains.profile(found["domain"]["id"])[0]
     assert found["ratios"]["unit_occurrences"] <= 1.0
     assert len(heavy) >= len(said)
 

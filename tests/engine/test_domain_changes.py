@@ -206,7 +206,7 @@ def test_a_retired_domain_keeps_its_words_and_takes_no_more(open_wire: OpenWire)
     before = digest(wire)
     words = wire.domains()[0]["words"]
     wire.domains.retire([1])
-    assert 1 not in wire.engine.knowledge.domains
+    assert 1 not in wire.engine.state.domains
     assert wire.domains()[0]["words"] == words
     assert wire.domains()[0]["status"] == "retired"
     wire.learn([{"id": "3", "words": {"river": 2, "flood": 1, "dam": 2}}])
@@ -275,10 +275,10 @@ def test_quiet_domains_retire_at_the_same_place_however_the_stream_is_cut(
         digests.add(digest(wire))
         retired.add(tuple(d["id"] for d in wire.domains() if d["status"] == "retired"))
         # what is retired is not in memory, and a fresh start has the same memory
-        held = set(wire.engine.knowledge.domains)
+        held = set(wire.engine.state.domains)
         assert not held & set(retired.copy().pop())
         wire.close()
-        assert set(wire.engine.knowledge.domains) == held
+        assert set(wire.engine.state.domains) == held
         check_sound(wire)
         wire.runs.undo()
         assert digest(wire) == before

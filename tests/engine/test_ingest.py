@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from segapsith.api.wire import Wire
 from segapsith.demo import sample
-from segapsith.engine.engine import BAGS
+from segapsith.engine.ingest import BAGS
 from segapsith.errors import MissingInputError, PluginError, SettingError, UsageError
 from segapsith.settings import SETTINGS, resolve
 from segapsith_store.queries.documents import iterate_assignments, iterate_documents
@@ -395,7 +395,7 @@ def test_a_failing_plugin_loses_only_its_batch_and_the_same_input_goes_on(
     whole = open_wire("whole.db", batch_size=10)
     expected = whole.ingest(Delivered())
     broken = open_wire("broken.db", batch_size=10)
-    learning = broken.engine._learning
+    learning = broken.engine.components
     object.__setattr__(learning, "annotator", _Breaks(learning.annotator, after))
     with pytest.raises(PluginError):
         broken.ingest(Delivered())
@@ -433,7 +433,7 @@ def test_the_paper_preset_shows_its_own_weights(open_wire: OpenWire) -> None:
     wire = open_wire(preset="paper")
     wire.ingest(sample.lines("en")[:60])
     shown = wire.domains(top=1, limit=1)[0]
-    index = wire.engine.knowledge.domains
+    index = wire.engine.state.domains
     _, weights, _ = index.weights(shown["id"])
     assert shown["words"][0]["weight"] == pytest.approx(float(weights[0]), abs=1e-4)
 

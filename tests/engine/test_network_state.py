@@ -119,7 +119,7 @@ def test_cutting_the_stream_does_not_matter(registry: Registry) -> None:
         step = -(-len(items) // parts)
         for at in range(0, len(items), step):
             wire.ingest(items[at : at + step])
-            wire.engine._loaded = None  # as if the program had ended
+            wire.engine._state = None  # as if the program had ended
         digests.add(wire.status()["digest"])
         sound(wire)
         assert sums(wire) == recomputed(wire)
@@ -131,7 +131,7 @@ def test_cutting_the_stream_does_not_matter(registry: Registry) -> None:
 def test_two_languages_are_never_linked(registry: Registry) -> None:
     with wire_on(registry) as wire:
         wire.ingest(stories(32))
-        langs = wire.engine.knowledge.vocabulary.langs
+        langs = wire.engine.state.vocabulary.langs
         network = wire.network.of("fr")
         rows = np.repeat(np.arange(len(network.starts) - 1), np.diff(network.starts)).tolist()
         assert rows
@@ -145,7 +145,7 @@ def test_texts_between_two_renewals_see_the_same_network(registry: Registry) -> 
     with wire_on(registry, lang="en") as wire:
         items = [dict(story) for story in sample.lines("en")[:40]]
         wire.ingest(items)
-        seen = wire.engine._learning.segmenter.plugin.seen  # type: ignore[attr-defined]
+        seen = wire.engine.components.segmenter.plugin.seen  # type: ignore[attr-defined]
         ends = [len(network.starts) for network in seen]
         assert ends[0] == 1
         assert len(set(ends)) <= 5  # at first nothing, then renewed at 8, 16, 24 and 32
@@ -356,7 +356,7 @@ def test_a_reference_corpus_counts_for_the_network_only(registry: Registry, tmp_
         assert sum(sums(wire).values()) > sum(kept.values())
         sound(wire)
         wire.ingest(items[4:])  # it is read with the corpus at once
-        seen = wire.engine._learning.segmenter.plugin.seen  # type: ignore[attr-defined]
+        seen = wire.engine.components.segmenter.plugin.seen  # type: ignore[attr-defined]
         assert len(seen[0].neighbours)
         wire.forget(items[0]["id"])
         sound(wire)

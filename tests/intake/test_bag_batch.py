@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from segapsith import limits
 from segapsith.domains.index import DomainIndex
 from segapsith.engine.arrivals import sound, sound_all
-from segapsith.engine.state import Knowledge
+from segapsith.engine.state import State
 from segapsith.intake.bag_batch import BagBatch, Row
 from segapsith.model import Document, Reject
 
@@ -67,7 +67,7 @@ def test_numbers_and_weights_are_those_of_units_one_at_a_time(
     given: list[dict[str, int]], data: st.DataObject
 ) -> None:
     cut = data.draw(st.integers(0, len(given)))
-    alone, together = Knowledge(DomainIndex()), Knowledge(DomainIndex())
+    alone, together = State(DomainIndex()), State(DomainIndex())
     bag_batch = BagBatch.of(given)
     found = [
         ready

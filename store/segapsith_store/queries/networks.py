@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from segapsith.domains.index import DomainIndex
 from segapsith.domains.values import PlacementSettings
 from segapsith.engine.network_state import NETWORK, NetworkState
-from segapsith.engine.records import ReferenceRecord
-from segapsith.engine.state import Frozen, Knowledge
+from segapsith.engine.records import Frozen, ReferenceRecord
+from segapsith.engine.state import State
 from segapsith.errors import MissingInputError
 from segapsith.lexicon.cooccurrence import key_of
 from segapsith.lexicon.multiword_terms import lexicon_terms
@@ -128,16 +128,17 @@ def _settings(store: Store, given: NetworkSettings | None) -> NetworkSettings:
 
 def _open(
     store: Store, settings: NetworkSettings | None, uses: frozenset[str]
-) -> tuple[NetworkState, Knowledge]:
+) -> tuple[NetworkState, State]:
     """Return the network that texts are read with now, or would be if a segmenter used one."""
-    knowledge = Knowledge(DomainIndex(PlacementSettings()))
-    knowledge.restore_counts(store.words(), store.languages(), store.cohesion(), store.facts())
+    state = State(
+        DomainIndex(PlacementSettings()), network=_settings(store, settings), network_parts=uses
+    )
+    state.restore_counts(store.words(), store.languages(), store.cohesion(), store.facts())
     frozen = store.frozen_arrays("frequencies")
     if frozen is not None:
-        knowledge.frozen = Frozen.of(dict(frozen.arrays))
-    state = NetworkState(store, knowledge, _settings(store, settings), uses)
-    state.open()
-    return state, knowledge
+        state.freeze(Frozen.of(dict(frozen.arrays)))
+    state.network.open(store)
+    return state.network, state
 
 
 def read_network(
@@ -161,10 +162,10 @@ def network_status(store: Store, settings: NetworkSettings | None = None) -> Net
     """Return the size of the network, its settings, and the bytes it needs in the store."""
     with store.frozen():
         used = _settings(store, settings)
-        state, knowledge = _open(store, used, _LINKS_ONLY)
+        networks, state = _open(store, used, _LINKS_ONLY)
         stored = store.row("SELECT ordinal, length(arrays) FROM epochs WHERE name = ?", [NETWORK])
         references = store.references()
-        languages = _languages(state, knowledge, references, used)
+        languages = _languages(networks, state, references, used)
         pairs = met = 0
         for piece in store.pairs():
             pairs += len(piece.keys)
@@ -181,8 +182,8 @@ def network_status(store: Store, settings: NetworkSettings | None = None) -> Net
             met=met,
             tokens=sum(one.tokens + one.reference_tokens for one in languages.values()),
             frozen=stored is not None,
-            epoch=state.epoch,
-            ordinal=stored[0] if stored else knowledge.counters.ordinal,
+            epoch=networks.epoch,
+            ordinal=stored[0] if stored else state.counters.ordinal,
             languages=languages,
             references=[ReferenceCorpus(r.run, r.lang, r.documents, r.tokens) for r in references],
             bytes=(stored[1] if stored else 0) + pair_bytes,
@@ -190,20 +191,20 @@ def network_status(store: Store, settings: NetworkSettings | None = None) -> Net
 
 
 def _languages(
-    state: NetworkState,
-    knowledge: Knowledge,
+    networks: NetworkState,
+    state: State,
     references: Collection[ReferenceRecord],
     settings: NetworkSettings,
 ) -> dict[str, LanguageNetwork]:
     """Return the languages in which the stream or a reference corpus has words."""
-    totals = knowledge.frequencies.totals
+    totals = state.frequencies.totals
     languages = {}
     for lang in sorted({*totals, *(r.lang for r in references)}):
         tokens = totals.get(lang, (0, 0))[1]
         reference_tokens = sum(r.tokens for r in references if r.lang == lang)
         if not tokens + reference_tokens:
             continue
-        network = state.of(lang)
+        network = networks.of(lang)
         rows = np.fromiter(network.rows.values(), np.int64, len(network.rows))
         degrees = np.diff(network.starts)
         degrees = degrees[rows[rows < len(degrees)]]
@@ -230,9 +231,9 @@ def find_neighbours(
     Without `lang`, the languages are tried in the order of their vocabulary size.
     """
     with store.frozen():
-        state, knowledge = _open(store, settings, _LINKS_ONLY)
-        language, row = _find(knowledge, word, lang)
-        network = state.of(language)
+        networks, state = _open(store, settings, _LINKS_ONLY)
+        language, row = _find(state, word, lang)
+        network = networks.of(language)
         neighbours, weights = np.zeros(0, np.int64), np.zeros(0, np.float32)
         if row < len(network.starts) - 1:
             part = slice(network.starts[row], network.starts[row + 1])
@@ -241,9 +242,9 @@ def find_neighbours(
         best = neighbours[order].tolist()
         met = _pair_counts(store, np.array([key_of(row, other) for other in best], np.int64))
         return Neighbours(
-            word=knowledge.vocabulary.word(row),
+            word=state.vocabulary.word(row),
             lang=language,
-            occurrences=int(knowledge.frequencies.occurrences[row])
+            occurrences=int(state.frequencies.occurrences[row])
             + sum(int(r.occurrences[r.words == row].sum()) for r in store.references()),
             significance=float(network.significance[row])
             if row < len(network.significance)
@@ -256,9 +257,9 @@ def find_neighbours(
         )
 
 
-def _find(knowledge: Knowledge, word: str, lang: str | None) -> tuple[str, int]:
+def _find(state: State, word: str, lang: str | None) -> tuple[str, int]:
     """Return the language and the row of a word, as it is written or in lower case."""
-    vocabulary = knowledge.vocabulary
+    vocabulary = state.vocabulary
     sizes = Counter(one for one in vocabulary.langs if one)
     languages = [lang] if lang else sorted(sizes, key=lambda one: (-sizes[one], one))
     for language in languages:
@@ -292,9 +293,9 @@ def _suggestions(word: str, words: list[str]) -> str:
 def iterate_links(store: Store) -> Iterator[Link]:
     """Yield every link once, by word number."""
     with store.frozen():
-        state, knowledge = _open(store, None, _LINKS_ONLY)
-        langs, words = knowledge.vocabulary.langs, knowledge.vocabulary.words
-        network = state.of("")
+        networks, state = _open(store, None, _LINKS_ONLY)
+        langs, words = state.vocabulary.langs, state.vocabulary.words
+        network = networks.of("")
         for row in range(len(network.starts) - 1):
             for i in range(int(network.starts[row]), int(network.starts[row + 1])):
                 other = int(network.neighbours[i])

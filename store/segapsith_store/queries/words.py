@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.domains.values import DomainWords
-from segapsith.engine.state import Frozen
+from segapsith.engine.records import Frozen
 from segapsith.lexicon.weighting import SCALE, significance
 from segapsith.model import Result
 from segapsith_store.store import Store

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from segapsith.api.wire import Wire
-from segapsith.engine.records import Batch
+from segapsith.engine.records import Update
 from segapsith.model import Document, FeedState, Reject
 from segapsith_store import Store, feed_states
 from segapsith_store.feed_states import FIRST, LONGEST, LONGEST_WAIT, SHORTEST, later
@@ -139,7 +139,7 @@ def test_validators_come_with_the_last_batch(
     batches: list[tuple[int, FeedState | None]] = []
     save = Store.save
 
-    def watched(store: Store, batch: Batch) -> None:
+    def watched(store: Store, batch: Update) -> None:
         batches.append((len(batch.documents), batch.feed))
         save(store, batch)
 

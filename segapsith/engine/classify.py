@@ -1,0 +1,79 @@
+"""Which domains a text belongs to, without learning it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from segapsith.domains.explanation import explain_similarity
+from segapsith.domains.values import Bag
+from segapsith.engine.arrivals import sound
+from segapsith.engine.components import Components
+from segapsith.engine.reading import read
+from segapsith.engine.state import load_state
+from segapsith.engine.storage import Storage
+from segapsith.errors import UsageError
+from segapsith.model import Document, Reject
+
+__all__ = ["classify"]
+
+
+def classify(
+    document: Document,
+    components: Components,
+    storage: Storage,
+    *,
+    top: int = 3,
+    topics: Mapping[int, int] | None = None,
+) -> dict[str, Any]:
+    """Return the `top` nearest domains of each unit of a text; nothing is learned.
+
+    `topics` are those of the domains, as far as they have one.
+    """
+    checked = sound(document)
+    if isinstance(checked, Reject):
+        raise UsageError(f"this cannot be classified: {checked.reason}")
+    lang = components.language(checked)
+    # it numbers words that the store does not have, so it is not to be learned with
+    state = load_state(storage, components, lang)
+    measure = components.measure
+    compare = None if measure is None else measure.compare_both_ways
+    domains, vocabulary = state.domains, state.vocabulary
+
+    def near(bag: Bag, domain: int, score: float) -> dict[str, Any]:
+        return {
+            "id": domain,
+            "label": state.rows[domain].label,
+            **explain_similarity(domains, domain, bag).as_json(vocabulary.word),
+            "score": round(score, 6),
+            "joins": score >= domains.settings.threshold,
+            "topic": (topics or {}).get(domain),
+        }
+
+    (reading,) = read(
+        [replace(checked, lang=lang)],
+        annotator=components.annotator,
+        segmenter=components.segmenter,
+        lexicon=state.lexicon,
+        networks={lang: state.network.of(lang)},
+    )
+    words = state.numbered(lang, reading.words)
+    units = []
+    for unit in reading.units:
+        bag = state.bag(lang, words[unit.first_word : unit.last_word])
+        nearest = domains.nearest(bag, top, compare, len(vocabulary))
+        units.append(
+            {
+                "start": unit.start,
+                "end": unit.end,
+                "cohesion": unit.cohesion,
+                "kept": unit.kept,
+                "words": {
+                    vocabulary.word(int(word)): int(count)
+                    for word, count in zip(bag.words, bag.counts, strict=True)
+                },
+                "domains": [near(bag, domain, score) for domain, score in nearest],
+            }
+        )
+    return {"lang": lang, "threshold": domains.settings.threshold, "units": units}

@@ -1,0 +1,144 @@
+"""The way of an article: receive, read, place, save; a batch of items is one transaction.
+
+What is not committed when something fails is as if it had not been read, and the same input
+continues behind the last batch that was.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from segapsith.engine.arrivals import Arrival, receive
+from segapsith.engine.components import Components
+from segapsith.engine.reading import Reading, read
+from segapsith.engine.runs import RunPlan, RunSummary
+from segapsith.engine.state import State
+from segapsith.engine.storage import Storage
+from segapsith.engine.updates import UpdateBuilder, place
+from segapsith.model import Document, FeedState, Reject
+
+__all__ = ["BAGS", "Items", "batches", "ingest", "preview"]
+
+Items = Iterable[Document | Reject | FeedState]
+
+BAGS = 32
+"""Ready units that count as one item of a batch: they take about as long."""
+
+
+def ingest(
+    items: Items,
+    state: State,
+    components: Components,
+    storage: Storage,
+    plan: RunPlan,
+    on_batch: Callable[[RunSummary], None] | None = None,
+) -> RunSummary:
+    """Learn from items to the end, batch by batch; the same input after a kill continues.
+
+    An exception leaves the state ahead of the store: it must be discarded then.
+    """
+    began = time.monotonic()
+    with storage.run(plan, resume=True) as run:
+        summary = RunSummary.of(run)
+        earlier, consumed, new_before_feed = summary.seconds, 0, 0
+        is_noted = plan.learning is None
+        for batch, feed in batches(items, plan.batch):
+            already = max(0, min(len(batch), run.position - consumed))
+            consumed += len(batch)
+            first_unit, first_ordinal = state.counters.unit, state.counters.ordinal + 1
+            builder = learn_batch(
+                batch, state, components, storage, run=run.number, already=already
+            )
+            update = builder.update
+            if not is_noted and update.versions:
+                update.facts |= plan.facts(run.number, first_unit, first_ordinal)
+                is_noted = True
+            total = summary.plus(builder.summary)
+            total.seconds = round(earlier + time.monotonic() - began, 3)
+            update.position = max(consumed, run.position)
+            update.counts = total.as_json()
+            if feed is not None:
+                update.feed = replace(feed, new=total.new - new_before_feed)
+                new_before_feed = total.new
+            storage.save(update)
+            summary = total
+            if on_batch is not None:
+                on_batch(summary)
+        summary.seconds = round(earlier + time.monotonic() - began, 3)
+        run.counts = summary.as_json()
+    return summary
+
+
+def preview(items: Items, state: State, components: Components, storage: Storage) -> RunSummary:
+    """Return what an ingest would do; the store does not change, the state must be discarded."""
+    began = time.monotonic()
+    stories = [item for item in items if not isinstance(item, FeedState)]
+    summary = learn_batch(stories, state, components, storage, run=0).summary
+    summary.seconds = round(time.monotonic() - began, 3)
+    return summary
+
+
+def learn_batch(
+    items: Sequence[Document | Reject],
+    state: State,
+    components: Components,
+    storage: Storage,
+    *,
+    run: int,
+    already: int = 0,
+) -> UpdateBuilder:
+    """Learn one batch; the first `already` items were committed before the run was resumed."""
+    builder = UpdateBuilder(state, components, storage, run=run)
+    builder.open_network()
+    received = receive(items, storage, state, run=run, already=already)
+    builder.note_received(received)
+    for arrivals in received.epochs():
+        langs = [components.language(arrival.document) for arrival in arrivals]
+        readings = _read(arrivals, langs, state, components)
+        place(arrivals, langs, readings, received.bags, builder)
+    builder.close()
+    builder.note_threshold()
+    return builder
+
+
+def _read(
+    arrivals: Sequence[Arrival], langs: Sequence[str], state: State, components: Components
+) -> Iterator[Reading]:
+    """Read the texts among the arrivals with what the clock froze last."""
+    documents = [
+        replace(arrival.document, lang=lang)
+        for arrival, lang in zip(arrivals, langs, strict=True)
+        if arrival.document.bag is None
+    ]
+    return read(
+        documents,
+        annotator=components.annotator,
+        segmenter=components.segmenter,
+        lexicon=state.lexicon,
+        networks={
+            document.lang or "": state.network.of(document.lang or "") for document in documents
+        },
+    )
+
+
+def batches(items: Items, size: int) -> Iterator[tuple[list[Document | Reject], FeedState | None]]:
+    """Cut the input every `size` items, and behind the last item of a feed.
+
+    Ready units count for less (`BAGS`): there is no text to read.
+    """
+    batch: list[Document | Reject] = []
+    load = 0
+    for item in items:
+        if isinstance(item, FeedState):
+            yield batch, item
+            batch, load = [], 0
+            continue
+        batch.append(item)
+        load += 1 if isinstance(item, Document) and item.bag is not None else BAGS
+        if load >= size * BAGS:
+            yield batch, None
+            batch, load = [], 0
+    if batch:
+        yield batch, None
