@@ -40,8 +40,8 @@ def _eq7(index: DomainIndex, one: int, two: int) -> float:
     sides = []
     for domain in (one, two):
         words, weights, occurrences, compared = index.profile(domain)
-        kept = np.flatnonzero(compared)
-        sides.append({int(words[i]): (int(weights[i]), int(occurrences[i])) for i in kept})
+        heavy = np.flatnonzero(compared)
+        sides.append({int(words[i]): (int(weights[i]), int(occurrences[i])) for i in heavy})
     common = set(sides[0]) & set(sides[1])
     score = 1.0
     for side in sides:
@@ -67,7 +67,7 @@ def test_neighbours_are_those_of_eq7(domain_weight: str) -> None:
 
 def _slow(
     index: DomainIndex,
-    chosen: MergeSettings,
+    rules: MergeSettings,
     apart: set[int],
     named: set[int],
     growing: set[int],
@@ -78,7 +78,7 @@ def _slow(
     refused: set[tuple[int, int]] = set()
 
     def firm(domain: int) -> bool:
-        return bool(groups[domain] & growing) or int(index.n_units[domain]) >= chosen.stable
+        return bool(groups[domain] & growing) or int(index.n_units[domain]) >= rules.stable
 
     def near(one: int, two: int) -> float:
         if (one, two) in refused or {one, two} & apart:
@@ -86,7 +86,7 @@ def _slow(
         if groups[one] & named and groups[two] & named:
             return 0.0
         scores = dict(zip(*(a.tolist() for a in index.neighbours(one)), strict=True))
-        need = chosen.stable_similarity if firm(one) and firm(two) else chosen.similarity
+        need = rules.stable_similarity if firm(one) and firm(two) else rules.similarity
         return float(scores.get(two, 0.0) / need)
 
     while True:
@@ -94,7 +94,7 @@ def _slow(
         if not pairs or -min(pairs)[0] < 1:
             return {d: group for d, group in groups.items() if len(group) > 1}
         _, older, younger = min(pairs)
-        stable = min(index.n_units[older], index.n_units[younger]) >= chosen.stable
+        stable = min(index.n_units[older], index.n_units[younger]) >= rules.stable
         if whole is not None and stable and not whole([*groups[older], *groups[younger]]):
             refused.add((older, younger))
             continue
@@ -122,15 +122,15 @@ def test_the_same_as_comparing_all_pairs_again_and_again(
     parting: int | None,
 ) -> None:
     """With `parting`, stable domains are one subject if their numbers add up to no multiple."""
-    chosen = MergeSettings(similarity, 0.8, stable=3)
+    rules = MergeSettings(similarity, 0.8, stable=3)
     whole = parting and (lambda domains: sum(domains) % parting != 0)
     apart, named, growing = ({d for d in given if d <= n} for given in (apart, named, growing))
     fast, slow = _index(seed, n), _index(seed, n)
-    found = merge_similar(fast, chosen, apart=apart, named=named, growing=growing, whole=whole)
-    assert {j.into: set(j.domains) for j in found} == _slow(
-        slow, chosen, apart, named, growing, whole
+    groups = merge_similar(fast, rules, apart=apart, named=named, growing=growing, whole=whole)
+    assert {j.into: set(j.domains) for j in groups} == _slow(
+        slow, rules, apart, named, growing, whole
     )
-    assert all(j.into == min(j.domains) and j.similarity >= similarity - 1e-9 for j in found)
+    assert all(j.into == min(j.domains) and j.similarity >= similarity - 1e-9 for j in groups)
     assert list(fast) == list(slow)
 
 

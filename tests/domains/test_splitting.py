@@ -1,4 +1,4 @@
-"""Broad domains are split, and units find their stable domain: as stated, exactly, and back."""
+"""Broad domains are split and units reassigned: as stated, exactly, and undone exactly."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def _random_bags(seed: int, n: int, n_words: int = 14) -> list[Bag]:
 
 def _place_slowly(bag: Bag, domains: dict[int, list[Bag]]) -> list[tuple[float, int]]:
     """Eq. 7 with every domain, from its units; the nearest first."""
-    mine = dict(zip(bag.words.tolist(), bag.weights.tolist(), strict=True))
-    found = []
+    own = dict(zip(bag.words.tolist(), bag.weights.tolist(), strict=True))
+    ranked = []
     for number, units in domains.items():
         occurrences: dict[int, int] = {}
         weights: dict[int, int] = {}
@@ -50,40 +50,40 @@ def _place_slowly(bag: Bag, domains: dict[int, list[Bag]]) -> list[tuple[float, 
             for word, weight in zip(unit.words.tolist(), unit.weights.tolist(), strict=True):
                 occurrences[word] = occurrences.get(word, 0) + 1
                 weights[word] = weights.get(word, 0) + weight
-        common = [word for word in mine if word in weights]
+        common = [word for word in own if word in weights]
         product = (
             sum(weights[w] for w in common) / max(sum(weights.values()), 1)
             * sum(occurrences[w] for w in common) / max(sum(occurrences.values()), 1)
-            * sum(mine[w] for w in common) / sum(mine.values())
-            * len(common) / len(mine)
+            * sum(own[w] for w in common) / sum(own.values())
+            * len(common) / len(own)
         )  # fmt: skip
-        found.append((product**0.25, number))
-    return sorted(found, key=lambda one: (-one[0], one[1]))
+        ranked.append((product**0.25, number))
+    return sorted(ranked, key=lambda one: (-one[0], one[1]))
 
 
 PLACING = PlacementSettings(threshold=0.4, min_weight=0.0)
 
 
-def _parts_slowly(bags: list[Bag], chosen: SplitSettings) -> list[list[int]]:
+def _parts_slowly(bags: list[Bag], rules: SplitSettings) -> list[list[int]]:
     """Every domain compared with every unit, from the units themselves."""
     domains: dict[int, list[Bag]] = {}
     members: dict[int, list[int]] = {}
     for place, bag in enumerate(bags):
         ranked = _place_slowly(bag, domains)
-        near = bool(ranked) and ranked[0][0] >= chosen.threshold - 1e-12
+        near = bool(ranked) and ranked[0][0] >= rules.threshold - 1e-12
         number = ranked[0][1] if near else len(domains) + 1
         domains.setdefault(number, []).append(bag)
         members.setdefault(number, []).append(place)
-    cores = {d: units for d, units in domains.items() if len(units) >= (chosen.stable + 1) // 2}
-    if len(cores) < 2 or len(bags) < 4 * chosen.stable:
+    cores = {d: units for d, units in domains.items() if len(units) >= (rules.stable + 1) // 2}
+    if len(cores) < 2 or len(bags) < 4 * rules.stable:
         return []
-    found: dict[int, list[int]] = {core: [] for core in cores}
+    by_part: dict[int, list[int]] = {core: [] for core in cores}
     for place, bag in enumerate(bags):
         (own,) = (d for d, units in members.items() if place in units)
         best = _place_slowly(bag, cores)[0]
-        near = best[0] >= chosen.similarity - 1e-12
-        found.setdefault(own if own in cores or not near else best[1], []).append(place)
-    return list(found.values())
+        near = best[0] >= rules.similarity - 1e-12
+        by_part.setdefault(own if own in cores or not near else best[1], []).append(place)
+    return list(by_part.values())
 
 
 @given(
@@ -96,12 +96,12 @@ def _parts_slowly(bags: list[Bag], chosen: SplitSettings) -> list[list[int]]:
 def test_parts_are_those_of_learning_again_more_strictly(
     seed: int, n: int, strict: float, stable: int
 ) -> None:
-    bags, chosen = _random_bags(seed, n), SplitSettings(strict, 0.35, stable)
-    found = split_units(DomainIndex(PLACING), bags, chosen)
-    assert sorted(map(sorted, found)) == sorted(map(sorted, _parts_slowly(bags, chosen)))
-    if found:
-        assert sorted(place for part in found for place in part) == list(range(n))
-        assert all(len(part) >= chosen.core for part in found[:2])
+    bags, rules = _random_bags(seed, n), SplitSettings(strict, 0.35, stable)
+    parts = split_units(DomainIndex(PLACING), bags, rules)
+    assert sorted(map(sorted, parts)) == sorted(map(sorted, _parts_slowly(bags, rules)))
+    if parts:
+        assert sorted(place for part in parts for place in part) == list(range(n))
+        assert all(len(part) >= rules.core for part in parts[:2])
 
 
 def test_a_domain_of_one_subject_stays_whole() -> None:
@@ -117,11 +117,11 @@ def _planted(i: int) -> Bag:
 
 
 def test_subjects_among_units_that_share_general_words_are_parted() -> None:
-    found = split_units(
+    parts = split_units(
         DomainIndex(PLACING), [_planted(i) for i in range(100)], SplitSettings(0.6, 0.55)
     )
-    assert found[:2] == [list(range(0, 100, 5)), list(range(1, 100, 5))]
-    assert {len(part) for part in found[2:]} == {1}
+    assert parts[:2] == [list(range(0, 100, 5)), list(range(1, 100, 5))]
+    assert {len(part) for part in parts[2:]} == {1}
 
 
 def test_only_a_domain_of_four_times_the_stable_size_may_be_broad() -> None:
@@ -134,34 +134,34 @@ def test_only_a_domain_of_four_times_the_stable_size_may_be_broad() -> None:
 
 
 def test_the_others_go_with_the_nearest_core_and_hardly_anything_is_left_over() -> None:
-    found = split_units(
+    parts = split_units(
         DomainIndex(PLACING), [_planted(i) for i in range(100)], SplitSettings(0.6, 0.2)
     )
-    assert len(found) == 2 and sorted(place for part in found for place in part) == list(range(100))
+    assert len(parts) == 2 and sorted(place for part in parts for place in part) == list(range(100))
 
 
-def _adopt_slowly(
+def _reassign_slowly(
     bags: list[Bag],
     at: dict[int, int],
-    chosen: ReassignSettings,
+    rules: ReassignSettings,
     staying: set[int],
     growing: set[int],
 ) -> dict[int, int]:
     """Every pass over sets, the domains made anew from their units."""
-    home = dict(at)
-    for _ in range(chosen.passes):
+    present = dict(at)
+    for _ in range(rules.passes):
         units: dict[int, list[int]] = {}
-        for unit, domain in home.items():
+        for unit, domain in present.items():
             units.setdefault(domain, []).append(unit)
         stable = {
             d: [bags[u] for u in members]
             for d, members in sorted(units.items())
-            if len(members) >= chosen.stable
+            if len(members) >= rules.stable
         }
         moves = {}
-        for unit, domain in home.items():
+        for unit, domain in present.items():
             ranked = _place_slowly(bags[unit], stable)
-            if at[unit] in staying or not ranked or ranked[0][0] < chosen.similarity - 1e-12:
+            if at[unit] in staying or not ranked or ranked[0][0] < rules.similarity - 1e-12:
                 continue
             best, number = ranked[0]
             tied = len(ranked) > 1 and ranked[1][0] == best
@@ -173,8 +173,8 @@ def _adopt_slowly(
                 moves[unit] = number
         if not moves:
             break
-        home |= moves
-    return {unit: domain for unit, domain in home.items() if domain != at[unit]}
+        present |= moves
+    return {unit: domain for unit, domain in present.items() if domain != at[unit]}
 
 
 @pytest.mark.slow
@@ -185,10 +185,10 @@ def _adopt_slowly(
     st.sets(st.integers(1, 6)),
 )
 @settings(max_examples=80, deadline=None)
-def test_units_are_adopted_as_by_comparing_all(
+def test_units_are_reassigned_as_by_comparing_all(
     seed: int, n: int, staying: set[int], growing: set[int]
 ) -> None:
-    bags, chosen = _random_bags(seed, n), ReassignSettings(0.45, stable=5, passes=3)
+    bags, rules = _random_bags(seed, n), ReassignSettings(0.45, stable=5, passes=3)
     rng = np.random.default_rng(seed)
     at = {unit: int(rng.choice([1, 1, 2, 2, 3, 4, 5, 6])) for unit in range(n)}
     index = DomainIndex(PLACING)
@@ -196,11 +196,11 @@ def test_units_are_adopted_as_by_comparing_all(
         index.create()
     for unit, domain in at.items():
         index.add_unit(domain, bags[unit])
-    found = reassign(index, dict(enumerate(bags)), at, chosen, staying=staying, growing=growing)
-    assert {unit: place.domain for unit, place in found.items()} == _adopt_slowly(
-        bags, at, chosen, staying, growing
+    moved = reassign(index, dict(enumerate(bags)), at, rules, staying=staying, growing=growing)
+    assert {unit: place.domain for unit, place in moved.items()} == _reassign_slowly(
+        bags, at, rules, staying, growing
     )
-    after = {**at, **{unit: place.domain for unit, place in found.items()}}
+    after = {**at, **{unit: place.domain for unit, place in moved.items()}}
     assert index.n_units[1:7].tolist() == [list(after.values()).count(d) for d in range(1, 7)]
 
 

@@ -31,16 +31,16 @@ def test_an_item_meets_what_overlaps_it_most(
     left: list[tuple[str, int, int]], right: list[tuple[str, int, int]]
 ) -> None:
     ours, theirs = align(side(left), side(right))
-    found = dict(zip(ours.tolist(), theirs.tolist(), strict=True))
+    result = dict(zip(ours.tolist(), theirs.tolist(), strict=True))
     for item, (document, start, length) in enumerate(left):
         common = [
             len(set(range(start, start + length)) & set(range(s, s + n))) if d == document else -1
             for d, s, n in right
         ]
         if common and max(common) * 2 >= length:
-            assert common[found[item]] == max(common)
+            assert common[result[item]] == max(common)
         else:
-            assert item not in found
+            assert item not in result
 
 
 def test_a_label_for_the_whole_document_holds_for_all_its_units() -> None:
@@ -68,16 +68,16 @@ def test_labels_are_read_from_lines_and_tables(tmp_path: Path, name: str) -> Non
     )
     path = tmp_path / name
     path.write_bytes(gzip.compress(lines.encode()) if name.endswith("gz") else lines.encode())
-    found = read_labels(path)
-    assert (list(found.documents), list(found.labels)) == (["a1", "a2"], ["sport", "trade"])
-    assert found.n_several == (0 if name.endswith("csv") else 1)
+    result = read_labels(path)
+    assert (list(result.documents), list(result.labels)) == (["a1", "a2"], ["sport", "trade"])
+    assert result.n_several == (0 if name.endswith("csv") else 1)
 
 
 def test_exported_assignments_are_a_read_labels(tmp_path: Path) -> None:
     path = tmp_path / "assignments.jsonl"
     path.write_text('{"document": "a", "unit": 1, "start": 0, "end": 9, "domain": 4}\n')
-    found = read_labels(path)
-    assert (found.starts, found.ends, found.labels) == ([0], [9], [4])
+    result = read_labels(path)
+    assert (result.starts, result.ends, result.labels) == ([0], [9], [4])
 
 
 @pytest.mark.parametrize(

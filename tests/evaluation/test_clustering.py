@@ -1,4 +1,4 @@
-"""Clustering on demand: its cost is told first, and what does not fit is refused."""
+"""Clustering on demand: the cost is estimated first, and what does not fit is refused."""
 
 from __future__ import annotations
 

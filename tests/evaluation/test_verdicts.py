@@ -47,8 +47,8 @@ def entropy_kmeans(rows: Rows, k: int, seed: int = 0) -> Labels:
 
 def judged(domains: list[int], clusters: list[int]) -> dict[int, str]:
     rows = csr_array(np.ones((len(domains), 2)))
-    found = verdicts.judge(learned(np.array(domains), rows), np.array(clusters))
-    return {one["domain"]: one["verdict"] for one in found}
+    result = verdicts.judge(learned(np.array(domains), rows), np.array(clusters))
+    return {one["domain"]: one["verdict"] for one in result}
 
 
 def test_verdicts_follow_from_the_table() -> None:
@@ -76,23 +76,23 @@ def test_planted_faults_are_found_with_words_and_examples() -> None:
     stabilities = verdicts.stability(
         selection.learned, lambda rows, seed: entropy_kmeans(rows, selection.n_domains, seed), 3
     )
-    found = {v["domain"]: v for v in verdicts.judge(selection.learned, labels, stabilities)}
-    assert found[10]["verdict"] == "split"
-    assert [found[d]["verdict"] for d in (20, 21)] == ["merged", "merged"]
-    assert (found[20]["with"], found[21]["with"]) == ([21], [20])
-    assert [found[d]["verdict"] for d in (30, 40, 50)] == ["confirmed"] * 3
-    assert found[90]["verdict"] == "missing"
-    assert found[90]["stability"] < 0.3
-    assert found[30]["stability"] > 0.7
-    assert found[99]["coherence"] < 0.1 < found[30]["coherence"]
-    assert "hardly co-occur" in found[99]["told"]
-    assert all(found[d]["told"] for d in found)
-    assert "domain 21" in found[20]["told"]
-    assert set(found[30]["words"]) <= {f"w{i}" for i in range(30, 40)}
-    for domain, verdict in found.items():
+    result = {v["domain"]: v for v in verdicts.judge(selection.learned, labels, stabilities)}
+    assert result[10]["verdict"] == "split"
+    assert [result[d]["verdict"] for d in (20, 21)] == ["merged", "merged"]
+    assert (result[20]["with"], result[21]["with"]) == ([21], [20])
+    assert [result[d]["verdict"] for d in (30, 40, 50)] == ["confirmed"] * 3
+    assert result[90]["verdict"] == "missing"
+    assert result[90]["stability"] < 0.3
+    assert result[30]["stability"] > 0.7
+    assert result[99]["coherence"] < 0.1 < result[30]["coherence"]
+    assert "hardly co-occur" in result[99]["told"]
+    assert all(result[d]["told"] for d in result)
+    assert "domain 21" in result[20]["told"]
+    assert set(result[30]["words"]) <= {f"w{i}" for i in range(30, 40)}
+    for domain, verdict in result.items():
         assert len(verdict["example_units"]) == 2
         assert all(units.domains[units.units == u][0] == domain for u in verdict["example_units"])
-    parts = [set(part["words"]) for part in found[10]["clusters"]]
+    parts = [set(part["words"]) for part in result[10]["clusters"]]
     assert parts[0] <= {f"w{i}" for i in range(20)}
     assert not parts[0] & parts[1]
 
@@ -106,8 +106,8 @@ def test_coherence_is_the_mean_npmi_over_pairs() -> None:
         both = ((rows[:, v] > 0) & (rows[:, w] > 0)).mean()
         p, q = (rows[:, v] > 0).mean(), (rows[:, w] > 0).mean()
         naive.append(-1.0 if both == 0 else math.log(both / (p * q)) / -math.log(both))
-    (found, none) = verdicts.coherence(csr_array(rows), [words, np.array([2])])
-    assert found == pytest.approx(np.mean(naive))
+    (result, none) = verdicts.coherence(csr_array(rows), [words, np.array([2])])
+    assert result == pytest.approx(np.mean(naive))
     assert none is None
     assert verdicts.coherence(csr_array(np.ones((5, 2))), [np.array([0, 1])]) == [1.0]
 

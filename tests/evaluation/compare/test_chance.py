@@ -1,4 +1,4 @@
-"""What chance alone gives: no agreement, and p-values that say so as often as they should."""
+"""Agreement by chance: none on average, and p-values that are uniformly distributed."""
 
 import numpy as np
 from scipy.stats import kstest
@@ -14,8 +14,8 @@ def test_random_partitions_have_a_kappa_near_zero():
     values = {name: [] for name in ("greedy", "optimal", "random")}
     for seed in range(40):
         a, b = rng.integers(0, 10, 4000), rng.integers(0, 10, 4000)
-        for name, found in values.items():
-            found.append(kappa(a, b, name, seed))
+        for name, outcome in values.items():
+            outcome.append(kappa(a, b, name, seed))
     assert abs(np.mean(values["random"])) < 0.005
     assert max(abs(v) for v in values["random"]) < 0.03
     assert 0 < np.mean(values["greedy"]) <= np.mean(values["optimal"]) < 0.03
@@ -23,12 +23,12 @@ def test_random_partitions_have_a_kappa_near_zero():
 
 def test_p_values_of_random_partitions_are_uniform():
     rng = np.random.default_rng(7)
-    found = [
+    outcome = [
         mantel(rng.integers(0, 6, 400), rng.integers(0, 7, 400), permutations=199, seed=seed).p
         for seed in range(250)
     ]
-    assert kstest(found, "uniform").pvalue > 0.01
-    assert 0.02 <= np.mean(np.asarray(found) <= 0.05) <= 0.09
+    assert kstest(outcome, "uniform").pvalue > 0.01
+    assert 0.02 <= np.mean(np.asarray(outcome) <= 0.05) <= 0.09
 
 
 def test_identical_partitions_agree_wholly_by_every_number():

@@ -42,8 +42,8 @@ def literal(a, b):
 @given(labellings)
 def test_each_class_meets_the_other_that_holds_most_of_it(both):
     a, b = both
-    found = coverage(a, np.array(b))
-    for classes, expected in ((found.forward, literal(a, b)), (found.backward, literal(b, a))):
+    result = coverage(a, np.array(b))
+    for classes, expected in ((result.forward, literal(a, b)), (result.backward, literal(b, a))):
         assert [(one.label, one.partner, one.coverage, one.jaccard) for one in classes] == list(
             expected
         )
@@ -52,10 +52,10 @@ def test_each_class_meets_the_other_that_holds_most_of_it(both):
 @settings(deadline=None)
 @given(labellings)
 def test_bins_hold_every_class_once(both):
-    found = coverage(*both)
-    assert sum(found.bins.values()) == len(set(both[0]))
-    assert sum(found.backward_bins.values()) == len(set(both[1]))
-    assert 0 < found.share <= 1
+    result = coverage(*both)
+    assert sum(result.bins.values()) == len(set(both[0]))
+    assert sum(result.backward_bins.values()) == len(set(both[1]))
+    assert 0 < result.share <= 1
 
 
 @settings(deadline=None)
@@ -97,19 +97,19 @@ def test_the_published_table_of_71_domains_can_be_told():
             domain = len(domains)
             domains += [domain] * 10
             clusters += [f"{domain}"] * shared + [f"{domain}, {i}" for i in range(10 - shared)]
-    found = coverage(domains, clusters)
-    assert list(found.bins.values()) == [8, 16, 19, 19, 8, 1]
-    assert len(found.forward) == 71
+    result = coverage(domains, clusters)
+    assert list(result.bins.values()) == [8, 16, 19, 19, 8, 1]
+    assert len(result.forward) == 71
 
 
 def test_full_coverage_is_inclusion_and_not_identity():
-    found = coverage([0, 0, 1, 1], ["x", "x", "x", "x"])
-    assert [one.coverage for one in found.forward] == [1.0, 1.0]
-    assert [one.jaccard for one in found.forward] == [0.5, 0.5]
-    assert [one.coverage for one in found.backward] == [0.5]
+    result = coverage([0, 0, 1, 1], ["x", "x", "x", "x"])
+    assert [one.coverage for one in result.forward] == [1.0, 1.0]
+    assert [one.jaccard for one in result.forward] == [0.5, 0.5]
+    assert [one.coverage for one in result.backward] == [0.5]
 
 
 def test_nothing_is_covered_by_nothing():
-    found = coverage([], [])
-    assert found.forward == found.backward == ()
-    assert found.share == found.backward_share == 1.0
+    result = coverage([], [])
+    assert result.forward == result.backward == ()
+    assert result.share == result.backward_share == 1.0

@@ -82,31 +82,31 @@ def test_a_partition_agrees_with_itself(labels, mapping):
 @settings(deadline=None)
 @given(tables, mappings, st.integers(0, 3))
 def test_kappa_is_that_of_its_mapping(table, mapping, seed):
-    found = kappa_of_table(Contingency.of_table(table), mapping, seed)
-    columns = dict(found.pairs)
-    assert len(found.pairs) == len(set(columns.values())) <= min(table.shape)
+    result = kappa_of_table(Contingency.of_table(table), mapping, seed)
+    columns = dict(result.pairs)
+    assert len(result.pairs) == len(set(columns.values())) <= min(table.shape)
     square = padded(table)
     free = [column for column in range(len(square)) if column not in columns.values()]
     # the rest meets padding: rows without partner go to empty columns
     free.sort(key=lambda column: square[:, column].sum())
     whole = [columns[i] if i in columns else free.pop(0) for i in range(len(square))]
     if mapping != "random":
-        assert len(found.pairs) == min(table.shape)
-        assert found.value == pytest.approx(float(literal(square, whole)), abs=1e-12)
+        assert len(result.pairs) == min(table.shape)
+        assert result.value == pytest.approx(float(literal(square, whole)), abs=1e-12)
         th1, th2 = parts(square, whole)
-        assert (found.th1, found.th2) == pytest.approx((float(th1), float(th2)))
+        assert (result.th1, result.th2) == pytest.approx((float(th1), float(th2)))
 
 
 @settings(deadline=None)
 @given(tables, mappings)
 def test_kappa_is_cohens_once_classes_are_mapped(table, mapping):
     left, right = units(table)
-    found = kappa_of_table(Contingency.of_table(table), mapping)
-    back = {column: row for row, column in found.pairs}
+    result = kappa_of_table(Contingency.of_table(table), mapping)
+    back = {column: row for row, column in result.pairs}
     mapped = [back.get(column, f"none {column}") for column in right.tolist()]
     names = [str(label) for label in left.tolist()], [str(label) for label in mapped]
     if len(set(names[0]) | set(names[1])) > 1:
-        assert found.value == pytest.approx(cohen_kappa_score(*names), abs=1e-12)
+        assert result.value == pytest.approx(cohen_kappa_score(*names), abs=1e-12)
 
 
 @settings(max_examples=60, deadline=None)
@@ -114,8 +114,8 @@ def test_kappa_is_cohens_once_classes_are_mapped(table, mapping):
 def test_dinkelbach_finds_the_best_of_all_mappings(table):
     square = padded(table)
     best = max(literal(square, columns) for columns in all_mappings(square))
-    found = kappa_of_table(Contingency.of_table(table), "optimal").value
-    assert found == pytest.approx(float(best), abs=1e-12)
+    result = kappa_of_table(Contingency.of_table(table), "optimal").value
+    assert result == pytest.approx(float(best), abs=1e-12)
 
 
 def test_dinkelbach_finds_the_best_where_the_largest_overlap_does_not():
@@ -143,8 +143,8 @@ def test_the_most_agreement_above_chance_is_not_yet_the_best_kappa():
     # the largest th1 - th2, which is one step of the iteration from kappa = 0, gives 0.241
     table = np.array([[4, 0, 3], [0, 1, 10], [0, 0, 4]])
     best = max(literal(table, columns) for columns in all_mappings(table))
-    found = kappa_of_table(Contingency.of_table(table), "optimal").value
-    assert found == float(best) == pytest.approx(0.33584905660377357)
+    result = kappa_of_table(Contingency.of_table(table), "optimal").value
+    assert result == float(best) == pytest.approx(0.33584905660377357)
 
 
 @settings(max_examples=40, deadline=None)
@@ -179,8 +179,8 @@ def test_greedy_takes_the_largest_that_is_left(table):
 
 def test_ties_go_to_the_larger_jaccard_index():
     # row 0 shares two units with either column; the second column has nothing else
-    found = kappa_of_table(Contingency.of_table([[2, 2], [1, 0]]))
-    assert found.pairs == ((0, 1), (1, 0))
+    result = kappa_of_table(Contingency.of_table([[2, 2], [1, 0]]))
+    assert result.pairs == ((0, 1), (1, 0))
 
 
 def test_a_random_mapping_depends_on_its_seed_only():

@@ -56,12 +56,12 @@ def divergence(c, d, vocabulary):
 @settings(max_examples=50, deadline=None)
 @given(groups, groups)
 def test_similarity_is_equation_seven(clusters, domains):
-    found = link_by_similarity(clusters, domains)
+    result = link_by_similarity(clusters, domains)
     for uid, cluster in clusters.items():
         values = {name: similarity(domain, cluster) for name, domain in domains.items()}
         best = max(values.values())
-        assert found.scores[uid] == pytest.approx(best, abs=1e-12)
-        linked = found.links[uid]
+        assert result.scores[uid] == pytest.approx(best, abs=1e-12)
+        linked = result.links[uid]
         if linked is None:
             assert best <= 0.25 + 1e-12
         else:
@@ -72,15 +72,15 @@ def test_similarity_is_equation_seven(clusters, domains):
 @settings(max_examples=50, deadline=None)
 @given(groups)
 def test_the_same_words_are_as_similar_as_can_be(clusters):
-    found = link_by_similarity(clusters, clusters)
-    assert set(found.scores.values()) == {1.0}
-    assert found.unlinked == 0
+    result = link_by_similarity(clusters, clusters)
+    assert set(result.scores.values()) == {1.0}
+    assert result.unlinked == 0
 
 
 def test_only_words_in_common_make_a_link_even_without_threshold():
-    found = link_by_similarity({"c": {"a": 1}}, {"d": {"b": 1}}, threshold=0)
-    assert found.links == {"c": None}
-    assert found.scores == {"c": 0.0}
+    result = link_by_similarity({"c": {"a": 1}}, {"d": {"b": 1}}, threshold=0)
+    assert result.links == {"c": None}
+    assert result.scores == {"c": 0.0}
 
 
 def test_the_threshold_itself_is_not_enough():
@@ -92,7 +92,7 @@ def test_the_threshold_itself_is_not_enough():
 @settings(max_examples=50, deadline=None)
 @given(groups, groups, st.sampled_from([0.0, 0.5, 1.0]), st.integers(1, 3))
 def test_the_filter_looks_at_activated_domains_only(clusters, domains, share, at_most):
-    found = link_by_similarity(
+    result = link_by_similarity(
         clusters, domains, threshold=0, prefilter=Activation(share=share, at_most=at_most)
     )
     for uid, cluster in clusters.items():
@@ -100,12 +100,12 @@ def test_the_filter_looks_at_activated_domains_only(clusters, domains, share, at
         top = max(active.values())
         ranked = sorted((value for value in active.values() if value > 0), reverse=True)
         lowest = max([*ranked[:at_most][-1:], share * top], default=0) if ranked else math.inf
-        linked = found.links[uid]
+        linked = result.links[uid]
         if linked is None:
             assert top == 0
         else:
             assert active[linked] >= lowest - 1e-9
-            assert found.scores[uid] == pytest.approx(similarity(domains[linked], cluster))
+            assert result.scores[uid] == pytest.approx(similarity(domains[linked], cluster))
 
 
 @pytest.mark.slow
@@ -122,15 +122,15 @@ def test_a_filter_that_keeps_all_changes_nothing(clusters, domains):
 @settings(max_examples=50, deadline=None)
 @given(groups, groups)
 def test_entropy_is_the_divergence_from_equation_eight(clusters, domains):
-    found = link_by_entropy(clusters, domains)
+    result = link_by_entropy(clusters, domains)
     vocabulary = sorted(
         {word for group in (*clusters.values(), *domains.values()) for word in group}
     )
     for uid, cluster in clusters.items():
         values = {name: divergence(cluster, domain, vocabulary) for name, domain in domains.items()}
-        assert found.scores[uid] == pytest.approx(min(values.values()), abs=1e-12)
-        assert values[found.links[uid]] == pytest.approx(found.scores[uid], abs=1e-12)
-    assert found.unlinked == 0
+        assert result.scores[uid] == pytest.approx(min(values.values()), abs=1e-12)
+        assert values[result.links[uid]] == pytest.approx(result.scores[uid], abs=1e-12)
+    assert result.unlinked == 0
 
 
 @settings(max_examples=50, deadline=None)
@@ -183,10 +183,10 @@ def test_ties_go_to_the_domain_that_comes_first(link):
 
 def test_the_table_counts_domains_by_their_clusters():
     clusters = {"c1": {"a": 1}, "c2": {"a": 2}, "c3": {"b": 1}, "c4": {"z": 1}}
-    found = link_by_similarity(clusters, {"d1": {"a": 1}, "d2": {"b": 1}, "d3": {"x": 1}})
-    assert found.links == {"c1": "d1", "c2": "d1", "c3": "d2", "c4": None}
-    assert found.table == {0: 1, 1: 1, 2: 1}
-    assert found.unlinked == 1
+    result = link_by_similarity(clusters, {"d1": {"a": 1}, "d2": {"b": 1}, "d3": {"x": 1}})
+    assert result.links == {"c1": "d1", "c2": "d1", "c3": "d2", "c4": None}
+    assert result.table == {0: 1, 1: 1, 2: 1}
+    assert result.unlinked == 1
 
 
 @pytest.mark.parametrize(
@@ -203,10 +203,10 @@ def test_the_published_table_of_links_is_told_as_printed(row, unlinked, n_domain
     linked = [d for d, m in enumerate(per_domain) for _ in range(m)]
     clusters = {c: {f"word {d}": 1} for c, d in enumerate(linked)}
     clusters |= {-1 - i: {"unheard": 1} for i in range(unlinked)}
-    found = link_by_similarity(clusters, domains)
+    result = link_by_similarity(clusters, domains)
     assert (len(clusters), len(linked), len(per_domain)) == (71, n_clusters, n_domains)
-    assert [found.table.get(m, 0) for m in range(7)] == [71 - n_domains, *row]
-    assert found.unlinked == unlinked
+    assert [result.table.get(m, 0) for m in range(7)] == [71 - n_domains, *row]
+    assert result.unlinked == unlinked
 
 
 @settings(max_examples=50, deadline=None)

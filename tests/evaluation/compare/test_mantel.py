@@ -39,19 +39,19 @@ def all_z(a, b):
 @given(labellings)
 def test_z_is_the_sum_over_pairs(both):
     x, y = apart(both[0]), apart(both[1])
-    found = mantel(*both, permutations=0)
-    assert found.z == (x * y).sum()
-    assert (found.zx, found.zy) == (x.sum(), y.sum())
-    assert found.z <= found.z_max == min(x.sum(), y.sum())
+    result = mantel(*both, permutations=0)
+    assert result.z == (x * y).sum()
+    assert (result.zx, result.zy) == (x.sum(), y.sum())
+    assert result.z <= result.z_max == min(x.sum(), y.sum())
 
 
 @settings(deadline=None)
 @given(labellings)
 def test_the_largest_z_is_reached_by_refinements_alone(both):
     a, b = both
-    found = mantel(a, b, permutations=0)
+    result = mantel(a, b, permutations=0)
     pairs = set(zip(a, b, strict=True))
-    assert (found.z == found.z_max) == (len(pairs) == max(len(set(a)), len(set(b))))
+    assert (result.z == result.z_max) == (len(pairs) == max(len(set(a)), len(set(b))))
 
 
 @pytest.mark.parametrize(
@@ -70,9 +70,9 @@ def test_moments_are_those_of_all_permutations_of_seven_units(a, b):
     mean = Fraction(int(values.sum()), n)
     variance = Fraction(int((values**2).sum()), n) - mean**2
     assert mantel_moments(sizes(a).tolist(), sizes(b).tolist()) == (mean, variance)
-    found = mantel(a, b, permutations=0)
-    assert found.expected == float(mean)
-    assert found.sd == pytest.approx(sqrt(variance))
+    result = mantel(a, b, permutations=0)
+    assert result.expected == float(mean)
+    assert result.sd == pytest.approx(sqrt(variance))
 
 
 @settings(max_examples=30, deadline=None)
@@ -92,8 +92,8 @@ def test_moments_hold_for_few_units_too(both):
 @given(st.tuples(*[st.lists(st.integers(0, 2), min_size=6, max_size=6)] * 2))
 def test_p_is_near_that_of_all_permutations(both):
     values = all_z(*both)
-    found = mantel(*both, permutations=1999)
-    assert found.p == pytest.approx(np.mean(values >= found.z), abs=0.06)
+    result = mantel(*both, permutations=1999)
+    assert result.p == pytest.approx(np.mean(values >= result.z), abs=0.06)
 
 
 @pytest.mark.slow
@@ -101,29 +101,29 @@ def test_p_is_near_that_of_all_permutations(both):
 @given(labellings)
 def test_ari_rand_and_correlation_follow_from_z(both):
     a, b = both
-    found = mantel(a, b, permutations=0)
+    result = mantel(a, b, permutations=0)
     n2 = len(a) * (len(a) - 1)
-    assert found.ari == pytest.approx(adjusted_rand_score(a, b), abs=1e-12)
-    assert 1 - (found.zx + found.zy - 2 * found.z) / n2 == pytest.approx(rand_score(a, b))
+    assert result.ari == pytest.approx(adjusted_rand_score(a, b), abs=1e-12)
+    assert 1 - (result.zx + result.zy - 2 * result.z) / n2 == pytest.approx(rand_score(a, b))
     upper = np.triu_indices(len(a), 1)
     x, y = apart(a)[upper], apart(b)[upper]
     if x.std() > 0 and y.std() > 0:
-        assert found.r == pytest.approx(np.corrcoef(x, y)[0, 1], abs=1e-9)
+        assert result.r == pytest.approx(np.corrcoef(x, y)[0, 1], abs=1e-9)
 
 
 @settings(deadline=None)
 @given(st.lists(st.integers(0, 4)))
 def test_a_partition_agrees_with_itself(labels):
-    found = mantel(labels, [f"x{label}" for label in labels], permutations=9)
-    assert found.z == found.z_max
-    assert found.normalised == found.ari == 1.0
-    assert found.r == pytest.approx(1.0)
+    result = mantel(labels, [f"x{label}" for label in labels], permutations=9)
+    assert result.z == result.z_max
+    assert result.normalised == result.ari == 1.0
+    assert result.r == pytest.approx(1.0)
 
 
 def test_where_no_permutation_differs_p_is_one():
-    found = mantel([0, 0, 0], [0, 1, 1])
-    assert (found.z, found.sd, found.z_score, found.p) == (0, 0.0, 0.0, 1.0)
-    assert found.normalised == found.ari == found.r == 0.0
+    result = mantel([0, 0, 0], [0, 1, 1])
+    assert (result.z, result.sd, result.z_score, result.p) == (0, 0.0, 0.0, 1.0)
+    assert result.normalised == result.ari == result.r == 0.0
 
 
 def test_the_moments_of_seven_units_are_those_computed_by_hand():
@@ -139,9 +139,9 @@ def test_scikit_bio_finds_the_same():
     b = np.where(rng.random(60) < 0.3, a, rng.integers(0, 4, 60))
     x, y = (DistanceMatrix(apart(labels).astype(float)) for labels in (a, b))
     r, p, _ = skbio_mantel(x, y, permutations=999, alternative="greater", seed=0)
-    found = mantel(a, b)
-    assert found.r == pytest.approx(r)
-    assert found.p == pytest.approx(p, abs=0.02)
+    result = mantel(a, b)
+    assert result.r == pytest.approx(r)
+    assert result.p == pytest.approx(p, abs=0.02)
     weak = rng.integers(0, 4, 60)
     _, p, _ = skbio_mantel(
         x,
@@ -197,9 +197,9 @@ def test_a_million_units_take_no_matrix():
 def test_as_many_classes_as_units_take_no_table():
     n = 200_000
     order = np.random.default_rng(0).permutation(n)
-    found = mantel(np.arange(n) // 2, order // 2, permutations=5)
-    assert found.z_max == n * (n - 1) - n
-    assert found.expected == pytest.approx(found.z_max - n + n / (n - 1))
+    result = mantel(np.arange(n) // 2, order // 2, permutations=5)
+    assert result.z_max == n * (n - 1) - n
+    assert result.expected == pytest.approx(result.z_max - n + n / (n - 1))
 
 
 def test_the_printed_figures_do_not_give_the_printed_random_mean():
@@ -223,10 +223,10 @@ def test_the_printed_figures_do_not_give_the_printed_random_mean():
 @settings(deadline=None)
 @given(labellings)
 def test_margins_say_what_classes_say(both):
-    found = mantel(*both, permutations=0)
-    margins = mantel_from_margins(len(both[0]), found.zx, found.zy, found.z)
+    result = mantel(*both, permutations=0)
+    margins = mantel_from_margins(len(both[0]), result.zx, result.zy, result.z)
     for name in ("z", "zx", "zy", "z_max", "expected", "normalised", "ari", "r"):
-        assert getattr(margins, name) == getattr(found, name)
+        assert getattr(margins, name) == getattr(result, name)
 
 
 @pytest.mark.parametrize(

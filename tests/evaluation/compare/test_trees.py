@@ -43,11 +43,11 @@ def test_z_and_correlation_are_those_of_all_pairs_of_units(both):
     table = contingency(a, b)
     left, right = distances(table.shape[0], seed), distances(table.shape[1], seed + 1)
     x, y = of_units(a, left), of_units(b, right)
-    found = mantel_of_trees(table, left, right, permutations=0)
-    assert found.z == pytest.approx((x * y).sum(), rel=1e-12)
+    result = mantel_of_trees(table, left, right, permutations=0)
+    assert result.z == pytest.approx((x * y).sum(), rel=1e-12)
     pairs = ~np.eye(len(a), dtype=bool)
     if np.ptp(x[pairs]) and np.ptp(y[pairs]):
-        assert found.r == pytest.approx(np.corrcoef(x[pairs], y[pairs])[0, 1], abs=1e-9)
+        assert result.r == pytest.approx(np.corrcoef(x[pairs], y[pairs])[0, 1], abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -58,11 +58,11 @@ def test_moments_and_p_are_those_of_all_permutations_of_six_units(seed):
     left, right = distances(table.shape[0], seed), distances(table.shape[1], seed + 9)
     x, y = of_units(a, left), of_units(b, right)
     every = np.array([(x * y[np.ix_(p, p)]).sum() for p in itertools.permutations(range(6))])
-    found = mantel_of_trees(table, left, right, permutations=4000, seed=seed)
-    assert found.expected == pytest.approx(every.mean(), rel=1e-12)
-    assert found.sd == pytest.approx(every.std(), rel=1e-9, abs=1e-12)
-    if found.sd:
-        assert found.p == pytest.approx((every >= found.z - 1e-9).mean(), abs=0.03)
+    result = mantel_of_trees(table, left, right, permutations=4000, seed=seed)
+    assert result.expected == pytest.approx(every.mean(), rel=1e-12)
+    assert result.sd == pytest.approx(every.std(), rel=1e-9, abs=1e-12)
+    if result.sd:
+        assert result.p == pytest.approx((every >= result.z - 1e-9).mean(), abs=0.03)
 
 
 @settings(deadline=None, max_examples=30)
@@ -72,10 +72,10 @@ def test_the_flat_tree_is_the_test_on_partitions(both):
     table = contingency(a, b)
     left, right = (1.0 - np.eye(size) for size in table.shape)
     flat = mantel(a, b, permutations=0)
-    found = mantel_of_trees(table, left, right, permutations=0)
-    assert found.z == flat.z
-    assert found.expected == pytest.approx(flat.expected)
-    assert found.sd == pytest.approx(flat.sd, abs=1e-9)
+    result = mantel_of_trees(table, left, right, permutations=0)
+    assert result.z == flat.z
+    assert result.expected == pytest.approx(flat.expected)
+    assert result.sd == pytest.approx(flat.sd, abs=1e-9)
 
 
 def test_large_classes_are_drawn_as_tables_and_agree_with_the_exact_law():
@@ -85,9 +85,9 @@ def test_large_classes_are_drawn_as_tables_and_agree_with_the_exact_law():
     left, right = distances(4, 1), distances(5, 2)
     assert mantel_of_trees(table, left, right, permutations=199).p > 0.01
     same = contingency(a, a)
-    found = mantel_of_trees(same, left, left, permutations=199)
-    assert found.r == pytest.approx(1)
-    assert found.p == pytest.approx(1 / 200)
+    result = mantel_of_trees(same, left, left, permutations=199)
+    assert result.r == pytest.approx(1)
+    assert result.p == pytest.approx(1 / 200)
 
 
 def test_a_tree_is_grown_by_average_linkage():
@@ -96,8 +96,8 @@ def test_a_tree_is_grown_by_average_linkage():
     similar = (similar + similar.T) / 2
     np.fill_diagonal(similar, 1)
     condensed = squareform(1 - similar, checks=False)
-    wanted = squareform(cophenet(linkage(condensed, "average")))
-    assert np.allclose(average_linkage_tree(similar).distances, wanted)
+    reference_value = squareform(cophenet(linkage(condensed, "average")))
+    assert np.allclose(average_linkage_tree(similar).distances, reference_value)
     assert average_linkage_tree(np.ones((1, 1))).distances.tolist() == [[0.0]]
 
 
@@ -112,6 +112,6 @@ def test_the_law_that_is_drawn_has_the_mean_and_the_p_of_the_test():
     a = rng.integers(0, 5, 300)
     b = np.where(rng.random(300) < 0.05, a, rng.integers(0, 5, 300))
     table = contingency(a, b)
-    law, found = mantel_samples(table, 999), mantel_of_table(table, 999)
-    assert found.p == (1 + (law >= found.z).sum()) / 1000
-    assert abs(law.mean() - found.expected) < 4 * found.sd / np.sqrt(999)
+    law, result = mantel_samples(table, 999), mantel_of_table(table, 999)
+    assert result.p == (1 + (law >= result.z).sum()) / 1000
+    assert abs(law.mean() - result.expected) < 4 * result.sd / np.sqrt(999)
