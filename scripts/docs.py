@@ -73,12 +73,15 @@ def _settings() -> Iterator[str]:
     yield "In order of priority: flag, environment variable, file `segapsith.toml`, store (what it was"
     yield "learned with), preset, default. `segapsith config` shows each value and its origin."
     yield ""
-    yield "| setting | default | variable | meaning |"
-    yield "|---|---|---|---|"
+    yield "In the file a setting may stand under its own name, or in the table of its section."
+    yield ""
+    yield "| setting | in its table | default | variable | meaning |"
+    yield "|---|---|---|---|---|"
     for setting in SETTINGS.values():
+        place = f"`[{setting.section}] {setting.key}`" if setting.section else ""
         choices = f" ({', '.join(setting.choices)})" if setting.choices else ""
         yield (
-            f"| `{setting.name}` | `{setting.default}` | `{setting.variable}` |"
+            f"| `{setting.name}` | {place} | `{setting.default}` | `{setting.variable}` |"
             f" {setting.about}{choices} |"
         )
 
