@@ -200,7 +200,7 @@ def test_every_keyword_of_the_python_api_has_a_type() -> None:
     assert untyped == []
 
 
-# -- what is never used (C1) -----------------------------------------------------------------
+# -- what is never used ----------------------------------------------------------------------
 
 UNSAFE_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "marshal", "shelve", "joblib"}
 UNSAFE_CALLS = {"eval", "exec", "__import__"}

@@ -34,9 +34,9 @@ class Arrival(NamedTuple):
     `known` if its text was there already under this identity, so there is nothing to read.
     `replaced` are stories that it takes the place of, as they were: the brief of a fuller copy, or
     the text that it corrects under another identity; `displaced` are they and their copies, as
-    they are now. `notice` is what its headline tells about an earlier story: the text of a
-    withdrawal is stored, and not learned from. `bag_place` is where the words of a ready unit are
-    among those of the batch.
+    they are now. `notice` is what its headline states about an earlier story: the text of a
+    withdrawal is stored, and not learned from. `bag_place` is where the words of a
+    pre-segmented unit are among those of the batch.
     """
 
     document: Document
@@ -73,7 +73,7 @@ class Received:
     """What a batch of items turned out to be."""
 
     bags: BagBatch
-    """The words of its ready units."""
+    """The words of its pre-segmented units."""
     arrivals: list[Arrival] = field(default_factory=list)
     """The documents whose text is new under their identity, in order."""
     sightings: list[tuple[int, str]] = field(default_factory=list)
@@ -185,8 +185,10 @@ class ArrivalClassifier:
     def receive_all(
         self, documents: Iterable[Document], bag_batch: BagBatch
     ) -> Iterator[Arrival | None]:
-        """Who these are, in order; `bag_batch` has the words of the ready units among them. New
-        documents get their numbers here. None stands for a document that was forgotten."""
+        """Yield what each document is, in order; None for one that was forgotten.
+
+        `bag_batch` has the words of the pre-segmented units. New documents get their numbers here.
+        """
         hashes = bag_batch.hashes()
         called = [
             _called(document, next(hashes)) if document.bag is not None else _read(document)
@@ -261,7 +263,7 @@ class ArrivalClassifier:
         )
 
     def _signature(self, document: Document) -> fingerprints.Signature | None:
-        """By what a text is recognised when it is repeated; ready units are not looked at."""
+        """Return the fingerprint of a text; None for a pre-segmented unit, which has no text."""
         return None if document.bag is not None else fingerprints.signature(document.text)
 
     def _repeated(
@@ -344,10 +346,9 @@ def _called(document: Document, digest: str) -> tuple[Document, str]:
 
 
 def sound_all(items: Sequence[Document | Reject]) -> tuple[list[Document | Reject], BagBatch]:
-    """`sound` of each item, and the bags of those that are ready units.
+    """Return `sound` of each item, and the bags of the pre-segmented units.
 
-    Words and counts are looked at once for all of them; if something is wrong, each is looked at
-    by itself.
+    Words and counts are checked together; if something is wrong, each item is checked by itself.
     """
     bag_batch = BagBatch.if_sound(_bags(items))
     if bag_batch is None:
@@ -372,7 +373,7 @@ def sound(item: Document | Reject) -> Document | Reject:
 
 
 def _sound_apart(item: Document | Reject) -> Document | Reject:
-    """`sound`, apart from the words of a ready unit."""
+    """Return `sound` of an item without checking the words of a pre-segmented unit."""
     if isinstance(item, Reject):
         return Reject(normalization.clean(item.name), normalization.clean(item.reason))
     document = normalization.cleaned(item)
@@ -390,7 +391,7 @@ def _sound_apart(item: Document | Reject) -> Document | Reject:
 
 
 def _without_text(document: Document) -> Document:
-    """A ready unit has its words and no text; a title is kept as what it is called elsewhere."""
+    """Return a pre-segmented unit without text; its title becomes metadata."""
     told = {"title": document.title, **document.metadata} if document.title else document.metadata
     return replace(document, title="", body="", metadata=told)
 

@@ -133,7 +133,7 @@ class State:
         return np.array(self.vocabulary.numbers(lang, words), dtype=np.int32)
 
     def bags(self, lang: str, bag_batch: BagBatch, places: Sequence[int]) -> list[Ready]:
-        """Ready units weighted, as `numbered` and `bag` would do it one after the other.
+        """Weight pre-segmented units as `numbered` and `bag` would do one after the other.
 
         New words are numbered bag by bag and by name.
         """

@@ -71,7 +71,7 @@ def check_labels(factory: Factory) -> None:
 
 @bounded
 def check_without_compare(factory: Factory) -> None:
-    """`compare` may be None; a clusterer that needs one says so with a `ValueError`."""
+    """`compare` may be None; a clusterer that needs one raises `ValueError`."""
     rows = example_rows()
     try:
         labels = taken(factory, k=4).cluster(rows, None)
@@ -105,7 +105,7 @@ def check_clusters_of_one_row(factory: Factory) -> None:
 
 @bounded
 def check_clusters_of_equal_rows(factory: Factory) -> None:
-    """Rows that cannot be told apart."""
+    """Equal rows get labels that keep the contract."""
     rows = csr_array(vstack([example_rows(1)] * 6))
     _sound_labels(taken(factory, k=3).cluster(rows, _cosine), rows)
 
