@@ -65,12 +65,15 @@ def _settings() -> Iterator[str]:
     yield "A flag beats the environment, which beats the file `segapsith.toml`, which beats the"
     yield "preset, which beats the default. `segapsith config` shows what holds and why."
     yield ""
-    yield "| setting | default | variable | meaning |"
-    yield "|---|---|---|---|"
+    yield "In tables of the file a setting has the name in the column *section*."
+    yield ""
+    yield "| setting | section | default | variable | meaning |"
+    yield "|---|---|---|---|---|"
     for setting in SETTINGS.values():
         choices = f" ({', '.join(setting.choices)})" if setting.choices else ""
+        section = f"`[{setting.section}] {setting.key}`" if setting.section else ""
         yield (
-            f"| `{setting.name}` | `{setting.default}` | `{setting.variable}` |"
+            f"| `{setting.name}` | {section} | `{setting.default}` | `{setting.variable}` |"
             f" {setting.about}{choices} |"
         )
 
