@@ -347,11 +347,11 @@ class GuardedSimilarity(_Guarded):
             return self._sound(values, left, right)
 
     def _sound(self, values: object, left: Rows | Views, right: Rows | Views) -> Matrix:
-        wanted = (_n_rows(left), _n_rows(right))
+        expected = (_n_rows(left), _n_rows(right))
         if not isinstance(values, np.ndarray):
             raise self.who.error("compare", f"returned {type(values).__name__}, not an array")
-        if values.shape != wanted:
-            raise self.who.error("compare", f"returned shape {values.shape}, not {wanted}")
+        if values.shape != expected:
+            raise self.who.error("compare", f"returned shape {values.shape}, not {expected}")
         if not np.issubdtype(values.dtype, np.floating):
             raise self.who.error("compare", f"returned {values.dtype}, not floating point")
         if values.size:
