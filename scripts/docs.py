@@ -73,12 +73,15 @@ def _settings() -> Iterator[str]:
     yield "In order of priority: flag, environment variable, file `segapsith.toml`, store (what it was"
     yield "learned with), preset, default. `segapsith config` shows each value and its origin."
     yield ""
-    yield "| setting | default | variable | meaning |"
-    yield "|---|---|---|---|"
+    yield "In tables of the file a setting has the name in the column *section*."
+    yield ""
+    yield "| setting | section | default | variable | meaning |"
+    yield "|---|---|---|---|---|"
     for setting in SETTINGS.values():
         choices = f" ({', '.join(setting.choices)})" if setting.choices else ""
+        section = f"`[{setting.section}] {setting.key}`" if setting.section else ""
         yield (
-            f"| `{setting.name}` | `{setting.default}` | `{setting.variable}` |"
+            f"| `{setting.name}` | {section} | `{setting.default}` | `{setting.variable}` |"
             f" {setting.about}{choices} |"
         )
 

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import FrameType
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -176,11 +176,13 @@ def _allowance(text_length: int) -> float:
 class _Guarded:
     """A guarded plugin. Beside its methods it has the declared abilities of the plugin only."""
 
+    kind: ClassVar[str] = ""
+
     def __init__(self, plugin: Any, who: PluginName) -> None:
         self.plugin, self.who = plugin, who
 
     def __getattr__(self, name: str) -> Any:
-        if name in ABILITIES.get(self.__dict__["who"].kind, ()):
+        if name in ABILITIES.get(self.kind, ()):
             return getattr(self.plugin, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
@@ -188,6 +190,7 @@ class _Guarded:
 class GuardedSource(_Guarded):
     """A source whose items are documents or rejects."""
 
+    kind = "source"
     plugin: Source
 
     def sniff(self, head: bytes) -> float:
@@ -212,6 +215,7 @@ class GuardedSource(_Guarded):
 class GuardedAnnotator(_Guarded):
     """An annotator that returns one valid annotation per document."""
 
+    kind = "annotator"
     plugin: Annotator
 
     def annotate(self, documents: Iterable[Document], lexicon: Lexicon) -> Iterator[Annotation]:
@@ -259,6 +263,7 @@ class GuardedAnnotator(_Guarded):
 class GuardedSegmenter(_Guarded):
     """A segmenter whose units follow the text and lose no token."""
 
+    kind = "segmenter"
     plugin: Segmenter
 
     def segment(self, annotation: Annotation, network: Network) -> list[Unit]:
@@ -321,6 +326,7 @@ class GuardedSegmenter(_Guarded):
 class GuardedSimilarity(_Guarded):
     """A similarity whose results have the right shape and bounds and are symmetric."""
 
+    kind = "similarity"
     plugin: Similarity
 
     @property
@@ -341,11 +347,11 @@ class GuardedSimilarity(_Guarded):
             return self._sound(values, left, right)
 
     def _sound(self, values: object, left: Rows | Views, right: Rows | Views) -> Matrix:
-        wanted = (_n_rows(left), _n_rows(right))
+        expected = (_n_rows(left), _n_rows(right))
         if not isinstance(values, np.ndarray):
             raise self.who.error("compare", f"returned {type(values).__name__}, not an array")
-        if values.shape != wanted:
-            raise self.who.error("compare", f"returned shape {values.shape}, not {wanted}")
+        if values.shape != expected:
+            raise self.who.error("compare", f"returned shape {values.shape}, not {expected}")
         if not np.issubdtype(values.dtype, np.floating):
             raise self.who.error("compare", f"returned {values.dtype}, not floating point")
         if values.size:
@@ -387,6 +393,7 @@ class GuardedSimilarity(_Guarded):
 class GuardedClusterer(_Guarded):
     """A clusterer that returns one label per row, without gaps, -1 only for empty rows."""
 
+    kind = "clusterer"
     plugin: Clusterer
 
     def cluster(self, rows: Rows | Views, compare: Compare | None) -> Labels:
@@ -410,6 +417,7 @@ class GuardedClusterer(_Guarded):
 class GuardedComparison(_Guarded):
     """A comparison that returns a finite number."""
 
+    kind = "comparison"
     plugin: Comparison
 
     def measure(self, left: Snapshot, right: Snapshot) -> Agreement:
@@ -423,6 +431,7 @@ class GuardedComparison(_Guarded):
 class GuardedExporter(_Guarded):
     """An exporter whose failures name it."""
 
+    kind = "exporter"
     plugin: Exporter
 
     def export(self, snapshot: Snapshot, out: BinaryIO) -> None:

@@ -293,9 +293,9 @@ def _register(registry: Registry, name: str, load: Callable[[], object], package
 def _misspelt_hooks(plugin: object) -> str:
     """Return a hint at functions whose names look like hooks but are not."""
     names = vars(plugin) if isinstance(plugin, types.ModuleType) else dir(plugin)
-    known = set(HOOKS.values()) | {"register_commands"}
-    strays = [n for n in names if n.startswith("register_") and n not in known]
-    return "; ".join(f"{n} is no hook{did_you_mean(n, known)}" for n in sorted(strays))
+    hooks = set(HOOKS.values()) | {"register_commands"}
+    strays = [n for n in names if n.startswith("register_") and n not in hooks]
+    return "; ".join(f"{n} is no hook{did_you_mean(n, hooks)}" for n in sorted(strays))
 
 
 _WORDS = {
@@ -309,7 +309,7 @@ _WORDS = {
 
 
 def _types(
-    factory: Callable[..., object], known: Mapping[str, inspect.Parameter]
+    factory: Callable[..., object], parameters: Mapping[str, inspect.Parameter]
 ) -> dict[str, tuple[object, ...]]:
     """Return the types that each setting accepts: types, or values of a Literal.
 
@@ -321,7 +321,7 @@ def _types(
     except Exception:  # an annotation that cannot be resolved here
         hints = {}
     types_of: dict[str, tuple[object, ...]] = {}
-    for name, parameter in known.items():
+    for name, parameter in parameters.items():
         default = parameter.default
         if name in hints:
             accepted = _alternatives(hints[name])
@@ -343,8 +343,10 @@ def _alternatives(hint: object) -> tuple[object, ...] | None:
         return inner
     if origin in (typing.Union, types.UnionType):
         parts = [_alternatives(part) for part in inner]
-        known = [part for part in parts if part is not None]
-        return tuple(one for part in known for one in part) if len(known) == len(parts) else None
+        accepted = [part for part in parts if part is not None]
+        return (
+            tuple(one for part in accepted for one in part) if len(accepted) == len(parts) else None
+        )
     return None
 
 

@@ -57,7 +57,7 @@ def _sound(measure: Any, left: Rows, right: Rows) -> Matrix:
 
 
 def _refused(measure: Any, left: Rows, right: Rows, why: str) -> None:
-    """A measure that knows only learned rows says so with a clean `ValueError`."""
+    """A measure that knows only learned rows raises a clean `ValueError`."""
     try:
         measure.compare(left, right)
     except ValueError as error:
