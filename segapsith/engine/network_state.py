@@ -26,7 +26,7 @@ from segapsith.lexicon.word_vectors import (
     GRAIN,
     WordPoints,
     both_spaces,
-    learn_company,
+    learn_pair_points,
     learn_points,
 )
 from segapsith.model import Network
@@ -230,7 +230,7 @@ class NetworkState:
             if size >= ENOUGH_WORDS:
                 own = of_word == place
                 pairs = merged_streams([self._store.pairs(), iter([pending()])])
-                yield lang, learn_company(_within(pairs, own), np.where(own, occurrences, 0))
+                yield lang, learn_pair_points(_within(pairs, own), np.where(own, occurrences, 0))
 
     def _stories(self, after: int, batch: Batch | None) -> Iterator[tuple[str, NDArray[np.int32]]]:
         """Language and words of the stories after an ordinal that count now, by ordinal."""
