@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from segapsith.cli.context import Context, command
 from segapsith.cli.explain import topic_of
 from segapsith.cli.options import ANNOTATOR, LANG, SEGMENTER, SETS
-from segapsith.cli.output import Output, write
+from segapsith.cli.output import Fields, Output, write
 from segapsith.errors import InputError, MissingInputError
 
 __all__ = ["add_to"]
@@ -42,7 +41,7 @@ def classify(
     context.show(result, lambda out: _text(result, content, out))
 
 
-def _text(result: Mapping[str, Any], content: str, out: Output) -> None:
+def _text(result: Fields, content: str, out: Output) -> None:
     for unit in result["units"]:
         words = " ".join(content[unit["start"] : unit["end"]].split())
         out.cut(f"{unit['start']}-{unit['end']}  {words[:200]}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +13,7 @@ import typer
 
 from segapsith.cli.context import Context, command
 from segapsith.cli.options import SETS, Lang, Seed
-from segapsith.cli.output import Output, on_terminal, write
+from segapsith.cli.output import Fields, Output, json_form, on_terminal, write
 from segapsith.errors import MissingInputError, UsageError
 from segapsith.settings import CLUSTERER
 
@@ -120,13 +121,13 @@ def cluster(
         if matrix is not None:
             result = _cluster_matrix(wire, matrix, told=announce, **choice)
         else:
-            result = wire.cluster(lang=lang, views=names, told=announce, **choice)
+            result = json_form(wire.cluster(lang=lang, views=names, told=announce, **choice))
     if output is not None:
         output.write_text(_assignment(result["assignment"], output.suffix), encoding="utf-8")
     context.show(result, lambda out: _text(result, output, out))
 
 
-def _text(result: dict[str, Any], output: Path | None, out: Output) -> None:
+def _text(result: Fields, output: Path | None, out: Output) -> None:
     run = f"run {result['run']}: " if "run" in result else ""
     out.line(
         f"{run}{result['units']} units in {result['clusters']} clusters, {result['seconds']:.1f} s"
@@ -148,7 +149,7 @@ def _check_output(output: Path | None, *, of_matrix: bool) -> None:
         raise MissingInputError(f"--output {output}: there is no directory {output.parent}")
 
 
-def _assignment(rows: list[dict[str, Any]], ending: str) -> str:
+def _assignment(rows: Sequence[Mapping[str, Any]], ending: str) -> str:
     """Return units with their clusters as a table; for other endings only the clusters, in lines."""
     if ending == ".jsonl":
         return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
@@ -163,7 +164,7 @@ def _assignment(rows: list[dict[str, Any]], ending: str) -> str:
     return out.getvalue()
 
 
-def _show_groups(groups: list[dict[str, Any]], out: Output) -> None:
+def _show_groups(groups: Sequence[Fields], out: Output) -> None:
     """Print the clusters, largest first: size, heaviest words, headlines."""
     shown = groups[:MAX_SHOWN] if on_terminal() and not out.wide else groups
     for group in shown:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from segapsith.cli.context import Context, command
 from segapsith.cli.options import Seed
-from segapsith.cli.output import Output
+from segapsith.cli.output import Fields, Output
 from segapsith.cli.validate import comparison_lines
 
 __all__ = ["add_to"]
@@ -51,7 +51,7 @@ def compare(
     context.show(result, lambda out: _text(result, left, right, out))
 
 
-def _text(result: dict[str, Any], left: str, right: str, out: Output) -> None:
+def _text(result: Fields, left: str, right: str, out: Output) -> None:
     several = result["several_labels"]
     out.line(
         f"{left} ({result['domains']} groups by {result['left_field']}) against"

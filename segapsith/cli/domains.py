@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from segapsith.cli.context import Context, command, group
 from segapsith.cli.options import SETS, Lang, Limit, MinUnits, Seed
-from segapsith.cli.output import Output, on_terminal, write
+from segapsith.cli.output import Fields, Output, on_terminal, write
 from segapsith.errors import UsageError
 from segapsith.settings import CLUSTERER
 
@@ -70,13 +70,13 @@ def list_domains(
     )
 
 
-def _list(domains: Sequence[dict[str, Any]], out: Output, *, since: bool, with_days: bool) -> None:
+def _list(domains: Sequence[Fields], out: Output, *, since: bool, with_days: bool) -> None:
     """Print a line for each domain; on a terminal with bars by day, all on one axis."""
     from segapsith.domains.timeline import Timeline
     from segapsith.domains.trends import bars
 
     axis = Timeline.of(day for d in domains for day in d.get("days", ()))
-    columns: dict[str, Callable[[dict[str, Any]], object]] = {
+    columns: dict[str, Callable[[Fields], object]] = {
         "id": lambda d: d["id"],
         "units": lambda d: d["units"],
         **({"since": lambda d: d["units_since"]} if since else {}),
@@ -97,14 +97,14 @@ def _list(domains: Sequence[dict[str, Any]], out: Output, *, since: bool, with_d
         write(f"days: {axis.label}{' (marked ┊)' if axis.gaps else ''}")
 
 
-def word_list(words: Sequence[dict[str, Any]], out: Output) -> str:
+def word_list(words: Sequence[Fields], out: Output) -> str:
     """Return words in one line: with their weights, unless the line must fit a terminal."""
     if out.width is not None:
         return ", ".join(w["word"] for w in words)
     return ", ".join(f"{w['word']} {w['weight']:.2f}" for w in words)
 
 
-def state(domain: dict[str, Any]) -> str:
+def state(domain: Fields) -> str:
     """Return the trend of a domain, or its status if it is closed, and whether it is locked."""
     marks = [str(domain["trend"]["state"])] if domain["status"] == "open" else [domain["status"]]
     undated = domain["undated"]
@@ -123,8 +123,8 @@ DryRun = Annotated[
 
 def _edit(
     context: Context,
-    change: Callable[[Wire], dict[str, Any]],
-    summary: Callable[[dict[str, Any]], str],
+    change: Callable[[Wire], Fields],
+    summary: Callable[[Fields], str],
 ) -> None:
     """Change domains in a run of its own, and print what was done."""
     with context.wire() as wire:
@@ -136,7 +136,7 @@ def _numbers(numbers: Sequence[int]) -> str:
     return ", ".join(map(str, numbers))
 
 
-def _run(done: dict[str, Any]) -> str:
+def _run(done: Fields) -> str:
     return f"run {done['run']}: " if done["run"] else ""
 
 
@@ -225,7 +225,7 @@ def merge(
     )
 
 
-def _merged(done: dict[str, Any], dry_run: bool, out: Output) -> None:
+def _merged(done: Fields, dry_run: bool, out: Output) -> None:
     for one in done["merges"]:
         others = "; ".join(f"{d['id']} ({d['label']})" for d in one["merged"])
         out.line(f"{one['similarity']:.3f}  {one['domain']} ({one['label']}) ← {others}")
@@ -293,7 +293,7 @@ def split(
     )  # fmt: skip
 
 
-def _split(done: dict[str, Any], dry_run: bool, out: Output) -> None:
+def _split(done: Fields, dry_run: bool, out: Output) -> None:
     for one in done["splits"]:
         sizes = ", ".join(map(str, one["parts"][:10]))
         more = " …" if len(one["parts"]) > 10 else ""

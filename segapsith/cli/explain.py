@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from segapsith.cli.context import Context, command
-from segapsith.cli.output import Output, write
+from segapsith.cli.output import Fields, Output, write
 
 __all__ = ["add_to", "topic_of"]
 
@@ -44,7 +44,7 @@ def explain(
     context.show(result, lambda out: _text(result, unit, out))
 
 
-def _text(result: Mapping[str, Any], unit: int, out: Output) -> None:
+def _text(result: Fields, unit: int, out: Output) -> None:
     domain = result["domain"]
     out.line(f"unit {unit} of {result['document']}: {_shorter(result['text'])}")
     out.line(
@@ -72,7 +72,7 @@ def _text(result: Mapping[str, Any], unit: int, out: Output) -> None:
     _history(result, out)
 
 
-def _runner_up(other: Mapping[str, Any] | None, out: Output) -> None:
+def _runner_up(other: Fields | None, out: Output) -> None:
     if other is None:
         write("runner-up: none")
         return
@@ -83,7 +83,7 @@ def _runner_up(other: Mapping[str, Any] | None, out: Output) -> None:
     _ratios(other["ratios"])
 
 
-def _history(result: Mapping[str, Any], out: Output) -> None:
+def _history(result: Fields, out: Output) -> None:
     """Print how the unit came into its domain, and what has changed since."""
     joined = result["joined"]
     how = "started the domain" if joined["founded"] else f"joined with {joined['score']:.3f}"
@@ -106,7 +106,7 @@ def _shorter(text: str) -> str:
     return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
 
 
-def topic_of(domain: Mapping[str, Any]) -> str:
+def topic_of(domain: Fields) -> str:
     """Return the topic of a domain as part of a line; nothing if it has none."""
     return "" if domain["topic"] is None else f", topic {domain['topic']}"
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from segapsith.cli.context import Context, command
-from segapsith.cli.output import Output, say, write
+from segapsith.cli.output import Fields, Output, say, write
 from segapsith.errors import UsageError
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def forget(
     _show_forgotten(context, result)
 
 
-def _confirm(selected: list[dict[str, Any]]) -> None:
+def _confirm(selected: Sequence[Fields]) -> None:
     """Ask on a terminal whether these documents should be forgotten; elsewhere require `--yes`."""
     if not sys.stdin.isatty():
         raise UsageError(
@@ -92,7 +93,7 @@ def _confirm(selected: list[dict[str, Any]]) -> None:
         raise typer.Exit(1)
 
 
-def _show_selection(context: Context, rows: list[dict[str, Any]]) -> None:
+def _show_selection(context: Context, rows: Sequence[Fields]) -> None:
     def text(out: Output) -> None:
         for row in rows:
             out.cut(_description(row))
@@ -101,12 +102,12 @@ def _show_selection(context: Context, rows: list[dict[str, Any]]) -> None:
     context.show({"run": None, "documents": rows, "units": sum(row["units"] for row in rows)}, text)
 
 
-def _description(row: dict[str, Any]) -> str:
+def _description(row: Fields) -> str:
     title = " ".join(row["title"].split())
     return f"{(row['date'] or '')[:10]:10}  {row['id']}  {row['units']} units  {title}".rstrip()
 
 
-def _show_forgotten(context: Context, result: dict[str, Any]) -> None:
+def _show_forgotten(context: Context, result: Fields) -> None:
     documents = [result] if "document" in result else result["documents"]
 
     def text(out: Output) -> None:

@@ -23,7 +23,7 @@ from segapsith.cli.options import (
     WORKERS,
     ChangeLearning,
 )
-from segapsith.cli.output import Output, say
+from segapsith.cli.output import Fields, Output, say
 from segapsith.errors import InputError, UsageError, worst
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def ingest(
     raise typer.Exit(_exit_code(inputs, summary, strict))
 
 
-def _text(summary: RunSummary, refined: dict[str, Any] | None, dry_run: bool, out: Output) -> None:
+def _text(summary: RunSummary, refined: Fields | None, dry_run: bool, out: Output) -> None:
     out.line(("dry run: " if dry_run else f"run {summary.run}: ") + summary_line(summary))
     if refined:
         run = f"run {refined['run']}: " if refined["run"] else ""

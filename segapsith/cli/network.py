@@ -9,7 +9,7 @@ import typer
 from segapsith.cli.context import Context, command, group
 from segapsith.cli.ingest import named_inputs
 from segapsith.cli.options import ANNOTATOR, LANG, SETS, WORKERS, ChangeLearning
-from segapsith.cli.output import Output, say
+from segapsith.cli.output import Fields, Output, json_form, say
 
 __all__ = ["add_to"]
 
@@ -28,7 +28,7 @@ def status(context: Context) -> None:
 
     Example: segapsith network status --store wire.db
     """
-    facts = context.reader().network_status()
+    facts = json_form(context.reader().network_status())
     context.show(facts, lambda out: _status(facts, out))
 
 
@@ -64,7 +64,7 @@ def show(
     context.show(result, lambda out: _neighbours(result, out))
 
 
-def _neighbours(result: dict[str, Any], out: Output) -> None:
+def _neighbours(result: Fields, out: Output) -> None:
     out.line(
         f"{result['word']} ({result['lang']}): {result['occurrences']} occurrences,"
         f" significance {result['significance']:.2f}, {result['links']} links"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated
 
 import typer
 
 from segapsith.cli.context import Context, command, group
 from segapsith.cli.options import Limit
-from segapsith.cli.output import Output, minute
+from segapsith.cli.output import Fields, Output, minute
 
 __all__ = ["add_to"]
 
@@ -29,7 +30,7 @@ def list_runs(context: Context, *, limit: Limit = None) -> None:
     context.show(runs, lambda out: _text(runs, out))
 
 
-def _text(runs: list[dict[str, Any]], out: Output) -> None:
+def _text(runs: Sequence[Fields], out: Output) -> None:
     out.table(
         (
             (r["id"], minute(r["started_at"]), r["command"], r["status"], r["name"], _counts(r))
@@ -44,7 +45,7 @@ FIRST = ("read", "new", "documents", "units", "domains_new", "moved", "kappa")
 """Counts that are shown before the others."""
 
 
-def _counts(run: dict[str, Any]) -> str:
+def _counts(run: Fields) -> str:
     """Return the counts of a run that are not 0, the most important ones first.
 
     >>> _counts({"counts": {"corrected": 8, "new": 150, "read": 174, "rejected": 0, "run": 2}})

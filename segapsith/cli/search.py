@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from segapsith.cli.context import Context, command
-from segapsith.cli.output import Output, write
+from segapsith.cli.output import Fields, Output, write
 
 __all__ = ["add_to"]
 
@@ -31,7 +31,7 @@ def search(
     context.show(result, lambda out: _text(result, out))
 
 
-def _text(result: dict[str, Any], out: Output) -> None:
+def _text(result: Fields, out: Output) -> None:
     domains, documents = result["domains"], result["documents"]
     if domains:
         out.table(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from segapsith.cli.context import Context, command
 from segapsith.cli.domains import state
-from segapsith.cli.output import Output, minute
+from segapsith.cli.output import Fields, Output, minute
 
 __all__ = ["add_to"]
 
@@ -34,7 +34,7 @@ def show(
     context.show(domain, lambda out: _text(domain, out))
 
 
-def _text(domain: dict[str, Any], out: Output) -> None:
+def _text(domain: Fields, out: Output) -> None:
     from segapsith.domains.trends import sparkline
 
     out.line(
@@ -65,14 +65,14 @@ def _text(domain: dict[str, Any], out: Output) -> None:
         )
 
 
-def _times(domain: dict[str, Any]) -> str:
+def _times(domain: Fields) -> str:
     """Return the dates of the first and the last story, and the number of undated units."""
     undated = [f"{domain['undated']} undated"] if domain["undated"] else []
     dated = [f"{minute(domain['first'])} to {minute(domain['last'])}"] if domain["first"] else []
     return ", ".join([*dated, *undated])
 
 
-def _relatives(event: dict[str, Any]) -> str:
+def _relatives(event: Fields) -> str:
     """Return the other domains of an event in the history."""
     text = ""
     for name, word in (("source", "from"), ("into", "into")):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from segapsith.cli.context import Context, command
-from segapsith.cli.output import Output, minute
+from segapsith.cli.output import Output, json_form, minute
 
 if TYPE_CHECKING:
     from segapsith.api.wire import Wire
@@ -34,7 +34,7 @@ def status(
     """
     wire = context.reader()
     with wire.reading():
-        facts = {**wire.status(), **_condition(wire, full)}
+        facts = {**json_form(wire.status()), **_condition(wire, full)}
     context.show(facts, lambda out: _text(facts, out))
 
 
@@ -72,7 +72,7 @@ def _condition(wire: Wire, full: bool) -> dict[str, Any]:
     from segapsith_store.queries import nights, subscriptions
 
     def ask(store: Store) -> dict[str, Any]:
-        feeds = health.checks(store, subscriptions.moment())
+        feeds = json_form(health.checks(store, subscriptions.moment()))
         facts = {
             "versions": versions(),
             "next_check_at": feeds.pop("next_check_at"),
@@ -80,7 +80,7 @@ def _condition(wire: Wire, full: bool) -> dict[str, Any]:
         }
         if full:
             last = next(iter(nights.listed(store, 1)), None)
-            facts |= {"sizes": health.sizes(store), "feeds": feeds}
+            facts |= {"sizes": json_form(health.sizes(store)), "feeds": feeds}
             facts["last_night"] = None if last is None else last.line
         return facts
 

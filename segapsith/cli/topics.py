@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated
 
 import typer
 
 from segapsith.cli.context import Context, command
 from segapsith.cli.domains import word_list
 from segapsith.cli.options import SETS, Limit
-from segapsith.cli.output import Output
+from segapsith.cli.output import Fields, Output
 from segapsith.errors import UsageError
 from segapsith.settings import TOPIC_CLUSTERER, TOPIC_SIMILARITY
 
@@ -76,7 +77,7 @@ def topics(
     context.show(result, lambda out: _text(result, out))
 
 
-def _text(topics: list[dict[str, Any]], out: Output) -> None:
+def _text(topics: Sequence[Fields], out: Output) -> None:
     out.table(
         (
             (t["id"], t["units"], len(t["domains"]), t["lang"], t["label"],

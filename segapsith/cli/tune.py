@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from segapsith.cli.context import Context, command
 from segapsith.cli.options import Lang
-from segapsith.cli.output import Output, say, write
+from segapsith.cli.output import Fields, Output, say, write
 from segapsith.errors import UsageError
 
 __all__ = ["add_to"]
@@ -96,7 +96,7 @@ NAMES = ("threshold", "new_rate", "next_new_rate", "singletons", "next_singleton
 HEAD = ("threshold", "new", "next new", "single", "next single", "domains")
 
 
-def _text(result: dict[str, Any], out: Output) -> None:
+def _text(result: Fields, out: Output) -> None:
     (aim,) = result["target"]
     out.table(
         (

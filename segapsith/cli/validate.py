@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from segapsith.cli.context import Context, command, group
 from segapsith.cli.options import SETS, Lang, MinUnits, Seed
-from segapsith.cli.output import MAX_WIDTH, Output, minute, say, write
+from segapsith.cli.output import MAX_WIDTH, Fields, Output, minute, say, write
 from segapsith.errors import UsageError, ValidationBelowError
 from segapsith.settings import CLUSTERER
 
@@ -152,7 +152,7 @@ def _limit(entry: str) -> tuple[str, float]:
         raise UsageError(f"--fail-under {entry!r} should be NAME=NUMBER") from error
 
 
-def _figure(result: Mapping[str, Any], name: str) -> float | None:
+def _figure(result: Fields, name: str) -> float | None:
     figure = result["kappa"]["greedy"] if name == "kappa" else result[name]
     return None if figure is None else float(figure)
 
@@ -176,7 +176,7 @@ def _numbers(text: str) -> list[int]:
     return numbers
 
 
-def _comparable(earlier: list[dict[str, Any]], result: Mapping[str, Any]) -> list[float]:
+def _comparable(earlier: Sequence[Fields], result: Fields) -> list[float]:
     """Return kappa of the last validations with the same clusterer, similarity and choice."""
     names = ("clusterer", "similarity", "min_units", "word_cut", "last")
     return [
@@ -203,7 +203,7 @@ def _drop(kappa: float | None, earlier: list[float], limit: float) -> list[str]:
 # -- text for people -------------------------------------------------------------------------
 
 
-def validation_lines(result: Mapping[str, Any]) -> list[str]:
+def validation_lines(result: Fields) -> list[str]:
     """Return a validation in lines: the figures, then the domains that need attention."""
     if not result["domains"]:
         return ["no stable domain yet: nothing to validate (--min-units accepts smaller domains)"]
@@ -230,7 +230,7 @@ def validation_lines(result: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def comparison_lines(result: Mapping[str, Any]) -> list[str]:
+def comparison_lines(result: Fields) -> list[str]:
     """Return the figures of a comparison in lines."""
     kappa, mantel, interval = result["kappa"], result["mantel"], result["kappa_interval"]
     covered, back = result["coverage"]["bins"], result["coverage"]["reverse_bins"]
@@ -264,7 +264,7 @@ def comparison_lines(result: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _links(links: Mapping[str, Any]) -> str:
+def _links(links: Fields) -> str:
     """Return the number of domains by number of links, and of clusters without one."""
     counts = [f"{n} domains with {m}" for m, n in links["table"].items() if n]
     return ", ".join([*counts, f"{links['unlinked']} clusters unlinked"])
@@ -274,7 +274,7 @@ def _binned(bins: Mapping[str, int]) -> str:
     return ", ".join(f"{name} %: {count}" for name, count in bins.items() if count)
 
 
-def _verdict_lines(verdicts: list[dict[str, Any]], limit: int = 8) -> list[str]:
+def _verdict_lines(verdicts: Sequence[Fields], limit: int = 8) -> list[str]:
     """Return the number of domains by verdict, and the domains that need attention."""
     if not verdicts:
         return []
@@ -312,7 +312,7 @@ def _spark(values: list[float | None]) -> str:
     )
 
 
-def _show_history(validations: list[dict[str, Any]], out: Output) -> None:
+def _show_history(validations: Sequence[Fields], out: Output) -> None:
     if not validations:
         write("no validation is stored yet: `segapsith validate` makes one")
         return
@@ -330,7 +330,7 @@ def _show_history(validations: list[dict[str, Any]], out: Output) -> None:
          "ARI", "p"),
         cut=("clusterer",),
     )  # fmt: skip
-    series: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    series: dict[tuple[str, str], list[Fields]] = {}
     for one in validations:
         series.setdefault((one["lang"], str(one["clusterer"])), []).append(one)
     for (lang, name), ones in series.items():
@@ -364,7 +364,7 @@ def drift(
     context.show(result, lambda out: _show_drift(result, out))
 
 
-def _show_drift(result: Mapping[str, Any], out: Output) -> None:
+def _show_drift(result: Fields, out: Output) -> None:
     out.line(
         f"run {result['from']} ({result['units_before']} units, {result['domains']} domains)"
         f" against {'now' if result['to'] is None else 'run ' + str(result['to'])}"
@@ -433,7 +433,7 @@ def curve(
     context.show(result, lambda out: _show_curve(result["points"], out))
 
 
-def _show_curve(points: list[dict[str, Any]], out: Output) -> None:
+def _show_curve(points: Sequence[Fields], out: Output) -> None:
     out.table(
         (
             (
