@@ -13,10 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import typer.main
-
 from segapsith import errors
-from segapsith.cli.app import app
+from segapsith.cli.app import program
 from segapsith.engine import clock
 from segapsith.lexicon.weighting import SCALE
 from segapsith.settings import SETTINGS
@@ -45,8 +43,7 @@ def command_line() -> str:
 
 def _helps() -> Iterator[tuple[str, str]]:
     """Yield name and help of the program and of each command, subcommands after their group."""
-    program = typer.main.get_command(app)
-    pending: list[tuple[str, Any, Any]] = [("segapsith", program, None)]
+    pending: list[tuple[str, Any, Any]] = [("segapsith", program(only_own=True), None)]
     while pending:
         name, command, parent = pending.pop(0)
         context = command.context_class(
