@@ -155,7 +155,7 @@ def cluster(
                 places, (None if c < 0 else c for c in labels.tolist()), strict=True
             )
         ],
-        groups=_groups(wire, learned, sampled, labels),
+        groups=_groups(wire, learned, chosen, labels),
         sizes=np.bincount(labels[labels >= 0]).tolist(),
         estimate=CostEstimate(bytes=cost.bytes, seconds=round(cost.seconds, 1)),
         seconds=round(seconds, 3),

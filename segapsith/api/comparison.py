@@ -181,7 +181,7 @@ def _compared(
             if word_links is not None:
                 result["links"] = word_links
                 break
-    figures = agreement(labels[0][kept].tolist(), labels[1][kept].tolist(), seed).as_json()
+    figures = agreement(labels[0][selected].tolist(), labels[1][selected].tolist(), seed).as_json()
     return PartitionComparison(**result, **typed_figures(figures))
 
 
@@ -234,7 +234,7 @@ def _linked(
         counts=learned.counts[rows[present]],
         weights=learned.weights[rows[present]],
     )
-    found = links(chosen, left[known], right[known]).as_json()
+    word_links = links(common, left[present], right[present]).as_json()
     for method in ("similarity", "entropy"):
         word_links[method]["links"] = {
             str(names[1][int(cluster)]): None if domain is None else names[0][domain]

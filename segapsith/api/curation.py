@@ -196,20 +196,20 @@ def _merge_similar(
     least = wire.settings.maintenance.merge_similarity if similarity is None else similarity
     quiet = wire.settings.maintenance.merge_after if after is None else after
     try:
-        chosen = merging.MergeSettings(
+        rules = merging.MergeSettings(
             least,
             wire.settings.maintenance.merge_stable_similarity,
             wire.settings.maintenance.stable,
         )
     except ValueError as error:
-        raise SettingError(f"consolidate: {error}") from error
+        raise SettingError(f"merge_similarity: {error}") from error
     if not dry_run:
         wire.engine.state  # noqa: B018  the lock, and settings that do not fit the store
     narrow = _splitting(wire) if is_nightly(wire.settings, "split") else None
-    found = wire.read(
-        lambda store: _near_identical(wire.factory.placing(), store, chosen, quiet, narrow, since)
+    candidates = wire.read(
+        lambda store: _near_identical(wire.factory.placing(), store, rules, quiet, narrow, since)
     )
-    joined: list[merging.MergedDomains] = found["joined"]
+    joined: list[merging.MergedDomains] = candidates["joined"]
     run = None
     if joined and not dry_run:
         merges = [domain_changes.Merge(group.domains, group.into) for group in joined]
@@ -234,7 +234,7 @@ def _merge_similar(
 def _near_identical(
     placing: PlacementSettings,
     store: Store,
-    chosen: merging.MergeSettings,
+    rules: merging.MergeSettings,
     quiet: int,
     narrow: splitting.SplitSettings | None,
     since: int,
@@ -322,7 +322,7 @@ def _split_broad(
             if stays or size < rules.large or not _resized(size, taken.get(row.id, 0)):
                 continue
             units = store.units_in([row.id])
-            groups = splitting.split_units(index, [unit.bag for unit in units], chosen)
+            groups = splitting.split_units(index, [unit.bag for unit in units], rules)
             if groups:
                 apart = tuple(tuple(units[place].id for place in group) for group in groups)
                 splits.append((row.label, domain_changes.Split(row.id, apart, stays=True)))
@@ -353,9 +353,9 @@ def _reassign(wire: Session, similarity: float | None) -> Reassigned:
     _only_by_eq7(wire, "adopting")
     least = wire.settings.maintenance.reassign_similarity if similarity is None else similarity
     try:
-        chosen = reassignment.ReassignSettings(least, wire.settings.maintenance.stable)
+        rules = reassignment.ReassignSettings(least, wire.settings.maintenance.stable)
     except ValueError as error:
-        raise SettingError(f"adopt: {error}") from error
+        raise SettingError(f"reassign_similarity: {error}") from error
     last = wire.settings.maintenance.reassign_last
     quiet = wire.settings.maintenance.merge_after
     wire.engine.state  # noqa: B018  the lock, and settings that do not fit the store
