@@ -72,8 +72,11 @@ class TopicMaking:
 class Factory:
     """The plugins that are installed and the settings that choose among them."""
 
-    def __init__(self, settings: Settings, registry: Registry | None = None) -> None:
+    def __init__(
+        self, settings: Settings, registry: Registry | None = None, *, time_limits: bool = False
+    ) -> None:
         self.settings = settings
+        self._time_limits = time_limits
         self._registry = registry
         self._parallel: ParallelAnnotator | None = None
 
@@ -92,7 +95,7 @@ class Factory:
     def registry(self) -> Registry:
         """The plugins that are installed."""
         if self._registry is None:
-            self._registry = load_plugins()
+            self._registry = load_plugins(time_limits=self._time_limits)
         return self._registry
 
     # -- reading and learning ----------------------------------------------------------------
@@ -180,7 +183,11 @@ class Factory:
             return made
         offer = self.registry.offer("annotator", name)
         self._parallel = ParallelAnnotator(name, settings, workers, offer.package == OWN_PACKAGE)
-        return GuardedAnnotator(self._parallel, PluginName("annotator", name, offer.package))
+        return GuardedAnnotator(
+            self._parallel,
+            PluginName("annotator", name, offer.package),
+            time_limits=self.registry.time_limits,
+        )
 
     def _plugin_settings(self) -> dict[str, dict[str, Any]]:
         """`--set name=value` sorted by the chosen plugin that knows the name."""

@@ -24,6 +24,7 @@ from segapsith.engine import domain_changes, reference_corpus
 from segapsith.engine.components import Components
 from segapsith.engine.engine import Engine
 from segapsith.engine.learning_settings import (
+    FACT,
     READING,
     Change,
     LearningSettings,
@@ -114,6 +115,8 @@ class Wire:
         self._engine: Engine | None = None
         self._reads_no_text = False
         """Whether the engine was made for work other than learning."""
+        self._plan: tuple[Any, RunPlan] | None = None
+        """The plan of the last run that learned, and the settings that the store had then."""
 
     def __enter__(self) -> Self:
         return self
@@ -138,7 +141,7 @@ class Wire:
         if self._factory is not None:
             self._factory.close()
             self._registry = self._factory.loaded
-        self._factory = self._learning = self._engine = None
+        self._factory = self._learning = self._engine = self._plan = None
         self._reads_no_text = False
 
     @property
@@ -212,7 +215,12 @@ class Wire:
             self._agreed(_last(self._history()), only)
             self._made()
         store = self.writer
-        history = periods(store.facts())
+        facts = store.facts()
+        if self._engine is not None and not self._reads_no_text and not only and self._plan:
+            learned_with, plan = self._plan
+            if learned_with == facts.get(FACT):  # nobody has changed them since
+                return self._engine, plan
+        history = periods(facts)
         kept = _last(history)
         if kept != self._kept:  # as this process has learned meanwhile, or another one
             if kept != self.factory.learning_settings():
@@ -225,6 +233,7 @@ class Wire:
         before = kept or LearningSettings({})
         after = before.updated(now.only(only) if only else now)
         if after == kept:
+            self._plan = None if only else (facts.get(FACT), plan)
             return self._engine, plan
         changed = {change.name: change.as_json() for change in found}
         settings = {**plan.settings, "changed_learning": changed} if changed else plan.settings

@@ -44,7 +44,7 @@ def plugins(*, strict: bool = False, only_own: bool = False) -> Registry:
     from segapsith.plugin.registry import load_plugins
 
     claim()
-    registry = load_plugins(only_own=only_own, strict=strict)
+    registry = load_plugins(only_own=only_own, strict=strict, time_limits=True)
     for problem in registry.problems:
         say(f"segapsith: warning: {problem}")
     return registry

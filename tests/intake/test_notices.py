@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from segapsith.intake.embargo import KEY, marked
+from segapsith.intake.notices import EMBARGO, marked
 from segapsith.model import Document
 
 TEXT = "The river rose in the night and flooded the old harbour of the town. " * 5
@@ -32,7 +32,7 @@ TEXT = "The river rose in the night and flooded the old harbour of the town. " *
     ],
 )  # fmt: skip
 def test_until_when(document: Document, until: str | None) -> None:
-    assert marked(document).metadata.get(KEY) == until
+    assert marked(document).metadata.get(EMBARGO) == until
 
 
 def written(path: Path, *items: dict[str, object]) -> str:
