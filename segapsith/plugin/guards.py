@@ -12,6 +12,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from types import FrameType
 from typing import Any, BinaryIO, ClassVar, TypeVar
 
@@ -155,10 +156,10 @@ def _queued_seconds() -> float:
         return 0.0
 
 
-def _advance(who: PluginName, hook: str, iterator: Iterator[T], seconds: float) -> T | None:
-    """Return the next value, or None at the end, within the time limit."""
+@contextlib.contextmanager
+def _limited(who: PluginName, hook: str, seconds: float) -> Iterator[None]:
     with time_limit(who, hook, seconds), _named(who, hook):
-        return next(iterator, None)
+        yield
 
 
 def _iterator(who: PluginName, hook: str, call: Callable[[], Iterable[T]]) -> Iterator[T]:
@@ -174,12 +175,23 @@ def _allowance(text_length: int) -> float:
 
 
 class _Guarded:
-    """A guarded plugin. Beside its methods it has the declared abilities of the plugin only."""
+    """A guarded plugin. Beside its methods it has the declared abilities of the plugin only.
+
+    With `time_limits` calls that take too long are stopped. That needs the alarm signal of the
+    process, so only a program that owns the process may ask for it.
+    """
 
     kind: ClassVar[str] = ""
 
-    def __init__(self, plugin: Any, who: PluginName) -> None:
+    def __init__(self, plugin: Any, who: PluginName, *, time_limits: bool = False) -> None:
         self.plugin, self.who = plugin, who
+        self.time_limits = time_limits
+
+    def _calling(self, hook: str, seconds: float) -> AbstractContextManager[None]:
+        """Name the plugin in errors of a hook, and stop it after `seconds` if limits are on."""
+        if self.time_limits:
+            return _limited(self.who, hook, seconds)
+        return _named(self.who, hook)
 
     def __getattr__(self, name: str) -> Any:
         if name in ABILITIES.get(self.kind, ()):
@@ -194,7 +206,7 @@ class GuardedSource(_Guarded):
     plugin: Source
 
     def sniff(self, head: bytes) -> float:
-        with time_limit(self.who, "sniff", SECONDS), _named(self.who, "sniff"):
+        with self._calling("sniff", SECONDS):
             value = self.plugin.sniff(head)
         if not isinstance(value, int | float) or not 0 <= value <= 1:
             raise self.who.error("sniff", f"returned {value!r}, not a number from 0 to 1")
@@ -222,12 +234,15 @@ class GuardedAnnotator(_Guarded):
         waiting = list(documents)
         results = _iterator(self.who, "annotate", lambda: self.plugin.annotate(waiting, lexicon))
         for document in waiting:
-            annotation = _advance(self.who, "annotate", results, _allowance(len(document.text)))
+            with self._calling("annotate", _allowance(len(document.text))):
+                annotation = next(results, None)
             with _named(self.who, "annotate"):
                 self._check(annotation, document)
             assert annotation is not None
             yield annotation
-        if _advance(self.who, "annotate", results, SECONDS) is not None:
+        with self._calling("annotate", SECONDS):
+            more = next(results, None)
+        if more is not None:
             raise self.who.error("annotate", f"gave more than {len(waiting)} annotations")
 
     def _check(self, annotation: Annotation | None, document: Document) -> None:
@@ -270,11 +285,10 @@ class GuardedSegmenter(_Guarded):
         limit = _allowance(len(annotation.document.text))
         units: list[Unit] = []
         most = max(1, len(annotation.lemmas))
-        with time_limit(self.who, "segment", limit):
+        with self._calling("segment", limit):
             items = _iterator(self.who, "segment", lambda: self.plugin.segment(annotation, network))
             while len(units) <= most:
-                with _named(self.who, "segment"):
-                    unit = next(items, None)
+                unit = next(items, None)
                 if unit is None:
                     break
                 units.append(unit)
@@ -289,7 +303,7 @@ class GuardedSegmenter(_Guarded):
         if not has_curve(self.plugin):
             return np.zeros(0, np.int64), np.zeros(0)
         length = len(annotation.document.text)
-        with time_limit(self.who, "curve", _allowance(length)), _named(self.who, "curve"):
+        with self._calling("curve", _allowance(length)):
             places, values = self.plugin.curve(annotation, network)
             places, values = np.asarray(places, np.int64), np.asarray(values, np.float64)
             ordered = bool((np.diff(places, prepend=0, append=length) >= 0).all())
@@ -370,7 +384,7 @@ class GuardedSimilarity(_Guarded):
 
     def compare_both_ways(self, left: Rows, right: Rows) -> Matrix:
         """Compare in both directions, within a time limit, and check that the results agree."""
-        with time_limit(self.who, "compare", SECONDS):
+        with self._calling("compare", SECONDS):
             values = self.compare(left, right)
             turned = self.compare(right, left)
         if values.size and np.abs(values - turned.T).max() > TOLERANCE:

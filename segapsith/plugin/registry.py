@@ -77,6 +77,8 @@ class Registry:
 
     offers: dict[tuple[str, str], Offer] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
+    time_limits: bool = False
+    """Whether plugins that take too long are stopped: needs the alarm signal of the process."""
 
     def names(self, kind: str) -> list[str]:
         """Return the names of one kind, in order."""
@@ -174,17 +176,22 @@ class Registry:
             missing = [m for m in _methods(KINDS[kind]) if not hasattr(plugin, m)]
             message = f"{who}: is not a {kind}: it lacks {', '.join(missing)}"
             raise PluginError(message, plugin=name)
-        return _CHECKED[kind](plugin, who)
+        return _CHECKED[kind](plugin, who, time_limits=self.time_limits)
 
 
 def load_plugins(
-    *plugins: object, installed: bool = True, only_own: bool = False, strict: bool = False
+    *plugins: object,
+    installed: bool = True,
+    only_own: bool = False,
+    strict: bool = False,
+    time_limits: bool = False,
 ) -> Registry:
     """Return a registry of the given plugins and, unless `installed` is False, the installed ones.
 
-    `only_own` excludes third parties (`--no-plugins`); `strict` makes any problem an error.
+    `only_own` excludes third parties (`--no-plugins`); `strict` makes any problem an error;
+    `time_limits` stops plugins that take too long (main thread of Unix, by its alarm signal).
     """
-    registry = Registry()
+    registry = Registry(time_limits=time_limits)
     candidates: list[tuple[str, Callable[[], object], _Package]] = []
     if installed:
         candidates += [
