@@ -13,10 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import typer.main
-
 from segapsith import errors
-from segapsith.cli.app import app
+from segapsith.cli.app import program
 from segapsith.engine import clock
 from segapsith.lexicon.weighting import SCALE
 from segapsith.settings import SETTINGS
@@ -45,8 +43,7 @@ def command_line() -> str:
 
 def _helps() -> Iterator[tuple[str, str]]:
     """Yield name and help of the program and of each command, subcommands after their group."""
-    program = typer.main.get_command(app)
-    pending: list[tuple[str, Any, Any]] = [("segapsith", program, None)]
+    pending: list[tuple[str, Any, Any]] = [("segapsith", program(only_own=True), None)]
     while pending:
         name, command, parent = pending.pop(0)
         context = command.context_class(
@@ -73,15 +70,15 @@ def _settings() -> Iterator[str]:
     yield "In order of priority: flag, environment variable, file `segapsith.toml`, store (what it was"
     yield "learned with), preset, default. `segapsith config` shows each value and its origin."
     yield ""
-    yield "In the file a setting may stand under its own name, or in the table of its section."
+    yield "In tables of the file a setting has the name in the column *section*."
     yield ""
-    yield "| setting | in its table | default | variable | meaning |"
+    yield "| setting | section | default | variable | meaning |"
     yield "|---|---|---|---|---|"
     for setting in SETTINGS.values():
-        place = f"`[{setting.section}] {setting.key}`" if setting.section else ""
         choices = f" ({', '.join(setting.choices)})" if setting.choices else ""
+        section = f"`[{setting.section}] {setting.key}`" if setting.section else ""
         yield (
-            f"| `{setting.name}` | {place} | `{setting.default}` | `{setting.variable}` |"
+            f"| `{setting.name}` | {section} | `{setting.default}` | `{setting.variable}` |"
             f" {setting.about}{choices} |"
         )
 

@@ -193,7 +193,7 @@ def test_the_seam_names_the_fault_and_the_store_is_as_it_was(
         def register_similarities(self) -> dict[str, type[Presence]]:
             return {"presence": Presence, "faulty": measure}
 
-    path, registry = tmp_path / "wire.db", load_plugins(Offering())
+    path, registry = tmp_path / "wire.db", load_plugins(Offering(), time_limits=True)
     with Wire(path, resolve({"placement": "presence"}, environment={}), registry) as wire:
         wire.ingest(texts(4))
         before = wire.status()["digest"]

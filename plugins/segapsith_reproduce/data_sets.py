@@ -14,7 +14,7 @@ import numpy as np
 from segapsith.engine.network_state import ENOUGH_WORDS, RANK
 from segapsith.lexicon.cooccurrence import counted
 from segapsith.lexicon.network import NetworkSettings, network_of
-from segapsith.lexicon.word_vectors import both_spaces, learn_company, learn_points
+from segapsith.lexicon.word_vectors import both_spaces, learn_pair_points, learn_points
 from segapsith.model import Annotation, Document, Lexicon, Network
 from segapsith.plugin.registry import load_plugins
 from segapsith_reproduce import Options
@@ -83,7 +83,7 @@ def reference_network(
     spaces = [learn_points(rows, ends, rank=RANK)]
     if len(rows) >= ENOUGH_WORDS:
         occurrences = np.bincount(rows, minlength=len(network.words))
-        spaces.append(learn_company(counted(rows, ends=ends), occurrences))
+        spaces.append(learn_pair_points(counted(rows, ends=ends), occurrences))
     points = both_spaces(spaces)
     vectors = np.zeros((len(network.words), points.vectors.shape[1]), np.float32)
     vectors[points.words] = points.vectors

@@ -163,14 +163,14 @@ def cluster(
 
 
 def _groups(
-    wire: Session, learned: LearnedUnits, chosen: NDArray[np.int64], labels: Labels
+    wire: Session, learned: LearnedUnits, sampled: NDArray[np.int64], labels: Labels
 ) -> list[ClusterSummary]:
     """Describe the clusters, largest first: size, best words, headlines of the most typical units.
 
     A word is good by its mean tf-idf in the cluster, a unit typical by its cosine with that mean.
     """
-    units = learned.units[chosen]
-    rows = csr_array(tf_idf(learned.counts)[chosen])
+    units = learned.units[sampled]
+    rows = csr_array(tf_idf(learned.counts)[sampled])
     lengths = np.maximum(np.sqrt(rows.multiply(rows).sum(axis=1)), np.finfo(np.float64).tiny)
     sizes = np.bincount(labels[labels >= 0])
     groups: list[tuple[int, list[str], list[int]]] = []
@@ -241,8 +241,10 @@ def cluster_rows(
         return similarity and factory.registry.make("similarity", similarity, for_measure)
 
     def grouping(n_rows: int) -> Any:
-        chosen = for_clusterer if k is None else {**for_clusterer, "k": max(1, min(k, n_rows))}
-        return factory.registry.make("clusterer", clusterer, chosen)
+        settings_with_k = (
+            for_clusterer if k is None else {**for_clusterer, "k": max(1, min(k, n_rows))}
+        )
+        return factory.registry.make("clusterer", clusterer, settings_with_k)
 
     cost = clustering.estimate(rows, measure, grouping)
     if on_estimate is not None:

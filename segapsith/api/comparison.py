@@ -157,8 +157,8 @@ def _compared(
         for side, places in zip(sides, (ours, theirs), strict=True)
     ]
     codes, names = zip(*(_coded(one.tolist()) for one in labels), strict=True)
-    kept = np.flatnonzero(np.bincount(codes[0])[codes[0]] >= min_units)
-    if not len(kept):
+    selected = np.flatnonzero(np.bincount(codes[0])[codes[0]] >= min_units)
+    if not len(selected):
         raise UsageError(f"no group of {left} has {min_units} units; --min-units lowers the bar")
     result: dict[str, Any] = {
         "left": str(left),
@@ -167,19 +167,21 @@ def _compared(
         "right_field": sides[1].side.field,
         "left_units": len(sides[0].side),
         "right_units": len(sides[1].side),
-        "units": len(kept),
-        "share": round(len(kept) / len(sides[0].side), 6),
+        "units": len(selected),
+        "share": round(len(selected) / len(sides[0].side), 6),
         "several_labels": sides[0].side.n_several + sides[1].side.n_several,
-        "domains": len(np.unique(codes[0][kept])),
-        "clusters": len(np.unique(codes[1][kept])),
+        "domains": len(np.unique(codes[0][selected])),
+        "clusters": len(np.unique(codes[1][selected])),
     }
     for side, places in zip(sides, (ours, theirs), strict=True):
         if side.units is not None:
-            found = _linked(snapshots, side, places[kept], codes[0][kept], codes[1][kept], names)
-            if found is not None:
-                result["links"] = found
+            word_links = _linked(
+                snapshots, side, places[selected], codes[0][selected], codes[1][selected], names
+            )
+            if word_links is not None:
+                result["links"] = word_links
                 break
-    figures = agreement(labels[0][kept].tolist(), labels[1][kept].tolist(), seed).as_json()
+    figures = agreement(labels[0][selected].tolist(), labels[1][selected].tolist(), seed).as_json()
     return PartitionComparison(**result, **typed_figures(figures))
 
 
@@ -216,39 +218,40 @@ def _linked(
     """Links by words, where the units still have them."""
     assert side.units is not None
     learned = learned_units(snapshots.of(side.store))
-    wanted = side.units[places]
-    rows = np.searchsorted(learned.units, wanted)
-    known = np.flatnonzero(
-        learned.units[np.minimum(rows, max(len(learned.units) - 1, 0))] == wanted
+    units = side.units[places]
+    rows = np.searchsorted(learned.units, units)
+    present = np.flatnonzero(
+        learned.units[np.minimum(rows, max(len(learned.units) - 1, 0))] == units
         if len(learned.units)
-        else np.zeros(len(wanted), dtype=np.bool_)
+        else np.zeros(len(units), dtype=np.bool_)
     )
-    if not len(known):
+    if not len(present):
         return None
-    chosen = replace(
+    common = replace(
         learned,
-        units=wanted[known],
-        domains=left[known],
-        counts=learned.counts[rows[known]],
-        weights=learned.weights[rows[known]],
+        units=units[present],
+        domains=left[present],
+        counts=learned.counts[rows[present]],
+        weights=learned.weights[rows[present]],
     )
-    found = links(chosen, left[known], right[known]).as_json()
+    word_links = links(common, left[present], right[present]).as_json()
     for method in ("similarity", "entropy"):
-        found[method]["links"] = {
+        word_links[method]["links"] = {
             str(names[1][int(cluster)]): None if domain is None else names[0][domain]
-            for cluster, domain in found[method]["links"].items()
+            for cluster, domain in word_links[method]["links"].items()
         }
-    found["shared"] = {
-        str(names[1][int(cluster)]): names[0][domain] for cluster, domain in found["shared"].items()
+    word_links["shared"] = {
+        str(names[1][int(cluster)]): names[0][domain]
+        for cluster, domain in word_links["shared"].items()
     }
-    found["domains"] = [
+    word_links["domains"] = [
         {
             "domain": names[0][one["domain"]],
             **{m: [names[1][c] for c in one[m]] for m in ("similarity", "entropy", "shared")},
         }
-        for one in found["domains"]
+        for one in word_links["domains"]
     ]
-    return found
+    return word_links
 
 
 def _coded(labels: list[Any]) -> tuple[NDArray[np.int64], list[Any]]:

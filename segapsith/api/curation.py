@@ -196,34 +196,34 @@ def _merge_similar(
     least = wire.settings.maintenance.merge_similarity if similarity is None else similarity
     quiet = wire.settings.maintenance.merge_after if after is None else after
     try:
-        chosen = merging.MergeSettings(
+        rules = merging.MergeSettings(
             least,
             wire.settings.maintenance.merge_stable_similarity,
             wire.settings.maintenance.stable,
         )
     except ValueError as error:
-        raise SettingError(f"merging domains: {error}") from error
+        raise SettingError(f"merge_similarity: {error}") from error
     if not dry_run:
         wire.engine.state  # noqa: B018  the lock, and settings that do not fit the store
     narrow = _splitting(wire) if is_nightly(wire.settings, "split") else None
-    found = wire.read(
-        lambda store: _near_identical(wire.factory.placing(), store, chosen, quiet, narrow, since)
+    candidates = wire.read(
+        lambda store: _near_identical(wire.factory.placing(), store, rules, quiet, narrow, since)
     )
-    joined: list[merging.MergedDomains] = found["joined"]
+    joined: list[merging.MergedDomains] = candidates["joined"]
     run = None
     if joined and not dry_run:
         merges = [domain_changes.Merge(group.domains, group.into) for group in joined]
-        noted = {**asdict(chosen), "after": quiet}
+        noted = {**asdict(rules), "after": quiet}
         run = wire.change("consolidate", *merges, noted=noted)[0]["run"]
     return MergedSimilar(
         run=run,
-        domains=found["domains"],
+        domains=candidates["domains"],
         merged=sum(len(group.taken) for group in joined),
         merges=[
             MergedDomains(
                 domain=group.into,
-                label=found["labels"][group.into],
-                merged=[LabelledDomain(d, found["labels"][d]) for d in group.taken],
+                label=candidates["labels"][group.into],
+                merged=[LabelledDomain(d, candidates["labels"][d]) for d in group.taken],
                 similarity=round(group.similarity, 6),
             )
             for group in joined
@@ -234,7 +234,7 @@ def _merge_similar(
 def _near_identical(
     placing: PlacementSettings,
     store: Store,
-    chosen: merging.MergeSettings,
+    rules: merging.MergeSettings,
     quiet: int,
     narrow: splitting.SplitSettings | None,
     since: int,
@@ -258,7 +258,7 @@ def _near_identical(
         "labels": {row.id: row.label for row in rows},
         "joined": merging.merge_similar(
             index,
-            chosen,
+            rules,
             named=[row.id for row in rows if row.named],
             apart=[row.id for row in rows if row.locked],
             growing=[row.id for row in rows if row.grown > still],
@@ -307,36 +307,36 @@ def _split_broad(
 ) -> SplitBroad:
     quiet = wire.settings.maintenance.merge_after
     _only_by_eq7(wire, "splitting domains")
-    chosen = _splitting(wire, threshold)
+    rules = _splitting(wire, threshold)
     if not dry_run:
         wire.engine.state  # noqa: B018  the lock, and settings that do not fit the store
 
     def broad(store: Store) -> tuple[int, list[tuple[str, domain_changes.Split]]]:
-        rows, found = list(store.open_domains()), []
+        rows, splits = list(store.open_domains()), []
         index = _index(store, wire.factory.placing(), rows)
         still = int(store.facts().get("counter_ordinal", 0)) - quiet
         taken = store.units_taken_since(after)
         for row in rows:
             stays = row.locked or row.named or row.grown <= still
             size = row.sums.n_units
-            if stays or size < chosen.large or not _resized(size, taken.get(row.id, 0)):
+            if stays or size < rules.large or not _resized(size, taken.get(row.id, 0)):
                 continue
             units = store.units_in([row.id])
-            groups = splitting.split_units(index, [unit.bag for unit in units], chosen)
+            groups = splitting.split_units(index, [unit.bag for unit in units], rules)
             if groups:
                 apart = tuple(tuple(units[place].id for place in group) for group in groups)
-                found.append((row.label, domain_changes.Split(row.id, apart, stays=True)))
-        return len(list(index)), found
+                splits.append((row.label, domain_changes.Split(row.id, apart, stays=True)))
+        return len(list(index)), splits
 
-    n_domains, found = wire.read(broad)
+    n_domains, splits = wire.read(broad)
     run = None
-    if found and not dry_run:
-        noted = {**asdict(chosen), "after": quiet}
-        run = wire.change("narrow", *(split for _, split in found), noted=noted)[0]["run"]
+    if splits and not dry_run:
+        noted = {**asdict(rules), "after": quiet}
+        run = wire.change("narrow", *(split for _, split in splits), noted=noted)[0]["run"]
     return SplitBroad(
         run=run,
         domains=n_domains,
-        split=len(found),
+        split=len(splits),
         splits=[
             BroadDomain(
                 domain=split.domain,
@@ -344,7 +344,7 @@ def _split_broad(
                 units=sum(map(len, split.parts)),
                 parts=sorted((len(part) for part in split.parts), reverse=True),
             )
-            for label, split in found
+            for label, split in splits
         ],
     )
 
@@ -353,9 +353,9 @@ def _reassign(wire: Session, similarity: float | None) -> Reassigned:
     _only_by_eq7(wire, "reassigning units")
     least = wire.settings.maintenance.reassign_similarity if similarity is None else similarity
     try:
-        chosen = reassignment.ReassignSettings(least, wire.settings.maintenance.stable)
+        rules = reassignment.ReassignSettings(least, wire.settings.maintenance.stable)
     except ValueError as error:
-        raise SettingError(f"reassigning units: {error}") from error
+        raise SettingError(f"reassign_similarity: {error}") from error
     last = wire.settings.maintenance.reassign_last
     quiet = wire.settings.maintenance.merge_after
     wire.engine.state  # noqa: B018  the lock, and settings that do not fit the store
@@ -367,13 +367,13 @@ def _reassign(wire: Session, similarity: float | None) -> Reassigned:
         _index(store, wire.factory.placing(), rows),
         {unit.id: unit.bag for unit in units},
         {unit.id: unit.assignment.domain for unit in units if unit.assignment is not None},
-        chosen,
+        rules,
         staying={row.id for row in rows if row.locked or row.named},
         growing={row.id for row in rows if row.grown > ordinal - quiet},
     )
     if not places:
         return Reassigned(run=None, moved=0)
-    noted = {**asdict(chosen), "last": last, "after": quiet}
+    noted = {**asdict(rules), "last": last, "after": quiet}
     return Reassigned(**wire.change("adopt", domain_changes.Move(places), noted=noted)[0])
 
 
@@ -409,8 +409,8 @@ def _parted(
     settings: Mapping[str, Any] | None,
     seed: int,
 ) -> Labels:
-    chosen = {"seed": seed, **(settings or {})}
-    for_measure, for_clusterer = wire.factory.sorted_settings(similarity, clusterer, chosen)
+    given = {"seed": seed, **(settings or {})}
+    for_measure, for_clusterer = wire.factory.sorted_settings(similarity, clusterer, given)
     if "k" in wire.factory.registry.settings("clusterer", clusterer):
         for_clusterer["k"] = max(1, min(parts, rows.shape[0]))
     grouping = wire.factory.registry.make("clusterer", clusterer, for_clusterer)

@@ -73,8 +73,11 @@ class Fetcher(Protocol):
 class Factory:
     """The composition root: the installed plugins and the settings that select among them."""
 
-    def __init__(self, settings: Settings, registry: Registry | None = None) -> None:
+    def __init__(
+        self, settings: Settings, registry: Registry | None = None, *, time_limits: bool = False
+    ) -> None:
         self.settings = settings
+        self._time_limits = time_limits
         self._registry = registry
         self._parallel: ParallelAnnotator | None = None
 
@@ -93,7 +96,7 @@ class Factory:
     def registry(self) -> Registry:
         """Return the installed plugins; load them at the first use."""
         if self._registry is None:
-            self._registry = load_plugins()
+            self._registry = load_plugins(time_limits=self._time_limits)
         return self._registry
 
     # -- reading ---------------------------------------------------------------------------------
@@ -184,7 +187,11 @@ class Factory:
             return annotator
         offer = self.registry.offer("annotator", name)
         self._parallel = ParallelAnnotator(name, own, workers, offer.package == OWN_PACKAGE)
-        return GuardedAnnotator(self._parallel, PluginName("annotator", name, offer.package))
+        return GuardedAnnotator(
+            self._parallel,
+            PluginName("annotator", name, offer.package),
+            time_limits=self.registry.time_limits,
+        )
 
     @property
     def overruled(self) -> str | None:

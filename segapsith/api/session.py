@@ -16,7 +16,7 @@ from segapsith.domains.values import PlacementSettings
 from segapsith.engine import domain_changes
 from segapsith.engine.components import Components
 from segapsith.engine.engine import Engine
-from segapsith.engine.learning_settings import LearningSettings, Period, periods, with_kept
+from segapsith.engine.learning_settings import FACT, LearningSettings, Period, periods, with_kept
 from segapsith.engine.runs import RunPlan
 from segapsith.lexicon.weighting import SCALE
 from segapsith.plugin.registry import Registry
@@ -53,6 +53,7 @@ class Session:
         """The snapshot that this thread reads from; a connection belongs to its thread."""
         self._engine: Engine | None = None
         self._reads_no_text = False
+        self._plan: tuple[object, RunPlan] | None = None
         """Whether the engine was made for work other than learning."""
 
     def __enter__(self) -> Self:
@@ -80,6 +81,7 @@ class Session:
             self._registry = self._factory.loaded
         self._factory = self._components = self._engine = None
         self._reads_no_text = False
+        self._plan = None
 
     def discard_engine(self) -> None:
         """Load the engine again when it is next needed."""
@@ -156,7 +158,12 @@ class Session:
             self._agree(learning.latest(self._history()), only)
             _ = self.components
         store = self.writer
-        history = periods(store.facts())
+        facts = store.facts()
+        if self._engine is not None and not self._reads_no_text and not only and self._plan:
+            learned_with, plan = self._plan
+            if learned_with == facts.get(FACT):  # the store has the same settings still
+                return self._engine, plan
+        history = periods(facts)
         stored = learning.latest(history)
         if stored != self._stored:  # this process has learned since, or another one has
             if stored != self.factory.learning_settings():
@@ -165,7 +172,10 @@ class Session:
         agreed = self._agree(stored, only)
         if self._engine is None or self._reads_no_text:
             self._engine, self._reads_no_text = Engine(store, self.components), False
-        return self._engine, agreed.plan(self.factory.plan(), history)
+        plan = agreed.plan(self.factory.plan(), history)
+        # A plan that writes its settings is used once: the next one finds them in the store.
+        self._plan = (facts.get(FACT), plan) if not only and plan.learning is None else None
+        return self._engine, plan
 
     def _agree(self, stored: LearningSettings | None, only: Collection[str]) -> learning.Agreed:
         return learning.agree(

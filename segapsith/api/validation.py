@@ -345,7 +345,7 @@ class Validation:
         pairs = [(name, measure) for name in clusterers for measure in measures]
         if len(pairs) == 1:
             return {pair: self._wire.factory.recomputing(*pair, settings) for pair in pairs}
-        made = {}
+        recomputes = {}
         refused: dict[str, list[SettingError]] = {name: [] for name in settings}
         for pair in pairs:
             taken = {}
@@ -355,11 +355,11 @@ class Validation:
                     taken[name] = value
                 except SettingError as error:
                     refused[name].append(error)
-            made[pair] = self._wire.factory.recomputing(*pair, taken)
+            recomputes[pair] = self._wire.factory.recomputing(*pair, taken)
         for errors in refused.values():
             if len(errors) == len(pairs):
                 raise errors[0]
-        return made
+        return recomputes
 
     @staticmethod
     def _verdicts(
@@ -380,11 +380,11 @@ class Validation:
         )
         return [verdict.as_json() for verdict in verdicts.judge(learned, labels, firmness)]
 
-    def _add_examples(self, found: list[dict[str, Any]]) -> None:
-        """Sentences beside the verdicts; they are looked up and never kept with them."""
-        words = {unit: one["words"] for one in found for unit in one["example_units"]}
+    def _add_examples(self, verdicts: list[dict[str, Any]]) -> None:
+        """Add sentences to verdicts; they are read from the texts and never stored with them."""
+        words = {unit: one["words"] for one in verdicts for unit in one["example_units"]}
         shown = self._wire.read(lambda store: example_sentences(store, words))
-        for one in found:
+        for one in verdicts:
             one["examples"] = [shown[unit] for unit in one["example_units"] if unit in shown]
 
     def history(self, lang: str | None = None, limit: int | None = None) -> list[ValidationRow]:
@@ -472,9 +472,9 @@ class Validation:
         Nothing is stored. With `nightly`, broad domains are then split and units reassigned, as the
         settings of the nightly run say. `on_threshold` is called before each threshold.
         """
-        chosen = sorted(set(thresholds))
-        if not chosen or not 0 < chosen[0] <= chosen[-1] <= 1:
-            raise UsageError(f"thresholds={chosen} should lie above 0 and be at most 1")
+        ordered = sorted(set(thresholds))
+        if not ordered or not 0 < ordered[0] <= ordered[-1] <= 1:
+            raise UsageError(f"thresholds={ordered} should lie above 0 and be at most 1")
         with self._wire.reading() as store:
             least, cut = self._least(min_units), self._cut(word_cut)
             factory = self._wire.factory
@@ -486,7 +486,7 @@ class Validation:
         points = curve(
             learned,
             replace(placing, domain_weight=weight),
-            chosen,
+            ordered,
             lambda rows, k: recompute(rows, k, seed),
             CurveSettings(least, cut, seed, splitting, adopting),
             watch=on_threshold,

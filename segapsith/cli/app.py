@@ -48,7 +48,7 @@ from segapsith.cli.context import Context, Invocation, command, plain_command
 from segapsith.cli.output import claimed, flush, say, swallow
 from segapsith.errors import SegapsithError
 
-__all__ = ["app", "run"]
+__all__ = ["app", "program", "run"]
 
 COMMANDS = (
     demo, ingest, feeds, update, schedule, doctor,
@@ -105,7 +105,8 @@ def _program(
 
 for _module in COMMANDS:
     _module.add_to(app)
-_N_OWN = len(app.registered_commands)
+
+OWN_PACKAGE = "segapsith"
 
 MIN_MEMORY = 256 * 10**6
 """Bytes; with less, the numeric libraries cannot be loaded, and one of them may wait for ever."""
@@ -151,7 +152,6 @@ def _run(given: list[str], invocation: Invocation) -> int:
         )
         return 74
     try:
-        _add_commands_of_plugins(given)
         code = _exit_code(given, invocation)
         flush()
         return code
@@ -174,7 +174,9 @@ def _run(given: list[str], invocation: Invocation) -> int:
 
 def _exit_code(given: list[str], invocation: Invocation) -> int:
     try:
-        typer.main.get_command(app).main(args=given, prog_name="segapsith", obj=invocation)
+        program(only_own="--no-plugins" in given).main(
+            args=given, prog_name="segapsith", obj=invocation
+        )
         return 0
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
@@ -217,14 +219,26 @@ def _explain(error: BaseException, invocation: Invocation, text: str = "") -> No
         pass  # standard error is closed
 
 
-def _add_commands_of_plugins(given: list[str]) -> None:
-    """Add the commands of other packages, which have an entry point group of their own."""
-    del app.registered_commands[_N_OWN:]
-    if "--no-plugins" in given:
-        return
+def program(*, only_own: bool = False) -> typer.core.TyperGroup:
+    """Return the whole program, with the commands of plugins; `only_own`: of this package alone."""
+    n_commands, n_groups = len(app.registered_commands), len(app.registered_groups)
+    try:
+        _add_commands_of_plugins(only_own)
+        whole = typer.main.get_command(app)
+    finally:
+        del app.registered_commands[n_commands:], app.registered_groups[n_groups:]
+    assert isinstance(whole, _Program)
+    return whole
+
+
+def _add_commands_of_plugins(only_own: bool) -> None:
+    """Add the commands of plugins, which have an entry point group of their own."""
     from importlib.metadata import entry_points
 
     for point in entry_points(group="segapsith.commands"):
+        package = point.dist.name if point.dist else "unknown"
+        if only_own and package != OWN_PACKAGE:
+            continue
         n_before = len(app.registered_commands)
         try:
             with claimed():
@@ -234,5 +248,4 @@ def _add_commands_of_plugins(given: list[str]) -> None:
                     info.callback = plain_command(info.callback)
         except (Exception, SystemExit) as error:
             del app.registered_commands[n_before:]
-            package = point.dist.name if point.dist else "unknown"
             say(f"segapsith: commands of package {package} cannot be used: {error}")

@@ -135,7 +135,7 @@ class Context:
         """Load the installed plugins."""
         from segapsith.plugin.registry import load_plugins
 
-        return load_plugins(only_own=self.no_plugins, strict=self.strict_plugins)
+        return load_plugins(only_own=self.no_plugins, strict=self.strict_plugins, time_limits=True)
 
     def wire(self, *, create: bool = False, change_learning: bool = False) -> Wire:
         """Open the store for commands that use plugins; it must exist unless `create`."""

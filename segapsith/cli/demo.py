@@ -11,7 +11,7 @@ import typer
 from segapsith.cli.context import Context, command
 from segapsith.cli.domains import word_list
 from segapsith.cli.options import ANNOTATOR, SEGMENTER, OutputPath
-from segapsith.cli.output import Output, write
+from segapsith.cli.output import Fields, Output, write
 from segapsith.cli.validate import validation_lines
 
 __all__ = ["add_to"]
@@ -49,7 +49,7 @@ def demo(context: Context, *, output: OutputPath = None) -> None:
     context.show(result, lambda out: _text(result, out))
 
 
-def _text(result: dict[str, Any], out: Output) -> None:
+def _text(result: Fields, out: Output) -> None:
     for lang, one in result["languages"].items():
         out.line(f"\n{lang}: {one['summary']}")
         out.table(

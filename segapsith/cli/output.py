@@ -23,12 +23,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from typing import Any, Self, TextIO
 
+from segapsith.model import Result
+
 __all__ = [
+    "Fields",
     "Output",
     "Progress",
     "claim",
     "claimed",
     "flush",
+    "json_form",
     "minute",
     "on_terminal",
     "plain",
@@ -40,6 +44,9 @@ __all__ = [
     "write",
     "write_bytes",
 ]
+
+Fields = Mapping[str, Any] | Result
+"""A result of the Python API, or its JSON form: read by the names of its fields."""
 
 _CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]"
@@ -181,10 +188,15 @@ def show_json(value: object) -> None:
     _data().write(_CONTROL.sub(lambda m: f"\\u{ord(m.group()):04x}", text) + "\n")
 
 
-def _json_form(value: Any) -> Any:
-    if not hasattr(value, "as_json"):
-        raise TypeError(f"{type(value).__name__} has no JSON form")
-    return value.as_json()
+def _json_form(value: object) -> object:
+    if isinstance(value, Result) or hasattr(value, "as_json"):
+        return value.as_json()
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def json_form(value: Fields) -> dict[str, Any]:
+    """Return a result as dicts, lists, numbers and texts."""
+    return value.as_json() if isinstance(value, Result) else dict(value)
 
 
 def table(rows: Iterable[Sequence[object]], head: Sequence[str]) -> None:

@@ -13,16 +13,19 @@ from typing import NamedTuple
 
 from segapsith import limits
 from segapsith.engine import clock
-from segapsith.engine.records import Counters, DocumentRecord
+from segapsith.engine.records import DocumentRecord
 from segapsith.engine.runs import RunSummary
 from segapsith.engine.state import State
 from segapsith.engine.storage import Storage
-from segapsith.intake import embargo, fingerprints, near_duplicates, normalization, notices
+from segapsith.intake import fingerprints, normalization, notices
 from segapsith.intake.bag_batch import BagBatch
 from segapsith.model import Document, Reject
 
 __all__ = ["Arrival", "ArrivalClassifier", "Received", "receive", "sound", "sound_all"]
 
+
+NO_BAGS = BagBatch.of([])
+"""Bags of items without a pre-segmented unit."""
 
 _REPLACING = (notices.Notice.CORRECTION, notices.Notice.WITHDRAWAL)
 
@@ -36,7 +39,8 @@ class Arrival(NamedTuple):
     the text that it corrects under another identity; `displaced` are they and their copies, as
     they are now. `notice` is what its headline states about an earlier story: the text of a
     withdrawal is stored, and not learned from. `bag_place` is where the words of a
-    pre-segmented unit are among those of the batch.
+    pre-segmented unit are among those of the batch. `ticks` is true if the clock ticks when it has
+    been learned.
     """
 
     document: Document
@@ -50,6 +54,7 @@ class Arrival(NamedTuple):
     displaced: tuple[DocumentRecord, ...] = ()
     notice: notices.Notice = notices.Notice.NONE
     bag_place: int = -1
+    ticks: bool = False
 
     @property
     def is_correction(self) -> bool:
@@ -61,11 +66,6 @@ class Arrival(NamedTuple):
     def is_duplicate(self) -> bool:
         """Whether it brings no new story."""
         return self.known or bool(self.replaced) or not self.record.counts
-
-    @property
-    def ticks(self) -> bool:
-        """Whether the clock ticks when it has been learned."""
-        return self.accepted and clock.ticks(self.record.ordinal or 0)
 
 
 @dataclass(slots=True)
@@ -111,7 +111,7 @@ def receive(
     received = Received(bags)
     summary = received.summary
     documents = (item for item in checked if isinstance(item, Document))
-    classifier = ArrivalClassifier(storage, state.counters, run, state.window)
+    classifier = ArrivalClassifier(storage, state, run)
     arrivals = classifier.receive_all(documents, bags)
     n_bags = 0
     for position, item in enumerate(checked):
@@ -162,14 +162,13 @@ class ArrivalClassifier:
     def __init__(
         self,
         storage: Storage,
-        counters: Counters,
+        state: State,
         run: int,
-        window: near_duplicates.Window | None = None,
     ) -> None:
         self._storage = storage
-        self._counters = counters
+        self._state = state
         self._run = run
-        self._window = window
+        self._window = state.window
         self._uids: set[str] = set()
         """Of the documents that arrive, the identities and texts that the store has."""
         self._digests: set[str] = set()
@@ -189,7 +188,7 @@ class ArrivalClassifier:
 
         `bag_batch` has the words of the pre-segmented units. New documents get their numbers here.
         """
-        hashes = bag_batch.hashes()
+        hashes = bag_batch.hashes() if bag_batch is not NO_BAGS else iter(())
         called = [
             _called(document, next(hashes)) if document.bag is not None else _read(document)
             for document in documents
@@ -221,7 +220,10 @@ class ArrivalClassifier:
         if document.bag is not None:  # nothing to recognise it by, and no headline
             record = self._numbered(document, original)
             self._enter(record, digest, None)
-            return Arrival(document, digest, record, None, original is None)
+            accepted = original is None
+            return Arrival(
+                document, digest, record, accepted=accepted, ticks=self._ticks(record.ordinal)
+            )
         signature = self._signature(document)
         notice = notices.notice(document.title, document.body)
         if original is None and signature is not None:
@@ -234,6 +236,7 @@ class ArrivalClassifier:
             digest,
             record,
             accepted=original is None,
+            ticks=self._ticks(record.ordinal),
             signature=bytes(signature) if signature is not None else b"",
             replaced=before,
             displaced=after,
@@ -243,8 +246,8 @@ class ArrivalClassifier:
     def _numbered(self, document: Document, original: int | None) -> DocumentRecord:
         """A document with the next number; the clock counts it unless it repeats a story."""
         ordinal = None if original is not None else self._accept()
-        number = self._counters.document
-        self._counters.document += 1
+        number = self._state.counters.document
+        self._state.counters.document += 1
         return DocumentRecord(number, document.uid, ordinal, 1, original, self._run)
 
     def _correction(self, document: Document, digest: str, present: DocumentRecord) -> Arrival:
@@ -258,6 +261,7 @@ class ArrivalClassifier:
             record,
             present,
             accepted=present.ordinal is None,
+            ticks=present.ordinal is None and self._ticks(ordinal),
             signature=bytes(signature) if signature is not None else b"",
             notice=notices.notice(document.title, document.body),
         )
@@ -301,8 +305,15 @@ class ArrivalClassifier:
         return before, after
 
     def _accept(self) -> int:
-        self._counters.ordinal += 1
-        return self._counters.ordinal
+        self._state.counters.ordinal += 1
+        return self._state.counters.ordinal
+
+    def _ticks(self, ordinal: int | None) -> bool:
+        """Return whether the clock ticks after the story that was accepted with this ordinal."""
+        if ordinal != self._state.next_tick:
+            return False
+        self._state.next_tick = clock.next_tick(ordinal)
+        return True
 
     def _original(self, digest: str) -> int | None:
         """The earliest story that has this text now."""
@@ -334,7 +345,7 @@ class ArrivalClassifier:
 
 def _read(document: Document) -> tuple[Document, str]:
     """A text with what its sender says about its use and its identity, and its hash."""
-    marked = embargo.marked(document)
+    marked = notices.marked(document)
     return _called(marked, normalization.text_hash(marked))
 
 
@@ -350,7 +361,10 @@ def sound_all(items: Sequence[Document | Reject]) -> tuple[list[Document | Rejec
 
     Words and counts are checked together; if something is wrong, each item is checked by itself.
     """
-    bag_batch = BagBatch.if_sound(_bags(items))
+    bags = _bags(items)
+    if not bags:
+        return [_sound_apart(item) for item in items], NO_BAGS
+    bag_batch = BagBatch.if_sound(bags)
     if bag_batch is None:
         checked = [sound(item) for item in items]
         return checked, BagBatch.of(_bags(checked))

@@ -27,7 +27,7 @@ from segapsith.lexicon.word_vectors import (
     GRAIN,
     WordPoints,
     both_spaces,
-    learn_company,
+    learn_pair_points,
     learn_points,
 )
 from segapsith.model import Network
@@ -236,7 +236,7 @@ class NetworkState:
             if size >= ENOUGH_WORDS:
                 own = of_word == place
                 pairs = merged_streams([storage.pairs(), iter([pending()])])
-                yield lang, learn_company(_within(pairs, own), np.where(own, occurrences, 0))
+                yield lang, learn_pair_points(_within(pairs, own), np.where(own, occurrences, 0))
 
     def _stories(
         self, storage: Storage, after: int, update: Update | None

@@ -20,6 +20,7 @@ from segapsith import limits
 from segapsith.domains.index import DomainIndex
 from segapsith.domains.threshold_control import ThresholdController
 from segapsith.domains.values import Bag
+from segapsith.engine import clock
 from segapsith.engine.components import Components
 from segapsith.engine.network_state import NetworkState, used_by
 from segapsith.engine.records import Counters, DomainRecord, Frozen
@@ -74,6 +75,8 @@ class State:
         self.rows: dict[int, DomainRecord] = {}
         """The domains of the index as they are stored, with labels and status."""
         self.counters = Counters()
+        self.next_tick = clock.next_tick(0)
+        """The ordinal of the story after which the clock ticks next."""
         self.frozen = Frozen()
         self.term_counts: dict[str, TermCounts] = {}
         """Candidates for multi-word terms, by language."""
@@ -125,6 +128,7 @@ class State:
         for name in Counters.__dataclass_fields__:
             value = facts.get(f"counter_{name}", getattr(self.counters, name))
             setattr(self.counters, name, int(value))
+        self.next_tick = clock.next_tick(self.counters.ordinal)
 
     def numbered(self, lang: str, words: Sequence[str]) -> NDArray[np.int32]:
         """The numbers of the words of a text; new ones get the next."""

@@ -39,9 +39,8 @@ from segapsith.engine.storage import Storage
 from segapsith.errors import StorageError
 from segapsith.intake import normalization
 from segapsith.intake.bag_batch import BagBatch
-from segapsith.intake.embargo import KEY as EMBARGO
 from segapsith.intake.language import KNOWN
-from segapsith.intake.notices import Notice
+from segapsith.intake.notices import EMBARGO, Notice
 from segapsith.lexicon.cooccurrence import Pairs, PairSums, count_pairs
 from segapsith.lexicon.multiword_terms import Candidates, TermCounts
 

@@ -1,11 +1,26 @@
-"""Notices: headlines that announce a correction, update, repeat, withdrawal or embargo."""
+"""Notices: what a headline or a sender says about an earlier story, or about the use of this one.
+
+An embargoed story is stored and learned, because learning publishes nothing; it has the time in
+its metadata as `embargoed_until`, and a run counts such stories. A story that its sender takes back
+is marked in its title, so that it withdraws the text that it had, whichever way it arrived.
+"""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from enum import StrEnum
 
-__all__ = ["Notice", "notice"]
+from segapsith.intake import normalization
+from segapsith.model import Document
+
+__all__ = ["EMBARGO", "Notice", "marked", "notice"]
+
+EMBARGO = "embargoed_until"
+"""Where the metadata of a story has the end of its embargo: UTC if it can be read, else as it was
+given, or nothing."""
+
+_TAKEN_BACK = frozenset({"canceled", "cancelled", "killed", "withdrawn"})
 
 
 class Notice(StrEnum):
@@ -116,3 +131,31 @@ def _opening_notices(title: str) -> list[Notice]:
 def _mark(match: re.Match[str]) -> str:
     """Return the name of the group that matched."""
     return next(name for name, text in match.groupdict().items() if text and name != "end")
+
+
+def marked(document: Document) -> Document:
+    """Return a document with what its sender says about its use.
+
+    >>> given = {"embargo": "2026-03-02T18:00Z"}
+    >>> marked(Document(title="Budget", date="2026-03-02", metadata=given)).metadata[EMBARGO]
+    '2026-03-02T18:00:00+00:00'
+    >>> marked(Document(title="Budget", metadata={"status": "canceled"})).title
+    'WITHDRAWN: Budget'
+    """
+    if document.bag is not None:
+        return document
+    status = document.metadata.get("status")
+    if isinstance(status, str) and status.strip().lower() in _TAKEN_BACK:
+        present = notice(document.title, document.body)
+        title = document.title if present is Notice.WITHDRAWAL else f"WITHDRAWN: {document.title}"
+        return replace(document, title=title)
+    given = document.metadata.get("embargo")
+    if isinstance(given, str) and given.strip():
+        until = normalization.utc(given) or given.strip()
+        # senders also give the time of release of what is released already
+        if until > (normalization.utc(document.date) or ""):
+            return replace(document, metadata={**document.metadata, EMBARGO: until})
+        return document
+    if status == "embargoed" or notice(document.title, document.body) is Notice.EMBARGO:
+        return replace(document, metadata={**document.metadata, EMBARGO: ""})
+    return document

@@ -20,7 +20,7 @@ from segapsith.jit import kernel
 from segapsith.lexicon.cooccurrence import Pairs, joined, words_of
 from segapsith.lexicon.eigen import eigen
 
-__all__ = ["GRAIN", "WordPoints", "both_spaces", "learn_company", "learn_points"]
+__all__ = ["GRAIN", "WordPoints", "both_spaces", "learn_pair_points", "learn_points"]
 
 GRAIN = 1024
 """Coordinates are multiples of 1 / `GRAIN`."""
@@ -84,7 +84,7 @@ _WORDS_PER_PAIR_COUNT = 1_000_000
 of pairs stays bounded."""
 
 
-def learn_company(
+def learn_pair_points(
     pairs: Iterable[Pairs], occurrences: NDArray[np.int64], *, rank: int = 100
 ) -> WordPoints:
     """Return word vectors from positive mutual information of pairs (Levy & Goldberg 2014).

@@ -12,8 +12,9 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from types import FrameType
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,10 +156,10 @@ def _queued_seconds() -> float:
         return 0.0
 
 
-def _advance(who: PluginName, hook: str, iterator: Iterator[T], seconds: float) -> T | None:
-    """Return the next value, or None at the end, within the time limit."""
+@contextlib.contextmanager
+def _limited(who: PluginName, hook: str, seconds: float) -> Iterator[None]:
     with time_limit(who, hook, seconds), _named(who, hook):
-        return next(iterator, None)
+        yield
 
 
 def _iterator(who: PluginName, hook: str, call: Callable[[], Iterable[T]]) -> Iterator[T]:
@@ -174,13 +175,26 @@ def _allowance(text_length: int) -> float:
 
 
 class _Guarded:
-    """A guarded plugin. Beside its methods it has the declared abilities of the plugin only."""
+    """A guarded plugin. Beside its methods it has the declared abilities of the plugin only.
 
-    def __init__(self, plugin: Any, who: PluginName) -> None:
+    With `time_limits` calls that take too long are stopped. That needs the alarm signal of the
+    process, so only a program that owns the process may ask for it.
+    """
+
+    kind: ClassVar[str] = ""
+
+    def __init__(self, plugin: Any, who: PluginName, *, time_limits: bool = False) -> None:
         self.plugin, self.who = plugin, who
+        self.time_limits = time_limits
+
+    def _calling(self, hook: str, seconds: float) -> AbstractContextManager[None]:
+        """Name the plugin in errors of a hook, and stop it after `seconds` if limits are on."""
+        if self.time_limits:
+            return _limited(self.who, hook, seconds)
+        return _named(self.who, hook)
 
     def __getattr__(self, name: str) -> Any:
-        if name in ABILITIES.get(self.__dict__["who"].kind, ()):
+        if name in ABILITIES.get(self.kind, ()):
             return getattr(self.plugin, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
@@ -188,10 +202,11 @@ class _Guarded:
 class GuardedSource(_Guarded):
     """A source whose items are documents or rejects."""
 
+    kind = "source"
     plugin: Source
 
     def sniff(self, head: bytes) -> float:
-        with time_limit(self.who, "sniff", SECONDS), _named(self.who, "sniff"):
+        with self._calling("sniff", SECONDS):
             value = self.plugin.sniff(head)
         if not isinstance(value, int | float) or not 0 <= value <= 1:
             raise self.who.error("sniff", f"returned {value!r}, not a number from 0 to 1")
@@ -212,18 +227,22 @@ class GuardedSource(_Guarded):
 class GuardedAnnotator(_Guarded):
     """An annotator that returns one valid annotation per document."""
 
+    kind = "annotator"
     plugin: Annotator
 
     def annotate(self, documents: Iterable[Document], lexicon: Lexicon) -> Iterator[Annotation]:
         waiting = list(documents)
         results = _iterator(self.who, "annotate", lambda: self.plugin.annotate(waiting, lexicon))
         for document in waiting:
-            annotation = _advance(self.who, "annotate", results, _allowance(len(document.text)))
+            with self._calling("annotate", _allowance(len(document.text))):
+                annotation = next(results, None)
             with _named(self.who, "annotate"):
                 self._check(annotation, document)
             assert annotation is not None
             yield annotation
-        if _advance(self.who, "annotate", results, SECONDS) is not None:
+        with self._calling("annotate", SECONDS):
+            more = next(results, None)
+        if more is not None:
             raise self.who.error("annotate", f"gave more than {len(waiting)} annotations")
 
     def _check(self, annotation: Annotation | None, document: Document) -> None:
@@ -259,17 +278,17 @@ class GuardedAnnotator(_Guarded):
 class GuardedSegmenter(_Guarded):
     """A segmenter whose units follow the text and lose no token."""
 
+    kind = "segmenter"
     plugin: Segmenter
 
     def segment(self, annotation: Annotation, network: Network) -> list[Unit]:
         limit = _allowance(len(annotation.document.text))
         units: list[Unit] = []
         most = max(1, len(annotation.lemmas))
-        with time_limit(self.who, "segment", limit):
+        with self._calling("segment", limit):
             items = _iterator(self.who, "segment", lambda: self.plugin.segment(annotation, network))
             while len(units) <= most:
-                with _named(self.who, "segment"):
-                    unit = next(items, None)
+                unit = next(items, None)
                 if unit is None:
                     break
                 units.append(unit)
@@ -284,7 +303,7 @@ class GuardedSegmenter(_Guarded):
         if not has_curve(self.plugin):
             return np.zeros(0, np.int64), np.zeros(0)
         length = len(annotation.document.text)
-        with time_limit(self.who, "curve", _allowance(length)), _named(self.who, "curve"):
+        with self._calling("curve", _allowance(length)):
             places, values = self.plugin.curve(annotation, network)
             places, values = np.asarray(places, np.int64), np.asarray(values, np.float64)
             ordered = bool((np.diff(places, prepend=0, append=length) >= 0).all())
@@ -321,6 +340,7 @@ class GuardedSegmenter(_Guarded):
 class GuardedSimilarity(_Guarded):
     """A similarity whose results have the right shape and bounds and are symmetric."""
 
+    kind = "similarity"
     plugin: Similarity
 
     @property
@@ -341,11 +361,11 @@ class GuardedSimilarity(_Guarded):
             return self._sound(values, left, right)
 
     def _sound(self, values: object, left: Rows | Views, right: Rows | Views) -> Matrix:
-        wanted = (_n_rows(left), _n_rows(right))
+        expected = (_n_rows(left), _n_rows(right))
         if not isinstance(values, np.ndarray):
             raise self.who.error("compare", f"returned {type(values).__name__}, not an array")
-        if values.shape != wanted:
-            raise self.who.error("compare", f"returned shape {values.shape}, not {wanted}")
+        if values.shape != expected:
+            raise self.who.error("compare", f"returned shape {values.shape}, not {expected}")
         if not np.issubdtype(values.dtype, np.floating):
             raise self.who.error("compare", f"returned {values.dtype}, not floating point")
         if values.size:
@@ -364,7 +384,7 @@ class GuardedSimilarity(_Guarded):
 
     def compare_both_ways(self, left: Rows, right: Rows) -> Matrix:
         """Compare in both directions, within a time limit, and check that the results agree."""
-        with time_limit(self.who, "compare", SECONDS):
+        with self._calling("compare", SECONDS):
             values = self.compare(left, right)
             turned = self.compare(right, left)
         if values.size and np.abs(values - turned.T).max() > TOLERANCE:
@@ -387,6 +407,7 @@ class GuardedSimilarity(_Guarded):
 class GuardedClusterer(_Guarded):
     """A clusterer that returns one label per row, without gaps, -1 only for empty rows."""
 
+    kind = "clusterer"
     plugin: Clusterer
 
     def cluster(self, rows: Rows | Views, compare: Compare | None) -> Labels:
@@ -410,6 +431,7 @@ class GuardedClusterer(_Guarded):
 class GuardedComparison(_Guarded):
     """A comparison that returns a finite number."""
 
+    kind = "comparison"
     plugin: Comparison
 
     def measure(self, left: Snapshot, right: Snapshot) -> Agreement:
@@ -423,6 +445,7 @@ class GuardedComparison(_Guarded):
 class GuardedExporter(_Guarded):
     """An exporter whose failures name it."""
 
+    kind = "exporter"
     plugin: Exporter
 
     def export(self, snapshot: Snapshot, out: BinaryIO) -> None:

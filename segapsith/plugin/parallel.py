@@ -50,7 +50,8 @@ class ParallelAnnotator:
 def _begin(name: str, settings: Mapping[str, Any], only_own: bool) -> None:
     global _annotator
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
-    _annotator = load_plugins(only_own=only_own).make("annotator", name, settings)
+    # the process is our own, so its alarm signal is free
+    _annotator = load_plugins(only_own=only_own, time_limits=True).make("annotator", name, settings)
 
 
 def _annotate(documents: list[Document], lexicon: Lexicon) -> list[Annotation]:

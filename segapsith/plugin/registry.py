@@ -77,6 +77,8 @@ class Registry:
 
     offers: dict[tuple[str, str], Offer] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
+    time_limits: bool = False
+    """Whether plugins that take too long are stopped: needs the alarm signal of the process."""
 
     def names(self, kind: str) -> list[str]:
         """Return the names of one kind, in order."""
@@ -174,17 +176,22 @@ class Registry:
             missing = [m for m in _methods(KINDS[kind]) if not hasattr(plugin, m)]
             message = f"{who}: is not a {kind}: it lacks {', '.join(missing)}"
             raise PluginError(message, plugin=name)
-        return _CHECKED[kind](plugin, who)
+        return _CHECKED[kind](plugin, who, time_limits=self.time_limits)
 
 
 def load_plugins(
-    *plugins: object, installed: bool = True, only_own: bool = False, strict: bool = False
+    *plugins: object,
+    installed: bool = True,
+    only_own: bool = False,
+    strict: bool = False,
+    time_limits: bool = False,
 ) -> Registry:
     """Return a registry of the given plugins and, unless `installed` is False, the installed ones.
 
-    `only_own` excludes third parties (`--no-plugins`); `strict` makes any problem an error.
+    `only_own` excludes third parties (`--no-plugins`); `strict` makes any problem an error;
+    `time_limits` stops plugins that take too long (main thread of Unix, by its alarm signal).
     """
-    registry = Registry()
+    registry = Registry(time_limits=time_limits)
     candidates: list[tuple[str, Callable[[], object], _Package]] = []
     if installed:
         candidates += [
@@ -293,9 +300,9 @@ def _register(registry: Registry, name: str, load: Callable[[], object], package
 def _misspelt_hooks(plugin: object) -> str:
     """Return a hint at functions whose names look like hooks but are not."""
     names = vars(plugin) if isinstance(plugin, types.ModuleType) else dir(plugin)
-    known = set(HOOKS.values()) | {"register_commands"}
-    strays = [n for n in names if n.startswith("register_") and n not in known]
-    return "; ".join(f"{n} is no hook{did_you_mean(n, known)}" for n in sorted(strays))
+    hooks = set(HOOKS.values()) | {"register_commands"}
+    strays = [n for n in names if n.startswith("register_") and n not in hooks]
+    return "; ".join(f"{n} is no hook{did_you_mean(n, hooks)}" for n in sorted(strays))
 
 
 _WORDS = {
@@ -309,7 +316,7 @@ _WORDS = {
 
 
 def _types(
-    factory: Callable[..., object], known: Mapping[str, inspect.Parameter]
+    factory: Callable[..., object], parameters: Mapping[str, inspect.Parameter]
 ) -> dict[str, tuple[object, ...]]:
     """Return the types that each setting accepts: types, or values of a Literal.
 
@@ -321,7 +328,7 @@ def _types(
     except Exception:  # an annotation that cannot be resolved here
         hints = {}
     types_of: dict[str, tuple[object, ...]] = {}
-    for name, parameter in known.items():
+    for name, parameter in parameters.items():
         default = parameter.default
         if name in hints:
             accepted = _alternatives(hints[name])
@@ -343,8 +350,10 @@ def _alternatives(hint: object) -> tuple[object, ...] | None:
         return inner
     if origin in (typing.Union, types.UnionType):
         parts = [_alternatives(part) for part in inner]
-        known = [part for part in parts if part is not None]
-        return tuple(one for part in known for one in part) if len(known) == len(parts) else None
+        accepted = [part for part in parts if part is not None]
+        return (
+            tuple(one for part in accepted for one in part) if len(accepted) == len(parts) else None
+        )
     return None
 
 

@@ -32,11 +32,11 @@ def check_it_is_an_annotator(factory: Factory) -> None:
 def check_one_annotation_a_document(factory: Factory) -> None:
     """As many as documents, in their order, each with its own document."""
     documents = example_documents()
-    found = _annotated(factory(), documents)
-    assert len(found) == len(documents), (
-        f"{len(documents)} documents gave {len(found)} annotations; one each is wanted"
+    annotations = _annotated(factory(), documents)
+    assert len(annotations) == len(documents), (
+        f"{len(documents)} documents gave {len(annotations)} annotations; one each is wanted"
     )
-    for annotation, document in zip(found, documents, strict=True):
+    for annotation, document in zip(annotations, documents, strict=True):
         assert isinstance(annotation, Annotation), (
             f"annotate gave {type(annotation).__name__}; an Annotation is wanted"
         )

@@ -65,8 +65,8 @@ def check_labels(factory: Factory) -> None:
     rows = example_rows()
     labels = _sound_labels(taken(factory, k=4).cluster(rows, _cosine), rows)
     if "k" in inspect.signature(factory).parameters:
-        found = len(np.unique(labels))
-        assert found <= 4, f"k=4 gave {found} clusters; at most 4 are wanted"
+        n_clusters = len(np.unique(labels))
+        assert n_clusters <= 4, f"k=4 gave {n_clusters} clusters; at most 4 are wanted"
 
 
 @bounded
@@ -105,7 +105,7 @@ def check_clusters_of_one_row(factory: Factory) -> None:
 
 @bounded
 def check_clusters_of_equal_rows(factory: Factory) -> None:
-    """Equal rows get labels that keep the contract."""
+    """Equal rows get valid labels."""
     rows = csr_array(vstack([example_rows(1)] * 6))
     _sound_labels(taken(factory, k=3).cluster(rows, _cosine), rows)
 
@@ -121,8 +121,8 @@ def check_more_clusters_than_rows(factory: Factory) -> None:
 def check_same_seed_same_labels(factory: Factory) -> None:
     """Two fresh ones with one seed agree, and so does one that is asked twice."""
     rows = example_rows()
-    made = taken(factory, k=4, seed=7)
-    first, again = (np.array(made.cluster(rows, _cosine)) for _ in range(2))
+    clusterer = taken(factory, k=4, seed=7)
+    first, again = (np.array(clusterer.cluster(rows, _cosine)) for _ in range(2))
     fresh = taken(factory, k=4, seed=7).cluster(rows, _cosine)
     assert np.array_equal(first, again), "cluster gave other labels to the same question"
     assert np.array_equal(first, fresh), "two fresh clusterers with one seed gave other labels"

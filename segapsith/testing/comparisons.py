@@ -18,14 +18,14 @@ __all__ = ["comparison_checks"]
 
 def _measured(comparison: Any, left: Snapshot, right: Snapshot) -> float:
     """The value, if the agreement is as promised."""
-    found = comparison.measure(left, right)
-    assert isinstance(found, Agreement), (
-        f"measure returned {type(found).__name__}; an Agreement is wanted"
+    agreement = comparison.measure(left, right)
+    assert isinstance(agreement, Agreement), (
+        f"measure returned {type(agreement).__name__}; an Agreement is wanted"
     )
-    value = float(found.value)
-    assert math.isfinite(value), f"measure gave the value {found.value}; a finite one is wanted"
+    value = float(agreement.value)
+    assert math.isfinite(value), f"measure gave the value {agreement.value}; a finite one is wanted"
     try:
-        json.dumps(found.details, allow_nan=False)
+        json.dumps(agreement.details, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise AssertionError(f"details are not JSON: {error}") from error
     return value

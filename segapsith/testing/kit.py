@@ -61,27 +61,27 @@ def bounded(body: Callable[[Factory], None]) -> Check:
         except (Exception, SystemExit) as error:
             failure = error
         if isinstance(failure, PluginTimeoutError) or now() >= end:
-            wanted = f"{name}: {body.__name__} took more than {seconds:g} seconds"
-            raise TooSlowError(wanted) from failure
+            message = f"{name}: {body.__name__} took more than {seconds:g} seconds"
+            raise TooSlowError(message) from failure
         if failure is not None:
             broken = isinstance(failure, AssertionError)
             raised = f"{body.__name__}: raised {type(failure).__name__}: {failure}"
-            said = f"{name}: {failure if broken else raised}"
-            raise AssertionError(said) from (None if broken else failure)
+            message = f"{name}: {failure if broken else raised}"
+            raise AssertionError(message) from (None if broken else failure)
 
     return check
 
 
 def taken(factory: Factory, **settings: object) -> Any:
     """A plugin with those of the settings that it has."""
-    known = inspect.signature(factory).parameters
-    return factory(**{name: value for name, value in settings.items() if name in known})
+    parameters = inspect.signature(factory).parameters
+    return factory(**{name: value for name, value in settings.items() if name in parameters})
 
 
 def of_kind(kind: str, factory: Factory) -> None:
-    made, wanted = factory(), KINDS[kind]
-    named = {*vars(wanted), *getattr(wanted, "__annotations__", {})}
-    lacking = sorted(n for n in named if n[0] != "_" and not hasattr(made, n))
+    plugin, contract = factory(), KINDS[kind]
+    named = {*vars(contract), *getattr(contract, "__annotations__", {})}
+    lacking = sorted(n for n in named if n[0] != "_" and not hasattr(plugin, n))
     assert not lacking, f"is not a {kind}: it lacks {', '.join(lacking)}"
 
 
@@ -123,9 +123,9 @@ def halves(rows: Rows) -> tuple[Rows, Rows]:
 
 def with_empty(rows: Rows, *places: int) -> Rows:
     """The rows with those at the places emptied."""
-    kept = np.ones(rows.shape[0])
-    kept[list(places)] = 0.0
-    emptied = csr_array(rows.multiply(kept[:, None]))
+    factors = np.ones(rows.shape[0])
+    factors[list(places)] = 0.0
+    emptied = csr_array(rows.multiply(factors[:, None]))
     emptied.eliminate_zeros()
     return emptied
 

@@ -106,9 +106,9 @@ def check_sniff(factory: Factory) -> None:
     """How sure it is lies between 0 and 1, whatever the beginning."""
     source = factory()
     for head in (*_inputs(source), *_BROKEN):
-        found = source.sniff(head[:8192])
-        assert isinstance(found, int | float) and 0 <= found <= 1, (
-            f"sniff({head[:20]!r}) returned {found!r}; a number from 0 to 1 is wanted"
+        certainty = source.sniff(head[:8192])
+        assert isinstance(certainty, int | float) and 0 <= certainty <= 1, (
+            f"sniff({head[:20]!r}) returned {certainty!r}; a number from 0 to 1 is wanted"
         )
     own = example_of(source)
     assert not own or source.sniff(own[:8192]) > 0, "sniff does not know its own example"

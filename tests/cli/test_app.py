@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer.main
 
 from segapsith import cli
-from segapsith.cli.app import app
+from segapsith.cli.app import program
 
 Command = Callable[..., tuple[int, str, str]]
 Answer = Callable[..., Any]
@@ -166,7 +165,7 @@ def test_old_names_of_commands_are_gone(command: Command) -> None:
 
 
 def test_every_command_has_the_shared_options_and_an_example() -> None:
-    pending = [typer.main.get_command(app)]
+    pending: list[Any] = [program()]
     while pending:
         one = pending.pop()
         inner = getattr(one, "commands", {})

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
+import os
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -13,7 +18,10 @@ from hypothesis import strategies as st
 from segapsith.api.wire import Wire
 from segapsith.demo import sample
 from segapsith.engine.ingest import BAGS
+from segapsith.engine.runs import collector_paused
 from segapsith.errors import MissingInputError, PluginError, SettingError, UsageError
+from segapsith.plugin import guards
+from segapsith.plugin.registry import load_plugins
 from segapsith.settings import SETTINGS, resolve
 from segapsith_store.queries.documents import iterate_assignments, iterate_documents
 
@@ -479,3 +487,58 @@ def test_nothing_depends_on_the_order_of_dictionaries(items: list[dict[str, str]
 
 def test_the_settings_say_how_many_ready_units_count_as_one_item() -> None:
     assert f"{BAGS} pre-segmented units count as one" in SETTINGS["batch_size"].about
+
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = tuple(f"{ROOT / folder}{os.sep}" for folder in ("segapsith", "plugins", "store"))
+
+
+def test_a_warm_story_passes_few_modules(open_wire: OpenWire) -> None:
+    """Someone who follows one story through the program has to open these files, and no more."""
+    wire, stories = open_wire(), sample.lines("en")
+    wire.ingest(stories[:20])
+    wire.ingest(stories[20:21])
+    entered: set[str] = set()
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code.co_filename.startswith(FOLDERS):
+            entered.add(str(Path(frame.f_code.co_filename).relative_to(ROOT)))
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        wire.ingest(stories[21:22])
+    finally:
+        sys.setprofile(before)
+    assert len(entered) <= 36, sorted(entered)
+    own = {name for name in entered if not name.startswith("plugins")}
+    assert len(own) <= 31, sorted(own)
+
+
+def test_the_library_leaves_the_garbage_collector_on(open_wire: OpenWire) -> None:
+    collecting: list[bool] = []
+
+    def stories() -> Iterator[Any]:
+        for story in sample.lines("en")[:8]:
+            collecting.append(gc.isenabled())
+            yield story
+
+    open_wire().ingest(stories())
+    assert collecting == [True] * 8
+    with collector_paused() as collect:
+        assert not gc.isenabled()
+        collect()
+    assert gc.isenabled()
+
+
+def test_the_library_leaves_the_alarm_signal_to_its_host(
+    open_wire: OpenWire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise AssertionError("the alarm signal belongs to the program")
+
+    monkeypatch.setattr(guards, "time_limit", refused)
+    assert open_wire().ingest(sample.lines("en")[:2]).new == 2
+    limited = Wire(":memory:", resolve({}, environment={}), load_plugins(time_limits=True))
+    with pytest.raises(AssertionError, match="alarm signal"):
+        limited.ingest(sample.lines("en")[:2])

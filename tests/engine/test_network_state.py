@@ -302,7 +302,7 @@ def few_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that the sample is a stream long enough for axes from company."""
     monkeypatch.setattr(network_state, "ENOUGH_WORDS", 300)
     monkeypatch.setattr(word_vectors, "_MIN_OCCURRENCES", 3)
-    monkeypatch.setattr(word_vectors, "_FEWEST", 1)
+    monkeypatch.setattr(word_vectors, "_MIN_PAIR_COUNT", 1)
 
 
 @pytest.mark.slow

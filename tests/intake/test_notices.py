@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 
-from segapsith.intake.notices import Notice, notice
+from segapsith.intake.notices import EMBARGO, Notice, marked, notice
+from segapsith.model import Document
 
 
 @pytest.mark.parametrize(
@@ -67,3 +72,70 @@ def test_the_notice_with_the_highest_precedence_counts() -> None:
 
 def test_an_empty_item_is_not_a_notice() -> None:
     assert notice("") is Notice.NONE
+
+
+TEXT = "The river rose in the night and flooded the old harbour of the town. " * 5
+
+
+@pytest.mark.parametrize(
+    ("document", "until"),
+    [
+        (Document(title="Budget", metadata={"embargo": "20260303T000000Z"}), "2026-03-03T00:00:00+00:00"),
+        (Document(title="Budget", metadata={"embargo": "tonight"}), "tonight"),
+        (Document(title="EMBARGO: Budget"), ""),
+        (Document(title="Budget", metadata={"status": "embargoed"}), ""),
+        (Document(title="Oil embargo ends"), None),
+        (
+            Document(
+                title="Out", date="2026-03-03T01:00:00+01:00", metadata={"embargo": "2026-03-03T00:00:00Z"}
+            ),
+            None,
+        ),
+        (Document(metadata={"embargo": "20260303T000000Z"}, bag={"a": 1}), None),
+    ],
+)  # fmt: skip
+def test_until_when(document: Document, until: str | None) -> None:
+    assert marked(document).metadata.get(EMBARGO) == until
+
+
+def written(path: Path, *items: dict[str, object]) -> str:
+    path.write_text("".join(json.dumps(item) + "\n" for item in items))
+    return str(path)
+
+
+@pytest.mark.slow
+def test_an_embargoed_story_is_counted_and_learned(
+    command: Callable[..., tuple[int, str, str]], tmp_path: Path
+) -> None:
+    story = {"id": "a", "title": "Flood", "text": TEXT, "embargo": "2030-01-01T00:00:00Z"}
+    code, out, _ = command("ingest", written(tmp_path / "a.jsonl", story), "--json")
+    found = json.loads(out)
+    assert (code, found["new"], found["embargoed"], found["units"] > 0) == (0, 1, 1, True)
+    code, out, _ = command("ingest", str(tmp_path / "a.jsonl"), "--json")
+    assert json.loads(out)["embargoed"] == 0  # known already
+
+
+@pytest.mark.slow
+def test_a_story_that_is_taken_back_under_its_id_is_not_learned_any_more(
+    command: Callable[..., tuple[int, str, str]], tmp_path: Path
+) -> None:
+    story = {"uri": "urn:a", "headline": "Flood", "body_text": TEXT, "versioncreated": "2026-03-02"}
+    command("ingest", written(tmp_path / "a.jsonl", story | {"pubstatus": "usable"}))
+    assert json.loads(command("status", "--json")[1])["domains"] > 0
+    taken = written(tmp_path / "b.jsonl", story | {"pubstatus": "canceled"})
+    code, out, _ = command("ingest", taken, "--json")
+    assert (code, json.loads(out)["corrected"]) == (0, 1)
+    assert json.loads(command("status", "--json")[1])["domains"] == 0
+    assert command("verify")[0] == 0
+    assert json.loads(command("ingest", taken, "--json")[1])["duplicate"] == 1
+
+
+def test_texts_in_other_languages_are_counted(
+    command: Callable[..., tuple[int, str, str]], tmp_path: Path
+) -> None:
+    german = {"id": "a", "title": "Flut", "text": "Der Fluss stieg in der Nacht.", "lang": "de"}
+    english = {"id": "b", "title": "Flood", "text": TEXT, "lang": "en"}
+    path = written(tmp_path / "a.jsonl", german, english)
+    code, out, _ = command("ingest", path, "--lang", "auto")
+    assert code == 0
+    assert "1 in other languages" in out

@@ -9,7 +9,7 @@ from segapsith.lexicon.word_vectors import (
     GRAIN,
     WordPoints,
     both_spaces,
-    learn_company,
+    learn_pair_points,
     learn_points,
 )
 
@@ -93,7 +93,7 @@ def naive_company(pairs: Pairs, occurrences: np.ndarray, rank: int) -> WordPoint
 def test_points_by_company_are_those_of_the_formula():
     words, ends = texts(400)
     pairs, occurrences = count_pairs(words, 20, ends), np.bincount(words)
-    found = learn_company([pairs], occurrences, rank=7)
+    found = learn_pair_points([pairs], occurrences, rank=7)
     wanted = naive_company(pairs, occurrences, 7)
     assert found.words.tolist() == wanted.words.tolist()
     close = found.vectors @ found.vectors.T - wanted.vectors @ wanted.vectors.T
@@ -105,16 +105,16 @@ def test_pairs_may_come_in_pieces():
     keys, counts = count_pairs(words, 20, ends)
     pieces = [Pairs(keys[i : i + 500], counts[i : i + 500]) for i in range(0, len(keys), 500)]
     one, other = (
-        learn_company(given, np.bincount(words), rank=7)
+        learn_pair_points(given, np.bincount(words), rank=7)
         for given in (pieces, [Pairs(keys, counts)])
     )
     assert np.array_equal(one.words, other.words) and np.array_equal(one.vectors, other.vectors)
 
 
 def test_no_company_is_made_up():
-    assert learn_company([], np.zeros(0, np.int64)).words.tolist() == []
+    assert learn_pair_points([], np.zeros(0, np.int64)).words.tolist() == []
     words, ends = texts(3)  # no word occurs often enough
-    found = learn_company([count_pairs(words, 20, ends)], np.bincount(words))
+    found = learn_pair_points([count_pairs(words, 20, ends)], np.bincount(words))
     assert found.vectors.shape == (0, 1)
 
 

@@ -1,0 +1,134 @@
+"""Guards pass on declared abilities only, and notice rows that a similarity has changed."""
+
+from __future__ import annotations
+
+import copy
+import subprocess
+import sys
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import segapsith
+from segapsith import plugin
+from segapsith.errors import PluginError
+from segapsith.model import Annotation, Document, Lexicon
+from segapsith.plugin import contracts
+from segapsith.plugin.guards import GuardedAnnotator, GuardedSimilarity, PluginName
+from segapsith.plugin.registry import load_plugins
+
+ROWS = [[1.0, 0.0, 2.0], [0.0, 3.0, 1.0]]
+
+
+class Plain:
+    """A similarity that may do something to its rows before it compares them."""
+
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    takes_views = True
+    secret = 7
+
+    def __init__(self, act: Any = lambda rows: None) -> None:
+        self.act = act
+
+    def learn(self, rows: Any) -> None: ...
+
+    def compare(self, left: Any, right: Any) -> Any:
+        self.act(right)
+        return np.zeros((left.shape[0], right.shape[0]))
+
+    def state(self) -> Any:
+        return {}
+
+    def restore(self, state: Any) -> None: ...
+
+    def factors(self, rows: Any) -> Any:
+        return rows.toarray()
+
+
+def guarded(act: Any = lambda rows: None) -> GuardedSimilarity:
+    return GuardedSimilarity(Plain(act), PluginName("similarity", "plain"))
+
+
+def test_declared_abilities_are_reachable_and_nothing_else() -> None:
+    measure = guarded()
+    assert contracts.takes_views(measure) and contracts.has_factors(measure)
+    assert not contracts.compares_learned_rows_only(measure)
+    assert not contracts.has_unit_diagonal(measure)
+    with pytest.raises(AttributeError, match="secret"):
+        _ = measure.secret
+    assert measure.plugin.secret == 7  # type: ignore[attr-defined]
+
+
+def test_a_guard_can_be_copied() -> None:
+    assert copy.copy(guarded()).bounds == (0.0, 1.0)
+
+
+def test_every_ability_of_the_built_in_plugins_is_declared() -> None:
+    registry = load_plugins(only_own=True)
+    assert registry.having("similarity", contracts.takes_views) == ["mvsim"]
+    assert registry.having("clusterer", contracts.takes_views) == ["mvkm"]
+    assert "lsa" in registry.having("similarity", contracts.has_factors)
+    unlearned = registry.having("similarity", contracts.compares_learned_rows_only)
+    assert "snos" in unlearned and "cosine" not in unlearned
+
+
+def _scale(rows: Any) -> None:
+    rows.data *= 2
+
+
+def _swap(rows: Any) -> None:
+    rows.data[[0, 1]] = rows.data[[1, 0]]
+
+
+def _move(rows: Any) -> None:
+    rows.indices[0] = 1
+
+
+def _replace(rows: Any) -> None:
+    rows.data = rows.data + 1
+
+
+@pytest.mark.parametrize("act", [_scale, _swap, _move, _replace])
+@pytest.mark.parametrize("size", [1, 500])
+def test_changed_rows_are_noticed(act: Any, size: int) -> None:
+    rows = csr_array(np.tile(ROWS, (size, 1)))
+    assert rows.has_canonical_format
+    with pytest.raises(PluginError, match="changed its input") as error:
+        guarded(act).compare(rows, rows)
+    assert error.value.plugin == "plain"
+
+
+def test_sorting_and_summing_duplicates_is_no_change() -> None:
+    def unsorted() -> Any:
+        parts = (np.array([1.0, 2.0, 3.0]), np.array([2, 0, 2]), np.array([0, 3]))
+        return csr_array(parts, shape=(1, 3))
+
+    for act in (lambda rows: rows.sort_indices(), lambda rows: rows.sum_duplicates()):
+        guarded(act).compare(unsorted(), unsorted())
+    with pytest.raises(PluginError, match="changed its input"):
+        guarded(_scale).compare(unsorted(), unsorted())
+
+
+def test_a_failure_with_a_document_has_its_identity() -> None:
+    class Nothing:
+        def annotate(self, documents: Any, lexicon: Lexicon) -> Any:
+            yield from [None]
+
+    annotator = GuardedAnnotator(Nothing(), PluginName("annotator", "nothing"))
+    with pytest.raises(PluginError) as error:
+        list[Annotation](annotator.annotate([Document("a-1", "", "Some text.")], Lexicon()))
+    assert (error.value.plugin, error.value.uid) == ("nothing", "a-1")
+
+
+def test_contracts_come_from_either_package_without_heavy_imports() -> None:
+    for name in ("Annotator", "Clusterer", "Comparison", "Exporter", "Segmenter", "Similarity"):
+        assert getattr(plugin, name) is getattr(segapsith, name)
+    assert plugin.hookimpl is segapsith.hookimpl
+    code = (
+        "import sys; from segapsith.plugin import Similarity, HasFactors;"
+        "print([m for m in ('numpy', 'scipy', 'pluggy') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
