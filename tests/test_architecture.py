@@ -11,7 +11,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from importlinter.cli import lint_imports
@@ -304,6 +304,40 @@ def test_every_module_has_a_test_file_of_its_name() -> None:
             untested |= {name} if lines_of_code(parsed(path)) > SMALL else set()
     assert untested - TESTED_BY_OTHERS == set(), "write tests of their own"
     assert untested == TESTED_BY_OTHERS, "take off TESTED_BY_OTHERS what has tests now"
+
+
+# -- how long and wide a function may be ---------------------------------------------------------
+
+
+def limits_exceeded(files: list[str], lint: dict[str, Any]) -> dict[str, list[str]]:
+    """Return by file the rules that ruff finds broken, whatever pyproject.toml exempts."""
+    answer = subprocess.run(
+        [
+            *(sys.executable, "-m", "ruff", "check", "--isolated", "--no-cache", "--exit-zero"),
+            *("--select", "C901,PLR0913", "--output-format", "json"),
+            *("--config", f"lint.mccabe.max-complexity={lint['mccabe']['max-complexity']}"),
+            *("--config", f"lint.pylint.max-args={lint['pylint']['max-args']}"),
+            *files,
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    rules: dict[str, set[str]] = {}
+    for place in json.loads(answer.stdout):
+        name = Path(place["filename"]).relative_to(ROOT).as_posix()
+        rules.setdefault(name, set()).add(place["code"])
+    return {name: sorted(codes) for name, codes in rules.items()}
+
+
+def test_exceptions_to_the_limits_of_functions_are_still_needed() -> None:
+    """A function above the limits is an error of the linter, unless its file is listed."""
+    lint = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["ruff"]["lint"]
+    assert {"C901", "PLR0913"} <= set(lint["extend-select"])
+    assert lint["mccabe"]["max-complexity"] <= 15 and lint["pylint"]["max-args"] <= 8
+    exempt = {name: own for name, own in lint["per-file-ignores"].items() if "*" not in name}
+    assert limits_exceeded(list(exempt), lint) == exempt, "copy the left side to per-file-ignores"
 
 
 # -- what is never used ----------------------------------------------------------------------
