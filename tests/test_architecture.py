@@ -79,7 +79,7 @@ def test_plugins_of_a_kind_share_only_modules_with_an_underscore() -> None:
         kind, _, own = name.removeprefix("segapsith_plugins.").partition(".")
         if not name.startswith("segapsith_plugins.") or not own:
             continue
-        for _, imported in _imports(ast.parse(path.read_text("utf-8"))):
+        for _, imported in _imports(parsed(path)):
             _, _, other = imported.partition(f"segapsith_plugins.{kind}.")
             if other and not other.startswith("_"):
                 wrong.append(f"{name} imports {imported}")
@@ -113,7 +113,7 @@ def test_only_the_store_speaks_sql() -> None:
         f"{name}:{node.lineno}: {node.value}"
         for name, path in modules()
         if not name.startswith("segapsith_store") and name not in ASKS_BY_ITSELF
-        for node in _spoken(ast.parse(path.read_text("utf-8")))
+        for node in _spoken(parsed(path))
         if SQL.search(node.value)
     ]
     assert spoken == []
@@ -182,7 +182,7 @@ def test_no_call_of_the_python_api_returns_an_untyped_dict() -> None:
         f"{path.name}: {name}"
         for path in sorted((PACKAGES["segapsith"] / "api").glob("*.py"))
         if path.name not in ("factory.py", "figures.py")
-        for name, function in _public_functions(ast.parse(path.read_text("utf-8")))
+        for name, function in _public_functions(parsed(path))
         if function.returns is not None and UNTYPED.search(ast.unparse(function.returns))
     ]
     assert untyped == []
@@ -193,7 +193,7 @@ def test_every_keyword_of_the_python_api_has_a_type() -> None:
     untyped = [
         f"{path.name}: {name}"
         for path in sorted((PACKAGES["segapsith"] / "api").glob("*.py"))
-        for name, function in _public_functions(ast.parse(path.read_text("utf-8")))
+        for name, function in _public_functions(parsed(path))
         if function.args.kwarg is not None
         and ast.unparse(function.args.kwarg.annotation or ast.Name("Any")) == "Any"
     ]

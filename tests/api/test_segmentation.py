@@ -56,6 +56,7 @@ def test_the_text_output_shows_units_and_words(command: Run, tmp_path: Path) -> 
     assert ruler.count("│") == out.count("unit ") - 1
 
 
+@pytest.mark.slow
 def test_the_picture_is_sound_xml_whatever_the_text_says(command: Run, tmp_path: Path) -> None:
     (tmp_path / "a&b<.txt").write_text("R&D <b>flood</b> river\x07s. " * 30, encoding="utf-8")
     code, _, _ = command(

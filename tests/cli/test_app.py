@@ -62,6 +62,7 @@ def test_a_missing_store_is_not_made_by_reading(command: Command) -> None:
     assert list(Path().iterdir()) == []
 
 
+@pytest.mark.slow
 def test_foreign_files_are_refused_and_left_alone(command: Command, wire_file: Path) -> None:
     Path("notes.txt").write_text("These are my notes, not a database. " * 100)
     with sqlite3.connect("other.db") as other:
@@ -76,6 +77,7 @@ def test_foreign_files_are_refused_and_left_alone(command: Command, wire_file: P
         assert Path(name).read_bytes() == before
 
 
+@pytest.mark.slow
 def test_nothing_is_writable_by_others(command: Command, answer: Answer, wire_file: Path) -> None:
     before = os.umask(0)
     try:
@@ -90,6 +92,7 @@ def test_nothing_is_writable_by_others(command: Command, answer: Answer, wire_fi
             assert not path.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH), path
 
 
+@pytest.mark.slow
 def test_feed_text_reaches_the_terminal_without_control_characters(
     command: Command, tmp_path: Path
 ) -> None:
@@ -106,6 +109,7 @@ def test_feed_text_reaches_the_terminal_without_control_characters(
         assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", out + err)
 
 
+@pytest.mark.slow
 def test_quiet_is_quiet(command: Command, wire_file: Path) -> None:
     for arguments in (
         ("ingest", str(wire_file)), ("status",), ("domains",), ("verify",), ("runs",),

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 Command = Callable[..., tuple[int, str, str]]
 Answer = Callable[..., Any]
 
@@ -19,6 +21,7 @@ def test_the_demo_is_the_whole_line(command: Command) -> None:
     assert command("verify", "--store", "demo.db")[0] == 0
 
 
+@pytest.mark.slow
 def test_the_demo_differs_with_another_annotator(command: Command, answer: Answer) -> None:
     ours = answer("demo", "--store", "ours.db")
     other = answer("demo", "--store", "spacy.db", "--annotator", "spacy")

@@ -15,6 +15,7 @@ Command = Callable[..., tuple[int, str, str]]
 Answer = Callable[..., Any]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["documents", "units", "domains", "assignments"])
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
 def test_everything_can_be_exported(
@@ -28,6 +29,7 @@ def test_everything_can_be_exported(
     assert Path("out").stat().st_size > 0
 
 
+@pytest.mark.slow
 def test_exported_assignments_point_into_the_text(
     command: Command, answer: Answer, wire_file: Path
 ) -> None:

@@ -48,6 +48,7 @@ def test_from_a_text_to_a_domain(command: Command, answer: Answer, wire_file: Pa
     assert answer("verify")["digest"] == status["digest"]
 
 
+@pytest.mark.slow
 def test_ingesting_twice_changes_nothing(answer: Answer, wire_file: Path) -> None:
     answer("ingest", str(wire_file))
     before = answer("status")
@@ -77,6 +78,7 @@ def test_deliveries_of_every_kind_are_counted_once(answer: Answer, tmp_path: Pat
     assert answer("status")["digest"] == digest
 
 
+@pytest.mark.slow
 def test_standard_input_is_read(tmp_path: Path) -> None:
     text = b"The river rose and the flood reached the town below the dam."
     done = subprocess.run(
@@ -86,6 +88,7 @@ def test_standard_input_is_read(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["new"] == 1
 
 
+@pytest.mark.slow
 def test_missing_and_unreadable_inputs_are_named_and_the_rest_is_stored(
     command: Command, answer: Answer, wire_file: Path, tmp_path: Path
 ) -> None:
@@ -100,6 +103,7 @@ def test_missing_and_unreadable_inputs_are_named_and_the_rest_is_stored(
     assert answer("status")["documents"] > 100
 
 
+@pytest.mark.slow
 def test_rejects_are_written_and_strict_says_so(command: Command, tmp_path: Path) -> None:
     path = tmp_path / "some.jsonl"
     path.write_text(
@@ -114,6 +118,7 @@ def test_rejects_are_written_and_strict_says_so(command: Command, tmp_path: Path
     assert command("ingest", str(path), "--strict")[0] == 65
 
 
+@pytest.mark.slow
 def test_a_dry_run_leaves_the_store_alone(
     command: Command, answer: Answer, wire_file: Path
 ) -> None:
@@ -167,6 +172,7 @@ def test_a_busy_store_says_so(command: Command, wire_file: Path) -> None:
         assert command("status")[0] == 0
 
 
+@pytest.mark.slow
 def test_a_foreign_transaction_is_waited_for_and_then_named(
     command: Command, answer: Answer, wire_file: Path
 ) -> None:

@@ -91,6 +91,7 @@ def noisy(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     return run
 
 
+@pytest.mark.slow
 def test_a_plugin_that_prints_does_not_spoil_json(
     noisy: Callable[..., subprocess.CompletedProcess[str]],
 ) -> None:
@@ -105,6 +106,7 @@ def test_a_plugin_that_prints_does_not_spoil_json(
         assert f"noise {noise}\n" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [("plugins", "--json"), ("doctor", "--json")])
 def test_listing_plugins_gives_one_json_value(
     noisy: Callable[..., subprocess.CompletedProcess[str]], arguments: tuple[str, ...]
@@ -114,6 +116,7 @@ def test_listing_plugins_gives_one_json_value(
     assert "noise at import" in done.stderr
 
 
+@pytest.mark.slow
 def test_commands_of_plugins_and_help_write_to_standard_output(
     noisy: Callable[..., subprocess.CompletedProcess[str]],
 ) -> None:
@@ -122,6 +125,7 @@ def test_commands_of_plugins_and_help_write_to_standard_output(
     assert noisy("--version").stdout.startswith("segapsith ")
 
 
+@pytest.mark.slow
 def test_bytes_go_to_standard_output_too(
     noisy: Callable[..., subprocess.CompletedProcess[str]],
 ) -> None:
@@ -224,6 +228,7 @@ SHOWN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 100, 200])
 @pytest.mark.parametrize("arguments", SHOWN.values(), ids=SHOWN)
 def test_text_for_people_fits_the_terminal_and_never_100_columns(

@@ -137,6 +137,7 @@ def test_a_name_is_looked_for_in_every_kind(
     assert "it lacks export" in lacking["reason"]
 
 
+@pytest.mark.slow
 def test_check_of_what_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["plugins", "check", "cosin"]) == 78
     assert "did you mean 'cosine'?" in capsys.readouterr().err

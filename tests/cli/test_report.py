@@ -8,6 +8,7 @@ from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 
+import pytest
 from markupsafe import escape
 
 from segapsith.demo import sample
@@ -40,6 +41,7 @@ class _Elements(HTMLParser):
         self.links.update(value or "" for name, value in attrs if name in ("href", "src"))
 
 
+@pytest.mark.slow
 def test_the_report_escapes_whatever_a_feed_says(command: Command, tmp_path: Path) -> None:
     """Each vector stands in a story of its own, so that its headline is shown."""
     path = tmp_path / "nasty.jsonl"

@@ -6,12 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from segapsith.demo import sample
 
 Command = Callable[..., tuple[int, str, str]]
 Answer = Callable[..., Any]
 
 
+@pytest.mark.slow
 def test_forget_undo_and_runs(command: Command, answer: Answer, wire_file: Path) -> None:
     answer("ingest", str(wire_file))
     before = answer("status")["digest"]

@@ -6,10 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 Command = Callable[..., tuple[int, str, str]]
 Answer = Callable[..., Any]
 
 
+@pytest.mark.slow
 def test_validation_keeps_the_contract(command: Command, answer: Answer, wire_file: Path) -> None:
     answer("ingest", str(wire_file))
     found = answer("validate", "--min-units", "5")

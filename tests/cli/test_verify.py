@@ -7,10 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 Command = Callable[..., tuple[int, str, str]]
 Answer = Callable[..., Any]
 
 
+@pytest.mark.slow
 def test_a_damaged_store_is_noticed(command: Command, answer: Answer, wire_file: Path) -> None:
     answer("ingest", str(wire_file))
     with sqlite3.connect("segapsith.db") as store:

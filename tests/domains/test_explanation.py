@@ -167,6 +167,7 @@ def test_unknown_words_and_empty_texts(wire: Wire) -> None:
         wire.classify("   ")
 
 
+@pytest.mark.slow
 def test_any_similarity_classifies(open_wire: OpenWire) -> None:
     wire = open_wire(placement="cosine", threshold=0.2)
     wire.ingest(sample.lines("en")[:40])

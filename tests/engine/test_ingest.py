@@ -388,6 +388,7 @@ class _Breaks:
             yield annotation
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [0, 1, 12, 25, 44])
 def test_a_failing_plugin_loses_only_its_batch_and_the_same_input_goes_on(
     open_wire: OpenWire, after: int

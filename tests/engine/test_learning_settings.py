@@ -39,6 +39,7 @@ def run_settings(wire: Wire) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.slow
 def test_a_later_run_goes_on_as_the_store_was_learned(open_wire: OpenWire) -> None:
     given = {"placement": "cosine", "threshold": 0.3, "importance": "significance"}
     with open_wire("once.db", lang="en", **given) as wire:
@@ -105,6 +106,7 @@ def test_what_is_equal_to_the_store_may_be_given(open_wire: OpenWire) -> None:
         assert len(history(wire)) == 1
 
 
+@pytest.mark.slow
 def test_a_change_that_is_asked_for_is_recorded_and_explained(open_wire: OpenWire) -> None:
     with open_wire(lang="en") as wire:
         wire.ingest(stories(0, 30))
@@ -281,6 +283,7 @@ def test_python_opens_with_another_measure_only_if_it_says_so(tmp_path: Path) ->
         assert [p.settings.values["placement"] for p in periods(store.facts())] == ["eq7", "cosine"]
 
 
+@pytest.mark.slow
 def test_on_the_command_line(command: Command, tmp_path: Path) -> None:
     lines = sample.path("en").read_text(encoding="utf-8").splitlines()
     for number in range(3):

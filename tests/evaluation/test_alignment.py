@@ -25,6 +25,7 @@ def side(parts: list[tuple[str, int, int]]) -> Side:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(spans, spans)
 def test_an_item_meets_what_overlaps_it_most(

@@ -61,6 +61,7 @@ def test_the_stored_units_are_clustered_and_kept(tmp_path: Path) -> None:
         assert wire.cluster(clusterer="ahc", similarity="cosine")["clusters"] > 1
 
 
+@pytest.mark.slow
 def test_python_gives_the_cluster_of_each_unit(tmp_path: Path) -> None:
     with Wire(tmp_path / "s.db") as wire:
         wire.ingest(sample.lines("en"))
@@ -79,6 +80,7 @@ def test_python_gives_the_cluster_of_each_unit(tmp_path: Path) -> None:
         assert set(group["headlines"]) <= titles
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])
 def test_clusters_of_a_store_are_written_and_shown(
     command: Callable[..., tuple[int, str, str]], tmp_path: Path, ending: str

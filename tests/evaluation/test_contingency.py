@@ -94,6 +94,7 @@ def test_the_largest_overlap_is_that_of_the_dense_assignment(both):
     assert len(set(matched_columns.tolist())) == len(matched_columns)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(labellings)
 def test_largest_cells_and_same_partition_follow_from_the_dense_table(both):

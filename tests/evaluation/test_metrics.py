@@ -48,6 +48,7 @@ def cells(labels, classes):
     )
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(labellings)
 def test_scores_agree_with_scikit_learn(both):

@@ -138,6 +138,7 @@ def test_what_cannot_be_done_is_said(store: Path, capsys: pytest.CaptureFixture[
     assert run(["cluster", "x.npz", "--similarity", "mvsim", "--views", "words"]) == 2
 
 
+@pytest.mark.slow
 def test_units_are_not_placed_by_a_measure_that_refuses_new_rows(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

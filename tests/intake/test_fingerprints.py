@@ -39,6 +39,7 @@ def test_any_text_has_a_signature_that_survives_writing(text: str) -> None:
     assert (np.diff(mark.runs.astype(np.int64)) > 0).all()
 
 
+@pytest.mark.slow
 def test_a_signature_is_the_same_in_another_process() -> None:
     code = (
         "from segapsith.intake.fingerprints import signature; "

@@ -25,6 +25,7 @@ def test_a_document_type_inside_an_item_is_refused() -> None:
         parsed('<!DOCTYPE d [<!ENTITY b SYSTEM "file:///etc/passwd">]><d>&b;</d>')
 
 
+@pytest.mark.slow
 def test_nesting_elements_and_attributes_are_bounded() -> None:
     deep = "<a>" * (limits.MAX_XML_DEPTH + 1)
     with pytest.raises(XmlError, match="nested"):

@@ -125,6 +125,7 @@ def test_a_wrong_declaration_is_not_believed() -> None:
     assert texts(cut(data)) == ["<item>été</item>"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece", ["<", "<!--", "<![CDATA[", "<?", "<!", "<!D[", "&", "<a ", '<a b="', "<a b='", "</a", "<item>", "<a/>", "]]>"]
 )  # fmt: skip

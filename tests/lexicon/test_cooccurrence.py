@@ -89,6 +89,7 @@ def test_sparse_runs_add_up(runs: list[dict[int, int]]) -> None:
     _add_up(runs)
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.dictionaries(
@@ -119,6 +120,7 @@ def _add_up(runs: Sequence[dict[int, int]]) -> None:
     assert (np.diff(total_run.keys) > 0).all()
 
 
+@pytest.mark.slow
 @given(TEXTS, TEXTS)
 @settings(deadline=None)
 def test_runs_add_up_and_are_subtracted_exactly(a: list[list[int]], b: list[list[int]]) -> None:
@@ -132,6 +134,7 @@ def test_runs_add_up_and_are_subtracted_exactly(a: list[list[int]], b: list[list
     assert as_dict(merged([Pairs(first.keys, -first.counts), first])) == {}
 
 
+@pytest.mark.slow
 @given(st.lists(TEXTS, max_size=5), st.integers(1, 7))
 @settings(deadline=None)
 def test_runs_in_pieces_add_up_as_whole_ones(parts: list[list[list[int]]], size: int) -> None:

@@ -23,6 +23,7 @@ def codes(night: NightlyRun) -> dict[str, int]:
     return {record.step: record.code for record in night.steps if record.code}
 
 
+@pytest.mark.slow
 def test_reports_and_backups_rotate_and_other_files_stay(house: Any) -> None:
     house.settings |= {"keep_reports": 3, "keep_daily": 2, "keep_weekly": 2}
     for name in ("wire.backups", "wire.reports"):

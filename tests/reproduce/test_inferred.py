@@ -44,6 +44,7 @@ def test_the_similarity_of_pairs_is_eq_7() -> None:
     assert found == pytest.approx([np.prod(shares) ** 0.25, 1.0, 0.0])
 
 
+@pytest.mark.slow
 def test_the_table_of_inferred_words_compares_every_rule(
     tmp_path: Path, write_set: WriteSet
 ) -> None:

@@ -147,6 +147,7 @@ def test_the_most_agreement_above_chance_is_not_yet_the_best_kappa():
     assert result == float(best) == pytest.approx(0.33584905660377357)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(tables)
 def test_chance_is_right_on_average_over_all_mappings(table):

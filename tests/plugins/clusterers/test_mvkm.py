@@ -94,6 +94,7 @@ def test_wrong_settings_are_named(wrong):
         MvKm(**wrong)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("views", [1, 2])
 @pytest.mark.parametrize("check", clusterer_checks, ids=lambda check: check.__name__)
 def test_it_keeps_the_contract(check, views):

@@ -205,6 +205,7 @@ def test_projections_are_the_papers(model, m, rank):
     np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 @projections
 def test_projections_by_lanczos_are_the_dense_ones(model):
     rng = np.random.default_rng(5)

@@ -47,6 +47,7 @@ def test_compare_is_the_papers_matrix(model, m, rank):
     np.testing.assert_allclose(sim.compare(csr_array(m), csr_array(m)), wanted, rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 @both
 def test_lanczos_gives_the_dense_answer(model):
     rng = np.random.default_rng(0)
