@@ -60,10 +60,10 @@ class LearningSettings:
 
     def only(self, names: Iterable[str]) -> LearningSettings:
         """Return those of some settings, with the settings of the plugins that they choose."""
-        wanted = set(names)
+        only = set(names)
         return LearningSettings(
-            {n: v for n, v in self.values.items() if n in wanted},
-            {n: v for n, v in self.plugins.items() if n.partition(".")[0] in wanted},
+            {n: v for n, v in self.values.items() if n in only},
+            {n: v for n, v in self.plugins.items() if n.partition(".")[0] in only},
         )
 
     def updated(self, other: LearningSettings) -> LearningSettings:
@@ -75,7 +75,7 @@ class LearningSettings:
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A part of the stream that was learned with the same settings, from its first unit on."""
+    """A part of the stream that was learned with the same settings, beginning with its first unit."""
 
     run: int
     unit: int
