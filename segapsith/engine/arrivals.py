@@ -25,7 +25,7 @@ __all__ = ["Arrival", "ArrivalClassifier", "Received", "receive", "sound", "soun
 
 
 NO_BAGS = BagBatch.of([])
-"""Of items among which no ready unit is."""
+"""Of items without pre-segmented units."""
 
 _REPLACING = (notices.Notice.CORRECTION, notices.Notice.WITHDRAWAL)
 
@@ -38,7 +38,7 @@ class Arrival(NamedTuple):
     `replaced` are stories that it takes the place of, as they were: the brief of a fuller copy, or
     the text that it corrects under another identity; `displaced` are they and their copies, as
     they are now. `notice` is what its headline tells about an earlier story: the text of a
-    withdrawal is stored, and not learned from. `bag_place` is where the words of a ready unit are
+    withdrawal is stored, and not learned from. `bag_place` is where the words of a pre-segmented unit are
     among those of the batch. `ticks` is true if the clock ticks when it has been learned.
     """
 
@@ -72,7 +72,7 @@ class Received:
     """What a batch of items turned out to be."""
 
     bags: BagBatch
-    """The words of its ready units."""
+    """The words of its pre-segmented units."""
     arrivals: list[Arrival] = field(default_factory=list)
     """The documents whose text is new under their identity, in order."""
     sightings: list[tuple[int, str]] = field(default_factory=list)
@@ -183,8 +183,10 @@ class ArrivalClassifier:
     def receive_all(
         self, documents: Iterable[Document], bag_batch: BagBatch
     ) -> Iterator[Arrival | None]:
-        """Who these are, in order; `bag_batch` has the words of the ready units among them. New
-        documents get their numbers here. None stands for a document that was forgotten."""
+        """Yield what each document is, in order; None for one that was forgotten.
+
+        New documents get their numbers here. `bag_batch` has the words of the pre-segmented units.
+        """
         hashes = bag_batch.hashes() if bag_batch is not NO_BAGS else iter(())
         called = [
             _called(document, next(hashes)) if document.bag is not None else _read(document)
@@ -241,7 +243,7 @@ class ArrivalClassifier:
         )
 
     def _numbered(self, document: Document, original: int | None) -> DocumentRecord:
-        """A document with the next number; the clock counts it unless it repeats a story."""
+        """Return a document with the next number; the clock counts it unless it repeats a story."""
         ordinal = None if original is not None else self._accept()
         number = self._state.counters.document
         self._state.counters.document += 1
@@ -264,13 +266,13 @@ class ArrivalClassifier:
         )
 
     def _signature(self, document: Document) -> fingerprints.Signature | None:
-        """By what a text is recognised when it is repeated; ready units are not looked at."""
+        """Return the signature by which a repeated text is recognised; of a bag there is none."""
         return None if document.bag is not None else fingerprints.signature(document.text)
 
     def _repeated(
         self, notice: notices.Notice, signature: fingerprints.Signature
     ) -> tuple[int | None, int | None]:
-        """The story that this text repeats, or the story that it takes the place of."""
+        """Return the story that this text repeats, or the story that it takes the place of."""
         if self._window is None:
             return None, None
         if notice in _REPLACING:
@@ -284,14 +286,13 @@ class ArrivalClassifier:
     def _displace(
         self, story: int, by: DocumentRecord
     ) -> tuple[tuple[DocumentRecord, ...], tuple[DocumentRecord, ...]]:
-        """A story and its copies follow another story from now on: what they were and are."""
-        found = self._by_id.get(story) or self._storage.document_by_id(story)
-        assert found is not None, f"story {story} is in the window but not in the store"
-        kept = {copy.id: copy for copy in self._storage.duplicates_of(story)}
-        known = kept | {number: record for number, record in self._by_id.items() if number in kept}
-        known |= {n: r for n, r in self._by_id.items() if r.duplicate_of == story}
-        followers = [r for _, r in sorted(known.items()) if r.duplicate_of == story]
-        before = (found, *followers)
+        """Let a story and its copies follow another story; return what they were and are."""
+        record = self._by_id.get(story) or self._storage.document_by_id(story)
+        assert record is not None, f"story {story} is in the window but not in the store"
+        copies = {copy.id: copy for copy in self._storage.duplicates_of(story)}
+        copies |= {n: r for n, r in self._by_id.items() if n in copies or r.duplicate_of == story}
+        followers = [r for _, r in sorted(copies.items()) if r.duplicate_of == story]
+        before = (record, *followers)
         after = tuple(record._replace(duplicate_of=by.id) for record in before)
         for record in after:
             self._by_uid[record.uid] = self._by_id[record.id] = record
@@ -313,15 +314,15 @@ class ArrivalClassifier:
         return True
 
     def _original(self, digest: str) -> int | None:
-        """The earliest story that has this text now."""
+        """Return the earliest story that has this text now."""
         if digest not in self._stories and digest not in self._digests:
             return None
         stories = set(self._stories.get(digest, ()))
-        kept = self._storage.stories_with(digest) if digest in self._digests else ()
-        for found in kept:
-            present = self._by_id.get(found.id, found)
-            if present.version == found.version and present.duplicate_of is None:
-                stories.add(found.id)
+        stored = self._storage.stories_with(digest) if digest in self._digests else ()
+        for record in stored:
+            present = self._by_id.get(record.id, record)
+            if present.version == record.version and present.duplicate_of is None:
+                stories.add(record.id)
                 break  # they come by id
         return min(stories, default=None)
 
@@ -341,20 +342,20 @@ class ArrivalClassifier:
 
 
 def _read(document: Document) -> tuple[Document, str]:
-    """A text with what its sender says about its use and its identity, and its hash."""
+    """Return a text with its notices and its identity, and its hash."""
     marked = notices.marked(document)
     return _called(marked, normalization.text_hash(marked))
 
 
 def _called(document: Document, digest: str) -> tuple[Document, str]:
-    """The document with its identity, and its hash."""
+    """Return a document with its identity, and its hash."""
     if not document.uid:
         document = replace(document, uid=f"sha256:{digest[:32]}")
     return document, digest
 
 
 def sound_all(items: Sequence[Document | Reject]) -> tuple[list[Document | Reject], BagBatch]:
-    """`sound` of each item, and the bags of those that are ready units.
+    """`sound` of each item, and the bags of those that are pre-segmented units.
 
     Words and counts are looked at once for all of them; if something is wrong, each is looked at
     by itself.
@@ -376,7 +377,7 @@ def _bags(items: Iterable[Document | Reject]) -> list[Mapping[str, int]]:
 
 
 def sound(item: Document | Reject) -> Document | Reject:
-    """The item cleaned, or the reason why it cannot be taken."""
+    """Return the item cleaned, or the reason why it cannot be taken."""
     checked = _sound_apart(item)
     if isinstance(checked, Reject) or checked.bag is None:
         return checked
@@ -385,7 +386,7 @@ def sound(item: Document | Reject) -> Document | Reject:
 
 
 def _sound_apart(item: Document | Reject) -> Document | Reject:
-    """`sound`, apart from the words of a ready unit."""
+    """`sound`, apart from the words of a pre-segmented unit."""
     if isinstance(item, Reject):
         return Reject(normalization.clean(item.name), normalization.clean(item.reason))
     document = normalization.cleaned(item)
@@ -403,9 +404,11 @@ def _sound_apart(item: Document | Reject) -> Document | Reject:
 
 
 def _without_text(document: Document) -> Document:
-    """A ready unit has its words and no text; a title is kept as what it is called elsewhere."""
-    told = {"title": document.title, **document.metadata} if document.title else document.metadata
-    return replace(document, title="", body="", metadata=told)
+    """A pre-segmented unit has its words and no text; a title is kept as what it is called elsewhere."""
+    metadata = document.metadata
+    if document.title:
+        metadata = {"title": document.title, **metadata}
+    return replace(document, title="", body="", metadata=metadata)
 
 
 def _name(document: Document) -> str:
@@ -416,7 +419,9 @@ def _sound_bag(document: Document, bag: Mapping[str, int]) -> Document | Reject:
     name = _name(document)
     for word, count in bag.items():
         if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-            return Reject(name, f"the count of {word!r} is {count!r}, not a whole number from 1 on")
+            return Reject(
+                name, f"the count of {word!r} is {count!r}, not a whole number of at least 1"
+            )
         if not word or len(word) > limits.MAX_WORD_CHARS:
             return Reject(
                 name, f"{word[:40]!r} is not a word of 1 to {limits.MAX_WORD_CHARS} characters"

@@ -25,8 +25,8 @@ FIRST_TICK = 8
 """Documents before the first tick, and the shortest epoch."""
 
 _YOUNG = 4
-"""A young stream, up to `EPOCH` documents, ticks so many times while it doubles: there each story
-teaches much."""
+"""Ticks of a young stream, up to `EPOCH` documents, while it doubles: there each story changes
+much."""
 
 LONGEST = 16_384
 """Documents after which the network is renewed at the latest."""

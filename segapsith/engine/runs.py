@@ -1,4 +1,4 @@
-"""Runs: what the run log is told before one, what it came to, and how it ends.
+"""Runs: what the run log has about one before it begins and after it ended.
 
 Every command that writes does so inside `with storage.run(plan) as run:`. The run is `done` when
 the block ends and `failed` when it raises; one that may be resumed is `interrupted` instead, and

@@ -118,7 +118,7 @@ class Storage(Protocol):
     def sequences(self, after: int) -> Iterator[tuple[int, int, str, NDArray[np.int32]]]:
         """Yield document, ordinal, language and content words of the stories after an ordinal.
 
-        By ordinal; ready units, which have no text, are left out.
+        By ordinal; pre-segmented units, which have no text, are left out.
         """
 
     # -- texts and units ---------------------------------------------------------------------
