@@ -176,7 +176,7 @@ def import_opml(
         try:
             entries.append((_full(url), title))
         except FeedError as error:
-            say(f"segapsith: skipped: {error}")
+            say(f"segapsith: left out: {error}")
     _subscribe(context, entries)
 
 
