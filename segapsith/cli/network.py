@@ -39,7 +39,7 @@ def _status(facts: Record, out: Output) -> None:
         shown[lang] = ", ".join(
             f"{name.replace('_', ' ')} {round(n, 3)}" for name, n in sizes.items()
         )
-    out.fields(shown)
+    out.fields(shown.items())
     for corpus in facts["references"]:
         out.line(
             f"reference corpus of run {corpus['run']}: {corpus['documents']} documents,"
