@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, overload
 
 from segapsith.api import classification, clustering, comparison, reporting
-from segapsith.api.curation import Domains, Locked, Unlocked
+from segapsith.api.curation import Domains
 from segapsith.api.documents import (
     AllowedAgain,
     Delivery,
@@ -85,7 +85,6 @@ class Wire(Session):
         self.threshold = Threshold(self)
         self.validate = self.validation.run
         self.tune = self.threshold.search
-        self._add_forwards()
 
     # -- learning and forgetting -------------------------------------------------------------
 
@@ -226,28 +225,6 @@ class Wire(Session):
             )
         )
         return page(facts)
-
-    # -- forwards until the command line uses the groups --
-
-    def _add_forwards(self) -> None:
-        self.show, self.forgotten_since = self.domains.show, self.domains.forgotten_since
-        self.rename, self.merge, self.split = (
-            self.domains.rename,
-            self.domains.merge,
-            self.domains.split,
-        )
-        self.retire, self.reopen = self.domains.retire, self.domains.reopen
-        self.consolidate, self.narrow = self.domains.merge_similar, self.domains.split_broad
-        self.adopt, self.refine = self.domains.reassign, self.domains.refine
-        self.name_topic, self.undo = self.topics.rename, self.runs.undo
-        self.validations, self.drift = self.validation.history, self.validation.drift
-        self.curve, self.order = self.validation.curve, self.validation.order
-        self.network_status, self.neighbours = self.network.status, self.network.neighbours
-        self.build_network = self.network.build
-        self.resting, self.follow_none = self.threshold.override_reason, self.threshold.unfollow
-
-    def lock(self, domains: Iterable[int], locked: bool = True) -> Locked | Unlocked:
-        return self.domains.lock(domains) if locked else self.domains.unlock(domains)
 
 
 def _flat(uids: Iterable[str | Iterable[str]]) -> list[str]:

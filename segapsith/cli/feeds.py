@@ -76,7 +76,7 @@ def _subscribe(context: Context, entries: Iterable[tuple[str, str]]) -> None:
     from segapsith_store.queries import subscriptions
 
     done = []
-    with Store.writing(context.path, float(context.settings["wait"])) as store:
+    with Store.writing(context.path, context.settings.store.wait) as store:
         for url, title in entries:
             added = subscriptions.add(store, url, " ".join(title.split())[:MAX_TITLE_CHARS])
             done.append({"url": _public(url), "title": title, "added": added})
@@ -133,7 +133,7 @@ def remove(
     from segapsith_store.queries import subscriptions
 
     context.require_store()
-    with Store.writing(context.path, float(context.settings["wait"])) as store:
+    with Store.writing(context.path, context.settings.store.wait) as store:
         feed = _subscription(store, url)
         subscriptions.remove(store, feed.url)
     context.show(
