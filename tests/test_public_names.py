@@ -25,8 +25,9 @@ PROMISED = {
         is_binary looks_like_html parse_page parse_xml repair_text iter_xml_items xml_root_name
     """,
     "segapsith.plugin": """
-        Annotator Clusterer Comparison Exporter KINDS NETWORK_PARTS Registry Segmenter Similarity
-        Source hookimpl load_plugins
+        ABILITIES Annotator Clusterer Comparison Exporter HasCurve HasExample HasFactors KINDS
+        LearnedRowsOnly NETWORK_PARTS Registry Segmenter Similarity Source TakesViews UnitDiagonal
+        UsesNetworkParts hookimpl load_plugins
     """,
 }
 """Packages whose list of names is exactly this one."""

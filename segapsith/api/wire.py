@@ -12,16 +12,7 @@ from typing import Any, overload
 
 from segapsith.api import classification, clustering, comparison, reporting
 from segapsith.api.curation import Domains
-from segapsith.api.documents import (
-    AllowedAgain,
-    Delivery,
-    Forgotten,
-    ForgottenDocument,
-    Item,
-    Items,
-    KeyedItems,
-    delivered,
-)
+from segapsith.api.documents import AllowedAgain, Forgotten, ForgottenDocument
 from segapsith.api.network import Networks
 from segapsith.api.runs import Runs
 from segapsith.api.session import Session
@@ -31,7 +22,7 @@ from segapsith.api.validation import Validation
 from segapsith.arrays import Matrix, Rows
 from segapsith.engine.order_sensitivity import StreamUnit
 from segapsith.engine.runs import RunSummary
-from segapsith.io.dicts import unit_of
+from segapsith.io.dicts import Delivery, Item, Items, KeyedItems, delivered, unit_of
 from segapsith.model import Json, Snapshot
 from segapsith.plugin.guards import GuardedClusterer, GuardedSimilarity
 from segapsith.plugin.registry import Registry, load_plugins
@@ -48,7 +39,7 @@ from segapsith_store.queries.search import (
 )
 from segapsith_store.queries.status import Status, read_status
 from segapsith_store.queries.stream import iterate_stream, learned_units
-from segapsith_store.seal import seal_after
+from segapsith_store.seal import SEAL_SHARE, seal
 from segapsith_store.verify import Verdict, verify
 
 __all__ = [
@@ -123,7 +114,8 @@ class Wire(Session):
         engine, plan = self.learner()
         plan = replace(plan, command=command, name=name, input_key=input_key)
         summary = engine.ingest(items, plan, on_batch)
-        seal_after(self.writer, summary.read)
+        if summary.read >= SEAL_SHARE * self.writer.n_documents():
+            seal(self.writer)
         return summary
 
     @overload

@@ -238,6 +238,10 @@ class Store(RunLog):
 
     # -- identity --------------------------------------------------------------------------
 
+    def n_documents(self) -> int:
+        """Return how many documents there are, duplicates included."""
+        return self.number("SELECT count(*) FROM documents")
+
     def known_uids(self, uids: Sequence[str]) -> set[str]:
         """Those of the identities that documents have."""
         return self._among("SELECT uid FROM documents WHERE uid", uids)
