@@ -11,7 +11,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from importlinter.cli import lint_imports
@@ -200,7 +200,147 @@ def test_every_keyword_of_the_python_api_has_a_type() -> None:
     assert untyped == []
 
 
-# -- what is never used (C1) -----------------------------------------------------------------
+# -- the tests mirror the packages -------------------------------------------------------------
+
+TESTS_OF = {
+    "segapsith": ROOT / "tests",
+    "segapsith_plugins": ROOT / "tests" / "plugins",
+    "segapsith_reproduce": ROOT / "tests" / "reproduce",
+    "segapsith_store": ROOT / "tests" / "store",
+}
+
+OF_THE_WHOLE = ("promises", "project", "typing", "samples", "third_party")
+"""Folders of tests that belong to no package."""
+
+OF_A_PACKAGE = {
+    "test_architecture.py",
+    "test_public_names.py",
+    "operations/test_thirty_nights.py",
+    "reproduce/test_tables.py",
+    "store/queries/test_contract.py",
+    "store/queries/test_snapshots.py",
+    "store/test_written_before.py",
+}
+"""Test files about several modules of a package; this may only shrink."""
+
+SMALL = 40
+"""Lines of code up to which a module may be tested by what uses it."""
+
+TESTED_BY_OTHERS = {
+    f"{package}.{name}"
+    for package, names in {
+        "segapsith.api": "classification clustering comparison documents figures learning network reporting topic_grouping topics tuning wire",
+        "segapsith.cli": "classify cluster compare context domains explain feeds forget network options segment show topics tune update",
+        "segapsith.engine": "arrivals classify engine reading records reference_corpus runs state updates",
+        "segapsith": "errors limits",
+        "segapsith.plugin": "contracts hookspecs",
+        "segapsith.report.charts": "gauges",
+        "segapsith_plugins": "_sparse_rows _views",
+        "segapsith_plugins.annotators": "_words",
+        "segapsith_plugins.clusterers": "_co_clusters _entropy_kernels _entropy_search _row_algebra",
+        "segapsith_plugins.segmenters": "_cohesion_curve _network_units _sentences _valleys lcp",
+        "segapsith_plugins.similarities": "_co_similarity _learned_rows",
+        "segapsith_plugins.sources": "_dates _json_values _news_xml json_lines",
+        "segapsith_reproduce": "cells chi_sim data_sets gvsm month mvsim segmentation_baselines single_pass streaming",
+        "segapsith_store": "codecs connections feed_states pair_runs schema tombstones verify writing",
+        "segapsith_store.queries": "nights targets topics words",
+    }.items()
+    for name in names.split()
+}
+"""Modules of more lines without a test file of their name; this may only shrink."""
+
+
+def home_of_tests(module: str) -> Path:
+    """Return the file that tests a module or a package.
+
+    >>> home_of_tests("segapsith_plugins.sources._dates").relative_to(ROOT).as_posix()
+    'tests/plugins/sources/test_dates.py'
+    """
+    package, *inner = module.split(".")
+    if not inner:
+        return TESTS_OF[package] / f"test_{package}.py"
+    return TESTS_OF[package].joinpath(*inner[:-1], f"test_{inner[-1].lstrip('_')}.py")
+
+
+def lines_of_code(tree: ast.Module) -> int:
+    """Count the lines of a module on which code starts or goes on; docstrings and comments aside."""
+    docstrings = {
+        id(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    lines: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.expr | ast.arg | ast.keyword | ast.alias):
+            if id(node) not in docstrings:
+                lines |= {node.lineno, node.end_lineno or node.lineno}
+        elif isinstance(node, ast.stmt) and not isinstance(node, ast.Expr):
+            lines.add(node.lineno)
+    return len(lines)
+
+
+def test_lines_of_code_are_neither_blank_nor_docstrings_nor_comments() -> None:
+    text = '"""Two\nlines."""\n\n# why\ndef f(\n    a,\n):\n    """One."""\n    return a  # so\n'
+    assert lines_of_code(ast.parse(text)) == 3
+
+
+def test_every_test_file_has_the_name_of_a_module() -> None:
+    named = {home_of_tests(name) for name, _ in modules()}
+    nameless = {
+        path.relative_to(ROOT / "tests").as_posix()
+        for path in (ROOT / "tests").rglob("test_*.py")
+        if path.relative_to(ROOT / "tests").parts[0] not in OF_THE_WHOLE and path not in named
+    }
+    assert nameless == OF_A_PACKAGE, "rename what is new; take off the list what is gone"
+
+
+def test_every_module_has_a_test_file_of_its_name() -> None:
+    """A package without a folder of tests is tested as a whole by a file of its name."""
+    untested = set()
+    for name, path in modules():
+        own, package = home_of_tests(name), home_of_tests(name.rpartition(".")[0] or name)
+        as_a_whole = package.exists() and not list(own.parent.glob("test_*.py"))
+        if path.name != "__init__.py" and not own.exists() and not as_a_whole:
+            untested |= {name} if lines_of_code(parsed(path)) > SMALL else set()
+    assert untested - TESTED_BY_OTHERS == set(), "write tests of their own"
+    assert untested == TESTED_BY_OTHERS, "take off TESTED_BY_OTHERS what has tests now"
+
+
+# -- how long and wide a function may be ---------------------------------------------------------
+
+
+def limits_exceeded(files: list[str], lint: dict[str, Any]) -> dict[str, list[str]]:
+    """Return by file the rules that ruff finds broken, whatever pyproject.toml exempts."""
+    answer = subprocess.run(
+        [
+            *(sys.executable, "-m", "ruff", "check", "--isolated", "--no-cache", "--exit-zero"),
+            *("--select", "C901,PLR0913", "--output-format", "json"),
+            *("--config", f"lint.mccabe.max-complexity={lint['mccabe']['max-complexity']}"),
+            *("--config", f"lint.pylint.max-args={lint['pylint']['max-args']}"),
+            *files,
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    rules: dict[str, set[str]] = {}
+    for place in json.loads(answer.stdout):
+        name = Path(place["filename"]).relative_to(ROOT).as_posix()
+        rules.setdefault(name, set()).add(place["code"])
+    return {name: sorted(codes) for name, codes in rules.items()}
+
+
+def test_exceptions_to_the_limits_of_functions_are_still_needed() -> None:
+    """A function above the limits is an error of the linter, unless its file is listed."""
+    lint = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["ruff"]["lint"]
+    assert {"C901", "PLR0913"} <= set(lint["extend-select"])
+    assert lint["mccabe"]["max-complexity"] <= 15 and lint["pylint"]["max-args"] <= 8
+    exempt = {name: own for name, own in lint["per-file-ignores"].items() if "*" not in name}
+    assert limits_exceeded(list(exempt), lint) == exempt, "copy the left side to per-file-ignores"
+
+
+# -- what is never used ----------------------------------------------------------------------
 
 UNSAFE_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "marshal", "shelve", "joblib"}
 UNSAFE_CALLS = {"eval", "exec", "__import__"}

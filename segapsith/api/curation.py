@@ -299,14 +299,14 @@ def _splitting(wire: Session, threshold: float | None = None) -> splitting.Split
             wire.settings.maintenance.stable,
         )
     except ValueError as error:
-        raise SettingError(f"narrow: {error}") from error
+        raise SettingError(f"splitting domains: {error}") from error
 
 
 def _split_broad(
     wire: Session, *, threshold: float | None = None, after: int = 0, dry_run: bool = False
 ) -> SplitBroad:
     quiet = wire.settings.maintenance.merge_after
-    _only_by_eq7(wire, "narrowing")
+    _only_by_eq7(wire, "splitting domains")
     rules = _splitting(wire, threshold)
     if not dry_run:
         wire.engine.state  # noqa: B018  the lock, and settings that do not fit the store
@@ -350,7 +350,7 @@ def _split_broad(
 
 
 def _reassign(wire: Session, similarity: float | None) -> Reassigned:
-    _only_by_eq7(wire, "adopting")
+    _only_by_eq7(wire, "reassigning units")
     least = wire.settings.maintenance.reassign_similarity if similarity is None else similarity
     try:
         rules = reassignment.ReassignSettings(least, wire.settings.maintenance.stable)
@@ -439,7 +439,7 @@ def _index(store: Store, placing: PlacementSettings, rows: Iterable[DomainRecord
 def _only_by_eq7(wire: Session, what: str) -> None:
     placement = wire.settings.placement.measure
     if placement != BUILT_IN_PLACEMENT:
-        raise UsageError(f"{what} places by {BUILT_IN_PLACEMENT}, and placement is {placement!r}")
+        raise UsageError(f"{what} requires placement {BUILT_IN_PLACEMENT!r}, not {placement!r}")
 
 
 class Domains:
@@ -594,12 +594,12 @@ class Domains:
     ) -> MergedSimilar:
         """Merge domains that are nearly the same, in one run; without any there is no run.
 
-        A small domain that took nothing from the last `after` stories joins another at
-        `similarity` or above; one that still grows or is stable, at `consolidate_stable` or above.
-        Locked and retired domains stay, and pairs that people named. With `narrowing`, two stable
-        domains stay apart if they would be split again. With `since`, a run, that is examined only
-        for domains whose size has changed considerably after it (`splitting.step`). `dry_run`
-        changes nothing.
+        A small domain that received no unit from the last `after` stories joins another at
+        `similarity` or above. One that is stable or still grows joins another at the setting
+        `merge_stable_similarity` or above. Locked and retired domains are left out, and pairs of
+        named ones. With the setting `split_and_reassign`, two stable domains are not merged if
+        they would be split again. With `since`, a run, this is examined only for domains whose
+        size has changed considerably after it (`splitting.step`). `dry_run` changes nothing.
         """
         if not dry_run:
             self._session.learner()
@@ -614,7 +614,7 @@ class Domains:
 
         A large domain is split if its units, learned again among themselves at `threshold`, form
         two cores or more; the largest part keeps the id. Locked, named and retired domains stay,
-        and those that took nothing from the last `consolidate_after` stories. With `after`, a run,
+        and those without a unit from the last `merge_after` stories. With `after`, a run,
         only domains whose size has changed considerably since are examined (`splitting.step`): a
         domain is read each time that it has grown by a quarter, not each night. `dry_run` changes
         nothing.
@@ -626,9 +626,9 @@ class Domains:
     def reassign(self, *, similarity: float | None = None) -> Reassigned:
         """Move units to the nearest stable domain at `similarity` or above, in one run.
 
-        Examines the units of the last `adopt_last` stories. Units of locked, named and retired
-        domains stay, and those of small domains that took something from the last
-        `consolidate_after` stories if they are nearer. If no unit moves there is no run.
+        Examine the units of the last `reassign_last` stories. Units of locked, named and retired
+        domains stay. So do units of a small domain that is nearer, if it received a unit from the
+        last `merge_after` stories. If no unit moves there is no run.
         """
         self._session.learner()
         return _reassign(self._session, similarity)

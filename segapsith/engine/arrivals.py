@@ -25,7 +25,7 @@ __all__ = ["Arrival", "ArrivalClassifier", "Received", "receive", "sound", "soun
 
 
 NO_BAGS = BagBatch.of([])
-"""Of items without pre-segmented units."""
+"""Bags of items without a pre-segmented unit."""
 
 _REPLACING = (notices.Notice.CORRECTION, notices.Notice.WITHDRAWAL)
 
@@ -37,9 +37,10 @@ class Arrival(NamedTuple):
     `known` if its text was there already under this identity, so there is nothing to read.
     `replaced` are stories that it takes the place of, as they were: the brief of a fuller copy, or
     the text that it corrects under another identity; `displaced` are they and their copies, as
-    they are now. `notice` is what its headline tells about an earlier story: the text of a
-    withdrawal is stored, and not learned from. `bag_place` is where the words of a pre-segmented unit are
-    among those of the batch. `ticks` is true if the clock ticks when it has been learned.
+    they are now. `notice` is what its headline states about an earlier story: the text of a
+    withdrawal is stored, and not learned from. `bag_place` is where the words of a
+    pre-segmented unit are among those of the batch. `ticks` is true if the clock ticks when it has
+    been learned.
     """
 
     document: Document
@@ -185,7 +186,7 @@ class ArrivalClassifier:
     ) -> Iterator[Arrival | None]:
         """Yield what each document is, in order; None for one that was forgotten.
 
-        New documents get their numbers here. `bag_batch` has the words of the pre-segmented units.
+        `bag_batch` has the words of the pre-segmented units. New documents get their numbers here.
         """
         hashes = bag_batch.hashes() if bag_batch is not NO_BAGS else iter(())
         called = [
@@ -266,7 +267,7 @@ class ArrivalClassifier:
         )
 
     def _signature(self, document: Document) -> fingerprints.Signature | None:
-        """Return the signature by which a repeated text is recognised; of a bag there is none."""
+        """Return the fingerprint of a text; None for a pre-segmented unit, which has no text."""
         return None if document.bag is not None else fingerprints.signature(document.text)
 
     def _repeated(
@@ -355,10 +356,9 @@ def _called(document: Document, digest: str) -> tuple[Document, str]:
 
 
 def sound_all(items: Sequence[Document | Reject]) -> tuple[list[Document | Reject], BagBatch]:
-    """`sound` of each item, and the bags of those that are pre-segmented units.
+    """Return `sound` of each item, and the bags of the pre-segmented units.
 
-    Words and counts are looked at once for all of them; if something is wrong, each is looked at
-    by itself.
+    Words and counts are checked together; if something is wrong, each item is checked by itself.
     """
     bags = _bags(items)
     if not bags:
@@ -386,7 +386,7 @@ def sound(item: Document | Reject) -> Document | Reject:
 
 
 def _sound_apart(item: Document | Reject) -> Document | Reject:
-    """`sound`, apart from the words of a pre-segmented unit."""
+    """Return `sound` of an item without checking the words of a pre-segmented unit."""
     if isinstance(item, Reject):
         return Reject(normalization.clean(item.name), normalization.clean(item.reason))
     document = normalization.cleaned(item)
@@ -404,11 +404,9 @@ def _sound_apart(item: Document | Reject) -> Document | Reject:
 
 
 def _without_text(document: Document) -> Document:
-    """A pre-segmented unit has its words and no text; a title is kept as what it is called elsewhere."""
-    metadata = document.metadata
-    if document.title:
-        metadata = {"title": document.title, **metadata}
-    return replace(document, title="", body="", metadata=metadata)
+    """Return a pre-segmented unit without text; its title becomes metadata."""
+    told = {"title": document.title, **document.metadata} if document.title else document.metadata
+    return replace(document, title="", body="", metadata=told)
 
 
 def _name(document: Document) -> str:

@@ -25,8 +25,7 @@ FIRST_TICK = 8
 """Documents before the first tick, and the shortest epoch."""
 
 _YOUNG = 4
-"""Ticks of a young stream, up to `EPOCH` documents, while it doubles: there each story changes
-much."""
+"""Ticks per doubling of a stream of up to `EPOCH` documents, where each story changes much."""
 
 LONGEST = 16_384
 """Documents after which the network is renewed at the latest."""

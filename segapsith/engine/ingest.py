@@ -24,7 +24,7 @@ __all__ = ["BAGS", "Items", "batches", "ingest", "preview"]
 Items = Iterable[Document | Reject | FeedState]
 
 BAGS = 32
-"""Pre-segmented units that count as one item of a batch: they take about as long."""
+"""Number of pre-segmented units that count as one item of a batch: they take about as long."""
 
 
 def ingest(
@@ -124,7 +124,7 @@ def _read(
 
 
 def batches(items: Items, size: int) -> Iterator[tuple[list[Document | Reject], FeedState | None]]:
-    """Cut the input every `size` items, and behind the last item of a feed.
+    """Cut the input every `size` items, and after the last item of a feed.
 
     Pre-segmented units count for less (`BAGS`): there is no text to read.
     """

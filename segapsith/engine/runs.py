@@ -1,4 +1,4 @@
-"""Runs: what the run log has about one before it begins and after it ended.
+"""Runs: the plan that the run log stores before one, its summary, and how it ends.
 
 Every command that writes does so inside `with storage.run(plan) as run:`. The run is `done` when
 the block ends and `failed` when it raises; one that may be resumed is `interrupted` instead, and

@@ -137,7 +137,7 @@ class State:
         return np.array(self.vocabulary.numbers(lang, words), dtype=np.int32)
 
     def bags(self, lang: str, bag_batch: BagBatch, places: Sequence[int]) -> list[Ready]:
-        """Return pre-segmented units weighted, as `numbered` and `bag` would do it one by one.
+        """Weight pre-segmented units as `numbered` and `bag` would do one after the other.
 
         New words are numbered bag by bag and by name.
         """

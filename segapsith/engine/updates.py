@@ -53,7 +53,7 @@ LABEL_WORDS = 3
 
 _NO_SUMS = DomainWords(np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int64), 0)
 _NO_WORDS, _NO_JOINS = np.zeros(0, np.int32), np.zeros(0, np.uint8)
-"""Of a pre-segmented unit, which has no text."""
+"""Words of the text of a pre-segmented unit, which has none."""
 
 _encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
 
@@ -69,8 +69,8 @@ def place(
 ) -> None:
     """Learn arrivals of one epoch, in order; the clock may tick after the last.
 
-    `langs` are their languages, `readings` those of the texts among them, `bags` the words of
-    the pre-segmented units. Words are numbered in the order in which they come.
+    `langs` are their languages, `readings` those of the texts among them, `bags` the words of the
+    pre-segmented units. Words are numbered in the order in which they come.
     """
     read = iter(readings)
     kinds = [(lang, a.bag_place >= 0) for lang, a in zip(langs, arrivals, strict=True)]

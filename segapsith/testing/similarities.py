@@ -57,7 +57,7 @@ def _sound(measure: Any, left: Rows, right: Rows) -> Matrix:
 
 
 def _refused(measure: Any, left: Rows, right: Rows, why: str) -> None:
-    """A measure that knows only learned rows raises a clean `ValueError`."""
+    """Check that a measure that knows only learned rows raises `ValueError` for others."""
     try:
         measure.compare(left, right)
     except ValueError as error:

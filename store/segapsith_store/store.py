@@ -389,7 +389,7 @@ class Store(RunLog):
         """Document, ordinal, language and content words of the stories after an ordinal, which
         have a text."""
         if not self.number("SELECT sum(units) FROM languages"):
-            return  # pre-segmented units alone, and perhaps very many
+            return  # only pre-segmented units, and perhaps very many
         for document, ordinal, lang, words in self.rows(
             "SELECT d.id, d.ordinal, v.lang, v.words FROM documents d"
             " JOIN versions v ON v.document = d.id AND v.number = d.version"

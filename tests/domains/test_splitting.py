@@ -341,7 +341,7 @@ def test_what_is_refused(open_wire: OpenWire, wire: Wire) -> None:
         wire.domains.reassign(similarity=1.5)
     other = open_wire("other.db", placement="cosine")
     for step in (other.domains.split_broad, other.domains.reassign):
-        with pytest.raises(UsageError, match="places by eq7"):
+        with pytest.raises(UsageError, match="requires placement 'eq7'"):
             step()
 
 

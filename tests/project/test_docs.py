@@ -6,6 +6,7 @@ import importlib.util
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,6 +14,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from segapsith.cli import domains, output
 from segapsith.cli.app import program
 
 ROOT = Path(__file__).parents[2]
@@ -95,3 +97,37 @@ def test_the_recipe_that_opens_a_store_works(tmp_path: Path) -> None:
     assert shown == pytest.approx(
         {w["word"]: w["weight"] for w in best["words"] if w["word"] in shown}, abs=1e-3
     )
+
+
+def _squeezed(text: str) -> str:
+    """A text without white space and times, so that wrapping and columns do not matter."""
+    return re.sub(r",\d+\.\ds$", "", "".join(text.split()))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["README.md", "docs/tutorial.md"])
+def test_commands_print_what_the_page_shows(
+    name: str, command: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Commands of a page run in order, as on a terminal of 100 columns; each prints what follows."""
+    for module in (domains, output):
+        monkeypatch.setattr(module, "on_terminal", lambda: True)
+    monkeypatch.setattr(output, "_columns", lambda: 100)
+    text = (ROOT / name).read_text("utf-8")
+    printed, compared = "", 0
+    for kind, block in re.findall(r"^```(sh|text)\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        if kind == "text":
+            for line in block.splitlines():
+                shown = _squeezed(line).partition("…")[0]
+                assert shown in _squeezed(printed), line
+                compared += 1
+            continue
+        printed = ""
+        for line in block.splitlines():
+            program, *arguments = line.split()
+            if program.endswith("segapsith"):
+                local = [str(ROOT / a) if a.startswith("segapsith/") else a for a in arguments]
+                code, out, _ = command(*local)
+                assert code == 0
+                printed += out
+    assert compared >= 5

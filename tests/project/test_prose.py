@@ -1,12 +1,11 @@
-"""The written pages stay readable: short lines, short paragraphs, plain words, links that resolve.
-
-The checks are functions of a text, so that docstrings and help texts can be checked in the same way.
-"""
+"""Pages, docstrings and messages stay readable: short paragraphs, plain words, links that resolve."""
 
 from __future__ import annotations
 
+import ast
+import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,7 +34,7 @@ IDIOMS = {
     r"\btold\b": "reported",
     r"\bsa(?:y|ys|id) so\b": "report it",
     r"\blets? go\b": "delete",
-    r"\b(?:what|that|which|it) is none\b": "is not one",
+    r"\b(?:what|that|which|it) is (?-i:none)\b(?! of)": "is not one",
     r"\bone a (?:line|row|word|unit|start|round|document|batch)\b": "one per …",
     r"\bwithout more ado\b": "directly",
     r"\bnobody asked\b": "was not requested",
@@ -54,15 +53,15 @@ class Finding(NamedTuple):
 
 def test_lines_are_short_outside_tables_and_links() -> None:
     text = f"{'x' * 121}\n| {'x' * 121} |\nsee [a]({'x' * 121})\n{'x ' * 60}"
-    assert [found.line for found in long_lines(text)] == [1]
+    assert [finding.line for finding in long_lines(text)] == [1]
 
 
 def test_items_of_a_list_are_paragraphs_of_their_own() -> None:
     item = "- " + "word " * 70
     assert long_paragraphs(f"{item}\n{item}\n") == []
-    assert [found.line for found in long_paragraphs("\n" + "word " * 60 + "\n" + "word " * 61)] == [
-        2
-    ]
+    assert [
+        finding.line for finding in long_paragraphs("\n" + "word " * 60 + "\n" + "word " * 61)
+    ] == [2]
 
 
 def test_code_is_not_prose() -> None:
@@ -78,7 +77,9 @@ def test_old_idioms_are_recognised_across_lines_and_case(text: str) -> None:
     assert idioms(text)
 
 
-@pytest.mark.parametrize("text", ["from 2 to 5", "based on 15", "from a page on the web", "many"])
+@pytest.mark.parametrize(
+    "text", ["from 2 to 5", "based on 15", "from a page on the web", "many", "if it is None"]
+)
 def test_ordinary_words_are_no_idioms(text: str) -> None:
     assert idioms(text) == []
 
@@ -212,3 +213,212 @@ def test_no_page_uses_an_old_idiom(page: Path) -> None:
 @pytest.mark.parametrize("page", _pages(), ids=_name)
 def test_every_relative_link_resolves(page: Path) -> None:
     assert broken_links(page) == []
+
+
+# -- texts in the code -----------------------------------------------------------------------
+
+CODE = ("segapsith", "plugins", "store")
+
+PRINTS = {
+    *("say", "line", "cut", "echo", "print", "warn", "secho", "confirm", "update"),
+    *("debug", "info", "warning", "error", "exception", "critical", "log"),
+}
+"""Functions and methods whose texts a person reads."""
+
+EXPLAINS = {"help", "about", "epilog", "short_help"}
+"""Arguments with a text that a person reads."""
+
+
+class Text(NamedTuple):
+    """A docstring or a message, and the line on which it starts."""
+
+    line: int
+    text: str
+
+
+def texts(tree: ast.AST) -> list[Text]:
+    """Return docstrings, texts of exceptions, help texts and messages of a module.
+
+    >>> texts(ast.parse('say(f"{n} stories")'))
+    [Text(line=1, text='… stories')]
+    """
+    nodes: list[ast.AST] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            nodes.append(node.value)
+        elif isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+            nodes += [node.exc]
+        elif isinstance(node, ast.Call):
+            explains = [keyword.value for keyword in node.keywords if keyword.arg in EXPLAINS]
+            prints = _called(node) in PRINTS or _called(node).endswith(("Error", "_declare"))
+            nodes += [node] if prints else explains
+    read = {id(node): Text(node.lineno, text) for root in nodes for node, text in _strings(root)}
+    return sorted(set(read.values()))
+
+
+def _called(call: ast.Call) -> str:
+    function = call.func
+    return getattr(function, "attr", getattr(function, "id", ""))
+
+
+def _strings(root: ast.AST) -> Iterator[tuple[ast.expr, str]]:
+    """Yield the strings below a node, with … for what an f-string fills in."""
+    if isinstance(root, ast.JoinedStr):
+        parts = (part.value if isinstance(part, ast.Constant) else "…" for part in root.values)
+        yield root, "".join(map(str, parts))
+    elif isinstance(root, ast.Constant):
+        if isinstance(root.value, str):
+            yield root, root.value
+    else:
+        for node in ast.iter_child_nodes(root):
+            yield from _strings(node)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        '"""So many words."""',
+        'x = 1\n"""So many words."""',
+        'raise ValueError(f"{n}: so many words")',
+        'raise SettingError("a" if b else "so many") from error',
+        'typer.Option("-k", help="so many")',
+        'log.warning("%s: so many", name)',
+        'output.say(f"so " f"many {n}")',
+    ],
+)
+def test_texts_for_people_are_collected_from_code(code: str) -> None:
+    assert any(idioms(text.text) for text in texts(ast.parse(code)))
+
+
+def test_other_strings_are_no_texts_for_people() -> None:
+    assert texts(ast.parse('x = {"so many": "told"}\nfind("so many")')) == []
+
+
+IDIOMS_LEFT: dict[str, int] = {
+    "plugins/segapsith_plugins/_views.py": 2,
+    "plugins/segapsith_plugins/annotators/_pieces.py": 1,
+    "plugins/segapsith_plugins/clusterers/_co_clusters.py": 1,
+    "plugins/segapsith_plugins/clusterers/bvd.py": 1,
+    "plugins/segapsith_plugins/clusterers/itcc.py": 1,
+    "plugins/segapsith_plugins/clusterers/mvkm.py": 2,
+    "plugins/segapsith_plugins/clusterers/rsn.py": 1,
+    "plugins/segapsith_plugins/clusterers/spherical_kmeans.py": 1,
+    "plugins/segapsith_plugins/segmenters/_cohesion_curve.py": 1,
+    "plugins/segapsith_plugins/segmenters/cohesion.py": 2,
+    "plugins/segapsith_plugins/similarities/_learned_rows.py": 1,
+    "plugins/segapsith_plugins/similarities/mvsim.py": 2,
+    "plugins/segapsith_plugins/sources/_dates.py": 1,
+    "plugins/segapsith_plugins/sources/_json_values.py": 3,
+    "plugins/segapsith_plugins/sources/html_pages.py": 1,
+    "plugins/segapsith_plugins/sources/json_lines.py": 1,
+}
+"""Idioms in the texts of a module; this may only shrink."""
+
+
+@functools.cache
+def _idioms_in_code() -> dict[str, list[str]]:
+    return {
+        name: [f"{text.line}: {finding.problem}" for text in own for finding in idioms(text.text)]
+        for name, own in _texts_of_modules().items()
+    }
+
+
+def test_docstrings_and_messages_use_no_old_idiom() -> None:
+    assert _above(_idioms_in_code(), IDIOMS_LEFT) == {}
+
+
+def test_the_list_of_idioms_that_are_left_is_not_too_long() -> None:
+    assert _counts(_idioms_in_code()) == IDIOMS_LEFT, "copy the left side to IDIOMS_LEFT"
+
+
+def _above(places: Mapping[str, list[str]], left: Mapping[str, int]) -> dict[str, list[str]]:
+    return {name: own for name, own in places.items() if len(own) > left.get(name, 0)}
+
+
+def _counts(places: Mapping[str, list[str]]) -> dict[str, int]:
+    return {name: len(own) for name, own in places.items() if own}
+
+
+def _texts_of_modules() -> dict[str, list[Text]]:
+    return {
+        path.relative_to(ROOT).as_posix(): texts(ast.parse(path.read_text("utf-8")))
+        for folder in CODE
+        for path in sorted((ROOT / folder).rglob("*.py"))
+    }
+
+
+# -- what is cited ---------------------------------------------------------------------------
+
+CITED = re.compile(
+    r"\b(?:algorithms|contracts|reliability) (?:§|\d)"  # chapters of design documents
+    r"|(?<![\w'\"|«])§ ?\d"
+    r"|\bS[0-4]\b"  # papers by the number that a design document gives them
+    r"|(?<![\w/.*-])[\w-]+\.md\b"
+)
+"""What may be a citation of a document; names of pages are compared with those that exist."""
+
+CITATIONS_LEFT: dict[str, int] = {
+    "plugins/segapsith_plugins/segmenters/_cohesion_curve.py": 3,
+    "plugins/segapsith_plugins/segmenters/_network_units.py": 1,
+    "plugins/segapsith_plugins/segmenters/_valleys.py": 1,
+    "plugins/segapsith_plugins/segmenters/lcp.py": 1,
+    "plugins/segapsith_plugins/segmenters/segcohlex.py": 1,
+    "plugins/segapsith_plugins/similarities/chi_sim.py": 7,
+    "plugins/segapsith_plugins/similarities/ctk.py": 1,
+    "plugins/segapsith_plugins/similarities/gvsm.py": 7,
+    "plugins/segapsith_plugins/similarities/lsa.py": 1,
+    "plugins/segapsith_plugins/similarities/mvsim.py": 4,
+    "plugins/segapsith_plugins/similarities/overlap.py": 3,
+    "plugins/segapsith_plugins/similarities/snos.py": 1,
+}
+"""Files that cite documents which are not in the repository, and how often; this may only shrink."""
+
+
+def missing_citations(text: str, pages: Collection[str]) -> list[Finding]:
+    """Return the citations of documents other than `pages`, names of files."""
+    return [
+        Finding(number, match.group())
+        for number, line in enumerate(text.splitlines(), 1)
+        for match in CITED.finditer(line)
+        if match.group() not in pages
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["the curve (algorithms §1.4)", "as S0 has it", "S4 eqs. 1-2", "see house.md", "§ 2.1"]
+)
+def test_citations_of_missing_documents_are_found(text: str) -> None:
+    assert missing_citations(text, {"users.md"})
+
+
+@pytest.mark.parametrize(
+    "text", ["see [users](docs/users.md)", "algorithms and models", "S_0 = I", "*.md", "eq. 7"]
+)
+def test_other_texts_cite_nothing_that_is_missing(text: str) -> None:
+    assert missing_citations(text, {"users.md"}) == []
+
+
+@functools.cache
+def _citations() -> dict[str, list[str]]:
+    """Return the citations that lead nowhere, by file; notebooks and this file are left out."""
+    files = [ROOT / name for name in ("pyproject.toml", "NOTICE", "CITATION.cff")]
+    files += [page for page in _pages() if not _name(page).startswith(NOTEBOOKS)]
+    files += [path for path in sorted((ROOT / "scripts").iterdir()) if path.is_file()]
+    files += [path for folder in (*CODE, "tests") for path in sorted((ROOT / folder).rglob("*.py"))]
+    pages = {page.name for page in _pages()}
+    return {
+        _name(path): [
+            f"{finding.line}: {finding.problem}"
+            for finding in missing_citations(path.read_text("utf-8"), pages)
+        ]
+        for path in files
+        if path != Path(__file__)
+    }
+
+
+def test_every_cited_document_is_in_the_repository() -> None:
+    assert _above(_citations(), CITATIONS_LEFT) == {}
+
+
+def test_the_list_of_citations_that_are_left_is_not_too_long() -> None:
+    assert _counts(_citations()) == CITATIONS_LEFT, "copy the left side to CITATIONS_LEFT"

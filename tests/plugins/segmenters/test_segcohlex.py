@@ -69,8 +69,10 @@ def signif(net: Network, word: str, lens: Lens) -> float:
 
 
 def weighed(words: Sequence[str], net: Network, lens: Lens, x: int) -> tuple[dict[str, float], set]:
-    """wgt of every window word and selected word around x, and the selected words: algorithms 1.4,
-    word by word."""
+    """Return wgt of every window word and selected word around x, and the selected words.
+
+    The formula of SEGCOHLEX in docs/concepts/formulas.md, word by word.
+    """
     half = lens.window // 2
     p: dict[str, float] = {}
     for j in range(max(0, x - half), min(len(words), x + half + 1)):

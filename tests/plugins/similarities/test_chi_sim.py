@@ -29,7 +29,7 @@ shares = st.sampled_from([0.0, 0.3, 0.6, 0.9])
 
 
 def naive_step(m, other, k, prune, limit=False, population="all"):
-    """One half-step, straight from S0 eqs. 8-9; the sums written as sums."""
+    """Equations 8 and 9 of Grimal and Bisson (2011), one half-step; the sums written as sums."""
     n = len(m)
     if math.isinf(k):
         middle = (other > 0).astype(float) if limit else other
