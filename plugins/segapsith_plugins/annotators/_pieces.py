@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from segapsith.jit import kernel
 
-__all__ = ["CHUNK", "INSIDE", "Pieces"]
+__all__ = ["CHUNK", "INSIDE", "Pieces", "match_end"]
 
 INSIDE = r"\w\u0300-\u036f\u00ad\u200b-\u200d\u2060"  # letters, accents of their own, hidden signs
 _SIGNS = "-‐‑'’ʼ‘`´&"
@@ -29,6 +29,13 @@ CHUNK = re.compile(
     re.VERBOSE,
 )
 """What a chunk is; `_cut` finds the same without a pattern."""
+
+
+def match_end(pattern: re.Pattern[str], text: str, position: int) -> int:
+    """Return where a match that begins at `position` ends, or `position` if there is none."""
+    match = pattern.match(text, position)
+    return match.end() if match else position
+
 
 Codes = NDArray[np.uint32]
 

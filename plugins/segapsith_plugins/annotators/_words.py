@@ -36,6 +36,7 @@ __all__ = [
     "normal",
     "partition",
     "stop_list",
+    "word_set",
 ]
 
 LANGUAGES = ("en", "fr")
@@ -58,6 +59,11 @@ def checked_language(lang: str) -> str:
     if lang not in LANGUAGES:
         raise ValueError(f"lang={lang!r} should be one of {', '.join(LANGUAGES)}")
     return lang
+
+
+def word_set(words: str) -> frozenset[str]:
+    """Return the words of a line that are separated by blanks."""
+    return frozenset(words.split())
 
 
 # --- forms -------------------------------------------------------------------------------

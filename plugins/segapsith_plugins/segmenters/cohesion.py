@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,69 +20,13 @@ from segapsith import Annotation, Network, Unit, hookimpl
 from segapsith.arrays import Matrix
 from segapsith.jit import kernel
 from segapsith_plugins.segmenters._cohesion_curve import Inference, Lens, inferred_words, read
+from segapsith_plugins.segmenters._recurrence import Scale, scale_of
 from segapsith_plugins.segmenters._sentences import Sentences, body_of, sentences_of
+from segapsith_plugins.segmenters._word_spaces import Space
 
-__all__ = ["Cohesion", "Scale", "Space", "WordSpace", "learn_space", "scale_of"]
+__all__ = ["Cohesion"]
 
 Numbers = NDArray[np.int64]
-
-# --- word spaces -------------------------------------------------------------------------
-
-
-class Space(Protocol):
-    """Words as points, as a network has them too."""
-
-    @property
-    def vectors(self) -> NDArray[Any]:
-        """One row of length 1 for each word."""
-
-    def numbers(self, words: Sequence[str]) -> Numbers:
-        """The row of each word, -1 where it is unknown."""
-
-
-@dataclass(frozen=True, slots=True)
-class WordSpace:
-    """Words and their vectors of length 1, learned from a corpus.
-
-    >>> WordSpace({"storm": 0}, np.ones((1, 1))).numbers(["storm", "bank"])
-    array([ 0, -1])
-    """
-
-    rows: Mapping[str, int]
-    vectors: NDArray[Any]
-
-    def numbers(self, words: Sequence[str]) -> Numbers:
-        return np.fromiter((self.rows.get(word, -1) for word in words), np.int64, len(words))
-
-
-def learn_space(
-    annotations: Iterable[Annotation],
-    *,
-    rank: int = 200,
-    min_documents: int = 3,
-    max_share: float = 0.2,
-) -> WordSpace:
-    """The word space of the content words of documents (`segapsith.lexicon.word_vectors`)."""
-    from segapsith.lexicon.word_vectors import learn_points
-
-    numbers: dict[str, int] = {}
-    columns: list[int] = []
-    ends: list[int] = []
-    for annotation in annotations:
-        for i in np.flatnonzero(annotation.content).tolist():
-            columns.append(numbers.setdefault(annotation.lemmas[i], len(numbers)))
-        ends.append(len(columns))
-    points = learn_points(
-        np.array(columns, np.int32),
-        np.array(ends, np.int64),
-        rank=rank,
-        min_documents=min_documents,
-        max_share=max_share,
-    )
-    words = list(numbers)
-    rows = {words[i]: row for row, i in enumerate(points.words.tolist())}
-    return WordSpace(rows, points.vectors)
-
 
 # --- from sentences to numbers ------------------------------------------------------------
 
@@ -95,90 +38,6 @@ def _numbered(words: Iterable[str]) -> tuple[Numbers, int]:
     numbers: defaultdict[str, int] = defaultdict(count().__next__)
     found = np.array(list(map(numbers.__getitem__, words)), np.int64)
     return found, len(numbers)
-
-
-# --- the scale on which a text changes its words -----------------------------------------
-
-
-class Scale(NamedTuple):
-    """How the recurrence of words falls with the distance between two sentences.
-
-    The chance that two words, `lag` sentences apart, are the same is
-    near (1 - lag/length)+ + far: a text made of pieces of `length` sentences that have only
-    `far` in common. `near` is 0 where nothing could be seen.
-    """
-
-    length: float
-    near: float
-    far: float
-
-
-_MOST_LAG = 400
-_MOST_NEXT = 60
-_STEPS = 40
-
-
-def scale_of(words: Numbers, ends: Numbers) -> Scale:
-    """The scale of a text; `ends` parts its words into sentences (first 0, last all).
-
-    Counts the recurrences of every word with its next sixty occurrences, by distance, and fits
-    the triangle by Poisson likelihood: expectation-maximisation in both heights, a geometric
-    grid in the length. Linear in the number of words.
-    """
-    n = len(ends) - 1
-    most = min(n - 1, _MOST_LAG)
-    if most < 3 or not len(words):
-        return Scale(float(max(n, 1)), 0.0, 0.0)
-    sizes = np.diff(ends).astype(float)
-    sentence = np.repeat(np.arange(n), np.diff(ends))
-    order = np.argsort(words, kind="stable")
-    sorted_words, places = words[order], sentence[order]
-    met = np.zeros(most + 1)
-    for step in range(1, min(_MOST_NEXT, len(words) - 1) + 1):
-        same = sorted_words[step:] == sorted_words[:-step]
-        if not same.any():
-            break
-        lags = (places[step:] - places[:-step])[same]
-        met += np.bincount(lags[lags <= most], minlength=most + 1)
-    pairs = np.array([sizes[:-lag] @ sizes[lag:] for lag in range(1, most + 1)])
-    grid = np.exp(np.arange(np.log(2.5), np.log(max(most, 3.0)), 0.15))
-    length, near, far = _fitted(met[1:], pairs, grid, _STEPS)
-    return Scale(float(length), float(near), float(far))
-
-
-@kernel
-def _fitted(met: Matrix, pairs: Matrix, grid: Matrix, n_steps: int) -> tuple[float, float, float]:
-    """Length, near and far of the likeliest triangle."""
-    n = len(met)
-    total, all_pairs = met.sum(), pairs.sum()
-    best_length, best_near, best_far = grid[0], 0.0, 0.0
-    best = -np.inf
-    if total == 0 or all_pairs == 0:
-        return best_length, best_near, best_far
-    for length in grid:
-        near, far = 5 * total / all_pairs, 0.5 * total / all_pairs
-        mass = 0.0
-        for lag in range(n):
-            mass += pairs[lag] * max(0.0, 1 - (lag + 1) / length)
-        for _ in range(n_steps):
-            near_share, far_share = 0.0, 0.0
-            for lag in range(n):
-                height = max(0.0, 1 - (lag + 1) / length)
-                share = met[lag] / (near * height + far + 1e-300)
-                near_share += share * height
-                far_share += share
-            if mass > 0:
-                near *= near_share / mass
-            far *= far_share / all_pairs
-        likelihood = 0.0
-        for lag in range(n):
-            mean = pairs[lag] * (near * max(0.0, 1 - (lag + 1) / length) + far)
-            if met[lag] > 0:
-                likelihood += met[lag] * np.log(mean + 1e-300)
-            likelihood -= mean
-        if likelihood > best:
-            best, best_length, best_near, best_far = likelihood, length, near, far
-    return best_length, best_near, best_far
 
 
 # --- the search --------------------------------------------------------------------------

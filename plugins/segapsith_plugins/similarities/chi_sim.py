@@ -16,8 +16,8 @@ before a row step, columns before a word step, so that powers neither overflow n
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -37,102 +37,25 @@ from segapsith_plugins._sparse_rows import (
     packed,
     require,
     same_rows,
-    slices,
-    times,
     unit_peaks,
     unpacked,
 )
 from segapsith_plugins.similarities._co_similarity import (
     TIE,
     congruence,
-    entries,
     max_bilinear,
     prune_lowest,
 )
+from segapsith_plugins.similarities._word_matrices import (
+    RecomputedWords,
+    bilinear,
+    max_self_products,
+    recomputed_products,
+    self_products,
+    streamed_quantile,
+)
 
-__all__ = ["ChiSim", "ChiSimOriginal", "psd_projection", "streamed_quantile"]
-
-_BLOCK_BYTES = 1 << 28
-"""What one block of a word matrix that is not kept may take."""
-
-
-# --- products ---------------------------------------------------------------------------
-
-
-def _bilinear(left: Rows, middle: Floats | None, right: Rows) -> Floats:
-    """left · middle · rightᵀ, dense, a few left rows at a time."""
-    if middle is None:
-        return dense_product(left, right, left.dtype.type)
-    result = np.zeros((left.shape[0], right.shape[0]), left.dtype)
-    for part in slices(left.shape[0], 512):
-        result[part] = times(right, times(left[part], middle).T).T
-    return result
-
-
-def _self_products(rows: Rows, middle: Floats | None) -> Floats:
-    """The diagonal of rows · middle · rowsᵀ alone."""
-    if middle is None:
-        squares: Floats = rows.multiply(rows).sum(axis=1)
-        return squares
-    diagonal = np.zeros(rows.shape[0], rows.dtype)
-    for part in slices(rows.shape[0], 512):
-        diagonal[part] = rows[part].multiply(times(rows[part], middle)).sum(axis=1)
-    return diagonal
-
-
-def _max_self_products(rows: Rows, middle: Floats | None) -> Floats:
-    """The diagonal of the same product of rows with themselves."""
-    diagonal = np.zeros(rows.shape[0], rows.dtype)
-    for i in np.flatnonzero(np.diff(rows.indptr)):
-        words, weights = entries(rows, i)
-        near = np.square(weights)
-        if middle is not None:
-            near = middle[np.ix_(words, words)] * np.outer(weights, weights)
-        diagonal[i] = near.max()
-    return diagonal
-
-
-# --- pruning ----------------------------------------------------------------------------
-
-
-def streamed_quantile(
-    values: Callable[[], Iterable[Floats]], share: float, *, n_gathered: int = 1 << 24
-) -> float:
-    """The quantile (linear, as NumPy's) of non-negative values that come in pieces, twice.
-
-    The first pass counts them by the leading bits of their float32 form (about three digits),
-    the second gathers those in the bins where the quantile lies. If more than `n_gathered`
-    values lie there, because very many are nearly equal, the lower edge of the bin is given:
-    at most a thousandth below the quantile, so that more survives, never less.
-
-    >>> streamed_quantile(lambda: [np.array([1.0, 4.0]), np.array([2.0, 8.0])], 0.5)
-    3.0
-    """
-    shift = np.uint32(13)
-    counts = np.zeros(1 << 18, dtype=np.int64)
-    for piece in values():
-        for part in slices(len(piece), 1 << 23):
-            keys = np.asarray(piece[part], dtype=np.float32).view(np.uint32) >> shift
-            counts += np.bincount(keys, minlength=len(counts))
-    total = int(counts.sum())
-    if total == 0:
-        return 0.0
-    position = share * (total - 1)
-    low, high = math.floor(position), math.ceil(position)
-    below = np.cumsum(counts)
-    bins = np.searchsorted(below, [low, high], side="right")
-    if bins[1] == 0:
-        return 0.0  # key 0 is the value 0, or too small to matter
-    n_before = int(below[bins[0]] - counts[bins[0]])
-    if counts[bins[0]] + counts[bins[1]] > n_gathered:
-        return float((np.array([bins[0]], dtype=np.uint32) << shift).view(np.float32)[0])
-    found: list[Floats] = []
-    for piece in values():
-        keys = np.asarray(piece, dtype=np.float32).view(np.uint32) >> shift
-        found.append(piece[(keys == bins[0]) | (keys == bins[1])])
-    near = np.sort(np.concatenate(found))
-    lower, upper = float(near[low - n_before]), float(near[high - n_before])
-    return lower + (upper - lower) * (position - low)
+__all__ = ["ChiSim", "ChiSimOriginal", "psd_projection"]
 
 
 def psd_projection(matrix: Matrix) -> Matrix:
@@ -149,73 +72,6 @@ def psd_projection(matrix: Matrix) -> Matrix:
     projected: Matrix = scaled @ scaled.T
     np.fill_diagonal(projected, np.where(lengths > 0, 1.0, 0.0))
     return projected
-
-
-# --- word matrices ----------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Recomputed:
-    """A word matrix that is not kept: any block of it is computed when it is wanted."""
-
-    columns: Rows
-    """Words × documents, powered and scaled."""
-    documents: Floats | None
-    """SR of the step before; None is the identity."""
-    scale: Floats
-    """What each word is multiplied by, before the root."""
-    power: float
-    tie: float
-    unit_diagonal: bool
-    threshold: float = 0.0
-
-    def block(self, words: NDArray[np.intp], others: NDArray[np.intp]) -> Floats:
-        """Similarities of `words` with `others`."""
-        chosen = self.columns[others]
-        if self.documents is None:
-            found = dense_product(self.columns[words], chosen, self.columns.dtype.type)
-        else:
-            found = times(self.columns[words], times(chosen, self.documents).T)
-        found *= self.scale[words][:, None]
-        found *= self.scale[others][None, :]
-        if self.power != 1.0:
-            np.power(found, self.power, out=found)
-        if self.threshold > 0:
-            found[found < self.threshold - self.tie] = 0
-        if self.unit_diagonal:
-            _, at_words, at_others = np.intersect1d(words, others, return_indices=True)
-            found[at_words, at_others] = 1  # a word and itself: never pruned
-        return found
-
-    def above_diagonal(self) -> Iterator[Floats]:
-        """Every entry above the diagonal, a block at a time."""
-        n = self.columns.shape[0]
-        everything = np.arange(n)
-        width = _block_width(n, self.columns.dtype.itemsize)
-        for part in slices(n, width):
-            found = self.block(everything[part.start :], everything[part])
-            yield found[np.tri(len(found), found.shape[1], k=-1, dtype=np.bool_)]
-
-
-def _block_width(n: int, itemsize: int) -> int:
-    return max(64, _BLOCK_BYTES // (max(n, 1) * itemsize))
-
-
-def _recomputed_products(
-    rows: Rows, middle: _Recomputed, left: slice, right: slice
-) -> tuple[Floats, Floats]:
-    """rows[left] · middle · rows[right]ᵀ and the diagonal of rows · middle · rowsᵀ, by blocks."""
-    used = np.unique(rows.indices)
-    narrow = rows[:, used]
-    by_word = narrow.tocsc()
-    products = np.zeros((left.stop - left.start, right.stop - right.start), rows.dtype)
-    diagonal = np.zeros(rows.shape[0], rows.dtype)
-    for part in slices(len(used), _block_width(len(used), rows.dtype.itemsize)):
-        spread = times(narrow, middle.block(used, used[part]))
-        here = by_word[:, part].tocsr()
-        diagonal += here.multiply(spread).sum(axis=1)
-        times(here[right], spread[left].T, add_to=products.T)
-    return products, diagonal
 
 
 # --- the measures -----------------------------------------------------------------------
@@ -274,7 +130,7 @@ class _CoSimilarity:
     def _forget(self) -> None:
         self._rows: Rows = csr_array((0, 0), dtype=np.float64)
         self._known: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
-        self._words: Floats | _Recomputed | None = None
+        self._words: Floats | RecomputedWords | None = None
         self._threshold = 0.0
         self._last: Floats | None = None
         """SR(T) itself, where the threshold had to be found and there is room: not state."""
@@ -350,7 +206,7 @@ class _CoSimilarity:
             "known": self._known.astype(np.int64),
             "threshold": np.array(self._threshold),
         }
-        if isinstance(self._words, _Recomputed):
+        if isinstance(self._words, RecomputedWords):
             arrays["word_scale"] = self._words.scale
             arrays["word_threshold"] = np.array(self._words.threshold)
             if self._words.documents is not None:
@@ -369,7 +225,7 @@ class _CoSimilarity:
         if "words" in state:
             self._words = np.array(state["words"], dtype=self._dtype)
         elif "word_scale" in state:
-            self._words = _Recomputed(
+            self._words = RecomputedWords(
                 columns=self._sides()[1],
                 documents=state.get("documents"),
                 scale=np.asarray(state["word_scale"]),
@@ -419,16 +275,16 @@ class _CoSimilarity:
         by_row: Rows,
         by_word: Rows,
         known: NDArray[np.intp],
-    ) -> Floats | _Recomputed | None:
+    ) -> Floats | RecomputedWords | None:
         """SR(t) or SC(t), by the one chain that leads to it; None is the identity."""
         words_next = (side == "words") == (t % 2 == 1)
-        similar: Floats | _Recomputed | None = self._initial_rows
+        similar: Floats | RecomputedWords | None = self._initial_rows
         if not words_next:
             similar = self._initial_words
             if similar is not None:
                 similar = similar[np.ix_(known, known)]
         for _ in range(t):
-            if words_next and not isinstance(similar, _Recomputed) and self._too_large(by_word):
+            if words_next and not isinstance(similar, RecomputedWords) and self._too_large(by_word):
                 similar = self._recomputed(by_word, similar)
             else:
                 similar, _threshold = self._step(by_word if words_next else by_row, similar)
@@ -439,11 +295,11 @@ class _CoSimilarity:
         whole = self.psd or math.isinf(self.k)  # they look at all of a matrix at once
         return not whole and by_word.shape[0] ** 2 * by_word.dtype.itemsize > self.word_memory
 
-    def _step(self, rows: Rows, middle: Floats | _Recomputed | None) -> tuple[Floats, float]:
+    def _step(self, rows: Rows, middle: Floats | RecomputedWords | None) -> tuple[Floats, float]:
         """One half-step: products, normalisation, pruning; and the threshold of the pruning."""
-        if isinstance(middle, _Recomputed):
+        if isinstance(middle, RecomputedWords):
             everything = slice(0, rows.shape[0])
-            similar, diagonal = _recomputed_products(rows, middle, everything, everything)
+            similar, diagonal = recomputed_products(rows, middle, everything, everything)
         else:
             similar = self._congruence(rows, middle)
             diagonal = similar.diagonal()
@@ -461,11 +317,11 @@ class _CoSimilarity:
             return max_bilinear(rows, self._support(middle), rows)
         return congruence(rows, middle)
 
-    def _recomputed(self, by_word: Rows, documents: Floats | None) -> _Recomputed:
+    def _recomputed(self, by_word: Rows, documents: Floats | None) -> RecomputedWords:
         """SC after a word step, without SC."""
-        lengths = self._lengths(by_word, _self_products(by_word, documents))
+        lengths = self._lengths(by_word, self_products(by_word, documents))
         scale = inverse(lengths)
-        plain = _Recomputed(by_word, documents, scale, self._root, self._tie, self._unit_steps)
+        plain = RecomputedWords(by_word, documents, scale, self._root, self._tie, self._unit_steps)
         if self.prune == 0:
             return plain
         nonzero = self.prune_population == "nonzero"
@@ -509,30 +365,30 @@ class _CoSimilarity:
         twins = a is b
         width = max(a.shape[1], b.shape[1], self._rows.shape[1])
         (in_a, out_a), (in_b, out_b) = self._split(a, width), self._split(b, width)
-        if isinstance(self._words, _Recomputed):
+        if isinstance(self._words, RecomputedWords):
             left = right = slice(0, a.shape[0])
             if not twins:
                 right = slice(a.shape[0], a.shape[0] + b.shape[0])
             stacked = in_a if twins else vstack([in_a, in_b], format="csr")
-            products, diagonal = _recomputed_products(stacked, self._words, left, right)
+            products, diagonal = recomputed_products(stacked, self._words, left, right)
             self_a, self_b = diagonal[left], diagonal[right]
         elif math.isinf(self.k):
             words = self._support(self._words)
             products = max_bilinear(in_a, words, in_b)
-            self_a, self_b = _max_self_products(in_a, words), _max_self_products(in_b, words)
+            self_a, self_b = max_self_products(in_a, words), max_self_products(in_b, words)
             np.maximum(products, max_bilinear(out_a, None, out_b), out=products)
-            np.maximum(self_a, _max_self_products(out_a, None), out=self_a)
-            np.maximum(self_b, _max_self_products(out_b, None), out=self_b)
+            np.maximum(self_a, max_self_products(out_a, None), out=self_a)
+            np.maximum(self_b, max_self_products(out_b, None), out=self_b)
             return products, self_a, self_b
         elif twins:
             products = congruence(in_a, self._words)
             self_a = self_b = products.diagonal().copy()
         else:
-            products = _bilinear(in_a, self._words, in_b)
-            self_a, self_b = _self_products(in_a, self._words), _self_products(in_b, self._words)
+            products = bilinear(in_a, self._words, in_b)
+            self_a, self_b = self_products(in_a, self._words), self_products(in_b, self._words)
         if out_a.nnz and out_b.nnz:
             products += dense_product(out_a, out_b, self._dtype)
-        return products, self_a + _self_products(out_a, None), self_b + _self_products(out_b, None)
+        return products, self_a + self_products(out_a, None), self_b + self_products(out_b, None)
 
     def _split(self, rows: Rows, width: int) -> tuple[Rows, Rows]:
         """The part in learned words, by position in SC; and the part in words of their own."""
