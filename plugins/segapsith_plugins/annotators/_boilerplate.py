@@ -26,12 +26,12 @@ _DATELINE = re.compile(
     r" ?(?:--|[-–—])(?=\s)"
 )
 _PLACE_WORDS = word_set("de du des la le les l d en et sur sous lès of and the al el am")
-_HEAD = 160
+_HEAD_CHARS = 160
 
 
 def dateline_span(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """Where the dateline of a body lies that begins at `start`, if it has one."""
-    head = text[start : min(start + _HEAD, end)]
+    """Return the span of the dateline of a body that begins at `start`, or None."""
+    head = text[start : min(start + _HEAD_CHARS, end)]
     if "-" in head or "–" in head or "—" in head:
         match = _DATELINE.match(head)
         if match and all(
@@ -42,7 +42,7 @@ def dateline_span(text: str, start: int, end: int) -> tuple[int, int] | None:
 
 
 def address_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Where tickers and addresses lie."""
+    """Yield the spans of tickers, web addresses and mail addresses."""
     if "<" in text or "(" in text:
         for match in _TICKER.finditer(text):
             yield match.span()
@@ -56,23 +56,23 @@ def address_spans(text: str) -> Iterator[tuple[int, int]]:
         start = at
         while (
             start
-            and at - start <= _LOCAL
+            and at - start <= _MAX_LOCAL_CHARS
             and (text[start - 1].isalnum() or text[start - 1] in "._+-")
         ):
             start -= 1
         end = match_end(_HOST, text, at + 1)
-        if 0 < at - start <= _LOCAL and end > at + 1:
+        if 0 < at - start <= _MAX_LOCAL_CHARS and end > at + 1:
             yield start, end
 
 
-_LOCAL = 64
-"""Characters before the @ of an address."""
+_MAX_LOCAL_CHARS = 64
+"""Maximum number of characters before the @ of an address."""
 _TO_BLANK = re.compile(r"[^\s<>]*+")
 _HOST = re.compile(r"[\w.-]*+")
 
 
 def _places(text: str, sign: str) -> Iterator[int]:
-    """Where a sign stands; to look for it is quicker than to look for a pattern."""
+    """Yield where a string occurs; this is faster than a pattern."""
     place = text.find(sign)
     while place >= 0:
         yield place

@@ -1,4 +1,4 @@
-"""From a chunk of English or French text to its words, their lemmas and whether they are content."""
+"""Read a chunk of English or French text: its words, their lemmas, and which are content."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["MAX_COMPOUND_CHARS", "UNITED_STATES", "ChunkReader", "Word", "has_ca
 
 
 class Word(NamedTuple):
-    """A word within a chunk: where it stands there, its lemma, whether it is content."""
+    """A word within a chunk: its position, its lemma, and whether it is content."""
 
     start: int
     end: int
@@ -21,7 +21,7 @@ class Word(NamedTuple):
 
 
 MAX_COMPOUND_CHARS = 100
-"""Characters of a chunk that may be a compound; a longer one is cut at every sign."""
+"""Characters of a chunk that may be a compound; a longer one is cut at each sign."""
 
 _LETTERS = re.compile(rf"[^\W_][{INSIDE}]*+")
 _APOSTROPHE = re.compile("['’ʼ‘`´]")
@@ -42,7 +42,7 @@ UNITED_STATES = frozenset({"US", "USA", "U.S.", "U.S.A.", "É.-U."})
 
 
 def has_capital(word: str) -> bool:
-    """Whether a word is written as names are; a title all in capitals says nothing.
+    """Return whether a word is written like a name; a word all in capitals is not.
 
     >>> [has_capital(word) for word in ("Gaza", "GAZA", "gaza")]
     [True, False, False]
@@ -51,13 +51,13 @@ def has_capital(word: str) -> bool:
 
 
 class ChunkReader:
-    """Thinks about one chunk: which words it holds, their lemmas, whether they are content."""
+    """Finds the words of one chunk, their lemmas, and which are content."""
 
     def __init__(self, lang: str) -> None:
         self.lang = lang
         self.lemmas = Lemmas(lang)
         self.stops = stop_list(lang)
-        self._known: dict[str, tuple[str, bool]] = {}
+        self._cache: dict[str, tuple[str, bool]] = {}
         self.read = self._english if lang == "en" else self._french
 
     def __call__(self, chunk: str) -> list[Word]:
@@ -77,29 +77,31 @@ class ChunkReader:
 
     def _word(self, chunk: str, start: int, end: int) -> Word:
         form = normal(chunk[start:end])
-        if not form:  # hidden signs only
+        if not form:  # only invisible characters
             return Word(start, end, chunk[start:end], False)
-        return Word(start, end, *self.told(form, has_capital(chunk[start:end])))
+        return Word(start, end, *self.lemma_of(form, has_capital(chunk[start:end])))
 
-    def told(self, form: str, named: bool = False) -> tuple[str, bool]:
-        """The lemma of a lower-case form, and whether it is content; `named` says that it was
-        written with a capital."""
-        lemma, content = self._told(form)
+    def lemma_of(self, form: str, named: bool = False) -> tuple[str, bool]:
+        """Return the lemma of a lower-case form, and whether it is content.
+
+        `named`: the form was written with a capital.
+        """
+        lemma, content = self._looked_up(form)
         if named and self.lang == "fr" and lemma != form and 1 < len(form) <= MAX_COMPOUND_CHARS:
             own = self.lemmas.named(form)
             if own != lemma:
                 return own, content and not self.stops.stops(form, own)
         return lemma, content
 
-    def _told(self, form: str) -> tuple[str, bool]:
-        known = self._known.get(form)
-        if known is None:  # Shares, SHARES and shares are told once
-            # A letter, a number and what is too long for a word are their own lemmas.
-            told = 1 < len(form) <= MAX_COMPOUND_CHARS and not form[0].isdigit()
-            lemma = self.lemmas.of(form) if told else form
-            carries = (told and form.isalpha()) or is_content(form)
-            known = self._known[form] = (lemma, carries and not self.stops.stops(form, lemma))
-        return known
+    def _looked_up(self, form: str) -> tuple[str, bool]:
+        entry = self._cache.get(form)
+        if entry is None:  # Shares, SHARES and shares are looked up once
+            # The lemma of a letter, a number or an overlong form is the form itself.
+            is_word = 1 < len(form) <= MAX_COMPOUND_CHARS and not form[0].isdigit()
+            lemma = self.lemmas.of(form) if is_word else form
+            carries = (is_word and form.isalpha()) or is_content(form)
+            entry = self._cache[form] = (lemma, carries and not self.stops.stops(form, lemma))
+        return entry
 
     def _acronym(self, chunk: str) -> Word:
         if chunk in UNITED_STATES:
@@ -117,7 +119,7 @@ class ChunkReader:
             if tail in _CONTRACTIONS:
                 end = cuts[-1]
             elif tail == "t" and chunk[cuts[-1] - 1] in "nN":
-                return [self._word(chunk, 0, end)]  # don't, isn't: on the stop list as they are
+                return [self._word(chunk, 0, end)]  # don't, isn't: in the stop list as they are
         if not any(sign in chunk for sign in "-‐‑_"):
             return [self._word(chunk, 0, end)]
         return self._hyphenated(chunk, 0, end)
@@ -137,7 +139,7 @@ class ChunkReader:
             whole = named and not all(self.lemmas.knows(normal(piece)) for piece in pieces)
         if not whole or "_" in chunk:
             return [self._word(chunk, first, last) for first, last in parts]
-        # An unknown compound varies at its end only: sous-préfets, non-aligned.
+        # An unknown compound is inflected only at its end: sous-préfets, non-aligned.
         last_word = self._word(chunk, *parts[-1])
         last_form = normal(pieces[-1])
         plural = not named and last_form.removesuffix("s") == last_word.lemma
@@ -151,7 +153,7 @@ class ChunkReader:
         if self.lemmas.excepts(normal(chunk)):  # the dictionary has l'un, and that is two words
             return [self._word(chunk, 0, len(chunk))]
         head, sign, rest = chunk.partition("'" if "'" in chunk else "’")
-        if sign and rest.isalpha() and (short := head.lower()) in _ELISIONS:  # nearly all of them
+        if sign and rest.isalpha() and (short := head.lower()) in _ELISIONS:  # the usual case
             start = len(head) + 1
             return [Word(0, start, f"{short}'", False), self._word(chunk, start, len(chunk))]
         for match in _APOSTROPHE.finditer(chunk):

@@ -1,4 +1,4 @@
-"""Decide after which chunks of a text a sentence ends: by the gap, and the chunks around it."""
+"""Decide after which chunks of a text a sentence ends, by the gap and the chunks around it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from segapsith_plugins.annotators._chunk_words import MAX_COMPOUND_CHARS
 from segapsith_plugins.annotators._pieces import match_end
 from segapsith_plugins.annotators._words import LANGUAGES, normal, word_set
 
-__all__ = ["ONE_BLANK", "After", "Before", "Gap", "Gaps", "last_chunks", "standing"]
+__all__ = ["ONE_BLANK", "After", "Before", "Gap", "Gaps", "last_chunks", "stop_roles"]
 
 
 class Gap(IntEnum):
-    """What stands between two chunks."""
+    """What separates two chunks."""
 
     OTHER = 0  # a comma, a bracket, a dash
     BLANK = 1
@@ -24,23 +24,23 @@ class Gap(IntEnum):
     TIGHT = 3  # a full stop with no blank after it
     STOP = 4
     MARK = 5  # ! ? …
-    PARAGRAPH = 6  # an empty line, or a full stop that stands alone: always an end
+    PARAGRAPH = 6  # an empty line, or a full stop between blanks: always an end
     INDENT = 7  # a new line that is indented
 
 
 class Before(IntEnum):
-    """What a chunk is to a full stop that follows it."""
+    """The role of a chunk before a full stop."""
 
     OTHER = 0  # a number, one capital word
     WORD = 1  # ends in lower case
-    TITLE = 2  # a name follows: no end
+    TITLE = 2  # a name follows: not an end
     ABBREVIATION = 3  # an end only if the next word opens sentences
-    DOTTED = 4  # the same, and the full stop is its own
-    NUMBERED = 5  # no end if a number follows
+    DOTTED = 4  # likewise; the full stop belongs to it
+    NUMBERED = 5  # not an end if a number follows
 
 
 class After(IntEnum):
-    """What a chunk is to a full stop before it."""
+    """The role of a chunk after a full stop."""
 
     OTHER = 0  # a script without case
     LOWER = 1
@@ -50,7 +50,7 @@ class After(IntEnum):
 
 
 def _ends(gap: Gap, before: Before, after: After, cased: bool) -> bool:
-    """Whether a sentence ends in a gap.
+    """Return whether a sentence ends in a gap.
 
     >>> _ends(Gap.STOP, Before.TITLE, After.CAPITAL, True)  # Mr. Smith
     False
@@ -85,7 +85,7 @@ _ENDS = {
     )
     for cased in (True, False)
 }
-"""`_ends` for every case, in the order gap, before, after."""
+"""`_ends` for all cases, in the order gap, before, after."""
 
 
 _TERMINATOR = re.compile("[.!?…。]")
@@ -94,7 +94,7 @@ _WHITE = re.compile(r"\s*+")
 
 
 class Gaps(dict[str, int]):
-    """Every gap met so far: what it is, and after how many characters a sentence may begin."""
+    """All gaps so far: the kind of each, and after how many characters a sentence may begin."""
 
     def __missing__(self, gap: str) -> int:
         kind, cut = _gap(gap)
@@ -105,11 +105,11 @@ class Gaps(dict[str, int]):
 
 
 ONE_BLANK = Gap.BLANK | 1 << 3
-"""The blank between two words, as `Gaps` gives it."""
+"""The value in `Gaps` of the blank between two words."""
 
 
 def _gap(gap: str) -> tuple[Gap, int]:
-    """What a gap is, and where in it the next sentence would begin.
+    """Return the kind of a gap, and where in it the next sentence would begin.
 
     >>> _gap(', '), _gap('." '), _gap('.\\n\\n« '), _gap(' . ')
     ((<Gap.OTHER: 0>, 0), (<Gap.STOP: 4>, 3), (<Gap.PARAGRAPH: 6>, 3), (<Gap.PARAGRAPH: 6>, 3))
@@ -119,7 +119,9 @@ def _gap(gap: str) -> tuple[Gap, int]:
         lines = gap.replace("\r\n", "\n").replace("\r", "\n").split("\n")
         if any(not inner.strip() for inner in lines[1:-1]):
             return Gap.PARAGRAPH, line
-    if gap[:1] == " " and gap.strip() == "." and gap[-1].isspace():  # as tokenisers write it
+    if (
+        gap[:1] == " " and gap.strip() == "." and gap[-1].isspace()
+    ):  # as tokenisers write a full stop
         return Gap.PARAGRAPH, len(gap)
     position = 0
     while match := _TERMINATOR.search(gap, position):
@@ -174,24 +176,24 @@ _OPENERS = {
 _SHORT = {lang: _NUMBERED | _ABBREVIATIONS[lang] | _TITLES[lang] for lang in LANGUAGES}
 
 
-# Tables are made of plain numbers sooner than of members.
+# Tables of plain numbers are faster to build than tables of enum members.
 _PLAIN = int(Before.WORD), int(After.LOWER)
 _NAME = int(Before.WORD), int(After.CAPITAL)
 _UPPER = int(Before.OTHER), int(After.CAPITAL)
 _NUMBER = int(Before.OTHER), int(After.DIGIT)
 
 
-def standing(chunk: str, lang: str) -> tuple[int, int]:
-    """What a chunk is to the full stops around it.
+def stop_roles(chunk: str, lang: str) -> tuple[int, int]:
+    """Return the roles of a chunk before and after a full stop.
 
-    >>> standing("Mme", "fr") == (Before.TITLE, After.CAPITAL)
+    >>> stop_roles("Mme", "fr") == (Before.TITLE, After.CAPITAL)
     True
     """
     if chunk[0].isdigit() and chunk[-1].isdigit():
         return _NUMBER
     if len(chunk) > 2 and chunk.isalpha() and (form := chunk.lower()) not in _SHORT[lang]:
         if chunk == form and chunk.islower():
-            return _PLAIN  # nearly every word
+            return _PLAIN  # the usual case
         if form not in _OPENERS[lang] and chunk.isascii() and chunk[0].isupper():
             return _NAME if chunk[-1].islower() else _UPPER
     form = normal(chunk if len(chunk) <= MAX_COMPOUND_CHARS else chunk[:1] + chunk[-1:])
@@ -220,6 +222,6 @@ def standing(chunk: str, lang: str) -> tuple[int, int]:
 def last_chunks(
     gaps: NDArray[np.int32], before: NDArray[np.int32], after: NDArray[np.int32], cased: bool
 ) -> NDArray[np.intp]:
-    """The chunks with which sentences end; `gaps[i]` lies behind chunk i."""
+    """Return the chunks that end a sentence; `gaps[i]` follows chunk i."""
     cases = ((gaps[:-1] & 7) * len(Before) + before[:-1]) * len(After) + after[1:]
     return np.flatnonzero(_ENDS[cased].take(cases))

@@ -1,8 +1,8 @@
 """Words by a dictionary: tokens, lemmas and sentences for English and French, without a model.
 
-A text is cut into pieces: a chunk (a run of letters or digits with the hyphens, apostrophes and
-dots inside it) and the gap behind it. Whatever takes thought is done once for each distinct piece
-and remembered; the text itself is only looked up, in bulk.
+A text is divided into pieces: a chunk (a run of letters or digits with the hyphens, apostrophes and
+dots inside it) and the gap after it. Each distinct piece is analysed once and cached; the text
+itself is only looked up, in arrays.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from segapsith_plugins.annotators._sentence_ends import (
     Gap,
     Gaps,
     last_chunks,
-    standing,
+    stop_roles,
 )
 from segapsith_plugins.annotators._words import (
     LANGUAGES,
@@ -37,16 +37,16 @@ from segapsith_plugins.annotators._words import (
 
 __all__ = ["SimplemmaWords"]
 
-_MOST_PIECES, _MOST_CHARACTERS = 1 << 20, 1 << 25
-"""Pieces remembered for one language, and their characters, before the table is begun anew."""
+_MAX_PIECES, _MAX_CHARACTERS = 1 << 20, 1 << 25
+"""Maximum pieces, and characters of them, in the cache of a language; then it is emptied."""
 
 
-class _Found(NamedTuple):
-    """The pieces of a text: where they begin, and what is remembered of them.
+class _AnalysedText(NamedTuple):
+    """The pieces of a text: where they begin, and their cached analysis.
 
     `pieces`, by piece of the text: first word, number of words, `Before` and `After` of its chunk,
-    the chunk's length, the gap. `words`, by word remembered: start and end in its chunk, whether
-    it is content; `lemmas` beside it.
+    the chunk's length, the gap. `words`, by cached word: start and end in its chunk, and whether it
+    is content; `lemmas` has the same order.
     """
 
     starts: NDArray[np.int32]
@@ -55,11 +55,11 @@ class _Found(NamedTuple):
     lemmas: NDArray[np.object_]
 
 
-class _Memory:
-    """What was thought about every piece met so far."""
+class _Cache:
+    """The cached analysis of all pieces so far."""
 
     def __init__(self, lang: str) -> None:
-        self.known = Pieces()
+        self.numbering = Pieces()
         self._lang = lang
         self._read = ChunkReader(lang)
         self._gaps = Gaps()
@@ -72,23 +72,23 @@ class _Memory:
         self._n_texts = 0
 
     def is_full(self) -> bool:
-        """Whether it is time to begin anew."""
-        known = self.known
-        return len(known) > _MOST_PIECES or known.n_characters > _MOST_CHARACTERS
+        """Return whether the cache should be replaced by an empty one."""
+        n_characters = self.numbering.n_characters
+        return len(self.numbering) > _MAX_PIECES or n_characters > _MAX_CHARACTERS
 
-    def find(self, text: str) -> _Found:
-        """The pieces of a text; those that were not met before are thought about."""
+    def find(self, text: str) -> _AnalysedText:
+        """Return the pieces of a text; new ones are analysed."""
         with self._lock:
-            numbers, starts, n_new = self.known.numbers(text)
+            numbers, starts, n_new = self.numbering.numbers(text)
             if n_new:
-                self._learn(text, numbers, starts, len(self.known) - n_new)
+                self._learn(text, numbers, starts, len(self.numbering) - n_new)
             pieces = self._pieces.columns().take(numbers, axis=1)
-            return _Found(starts[:-1], pieces, self._words.columns(), self._texts)
+            return _AnalysedText(starts[:-1], pieces, self._words.columns(), self._texts)
 
     def _learn(
         self, text: str, numbers: NDArray[np.int64], starts: NDArray[np.int32], n_known: int
     ) -> None:
-        """New pieces have the numbers from `n_known` on, in the order of the text."""
+        """Analyse the new pieces, which have numbers >= `n_known` in the order of the text."""
         highest = np.maximum.accumulate(numbers)
         new = np.flatnonzero(np.diff(highest, prepend=n_known - 1) > 0)
         new = new[numbers[new] >= n_known]
@@ -102,18 +102,18 @@ class _Memory:
                 gap = self._gaps[piece[len(chunk) :]]
             row = chunks.get(chunk) or self._learned(chunk)
             add((*row, len(chunk), gap))
-        n, known = len(self._lemmas), self._n_texts
+        n, n_before = len(self._lemmas), self._n_texts
         if n > len(self._texts):
             self._texts = np.resize(self._texts, max(n, 2 * len(self._texts)))
-        self._texts[known:n] = self._lemmas[known:]
+        self._texts[n_before:n] = self._lemmas[n_before:]
         self._n_texts = n
 
     def _learned(self, chunk: str) -> tuple[int, int, int, int]:
-        """First word, number of words, `Before` and `After` of a new chunk."""
+        """Return first word, number of words, `Before` and `After` of a new chunk."""
         first = len(self._lemmas)
-        plain = chunk.isascii()  # nearly every one: the same as below, without the way there
+        plain = chunk.isascii()  # the usual case: same result as below, but faster
         if plain and chunk.isalpha() and chunk not in UNITED_STATES:
-            lemma, content = self._read.told(chunk.lower(), has_capital(chunk))
+            lemma, content = self._read.lemma_of(chunk.lower(), has_capital(chunk))
             self._words.new.append((0, len(chunk), content))
             self._lemmas.append(lemma)
         elif plain and chunk[0].isdigit() and chunk[-1].isdigit() and "`" not in chunk:
@@ -123,13 +123,13 @@ class _Memory:
             for start, end, lemma, content in self._read(chunk):
                 self._words.new.append((start, end, content))
                 self._lemmas.append(lemma)
-        found = (first, len(self._lemmas) - first, *standing(chunk, self._lang))
-        self._chunks[chunk] = found
-        return found
+        row = (first, len(self._lemmas) - first, *stop_roles(chunk, self._lang))
+        self._chunks[chunk] = row
+        return row
 
 
 class _Table:
-    """Columns of numbers that grow: new ones wait in a list until they are asked for."""
+    """Columns of numbers that grow; new ones are collected in a list until they are needed."""
 
     def __init__(self, height: int) -> None:
         self.new: list[tuple[int, ...]] = []
@@ -152,19 +152,19 @@ class _Table:
 
 # --- the annotator -----------------------------------------------------------------------
 
-_AHEAD = 256
-_MOST_TEXT = 1 << 20
-"""Documents, and their characters, that are read together if they are all there already.
+_MAX_GROUP_DOCUMENTS = 256
+_MAX_GROUP_CHARS = 1 << 20
+"""Maximum documents, and characters of them, that are analysed together if all are available.
 
-A stream is read one by one: whoever sends it may count on what has been taken from it.
+A stream is read one by one, because its sender may rely on what has been read.
 """
 
 _BETWEEN = "\n\n"
-"""Stands between two documents that are read together, and no chunk reaches over it."""
+"""Separates two documents that are analysed together; no chunk extends over it."""
 
 
-class _Read(NamedTuple):
-    """A document with its text, language, and whether that text has capitals."""
+class _Input(NamedTuple):
+    """A document with its text, its language, and whether the text has capitals."""
 
     document: Document
     text: str
@@ -173,34 +173,34 @@ class _Read(NamedTuple):
 
 
 class SimplemmaWords:
-    """Lemmas by simplemma's dictionaries and the project's exceptions.
+    """Lemmas by simplemma's dictionaries and the exceptions of this package.
 
-    The language is the document's if it is English or French, otherwise `lang`.
-    Sentences part the whole text: each begins where the one before it ends.
+    The language is that of the document if it is English or French, otherwise `lang`. Sentences
+    cover the whole text: each begins where the previous one ends.
     """
 
     def __init__(self, *, lang: str = "en") -> None:
         self.lang = checked_language(lang)
-        self._memories: dict[str, _Memory] = {}
+        self._caches: dict[str, _Cache] = {}
         self._terms: tuple[Lexicon, dict[str, Terms]] | None = None
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _made, (self.lang,)  # what was remembered is found again, and locks do not travel
+        return _restored, (self.lang,)  # without the caches: they hold locks, and can be rebuilt
 
     def annotate(self, documents: Iterable[Document], lexicon: Lexicon) -> Iterator[Annotation]:
-        """One annotation for each document, in order."""
-        ahead = _AHEAD if isinstance(documents, Sequence) else 1
-        group: list[_Read] = []
+        """Yield one annotation for each document, in order."""
+        ahead = _MAX_GROUP_DOCUMENTS if isinstance(documents, Sequence) else 1
+        group: list[_Input] = []
         n_characters = 0
         for document in documents:
             text = document.text
-            read = _Read(document, text, language(document.lang, self.lang), not text.islower())
+            read = _Input(document, text, language(document.lang, self.lang), not text.islower())
             if group and group[0][2:] != read[2:]:
                 yield from self._annotations(group, lexicon)
                 group, n_characters = [], 0
             group.append(read)
             n_characters += len(text)
-            if len(group) >= ahead or n_characters > _MOST_TEXT:
+            if len(group) >= ahead or n_characters > _MAX_GROUP_CHARS:
                 yield from self._annotations(group, lexicon)
                 group, n_characters = [], 0
         yield from self._annotations(group, lexicon)
@@ -210,19 +210,19 @@ class SimplemmaWords:
             self._terms = (lexicon, {name: Terms.of(lexicon, name) for name in LANGUAGES})
         return self._terms[1][lang]
 
-    def _memory(self, lang: str) -> _Memory:
-        memory = self._memories.get(lang)
-        if memory is None or memory.is_full():
-            memory = self._memories[lang] = _Memory(lang)
-        return memory
+    def _cache(self, lang: str) -> _Cache:
+        cache = self._caches.get(lang)
+        if cache is None or cache.is_full():
+            cache = self._caches[lang] = _Cache(lang)
+        return cache
 
-    def _annotations(self, group: Sequence[_Read], lexicon: Lexicon) -> Iterator[Annotation]:
-        """Annotations of documents of one language, which are read as one text."""
+    def _annotations(self, group: Sequence[_Input], lexicon: Lexicon) -> Iterator[Annotation]:
+        """Yield annotations of documents in one language, which are analysed as one text."""
         if not group:
             return
         _, _, lang, cased = group[0]
         text = _BETWEEN.join(read.text for read in group)
-        chunk_starts, pieces, word_table, texts = self._memory(lang).find(text)
+        chunk_starts, pieces, word_table, texts = self._cache(lang).find(text)
         words, counts, before, after, chunk_lengths, gaps = pieces
         n_chunks = len(chunk_starts)
         chunk_ends = chunk_starts + chunk_lengths
@@ -258,7 +258,7 @@ class SimplemmaWords:
         edges = [*text_starts, len(text) + len(_BETWEEN)]
         first_words = spans[:, 0].searchsorted(edges).tolist()
         first_chunks = chunk_starts.searchsorted(edges)
-        # The gap before the first chunk of a text, and the one after its last, end no sentence.
+        # The gaps before the first chunk of a text and after its last do not end a sentence.
         first_bounds = sentence_chunks.searchsorted(first_chunks[:-1]).tolist()
         last_bounds = sentence_chunks.searchsorted(first_chunks[1:] - 1).tolist()
         for i, (document, part, *_) in enumerate(group):
@@ -272,7 +272,7 @@ class SimplemmaWords:
             )
 
 
-def _made(lang: str) -> SimplemmaWords:
+def _restored(lang: str) -> SimplemmaWords:
     return SimplemmaWords(lang=lang)
 
 

@@ -85,7 +85,7 @@ class NetworkCutting:
             raise ValueError(f"boundaries={self.boundaries} should be >= 0")
         if self.min_words < 1:
             raise ValueError(f"min_words={self.min_words} should be >= 1")
-        # Made anew at each use, but checked here.
+        # Checked here, although they are used later.
         learning_rule(self.keep)
         _ = self.inference
 

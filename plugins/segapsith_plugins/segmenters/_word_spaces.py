@@ -17,14 +17,14 @@ Numbers = NDArray[np.int64]
 
 
 class Space(Protocol):
-    """Words as points, as a network has them too."""
+    """Words as vectors; a network is one too."""
 
     @property
     def vectors(self) -> NDArray[Any]:
         """One row of length 1 for each word."""
 
     def numbers(self, words: Sequence[str]) -> Numbers:
-        """The row of each word, -1 where it is unknown."""
+        """Return the row of each word, -1 where it is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,10 @@ def learn_space(
     min_documents: int = 3,
     max_share: float = 0.2,
 ) -> WordSpace:
-    """The word space of the content words of documents (`segapsith.lexicon.word_vectors`)."""
+    """Return the word space of the content words of documents.
+
+    The vectors are those of `segapsith.lexicon.word_vectors`.
+    """
     from segapsith.lexicon.word_vectors import learn_points
 
     numbers: dict[str, int] = {}

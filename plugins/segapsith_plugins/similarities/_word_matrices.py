@@ -23,14 +23,14 @@ __all__ = [
 ]
 
 _BLOCK_BYTES = 1 << 28
-"""What one block of a word matrix that is not kept may take."""
+"""Bytes of one block of a word matrix that is not stored."""
 
 
 # --- products ---------------------------------------------------------------------------
 
 
 def bilinear(left: Rows, middle: Floats | None, right: Rows) -> Floats:
-    """left · middle · rightᵀ, dense, a few left rows at a time."""
+    """Return left · middle · rightᵀ, dense, computed a few left rows at a time."""
     if middle is None:
         return dense_product(left, right, left.dtype.type)
     result = np.zeros((left.shape[0], right.shape[0]), left.dtype)
@@ -40,7 +40,7 @@ def bilinear(left: Rows, middle: Floats | None, right: Rows) -> Floats:
 
 
 def self_products(rows: Rows, middle: Floats | None) -> Floats:
-    """The diagonal of rows · middle · rowsᵀ alone."""
+    """Return only the diagonal of rows · middle · rowsᵀ."""
     if middle is None:
         squares: Floats = rows.multiply(rows).sum(axis=1)
         return squares
@@ -51,7 +51,7 @@ def self_products(rows: Rows, middle: Floats | None) -> Floats:
 
 
 def max_self_products(rows: Rows, middle: Floats | None) -> Floats:
-    """The diagonal of the same product of rows with themselves."""
+    """Return the diagonal of `max_bilinear` of rows with themselves."""
     diagonal = np.zeros(rows.shape[0], rows.dtype)
     for i in np.flatnonzero(np.diff(rows.indptr)):
         words, weights = entries(rows, i)
@@ -68,12 +68,12 @@ def max_self_products(rows: Rows, middle: Floats | None) -> Floats:
 def streamed_quantile(
     values: Callable[[], Iterable[Floats]], share: float, *, n_gathered: int = 1 << 24
 ) -> float:
-    """The quantile (linear, as NumPy's) of non-negative values that come in pieces, twice.
+    """Return the quantile (linear, as in NumPy) of non-negative values that are streamed twice.
 
-    The first pass counts them by the leading bits of their float32 form (about three digits),
-    the second gathers those in the bins where the quantile lies. If more than `n_gathered`
-    values lie there, because very many are nearly equal, the lower edge of the bin is given:
-    at most a thousandth below the quantile, so that more survives, never less.
+    The first pass counts them by the leading bits of their float32 form (about three digits), the
+    second collects those in the bins of the quantile. If these bins have more than `n_gathered`
+    values, because very many are nearly equal, the result is the lower edge of the bin. It is at
+    most a thousandth below the quantile, so pruning removes less, never more.
 
     >>> streamed_quantile(lambda: [np.array([1.0, 4.0]), np.array([2.0, 8.0])], 0.5)
     3.0
@@ -92,15 +92,15 @@ def streamed_quantile(
     below = np.cumsum(counts)
     bins = np.searchsorted(below, [low, high], side="right")
     if bins[1] == 0:
-        return 0.0  # key 0 is the value 0, or too small to matter
+        return 0.0  # key 0 is the value 0, or negligible
     n_before = int(below[bins[0]] - counts[bins[0]])
     if counts[bins[0]] + counts[bins[1]] > n_gathered:
         return float((np.array([bins[0]], dtype=np.uint32) << shift).view(np.float32)[0])
-    found: list[Floats] = []
+    candidates: list[Floats] = []
     for piece in values():
         keys = np.asarray(piece, dtype=np.float32).view(np.uint32) >> shift
-        found.append(piece[(keys == bins[0]) | (keys == bins[1])])
-    near = np.sort(np.concatenate(found))
+        candidates.append(piece[(keys == bins[0]) | (keys == bins[1])])
+    near = np.sort(np.concatenate(candidates))
     lower, upper = float(near[low - n_before]), float(near[high - n_before])
     return lower + (upper - lower) * (position - low)
 
@@ -110,45 +110,45 @@ def streamed_quantile(
 
 @dataclass(frozen=True)
 class RecomputedWords:
-    """A word matrix that is not kept: any block of it is computed when it is wanted."""
+    """A word matrix that is not stored: any block of it is computed when it is needed."""
 
     columns: Rows
     """Words × documents, powered and scaled."""
     documents: Floats | None
-    """SR of the step before; None is the identity."""
+    """SR of the previous step; None is the identity."""
     scale: Floats
-    """What each word is multiplied by, before the root."""
+    """Factor of each word, before the root."""
     power: float
     tie: float
     unit_diagonal: bool
     threshold: float = 0.0
 
     def block(self, words: NDArray[np.intp], others: NDArray[np.intp]) -> Floats:
-        """Similarities of `words` with `others`."""
-        chosen = self.columns[others]
+        """Return the similarities of `words` with `others`."""
+        other_columns = self.columns[others]
         if self.documents is None:
-            found = dense_product(self.columns[words], chosen, self.columns.dtype.type)
+            similar = dense_product(self.columns[words], other_columns, self.columns.dtype.type)
         else:
-            found = times(self.columns[words], times(chosen, self.documents).T)
-        found *= self.scale[words][:, None]
-        found *= self.scale[others][None, :]
+            similar = times(self.columns[words], times(other_columns, self.documents).T)
+        similar *= self.scale[words][:, None]
+        similar *= self.scale[others][None, :]
         if self.power != 1.0:
-            np.power(found, self.power, out=found)
+            np.power(similar, self.power, out=similar)
         if self.threshold > 0:
-            found[found < self.threshold - self.tie] = 0
+            similar[similar < self.threshold - self.tie] = 0
         if self.unit_diagonal:
             _, at_words, at_others = np.intersect1d(words, others, return_indices=True)
-            found[at_words, at_others] = 1  # a word and itself: never pruned
-        return found
+            similar[at_words, at_others] = 1  # a word and itself: never pruned
+        return similar
 
     def above_diagonal(self) -> Iterator[Floats]:
-        """Every entry above the diagonal, a block at a time."""
+        """Yield all entries above the diagonal, one block at a time."""
         n = self.columns.shape[0]
         everything = np.arange(n)
         width = _block_width(n, self.columns.dtype.itemsize)
         for part in slices(n, width):
-            found = self.block(everything[part.start :], everything[part])
-            yield found[np.tri(len(found), found.shape[1], k=-1, dtype=np.bool_)]
+            block = self.block(everything[part.start :], everything[part])
+            yield block[np.tri(len(block), block.shape[1], k=-1, dtype=np.bool_)]
 
 
 def _block_width(n: int, itemsize: int) -> int:
@@ -158,7 +158,10 @@ def _block_width(n: int, itemsize: int) -> int:
 def recomputed_products(
     rows: Rows, middle: RecomputedWords, left: slice, right: slice
 ) -> tuple[Floats, Floats]:
-    """rows[left] · middle · rows[right]ᵀ and the diagonal of rows · middle · rowsᵀ, by blocks."""
+    """Return rows[left] · middle · rows[right]ᵀ and the diagonal of rows · middle · rowsᵀ.
+
+    Both are computed by blocks.
+    """
     used = np.unique(rows.indices)
     narrow = rows[:, used]
     by_word = narrow.tocsc()

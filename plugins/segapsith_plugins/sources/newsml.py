@@ -106,7 +106,7 @@ def _g2(item: Element, piece: Piece) -> Document:
         text_at(meta, "versioncreated") or text_at(content, "contentmodified") or created
         or text_at(meta, "firstcreated")
     )  # fmt: skip
-    metadata = compact(_g2_particulars(item, meta, content))
+    metadata = compact(_g2_metadata(item, meta, content))
     if description and text:
         metadata["abstract"] = description
     return Document(
@@ -125,7 +125,7 @@ def _g2(item: Element, piece: Piece) -> Document:
 
 
 def _g2_text(item: Element) -> tuple[Document | None, str]:
-    """The inline content: a NITF article, XHTML, or plain text; the longest of several."""
+    """Return the inline content, the longest of several: a NITF article, XHTML or plain text."""
     best: tuple[Document | None, str] = (None, "")
     content = item.child("contentset")
     for part in content if content is not None else ():
@@ -148,7 +148,7 @@ def _g2_text(item: Element) -> tuple[Document | None, str]:
 
 
 def _g2_named(element: Element | None) -> str:
-    """A name, a literal or a code, whichever there is."""
+    """Return the name, the literal or the code of an element."""
     if element is None:
         return ""
     named = text_at(element, "name") or element.text
@@ -156,12 +156,10 @@ def _g2_named(element: Element | None) -> str:
     return named or given.get("literal", "") or given.get("qcode", "") or given.get("uri", "")
 
 
-def _g2_particulars(
-    item: Element, meta: Element | None, content: Element | None
-) -> dict[str, Json]:
+def _g2_metadata(item: Element, meta: Element | None, content: Element | None) -> dict[str, Json]:
     def every(parent: Element | None, name: str) -> list[Json]:
-        found = [_g2_named(e) for e in parent if e.name == name] if parent is not None else []
-        return list(dict.fromkeys(f for f in found if f))
+        names = [_g2_named(e) for e in parent if e.name == name] if parent is not None else []
+        return list(dict.fromkeys(name_ for name_ in names if name_))
 
     subjects: list[Json] = []
     for subject in content if content is not None else ():
@@ -223,14 +221,14 @@ def _newsml_1(item: Element, piece: Piece) -> Document:
         or text_at(identifier, "providerid"),
         metadata={
             **(dict(inner.metadata) if inner else {}),
-            **compact(_particulars_1(item, management, component, lines, identifier)),
+            **compact(_metadata_1(item, management, component, lines, identifier)),
             **original,
         },
     )
 
 
 def _public(identifier: Element | None) -> str:
-    """The identity of an item without its revision."""
+    """Return the identity of an item without its revision."""
     parts = [text_at(identifier, part) for part in ("providerid", "dateid", "newsitemid")]
     if all(parts):
         return "urn:newsml:" + ":".join(parts)
@@ -241,7 +239,10 @@ _CAPTIONS = ("caption", "photo", "picture", "graphic", "video", "audio", "thumbn
 
 
 def _component_text(component: Element | None) -> tuple[Document | None, str]:
-    """The running text of a component and those in it; captions only if there is nothing else."""
+    """Return the running text of a component and its inner ones.
+
+    Captions are used only if there is no other text.
+    """
     texts: list[str] = []
     captions: list[str] = []
     first: Document | None = None
@@ -264,8 +265,8 @@ def _component_text(component: Element | None) -> tuple[Document | None, str]:
         media = attribute(content, "mediatype", "formalname").lower()
         aside = any(word in role for word in _CAPTIONS) or media not in ("", "text")
         (captions if aside else texts).append(text)
-    found = [text for text in dict.fromkeys(texts or captions) if text]
-    return first, "\n\n".join(found)
+    unique_texts = [text for text in dict.fromkeys(texts or captions) if text]
+    return first, "\n\n".join(unique_texts)
 
 
 def _contents(component: Element | None, role: str) -> Iterator[tuple[str, Element]]:
@@ -283,7 +284,7 @@ def _contents(component: Element | None, role: str) -> Iterator[tuple[str, Eleme
             yield from _contents(child, role)
 
 
-def _particulars_1(
+def _metadata_1(
     item: Element,
     management: Element | None,
     component: Element | None,

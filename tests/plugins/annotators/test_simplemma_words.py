@@ -461,11 +461,11 @@ def test_a_long_text_of_few_forms_asks_the_dictionary_once_for_each(monkeypatch)
 
 
 def test_what_is_remembered_is_bounded(monkeypatch):
-    monkeypatch.setattr(simplemma_words, "_MOST_PIECES", 5)
+    monkeypatch.setattr(simplemma_words, "_MAX_PIECES", 5)
     annotator = SimplemmaWords()
     documents = [Document(body=f"alpha{chr(97 + i)} beta{chr(97 + i)}") for i in range(20)]
     assert [len(a.lemmas) for a in annotator.annotate(iter(documents), Lexicon())] == [2] * 20
-    assert len(annotator._memories["en"].known) <= 8
+    assert len(annotator._caches["en"].numbering) <= 8
 
 
 # --- lemmas, measured --------------------------------------------------------------------
@@ -508,9 +508,9 @@ def test_every_exception_is_needed(lang, monkeypatch):
 @pytest.mark.parametrize("lang", ["en", "fr"])
 def test_word_lists_are_lower_case_and_plain(lang):
     stops = _words.stop_list(lang)
-    for word in (*stops.words, *stops.kept, *_words.exceptions(lang)):
+    for word in (*stops.words, *stops.exempt, *_words.exceptions(lang)):
         assert word == _words.normal(word)
-    assert not stops.words & stops.kept
+    assert not stops.words & stops.exempt
 
 
 def test_a_full_stop_that_stands_alone_ends_a_sentence():
