@@ -229,8 +229,8 @@ SMALL = 40
 TESTED_BY_OTHERS = {
     f"{package}.{name}"
     for package, names in {
-        "segapsith.api": "classification clustering comparison documents figures learning network reporting topic_grouping topics tuning wire",
-        "segapsith.cli": "classify cluster compare context domains explain feeds forget network options segment show topics tune update",
+        "segapsith.api": "classification clustering comparison figures learning network reporting topic_grouping topics tuning wire",
+        "segapsith.cli": "classify cluster compare explain feeds forget network options segment show topics tune update",
         "segapsith.engine": "arrivals classify engine reading records reference_corpus runs state updates",
         "segapsith": "errors limits",
         "segapsith.plugin": "contracts hookspecs",

@@ -1,6 +1,7 @@
-"""What the families of measures share: sparse rows made fit, and products that stay small.
+"""Shared by similarities and clusterers: sparse rows in canonical form, products with little
+memory.
 
-Not a plugin. Nothing here changes what it is given.
+Not a plugin. No function changes its arguments, unless it says so.
 """
 
 from __future__ import annotations
@@ -47,51 +48,52 @@ __all__ = [
 ]
 
 Floats: TypeAlias = NDArray[np.floating[Any]]
-"""float64, or float32 where a measure stores single precision."""
+"""float64, or float32 if a measure uses single precision."""
 
 Precision: TypeAlias = Literal["double", "single"]
 
 PANEL = 64
-"""Columns taken at a time: 64 columns of a few thousand rows lie in the second-level cache."""
+"""Columns processed at a time: 64 columns of a few thousand rows fit into the second-level cache.
+"""
 
-_SMALL = 1 << 21
+_MIN_THREADED_PRODUCTS = 1 << 21
 """Multiplications below which threads cost more than they save."""
 
-_DENSE = 0.1
-"""Share of non-zeros above which the dense product is the faster one."""
+_DENSE_SHARE = 0.1
+"""Share of non-zeros above which the dense product is faster."""
 
-_VANISHED = 1e-10
-"""A length below this share of what was subtracted or projected is rounding, not a direction."""
+_ROUNDING_SHARE = 1e-10
+"""A length below this share of what was subtracted or projected is a rounding error."""
 
 
-def require(holds: bool, name: str, value: object, wanted: str) -> None:
-    """A `ValueError` that names the setting, unless it holds.
+def require(holds: bool, name: str, value: object, expected: str) -> None:
+    """Raise a `ValueError` that names the setting, unless `holds`.
 
     >>> require(False, "rank", 0, ">= 1")
     Traceback (most recent call last):
     ValueError: rank=0 should be >= 1
     """
     if not holds:
-        raise ValueError(f"{name}={value} should be {wanted}")
+        raise ValueError(f"{name}={value} should be {expected}")
 
 
 def float_type(precision: Precision) -> type[np.floating[Any]]:
-    """The NumPy type behind a `precision` setting."""
+    """Return the NumPy type of a `precision` setting."""
     return np.float32 if precision == "single" else np.float64
 
 
 def canonical(rows: Rows) -> Rows:
-    """The same rows as float64 CSR: columns in order, none twice, no stored zero."""
+    """Return the rows as float64 CSR: columns in order, without duplicates or stored zeros."""
     clean = csr_array(rows, dtype=np.float64)
     if not clean.has_canonical_format or not clean.data.all():
-        clean = clean.copy()  # the arrays may be the caller's
+        clean = clean.copy()  # the arrays may belong to the caller
         clean.sum_duplicates()
         clean.eliminate_zeros()
     return clean
 
 
 def non_negative(rows: Rows, measure: str) -> Rows:
-    """The canonical rows, if no value is below 0; a `ValueError` otherwise."""
+    """Return the canonical rows, or raise a `ValueError` if a value is below 0."""
     clean = canonical(rows)
     lowest = clean.data.min(initial=0.0)
     if lowest < 0:
@@ -100,14 +102,17 @@ def non_negative(rows: Rows, measure: str) -> Rows:
 
 
 def fitted(rows: Rows, n_columns: int) -> Rows:
-    """The rows with exactly `n_columns` columns: later ones are cut off, missing ones are empty."""
+    """Return the rows with exactly `n_columns` columns: truncated, or with empty ones added."""
     if rows.shape[1] > n_columns:
         return rows[:, :n_columns]
     return csr_array((rows.data, rows.indices, rows.indptr), shape=(rows.shape[0], n_columns))
 
 
 def unit_peaks(rows: Rows) -> Rows:
-    """Each row divided by its largest absolute value, so that squares neither overflow nor vanish."""
+    """Return each row divided by its largest absolute value.
+
+    Then squares neither overflow nor vanish.
+    """
     peaks = np.zeros(rows.shape[0])
     filled = np.diff(rows.indptr) > 0
     if filled.any():
@@ -117,14 +122,14 @@ def unit_peaks(rows: Rows) -> Rows:
 
 
 def row_norms(rows: Rows) -> Matrix:
-    """The Euclidean length of each row."""
+    """Return the Euclidean length of each row."""
     squares = csr_array((np.square(rows.data), rows.indices, rows.indptr), shape=rows.shape)
     norms: Matrix = np.sqrt(squares.sum(axis=1))
     return norms
 
 
 def same_rows(left: Rows, right: Rows) -> bool:
-    """Whether two canonical matrices hold the same rows in the same order."""
+    """Return whether two canonical matrices have the same rows in the same order."""
     return left is right or (
         left.shape == right.shape
         and np.array_equal(left.indptr, right.indptr)
@@ -134,12 +139,12 @@ def same_rows(left: Rows, right: Rows) -> bool:
 
 
 def inverse(values: Floats) -> Floats:
-    """1 / value, and 0 for 0: what has no length is like nothing."""
+    """Return 1 / value, and 0 for 0: a row without length has similarity 0 with every row."""
     return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
 
 
 def slices(n: int, width: int) -> Iterator[slice]:
-    """0 … n in stretches of at most `width`.
+    """Return slices of at most `width` that cover 0 … n.
 
     >>> list(slices(5, 3))
     [slice(0, 3, None), slice(3, 5, None)]
@@ -148,9 +153,9 @@ def slices(n: int, width: int) -> Iterator[slice]:
 
 
 def each_part(job: Callable[[slice], None], parts: list[slice], n_products: int) -> None:
-    """Runs the job on each part, in threads where it pays; the parts never touch each other."""
+    """Run the job on each part, in threads if that is faster; the parts are independent."""
     workers = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2, 8)
-    if n_products < _SMALL or len(parts) < 2 or workers < 2:
+    if n_products < _MIN_THREADED_PRODUCTS or len(parts) < 2 or workers < 2:
         for part in parts:
             job(part)
         return
@@ -159,12 +164,12 @@ def each_part(job: Callable[[slice], None], parts: list[slice], n_products: int)
 
 
 def times(sparse: Rows, dense: Floats, add_to: Floats | None = None) -> Floats:
-    """The dense product of sparse rows with a dense matrix, added to `add_to` if that is given.
+    """Return the dense product of sparse rows and a dense matrix, added to `add_to` if given.
 
-    Taken in panels of columns: each panel stays in the cache while the sparse rows walk
-    over it, and SciPy lets the others run meanwhile. Every panel is computed alone, so the
-    number of threads does not change the result. Rows that are not really sparse go the
-    dense way.
+    The product is computed in panels of columns: a panel stays in the cache while the sparse rows
+    are read, and SciPy releases the interpreter lock meanwhile. Each panel is computed separately,
+    so the number of threads does not change the result. Rows with many non-zeros use the dense
+    product.
     """
     n_columns = dense.shape[1]
     out = np.empty((sparse.shape[0], n_columns), dense.dtype) if add_to is None else add_to
@@ -180,14 +185,14 @@ def times(sparse: Rows, dense: Floats, add_to: Floats | None = None) -> Floats:
 
 
 def dense_if_full(sparse: Rows) -> Rows | Floats:
-    """The rows as they are, or dense where that multiplies faster."""
+    """Return the rows as they are, or dense if that multiplies faster."""
     n_entries = sparse.shape[0] * sparse.shape[1]
-    full = n_entries > _SMALL // 8 and sparse.nnz > _DENSE * n_entries
+    full = n_entries > _MIN_THREADED_PRODUCTS // 8 and sparse.nnz > _DENSE_SHARE * n_entries
     return sparse.toarray() if full else sparse
 
 
 def dense_product(left: Rows, right: Rows, dtype: type[np.floating[Any]] = np.float64) -> Floats:
-    """left @ right.T as a dense matrix; what is sparse of it exists for a few rows at a time."""
+    """Return left @ right.T as a dense matrix; only a few rows are sparse at a time."""
     out = np.zeros((left.shape[0], right.shape[0]), dtype)
     turned = right.T.tocsr()
 
@@ -199,7 +204,7 @@ def dense_product(left: Rows, right: Rows, dtype: type[np.floating[Any]] = np.fl
 
 
 def cosines(left: Floats, right: Floats) -> Matrix:
-    """The cosine of each pair of dense rows; a zero row is like nothing."""
+    """Return the cosine of each pair of dense rows, 0 for a zero row."""
     units = [rows * inverse(np.linalg.norm(rows, axis=1))[:, None] for rows in (left, right)]
     same = left is right
     result: Matrix = units[0] @ (units[0] if same else units[1]).T
@@ -207,17 +212,17 @@ def cosines(left: Floats, right: Floats) -> Matrix:
 
 
 def vanished(lengths: Floats, scale: Floats | float, precision: Precision = "double") -> Any:
-    """Which lengths are rounding of something as long as `scale`."""
-    return lengths <= (1e-4 if precision == "single" else _VANISHED) * np.asarray(scale)
+    """Return which lengths are only a rounding error of something as long as `scale`."""
+    return lengths <= (1e-4 if precision == "single" else _ROUNDING_SHARE) * np.asarray(scale)
 
 
 def leading_vectors(
     operator: LinearOperator, rank: int, floor: float, side: Literal["left", "right"]
 ) -> Matrix:
-    """The singular vectors of the `rank` largest singular values above `floor`, as columns.
+    """Return the singular vectors of the `rank` largest singular values above `floor`, as columns.
 
-    The sign is fixed: the component of largest size is positive. Small or nearly full
-    problems are decomposed densely, others by Lanczos from a fixed start.
+    The sign is fixed: the component of largest size is positive. Small or nearly full problems are
+    decomposed densely, others by Lanczos from a fixed start.
     """
     shape = operator.shape
     if min(shape) == 0:
@@ -243,7 +248,7 @@ def leading_vectors(
 
 
 def packed(rows: Rows, name: str) -> dict[str, NDArray[Any]]:
-    """A sparse matrix as named arrays, for `state`."""
+    """Return a sparse matrix as named arrays, for `state`."""
     return {
         f"{name}_data": rows.data,
         f"{name}_indices": rows.indices,
@@ -253,7 +258,7 @@ def packed(rows: Rows, name: str) -> dict[str, NDArray[Any]]:
 
 
 def unpacked(state: State | Mapping[str, NDArray[Any]], name: str) -> Rows:
-    """The sparse matrix that `packed` laid down."""
+    """Return the sparse matrix that `packed` wrote."""
     parts = (state[f"{name}_data"], state[f"{name}_indices"], state[f"{name}_indptr"])
     n_rows, n_columns = state[f"{name}_shape"]
     return csr_array(parts, shape=(int(n_rows), int(n_columns)))
@@ -261,20 +266,20 @@ def unpacked(state: State | Mapping[str, NDArray[Any]], name: str) -> Rows:
 
 @dataclass(frozen=True)
 class Projection:
-    """Rows minus a mean, times word vectors: a small space in which cosines are taken."""
+    """Rows minus a mean, times word vectors: a small space in which cosines are computed."""
 
     vectors: Matrix
     """Words × dimensions."""
     mean: Matrix
-    """What is subtracted from each row; 0 where nothing is."""
+    """The row that is subtracted from each row; 0 if none is."""
 
     @classmethod
     def none(cls) -> Projection:
-        """Nothing learned: every row is like nothing."""
+        """Return a projection before learning: every similarity is 0."""
         return cls(np.zeros((0, 0)), np.zeros(0))
 
     def factors(self, rows: Rows) -> Matrix:
-        """The rows in the small space; what is only rounding there is 0."""
+        """Return the rows in the small space; rounding errors become 0."""
         inside = fitted(rows, len(self.vectors))
         factors: Matrix = inside @ self.vectors - self.mean @ self.vectors
         reach = (row_norms(inside) + np.linalg.norm(self.mean)) * np.linalg.norm(self.vectors)
@@ -282,16 +287,16 @@ class Projection:
         return factors
 
     def compare(self, left: Rows, right: Rows) -> Matrix:
-        """The cosine of each pair there."""
+        """Return the cosine of each pair in the small space."""
         left, right = canonical(left), canonical(right)
         a = self.factors(left)
         return cosines(a, a if same_rows(left, right) else self.factors(right))
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """The vectors and the mean."""
+        """Return the vectors and the mean."""
         return {"vectors": self.vectors, "mean": self.mean}
 
     @classmethod
     def restored(cls, state: State) -> Projection:
-        """What `state` laid down."""
+        """Return the projection of a `state`."""
         return cls(np.asarray(state["vectors"]), np.asarray(state["mean"]))

@@ -1,4 +1,4 @@
-"""Rows seen from several sides: a mapping of view name to matrix, or one matrix cut in columns.
+"""Rows in several views: a mapping of view name to matrix, or one matrix divided by columns.
 
 Not a plugin.
 """
@@ -20,41 +20,43 @@ __all__ = ["Blocks", "Cut", "column_blocks", "named_views", "read_blocks"]
 Blocks: TypeAlias = Literal["random", "clusters"]
 
 Cut: TypeAlias = int | Sequence[Sequence[int]]
-"""How one matrix is cut: into so many blocks of columns, or into these."""
+"""How one matrix is divided: into a number of blocks of columns, or into these lists of columns."""
 
 
 def named_views(given: Views, owner: str) -> dict[str, Rows]:
-    """The views of a mapping in canonical form, in its order; `owner` is named when it is empty."""
+    """Return the views of a mapping in canonical form, in its order.
+
+    `owner` is named in the error if there are none.
+    """
     if not given:
-        raise ValueError(f"{owner} was given no view; a mapping of view name to matrix is wanted")
+        raise ValueError(f"{owner} received no view; expected a mapping of view name to matrix")
     return {str(name): canonical(rows) for name, rows in given.items()}
 
 
 def read_blocks(cut: Cut) -> int | list[NDArray[np.intp]]:
-    """The setting `views`, checked: a number of blocks, or the columns of each."""
+    """Return the setting `views` after checks: a number of blocks, or the columns of each."""
     if isinstance(cut, int) and not isinstance(cut, bool):
         if cut < 1:
             raise ValueError(f"views={cut} should be >= 1")
         return cut
     lists = [] if isinstance(cut, int | str) else list(cut)
-    found = [np.asarray(block, dtype=np.intp) for block in lists]
-    every = np.concatenate([np.zeros(0, dtype=np.intp), *found])
-    if not found or any(len(block) == 0 for block in found):
+    blocks = [np.asarray(block, dtype=np.intp) for block in lists]
+    every = np.concatenate([np.zeros(0, dtype=np.intp), *blocks])
+    if not blocks or any(len(block) == 0 for block in blocks):
         raise ValueError(f"views={cut!r} should be a number of blocks, or lists of columns")
     if every.min() < 0 or len(np.unique(every)) != len(every):
-        raise ValueError("views should name each column once, from 0 on")
-    return found
+        raise ValueError("views should name each column once; the first column is 0")
+    return blocks
 
 
 def column_blocks(
     rows: Rows, cut: int | list[NDArray[np.intp]], how: Blocks, seed: int | None
 ) -> list[NDArray[np.intp]]:
-    """The columns of each block, in order; never more blocks than columns.
+    """Return the columns of each block, in order; never more blocks than columns.
 
-    `random` deals the columns out by chance. `clusters` keeps columns together that the same
-    rows have: the columns are halved, again and again, along the second singular vector of
-    the matrix scaled by its row and column sums (Dhillon 2001), so that blocks stay of equal
-    size.
+    `random` distributes the columns at random. `clusters` puts columns together that occur in the
+    same rows: the columns are halved repeatedly along the second singular vector of the matrix
+    scaled by its row and column sums (Dhillon 2001), so that the blocks have equal size.
     """
     n_columns = rows.shape[1]
     if not isinstance(cut, int):
@@ -90,7 +92,7 @@ def _halved(columns: Rows, which: NDArray[np.intp], n_blocks: int) -> list[NDArr
 
 
 def _position(rows: Rows) -> NDArray[np.float64]:
-    """Where each column stands along the second singular vector; 0 where there is none."""
+    """Return the position of each column along the second singular vector, 0 if there is none."""
     sizes = np.abs(rows)
     by_row = np.sqrt(inverse(np.asarray(sizes.sum(axis=1)).ravel()))
     by_column = np.sqrt(inverse(np.asarray(sizes.sum(axis=0)).ravel()))

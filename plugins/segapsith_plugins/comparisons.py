@@ -1,9 +1,9 @@
 """The five comparisons of two partitions that Ferret, Grau & Jardino (2001) use.
 
-Units are matched by their ids; only those that both snapshots hold and label (>= 0) count, and
-`details["units"]` says how many they are. The left snapshot stands for the domains, the right one
-for the clusters. A snapshot agrees with itself: 1. Where no unit can be compared the value is 1
-if neither side labels any, else 0.
+Units are matched by their ids. Only units that both snapshots contain and label (>= 0) count;
+`details["units"]` is their number. The left snapshot has the domains, the right one the clusters. A
+snapshot agrees with itself: 1. If no unit can be compared, the value is 1 if neither side labels
+any, else 0.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ Count = Literal["units", "tokens"]
 class SimilarityLinks:
     """Links right groups to left groups by equation 7.
 
-    The value is the mean similarity of the linked pairs over the units of the right groups, an
-    unlinked group counting 0. Weights of words are those of the snapshots where both know them
-    for all groups, else the share of a group's units that hold the word; `count` says whether
-    a word occurs once a unit that holds it or as often as it stands there. The activation
-    filter is not offered: it may hide a group from itself.
+    The value is the mean similarity of the linked pairs over the units of the right groups; an
+    unlinked group counts 0. The weights of words are those of the snapshots if both have them for
+    all groups, else the share of a group's units that contain the word. With `count` = `units` a
+    word counts once per unit, with `tokens` by its occurrences. There is no activation filter,
+    because it may hide a group from itself.
     """
 
     def __init__(self, *, threshold: float = 0.25, count: Count = "units") -> None:
@@ -61,56 +61,56 @@ class SimilarityLinks:
         self.count = _checked_count(count)
 
     def measure(self, left: Snapshot, right: Snapshot) -> Agreement:
-        """The mean similarity of linked pairs, and the links."""
+        """Return the mean similarity of linked pairs, and the links."""
         common = _common(left, right)
         domains, clusters, weighted_by = _both_profiles(left, right, common, self.count)
-        found = link_by_similarity(clusters, domains, threshold=self.threshold)
-        kept = {
-            cluster: found.scores[cluster] if domain is not None else 0.0
-            for cluster, domain in found.links.items()
+        links = link_by_similarity(clusters, domains, threshold=self.threshold)
+        scores = {
+            cluster: links.scores[cluster] if domain is not None else 0.0
+            for cluster, domain in links.links.items()
         }
         details: dict[str, Json] = {"threshold": self.threshold, "weights": weighted_by}
-        return _linked(common, found, kept, clusters, details)
+        return _linked(common, links, scores, clusters, details)
 
 
 class EntropyLinks:
     """Links right groups to left groups by equation 8.
 
-    The value compares how well the left groups foretell the words of the right groups with how
-    well the right groups do it themselves: the mean over units of exp(-(D_left - D_right)), at
-    most 1, with D the least divergence of the unit's right group from a smoothed group of that
-    side. In other words, the ratio of the perplexities. `count` as for `similarity-links`.
+    The value compares how well the left groups predict the words of the right groups with how well
+    the right groups do: the mean over units of exp(-(D_left - D_right)), at most 1. D is the lowest
+    divergence of the unit's right group from a smoothed group of that side, so the value is the
+    ratio of the perplexities. `count` as for `similarity-links`.
     """
 
     def __init__(self, *, count: Count = "tokens") -> None:
         self.count = _checked_count(count)
 
     def measure(self, left: Snapshot, right: Snapshot) -> Agreement:
-        """The ratio of perplexities, and the links."""
+        """Return the ratio of perplexities, and the links."""
         common = _common(left, right)
         domains = _profiles(left, common.left_rows, common.left_labels, self.count)
         clusters = _profiles(right, common.right_rows, common.right_labels, self.count)
         vocabulary = len({*domains.words, *clusters.words})
-        found = link_by_entropy(clusters, domains, vocabulary=vocabulary)
+        links = link_by_entropy(clusters, domains, vocabulary=vocabulary)
         own = link_by_entropy(clusters, clusters, vocabulary=vocabulary)
-        kept = {
-            cluster: math.exp(min(0.0, own.scores[cluster] - found.scores[cluster]))
+        scores = {
+            cluster: math.exp(min(0.0, own.scores[cluster] - links.scores[cluster]))
             if domain is not None
             else 0.0
-            for cluster, domain in found.links.items()
+            for cluster, domain in links.links.items()
         }
-        return _linked(common, found, kept, clusters, {"vocabulary": vocabulary})
+        return _linked(common, links, scores, clusters, {"vocabulary": vocabulary})
 
 
 class CoverageComparison:
-    """How much of each group lies in a single group of the other side.
+    """The share of each group that lies in a single group of the other side.
 
-    The value is the share of units that lie in the partner of their group, left or right,
-    whichever is less: a partition that merely lumps the other's groups covers them all one way.
+    The value is the share of units that lie in the partner of their group, the lower one of both
+    directions: a partition that only joins the other's groups covers them all in one direction.
     """
 
     def measure(self, left: Snapshot, right: Snapshot) -> Agreement:
-        """The lesser share of covered units, and the coverage of each group."""
+        """Return the lower share of covered units, and the coverage of each group."""
         common = _common(left, right)
         result = coverage_of_table(common.table)
         details: dict[str, Json] = {
@@ -127,7 +127,7 @@ class CoverageComparison:
 class KappaComparison:
     """Kappa under the best one-to-one mapping of groups.
 
-    `mapping` is `greedy`, `hungarian` or `optimal`; under a random one a snapshot would not
+    `mapping` is `greedy`, `hungarian` or `optimal`; with a random mapping a snapshot would not
     agree with itself.
     """
 
@@ -137,26 +137,26 @@ class KappaComparison:
         self.mapping: Literal["greedy", "hungarian", "optimal"] = mapping
 
     def measure(self, left: Snapshot, right: Snapshot) -> Agreement:
-        """Kappa, and which left group went to which right group."""
+        """Return kappa, and the pairs of left and right groups."""
         common = _common(left, right)
         table = common.table
-        found = kappa_of_table(table, mapping=self.mapping)
+        kappa = kappa_of_table(table, mapping=self.mapping)
         details: dict[str, Json] = {
             "mapping": self.mapping,
-            "observed": found.th1,
-            "chance": found.th2,
+            "observed": kappa.th1,
+            "chance": kappa.th2,
             "pairs": [
                 [_number(table.left_labels[row]), _number(table.right_labels[column])]
-                for row, column in found.pairs
+                for row, column in kappa.pairs
             ],
         }
-        return common.agreement(found.value, details)
+        return common.agreement(kappa.value, details)
 
 
 class MantelComparison:
     """Mantel's test; the value is (Z - E) / (Z_max - E), 0 by chance and 1 at best.
 
-    It is 1 also where one side only splits the groups of the other; `details["ari"]` is not.
+    It is also 1 if one side only splits the groups of the other; `details["ari"]` is not.
     """
 
     def __init__(self, *, permutations: int = 999, seed: int | None = 0) -> None:
@@ -166,7 +166,7 @@ class MantelComparison:
         self.seed = seed
 
     def measure(self, left: Snapshot, right: Snapshot) -> Agreement:
-        """The normalised Z, and the test."""
+        """Return the normalised Z, and the test."""
         common = _common(left, right)
         result = mantel_of_table(common.table, self.permutations, self.seed)
         return common.agreement(result.normalised, asdict(result))
@@ -185,7 +185,7 @@ def register_comparisons() -> Mapping[str, Callable[..., Comparison]]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Common:
-    """The units that both sides label: where they stand on each side, and their labels there."""
+    """The units that both sides label: their places on each side, and their labels there."""
 
     left_rows: NDArray[np.int64]
     right_rows: NDArray[np.int64]
@@ -196,7 +196,7 @@ class _Common:
     table: Contingency
 
     def agreement(self, value: float, details: Mapping[str, Json]) -> Agreement:
-        """The value, or what stands for it where no unit can be compared; with the counts."""
+        """Return the value with the counts; if no unit can be compared, 1 or 0 instead of it."""
         n = len(self.left_rows)
         counts: dict[str, Json] = {
             "units": n,
@@ -213,7 +213,7 @@ def _common(left: Snapshot, right: Snapshot) -> _Common:
     left_places, right_places = (np.flatnonzero(side.labels >= 0) for side in (left, right))
     for side, places in ((left, left_places), (right, right_places)):
         if len(np.unique(side.units[places])) < len(places):
-            raise ValueError(f"snapshot {side.name!r}: a unit should stand in it once")
+            raise ValueError(f"snapshot {side.name!r}: a unit should occur in it once")
     _, in_left, in_right = np.intersect1d(
         left.units[left_places],
         right.units[right_places],
@@ -236,19 +236,22 @@ def _common(left: Snapshot, right: Snapshot) -> _Common:
 def _both_profiles(
     left: Snapshot, right: Snapshot, common: _Common, count: Count
 ) -> tuple[Profiles[int], Profiles[int], str]:
-    """The words of left and right groups, and where their weights come from."""
+    """Return the words of left and right groups, and the origin of their weights."""
     domains = _profiles(left, common.left_rows, common.left_labels, count)
     clusters = _profiles(right, common.right_rows, common.right_labels, count)
-    known_domains, known_clusters = _known(left, domains), _known(right, clusters)
-    if known_domains is None or known_clusters is None:
+    stored_domains, stored_clusters = (
+        _stored_weights(left, domains),
+        _stored_weights(right, clusters),
+    )
+    if stored_domains is None or stored_clusters is None:
         return domains, clusters, "rows"
-    return known_domains, known_clusters, "groups"
+    return stored_domains, stored_clusters, "groups"
 
 
 def _profiles(
     side: Snapshot, places: NDArray[np.int64], labels: NDArray[np.int64], count: Count
 ) -> Profiles[int]:
-    """Occurrences of words in the groups, and their mean a unit as weight."""
+    """Return the occurrences of words in the groups, and their mean per unit as weight."""
     groups, members = np.unique(labels, return_inverse=True)
     rows = csr_array(side.rows)[places].astype(np.float64)
     if count == "units":
@@ -262,10 +265,10 @@ def _profiles(
     return Profiles(tuple(groups.tolist()), tuple(side.words), weights, occurrences)
 
 
-def _known(side: Snapshot, built: Profiles[int]) -> Profiles[int] | None:
-    """The groups with the weights that the snapshot brings, if it has some for each of them.
+def _stored_weights(side: Snapshot, built: Profiles[int]) -> Profiles[int] | None:
+    """Return the groups with the weights of the snapshot, or None if a group has none.
 
-    Words without such a weight, or that no compared unit holds, are left out.
+    Words without such a weight, or that occur in no compared unit, are left out.
     """
     number = {word: column for column, word in enumerate(built.words)}
     rows, columns, values = [], [], []
@@ -276,9 +279,9 @@ def _known(side: Snapshot, built: Profiles[int]) -> Profiles[int] | None:
                 columns.append(number[word])
                 values.append(weight)
     shape = built.occurrences.shape
-    known = csr_array((np.array(values, dtype=np.float64), (rows, columns)), shape=shape)
+    stored = csr_array((np.array(values, dtype=np.float64), (rows, columns)), shape=shape)
     seen = (built.occurrences > 0).astype(np.float64)
-    weights: Rows = csr_array(known * seen)
+    weights: Rows = csr_array(stored * seen)
     occurrences: Rows = csr_array(built.occurrences * (weights > 0).astype(np.float64))
     with_words, with_weights = np.diff(built.occurrences.indptr) > 0, np.diff(weights.indptr) > 0
     if not with_weights[with_words].all():
@@ -288,36 +291,41 @@ def _known(side: Snapshot, built: Profiles[int]) -> Profiles[int] | None:
 
 def _linked(
     common: _Common,
-    found: Links[int, int],
-    kept: Mapping[int, float],
+    links: Links[int, int],
+    scores: Mapping[int, float],
     clusters: Profiles[int],
     details: Mapping[str, Json],
 ) -> Agreement:
-    """What the links amount to; right groups without words cannot be linked and do not count."""
+    """Return the agreement of these links.
+
+    Right groups without words cannot be linked and do not count.
+    """
     with_words = np.diff(clusters.occurrences.indptr) > 0
     sizes = common.table.right_sizes * with_words
-    scores = np.array([kept[cluster] for cluster in clusters.ids])
+    values = np.array([scores[cluster] for cluster in clusters.ids])
     total = int(sizes.sum())
-    value = float(sizes @ scores) / total if total else float(common.table.same_partition)
-    partner = np.array([_or_none(found.links[label]) for label in clusters.ids], dtype=np.int64)
+    value = float(sizes @ values) / total if total else float(common.table.same_partition)
+    partner = np.array(
+        [_label_or_minus_1(links.links[label]) for label in clusters.ids], dtype=np.int64
+    )
     members = np.searchsorted(np.array(clusters.ids, dtype=np.int64), common.right_labels)
     in_links = int(np.count_nonzero(partner[members] == common.left_labels)) if total else 0
     more: dict[str, Json] = {
         "wordless_groups": int(np.count_nonzero(~with_words)),
-        "unlinked": found.unlinked,
+        "unlinked": links.unlinked,
         "units_in_links": in_links,
-        "links": {str(cluster): domain for cluster, domain in found.links.items()},
+        "links": {str(cluster): domain for cluster, domain in links.links.items()},
         "scores": {
             str(cluster): score if math.isfinite(score) else None
-            for cluster, score in found.scores.items()
+            for cluster, score in links.scores.items()
         },
-        "table": {str(size): domains for size, domains in found.table.items()},
+        "table": {str(size): domains for size, domains in links.table.items()},
     }
     return common.agreement(value, {**details, **more})
 
 
-def _or_none(label: int | None) -> int:
-    """The label of a group; -1, which no compared unit has, for none."""
+def _label_or_minus_1(label: int | None) -> int:
+    """Return the label of a group, or -1, which no compared unit has, for None."""
     return -1 if label is None else label
 
 

@@ -1,57 +1,12 @@
-"""Documents on their way in and out: deliveries to ingest, documents that were forgotten."""
+"""Results of forgetting documents."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
 
-from segapsith.io.dicts import document_of
-from segapsith.model import Document, FeedState, Reject, Result
+from segapsith.model import Result
 
-__all__ = [
-    "AllowedAgain",
-    "Delivery",
-    "Forgotten",
-    "ForgottenDocument",
-    "Item",
-    "Items",
-    "KeyedItems",
-    "delivered",
-]
-
-Item = Document | Reject | FeedState
-
-
-@runtime_checkable
-class Delivery(Protocol):
-    """Items with a key: an interrupted ingest continues when the same key is given again."""
-
-    @property
-    def key(self) -> str: ...
-    def items(self) -> Iterator[Item]: ...
-
-
-Items = Iterable[Document | Reject | Mapping[str, Any]] | Delivery
-"""What can be ingested: documents, dicts that describe documents, or a delivery."""
-
-
-@dataclass(frozen=True, slots=True)
-class KeyedItems:
-    """A delivery of existing items; with an empty key an interrupted ingest starts again."""
-
-    key: str
-    made: Iterable[Item]
-
-    def items(self) -> Iterator[Item]:
-        return iter(self.made)
-
-
-def delivered(documents: Items) -> tuple[Iterator[Item], str]:
-    """Return the items of what is to be ingested, and its key (empty if it has none)."""
-    if isinstance(documents, Delivery):
-        return documents.items(), documents.key
-    return map(document_of, documents), ""
+__all__ = ["AllowedAgain", "Forgotten", "ForgottenDocument"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,8 +66,8 @@ _ENGINE_SETTINGS = tuple(f.name for f in fields(PlacementSettings))
 class Fetcher(Protocol):
     """Fetches addresses for inputs, and the articles behind summaries if that is switched on."""
 
-    def __call__(self, url: str) -> tuple[bytes, str, FeedState | None]: ...
-    def follower(self) -> Callable[[Document], Document] | None: ...
+    def fetch(self, url: str) -> tuple[bytes, str, FeedState | None]: ...
+    def full_text(self) -> Callable[[Document], Document] | None: ...
 
 
 class Factory:
@@ -127,8 +127,8 @@ class Factory:
             self.sources(format) if sources is None else sources,
             format,
             bag,
-            fetcher,
-            None if fetcher is None else fetcher.follower(),
+            None if fetcher is None else fetcher.fetch,
+            None if fetcher is None else fetcher.full_text(),
         )
 
     def needs_fetcher(self, names: Sequence[str]) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from segapsith.api.documents import Items, delivered
 from segapsith.api.session import Session
 from segapsith.engine import reference_corpus
 from segapsith.engine.learning_settings import READING
+from segapsith.io.dicts import Items, delivered
 from segapsith.model import Network, Result
 from segapsith_store.queries.networks import (
     Neighbours,

@@ -11,17 +11,8 @@ from dataclasses import replace
 from typing import Any, overload
 
 from segapsith.api import classification, clustering, comparison, reporting
-from segapsith.api.curation import Domains, Locked, Unlocked
-from segapsith.api.documents import (
-    AllowedAgain,
-    Delivery,
-    Forgotten,
-    ForgottenDocument,
-    Item,
-    Items,
-    KeyedItems,
-    delivered,
-)
+from segapsith.api.curation import Domains
+from segapsith.api.documents import AllowedAgain, Forgotten, ForgottenDocument
 from segapsith.api.network import Networks
 from segapsith.api.runs import Runs
 from segapsith.api.session import Session
@@ -31,7 +22,7 @@ from segapsith.api.validation import Validation
 from segapsith.arrays import Matrix, Rows
 from segapsith.engine.order_sensitivity import StreamUnit
 from segapsith.engine.runs import RunSummary
-from segapsith.io.dicts import unit_of
+from segapsith.io.dicts import Delivery, Item, Items, KeyedItems, delivered, unit_of
 from segapsith.model import Json, Snapshot
 from segapsith.plugin.guards import GuardedClusterer, GuardedSimilarity
 from segapsith.plugin.registry import Registry, load_plugins
@@ -48,7 +39,7 @@ from segapsith_store.queries.search import (
 )
 from segapsith_store.queries.status import Status, read_status
 from segapsith_store.queries.stream import iterate_stream, learned_units
-from segapsith_store.seal import seal_after
+from segapsith_store.seal import SEAL_SHARE, seal
 from segapsith_store.verify import Verdict, verify
 
 __all__ = [
@@ -85,7 +76,6 @@ class Wire(Session):
         self.threshold = Threshold(self)
         self.validate = self.validation.run
         self.tune = self.threshold.search
-        self._add_forwards()
 
     # -- learning and forgetting -------------------------------------------------------------
 
@@ -124,7 +114,8 @@ class Wire(Session):
         engine, plan = self.learner()
         plan = replace(plan, command=command, name=name, input_key=input_key)
         summary = engine.ingest(items, plan, on_batch)
-        seal_after(self.writer, summary.read)
+        if summary.read >= SEAL_SHARE * self.writer.n_documents():
+            seal(self.writer)
         return summary
 
     @overload
@@ -226,28 +217,6 @@ class Wire(Session):
             )
         )
         return page(facts)
-
-    # -- forwards until the command line uses the groups --
-
-    def _add_forwards(self) -> None:
-        self.show, self.forgotten_since = self.domains.show, self.domains.forgotten_since
-        self.rename, self.merge, self.split = (
-            self.domains.rename,
-            self.domains.merge,
-            self.domains.split,
-        )
-        self.retire, self.reopen = self.domains.retire, self.domains.reopen
-        self.consolidate, self.narrow = self.domains.merge_similar, self.domains.split_broad
-        self.adopt, self.refine = self.domains.reassign, self.domains.refine
-        self.name_topic, self.undo = self.topics.rename, self.runs.undo
-        self.validations, self.drift = self.validation.history, self.validation.drift
-        self.curve, self.order = self.validation.curve, self.validation.order
-        self.network_status, self.neighbours = self.network.status, self.network.neighbours
-        self.build_network = self.network.build
-        self.resting, self.follow_none = self.threshold.override_reason, self.threshold.unfollow
-
-    def lock(self, domains: Iterable[int], locked: bool = True) -> Locked | Unlocked:
-        return self.domains.lock(domains) if locked else self.domains.unlock(domains)
 
 
 def _flat(uids: Iterable[str | Iterable[str]]) -> list[str]:

@@ -66,7 +66,7 @@ class Invocation:
         self._logging = True
         try:
             settings = context.settings
-            as_json, path = settings["log_format"] == "json", str(settings["log_file"])
+            as_json, path = settings.logging.format == "json", settings.logging.file
         except SegapsithError:  # the command reports it when it needs its settings
             as_json, path = False, ""
         self._closing.enter_context(
@@ -114,7 +114,7 @@ class Context:
     @property
     def path(self) -> str:
         """The path of the store."""
-        return str(self.settings["store"])
+        return self.settings.store.path
 
     @property
     def no_plugins(self) -> bool:

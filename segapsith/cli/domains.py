@@ -61,7 +61,7 @@ def list_domains(
             min_units=min_units or 1, top=top, since=since, limit=limit, lang=lang, as_of=as_of,
             days=with_days,
         )  # fmt: skip
-        n_forgotten = 0 if as_of is None else wire.forgotten_since(as_of)
+        n_forgotten = 0 if as_of is None else wire.domains.forgotten_since(as_of)
     if n_forgotten:
         context.out.say(
             f"segapsith: {n_forgotten} documents were forgotten since then and are not shown"
@@ -155,7 +155,7 @@ def rename(
     """
     _edit(
         context,
-        lambda wire: wire.rename(domain, label),
+        lambda wire: wire.domains.rename(domain, label),
         lambda done: (
             f"domain {domain} is named “{done['label']}”"
             if done["label"]
@@ -210,7 +210,7 @@ def merge(
         if domains or into is not None:
             raise UsageError("--auto finds the domains itself: leave out ids and --into")
         with context.wire() as wire:
-            done = wire.consolidate(similarity=similarity, after=after, dry_run=dry_run)
+            done = wire.domains.merge_similar(similarity=similarity, after=after, dry_run=dry_run)
         context.show(done, lambda out: _merged(done, dry_run, out))
         return
     if not domains:
@@ -219,7 +219,7 @@ def merge(
         raise UsageError("--similarity, --after and --dry-run need --auto")
     _edit(
         context,
-        lambda wire: wire.merge(domains, into),
+        lambda wire: wire.domains.merge(domains, into),
         lambda done: (
             f"domain {done['domain']} received {done['units']} units of {_numbers(done['merged'])}"
         ),
@@ -276,7 +276,7 @@ def split(
         if domain is not None or units or parts is not None:
             raise UsageError("--auto finds the domains itself: leave out ID, --unit and --parts")
         with context.wire() as wire:
-            done = wire.narrow(threshold=threshold, dry_run=dry_run)
+            done = wire.domains.split_broad(threshold=threshold, dry_run=dry_run)
         context.show(done, lambda out: _split(done, dry_run, out))
         return
     if domain is None:
@@ -285,7 +285,7 @@ def split(
         raise UsageError("--threshold and --dry-run need --auto")
     _edit(
         context,
-        lambda wire: wire.split(
+        lambda wire: wire.domains.split(
             domain, units, parts=parts or 2, clusterer=clusterer, similarity=similarity,
             settings=wire.settings.plugins, seed=seed,
         ),
@@ -322,7 +322,7 @@ def reassign(
     Example: segapsith domains reassign --store wire.db
     """
     with context.wire() as wire:
-        done = wire.adopt(similarity=similarity)
+        done = wire.domains.reassign(similarity=similarity)
     context.show(
         done, lambda out: out.line(f"{_run(done)}{done['moved']} units moved to a stable domain")
     )
@@ -336,7 +336,7 @@ def retire(context: Context, domains: Domains) -> None:
     """
     _edit(
         context,
-        lambda wire: wire.retire(domains),
+        lambda wire: wire.domains.retire(domains),
         lambda done: f"retired {_numbers(done['retired'])}",
     )
 
@@ -349,7 +349,7 @@ def reopen(context: Context, domains: Domains) -> None:
     """
     _edit(
         context,
-        lambda wire: wire.reopen(domains),
+        lambda wire: wire.domains.reopen(domains),
         lambda done: f"reopened {_numbers(done['opened'])}",
     )
 
@@ -364,7 +364,7 @@ def lock(context: Context, domains: Domains) -> None:
     """
     _edit(
         context,
-        lambda wire: wire.lock(domains),
+        lambda wire: wire.domains.lock(domains),
         lambda done: f"locked {_numbers(done['locked'])}",
     )
 
@@ -377,6 +377,6 @@ def unlock(context: Context, domains: Domains) -> None:
     """
     _edit(
         context,
-        lambda wire: wire.lock(domains, False),
+        lambda wire: wire.domains.unlock(domains),
         lambda done: f"unlocked {_numbers(done['unlocked'])}",
     )

@@ -18,6 +18,7 @@ from segapsith.model import Result
 
 if TYPE_CHECKING:
     from segapsith.api.wire import Wire
+    from segapsith.model import Result
     from segapsith_store import Store
 
 __all__ = ["add_to"]

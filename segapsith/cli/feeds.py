@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
-from xml.sax.saxutils import quoteattr
 
 import typer
 
@@ -77,7 +76,7 @@ def _subscribe(context: Context, entries: Iterable[tuple[str, str]]) -> None:
     from segapsith_store.queries import subscriptions
 
     done = []
-    with Store.writing(context.path, float(context.settings["wait"])) as store:
+    with Store.writing(context.path, context.settings.store.wait) as store:
         for url, title in entries:
             added = subscriptions.add(store, url, " ".join(title.split())[:MAX_TITLE_CHARS])
             done.append({"url": _public(url), "title": title, "added": added})
@@ -134,7 +133,7 @@ def remove(
     from segapsith_store.queries import subscriptions
 
     context.require_store()
-    with Store.writing(context.path, float(context.settings["wait"])) as store:
+    with Store.writing(context.path, context.settings.store.wait) as store:
         feed = _subscription(store, url)
         subscriptions.remove(store, feed.url)
     context.show(
@@ -176,7 +175,7 @@ def import_opml(
         try:
             entries.append((_full(url), title))
         except FeedError as error:
-            say(f"segapsith: skipped: {error}")
+            say(f"segapsith: left out: {error}")
     _subscribe(context, entries)
 
 
@@ -241,6 +240,8 @@ def _opml(feeds: Iterable[tuple[str, str]]) -> str:
     >>> print(_opml([("Wind & rain", "https://example.org/a")]).splitlines()[4].strip())
     <outline type="rss" text="Wind &amp; rain" title="Wind &amp; rain" xmlUrl="https://example.org/a"/>
     """
+    from xml.sax.saxutils import quoteattr  # it loads the HTTP client of the standard library
+
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         '<opml version="2.0">',

@@ -26,6 +26,7 @@ from segapsith.cli.options import (
 from segapsith.cli.output import Output, say
 from segapsith.errors import InputError, UsageError, worst
 from segapsith.model import Record
+from segapsith.settings import BAG_SOURCE
 
 if TYPE_CHECKING:
     from segapsith.api.wire import Wire
@@ -82,15 +83,18 @@ def ingest(
 
     Example: segapsith ingest wire.jsonl.gz --store wire.db
     """
-    passes = 0 if dry_run else int(context.settings["refine"])
+    passes = 0 if dry_run else context.settings.maintenance.refine_passes
     if dry_run and context.flags["refine"]:
         raise UsageError("--refine changes the store, --dry-run does not: give one of them")
+    from segapsith.engine.runs import collector_paused
+
     with context.wire(create=True, change_learning=change_learning) as wire:
         inputs = named_inputs(wire, sources, format=format, bag=bag, dry_run=dry_run)
         logged = _RejectLog(inputs, rejects)
-        with context.out.progress() as progress:
+        with context.out.progress() as progress, collector_paused() as collect:
 
             def watch(summary: RunSummary) -> None:
+                collect()
                 progress.update(
                     f"{summary.read:,} read, {summary.new:,} new, {summary.units:,} units,"
                     f" {summary.domains_new:,} new domains"
@@ -100,8 +104,8 @@ def ingest(
                 summary = wire.ingest(logged, name=batch, dry_run=dry_run, on_batch=watch)
             finally:
                 logged.close()
-        refined = wire.refine(passes) if passes else None
-        reason = None if dry_run else wire.resting()
+        refined = wire.domains.refine(passes) if passes else None
+        reason = None if dry_run else wire.threshold.override_reason()
     if reason:
         context.out.say(f"segapsith: the stored target was not followed: {reason} has priority")
     warn_of_languages(summary, context.out)
@@ -147,29 +151,17 @@ def named_inputs(
     bag: bool = False,
     dry_run: bool = False,
 ) -> Inputs:
-    """Return the named inputs, with the source plugins that can read them."""
-    from segapsith.io.inputs import Inputs
+    """Return the named inputs; addresses among them are requested before the store is locked."""
+    factory = wire.factory
+    if not factory.needs_fetcher(names):
+        return factory.inputs(names, format=format, bag=bag)
+    from segapsith.operations.feeds import FeedFetcher, prefetch_named
 
-    kinds = wire.registry.names("source") if format is None else [format]
-    if bag and format is None:
-        kinds = ["jsonl"]
-    sources = {name: wire.registry.make("source", name) for name in kinds}
-    fetcher = None
-    if any("://" in name for name in names) or wire.settings.reading.full_text:
-        from segapsith.operations.feeds import FeedFetcher, prefetch_named
-
-        fetcher = FeedFetcher(wire.settings, None if dry_run else lambda: wire.writer)
-        if not dry_run:
-            prefetch_named(wire, fetcher, sources, names)
-    follow = fetcher.full_text() if fetcher is not None else None
-    return Inputs(
-        names,
-        sources,
-        format or ("jsonl" if bag else None),
-        bag,
-        None if fetcher is None else fetcher.fetch,
-        follow,
-    )
+    sources = factory.sources(BAG_SOURCE if bag and format is None else format)
+    fetcher = FeedFetcher(wire.settings, None if dry_run else lambda: wire.writer)
+    if not dry_run:
+        prefetch_named(wire, fetcher, sources, names)
+    return factory.inputs(names, format=format, bag=bag, fetcher=fetcher, sources=sources)
 
 
 class _RejectLog:

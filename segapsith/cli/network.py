@@ -29,7 +29,7 @@ def status(context: Context) -> None:
 
     Example: segapsith network status --store wire.db
     """
-    facts = context.reader().network_status()
+    facts = context.reader().network.status()
     context.show(facts, lambda out: _status(facts, out))
 
 
@@ -39,7 +39,7 @@ def _status(facts: Record, out: Output) -> None:
         shown[lang] = ", ".join(
             f"{name.replace('_', ' ')} {round(n, 3)}" for name, n in sizes.items()
         )
-    out.fields(shown)
+    out.fields(shown.items())
     for corpus in facts["references"]:
         out.line(
             f"reference corpus of run {corpus['run']}: {corpus['documents']} documents,"
@@ -61,7 +61,7 @@ def show(
 
     Example: segapsith network show inflation --top 10 --store wire.db
     """
-    result = context.reader().neighbours(word, lang=lang, top=top)
+    result = context.reader().network.neighbours(word, lang=lang, top=top)
     context.show(result, lambda out: _neighbours(result, out))
 
 
@@ -101,7 +101,7 @@ def build(
         context.out.progress() as progress,
     ):
         inputs = named_inputs(wire, sources, format=format)
-        result = wire.build_network(
+        result = wire.network.build(
             inputs,
             on_progress=lambda documents, words: progress.update(
                 f"{documents:,} documents, {words:,} words"

@@ -214,6 +214,10 @@ MIN_LIST = 16
 """Characters to which columns are cut in a first round; dates and states are not longer."""
 
 
+MIN_NAME = 15
+"""Characters that the names of fields take at least in a pipe."""
+
+
 @dataclass(frozen=True, slots=True)
 class Output:
     """How a result is printed: as JSON, as text for people, or not at all."""
@@ -256,12 +260,14 @@ class Output:
         width = self.width
         write(text if width is None else shortened(plain(text), width))
 
-    def fields(self, values: Mapping[str, object]) -> None:
+    def fields(self, lines: Iterable[tuple[str, object]]) -> None:
         """Print names and values below each other, the values aligned."""
-        size = max((len(name) for name in values), default=0)
-        for name, value in values.items():
+        lines = list(lines)
+        least = MIN_NAME if self.width is None else 0
+        size = max([least, *(len(name) for name, _ in lines)]) + 2
+        for name, value in lines:
             cell = "–" if value is None else _cell(value)
-            self.line(f"{name.ljust(size)}  {cell}".rstrip(), indent=" " * (size + 2))
+            self.line(f"{name.ljust(size)}{cell}".rstrip(), indent=" " * size)
 
     def table(
         self, rows: Iterable[Sequence[object]], head: Sequence[str], *, cut: Collection[str] = ()

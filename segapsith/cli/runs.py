@@ -72,7 +72,7 @@ def undo(
     Example: segapsith runs undo --store wire.db
     """
     with context.wire() as wire:
-        result = wire.undo(run)
+        result = wire.runs.undo(run)
     context.show(
         result,
         lambda out: out.line(

@@ -52,13 +52,13 @@ def segment(
 
     text = _read(source)
     settings = context.settings
-    segmenter = str(settings["segmenter"])
+    segmenter = settings.reading.segmenter
     named = settings.origins["store"] != "default"
     result = segmentation(
         text,
-        str(settings["lang"]),
+        settings.reading.lang,
         segmenter,
-        str(settings["annotator"]),
+        settings.reading.annotator,
         context.path if named or os.path.exists(context.path) else None,
         settings.plugins,
         context.registry(),

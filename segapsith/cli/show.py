@@ -31,7 +31,7 @@ def show(
 
     Example: segapsith show 17 --store wire.db
     """
-    domain = context.reader().show(number, top=top)
+    domain = context.reader().domains.show(number, top=top)
     context.show(domain, lambda out: _text(domain, out))
 
 

@@ -40,26 +40,15 @@ def status(
 
 
 def _text(facts: Record, out: Output) -> None:
-    out.fields(
-        {
-            name: _pairs(value) if isinstance(value, dict) else value
-            for name, value in facts.items()
-            if name not in ("history", "last_run")
-        }
-    )
-    if facts["history"]:
-        out.table(
-            (
-                (
-                    run["id"],
-                    run["command"],
-                    run["status"],
-                    minute(run["finished_at"] or run["started_at"]),
-                )
-                for run in facts["history"]
-            ),
-            ("run", "command", "status", "at"),
-        )
+    lines: list[tuple[str, object]] = [
+        (name, _pairs(value) if isinstance(value, dict) else value)
+        for name, value in facts.items()
+        if name not in ("history", "last_run")
+    ]
+    for run in facts["history"]:
+        at = minute(run["finished_at"] or run["started_at"])
+        lines.append(("run", f"{run['id']} {run['command']} {run['status']} {at}"))
+    out.fields(lines)
 
 
 def _pairs(values: Record) -> str:

@@ -65,7 +65,7 @@ def topics(
     with context.wire() as wire, context.out.progress() as progress:
         progress.update("grouping …")
         for topic, name in renames:
-            wire.name_topic(topic, name)
+            wire.topics.rename(topic, name)
         result = wire.topics(
             similarity=similarity,
             clusterer=clusterer,

@@ -65,8 +65,8 @@ def tune(
     context.require_store()
     with context.reader() as wire:
         if stop:
-            ended = wire.follow_none()
-            threshold = wire.settings["threshold"]
+            ended = wire.threshold.unfollow()
+            threshold = wire.settings.placement.threshold
             context.show(
                 ended,
                 lambda out: out.line(
@@ -76,7 +76,7 @@ def tune(
             return
         with context.out.progress() as progress:
             progress.update("placing units again …")
-            result = wire.tune(
+            result = wire.threshold.search(
                 target_new_rate=target_new_rate,
                 target_singletons=target_singletons,
                 afresh=afresh,

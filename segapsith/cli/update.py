@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -65,26 +66,33 @@ def update(
     with (
         context.wire(change_learning=change_learning) as wire,
         context.out.progress() as progress,
+        contextlib.ExitStack() as pauses,
     ):
+        from segapsith.engine.runs import collector_paused
         from segapsith.operations import feeds
 
+        collect = pauses.enter_context(collector_paused())
+
         def watch(summary: RunSummary) -> None:
+            collect()
             progress.update(f"{summary.read:,} read, {summary.new:,} new")
 
         fetcher = feeds.FeedFetcher(wire.settings, lambda: wire.writer)
-        kinds = wire.registry.names("source")
-        sources = {name: wire.registry.make("source", name) for name in kinds}
-        update = feeds.update(
-            wire, fetcher, sources, everything=everything, name=batch, on_batch=watch
+        updated = feeds.update(
+            wire,
+            fetcher,
+            wire.factory.sources(),
+            everything=everything,
+            name=batch,
+            on_batch=watch,
         )
-    summary, reports = update.summary, update.reports
-    failures = [report.failure for report in reports if report.failure is not None]
+    summary, reports, failures = updated.summary, updated.reports, updated.failures
     for failure in failures:
         say(f"segapsith: {failure}")
     warn_of_languages(summary, context.out)
     run = f"run {summary.run}" if summary.run else "nothing new"
     context.show(
-        {**summary.as_json(), "feeds": [report.as_json() for report in reports]},
+        updated.as_json(),
         lambda out: out.line(
             f"{run}: {_feeds(len(reports), len(failures))}, {summary_line(summary)}"
         ),
@@ -111,13 +119,19 @@ def _night(
     with (
         context.wire(change_learning=change_learning) as wire,
         context.out.progress() as progress,
+        contextlib.ExitStack() as pauses,
     ):
+        from segapsith.engine.runs import collector_paused
         from segapsith.operations.nightly import NightlyRun, run_night
 
+        collect = pauses.enter_context(collector_paused())
+
+        def watch(line: str) -> None:
+            collect()
+            progress.update(line)
+
         night = run_night(
-            NightlyRun(
-                wire, strict=strict, everything=everything, name=name, on_progress=progress.update
-            )
+            NightlyRun(wire, strict=strict, everything=everything, name=name, on_progress=watch)
         )
 
     def text(out: Output) -> None:

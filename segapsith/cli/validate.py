@@ -109,10 +109,10 @@ def validate(
     numbers = None if k is None else _numbers(k)
     with context.wire() as wire:
         if history:
-            earlier = wire.validations(lang, limit)
+            earlier = wire.validation.history(lang, limit)
             context.show(earlier, lambda out: _show_history(earlier, out))
             return
-        result = wire.validate(
+        result = wire.validation.run(
             clusterer=clusterer or [CLUSTERER],
             similarity=similarity or None,
             clusterer_settings=context.settings.plugins,
@@ -124,7 +124,7 @@ def validate(
             seed=seed,
             lang=lang,
         )
-        kappas = [] if fail_drop is None else _comparable(wire.validations(lang), result)
+        kappas = [] if fail_drop is None else _comparable(wire.validation.history(lang), result)
     context.show(result, lambda out: _show_lines(validation_lines(result), out))
     below = [
         f"{name} {figure} is below {limit}"
@@ -361,7 +361,7 @@ def drift(
     Example: segapsith validate drift 12 --store wire.db
     """
     with context.wire() as wire:
-        result = wire.drift(since=since, until=until, min_units=min_units, seed=seed)
+        result = wire.validation.drift(since=since, until=until, min_units=min_units, seed=seed)
     context.show(result, lambda out: _show_drift(result, out))
 
 
@@ -479,7 +479,7 @@ def order(
     Example: segapsith validate order --shuffles 5 --store wire.db
     """
     with context.wire() as wire, context.out.progress() as progress:
-        result = wire.order(shuffles=shuffles, seed=seed, on_order=progress.update)
+        result = wire.validation.order(shuffles=shuffles, seed=seed, on_order=progress.update)
     context.show(
         result,
         lambda out: out.line(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.domains.index import DomainIndex
+from segapsith.domains.index import DomainIndex, unit_occurrences
 from segapsith.domains.values import Bag
 from segapsith.lexicon.weighting import SCALE
 
@@ -63,7 +63,9 @@ def explain_similarity(index: DomainIndex, domain: int, bag: Bag) -> SimilarityP
     """Return eq. 7 between a unit and one domain of an index, with its parts."""
     words, weights, occurrences, compared = index.profile(domain)
     settings = index.settings
-    unit_occurrences = bag.occurrences(settings.count == "tokens", settings.inferred_occurrence)
+    own_occurrences = unit_occurrences(
+        bag, settings.count == "tokens", settings.inferred_occurrence
+    )
     _, in_unit, in_domain = np.intersect1d(
         bag.words, words[compared], assume_unique=True, return_indices=True
     )
@@ -72,7 +74,7 @@ def explain_similarity(index: DomainIndex, domain: int, bag: Bag) -> SimilarityP
         _share(domain_weights, in_domain),
         _share(domain_occurrences, in_domain),
         _share(bag.weights, in_unit),
-        _share(unit_occurrences, in_unit),
+        _share(own_occurrences, in_unit),
     )
     shared = [
         SharedWord(

@@ -23,7 +23,7 @@ from segapsith.domains import postings
 from segapsith.domains.values import Bag, DomainWords, Ints, Placement, PlacementSettings
 from segapsith.lexicon.weighting import SCALE
 
-__all__ = ["LABEL_WORDS", "TOP_WORDS", "DomainIndex"]
+__all__ = ["LABEL_WORDS", "TOP_WORDS", "DomainIndex", "unit_occurrences"]
 
 Array = NDArray[Any]
 
@@ -32,6 +32,12 @@ TOP_WORDS = 12
 
 LABEL_WORDS = 3
 """Number of words in the automatic label of a domain."""
+
+
+def unit_occurrences(bag: Bag, by_tokens: bool, inferred: int) -> NDArray[np.int32]:
+    """Return the occurrences of each word of a unit: its tokens or 1, `inferred` if inferred."""
+    counted = bag.counts if by_tokens else np.ones_like(bag.counts)
+    return np.where(bag.counts > 0, counted, np.int32(inferred))
 
 
 class DomainIndex:
@@ -321,7 +327,9 @@ class DomainIndex:
         )
 
     def _unit_occurrences(self, bag: Bag) -> NDArray[np.int32]:
-        return bag.occurrences(self.settings.count == "tokens", self.settings.inferred_occurrence)
+        return unit_occurrences(
+            bag, self.settings.count == "tokens", self.settings.inferred_occurrence
+        )
 
     def _similarities(self, bag: Bag, domains: Ints) -> NDArray[np.float64]:
         """Return eq. 7 between a unit c and some domains d, after `_accumulate`.

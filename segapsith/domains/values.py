@@ -80,11 +80,6 @@ class Bag(NamedTuple):
             return self
         return Bag(self.words[in_text], self.counts[in_text], self.weights[in_text])
 
-    def occurrences(self, by_tokens: bool, inferred: int) -> NDArray[np.int32]:
-        """Return the occurrences of each word: its tokens or 1, and `inferred` if inferred."""
-        counted = self.counts if by_tokens else np.ones_like(self.counts)
-        return np.where(self.counts > 0, counted, np.int32(inferred))
-
 
 class Placement(NamedTuple):
     """The domain that a unit joins, if one is similar enough, with the two best candidates."""

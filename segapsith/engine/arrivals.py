@@ -244,7 +244,7 @@ class ArrivalClassifier:
         )
 
     def _numbered(self, document: Document, original: int | None) -> DocumentRecord:
-        """A document with the next number; the clock counts it unless it repeats a story."""
+        """Return a document with the next number; the clock counts it unless it repeats a story."""
         ordinal = None if original is not None else self._accept()
         number = self._state.counters.document
         self._state.counters.document += 1
@@ -273,7 +273,7 @@ class ArrivalClassifier:
     def _repeated(
         self, notice: notices.Notice, signature: fingerprints.Signature
     ) -> tuple[int | None, int | None]:
-        """The story that this text repeats, or the story that it takes the place of."""
+        """Return the story that this text repeats, or the story that it takes the place of."""
         if self._window is None:
             return None, None
         if notice in _REPLACING:
@@ -287,14 +287,13 @@ class ArrivalClassifier:
     def _displace(
         self, story: int, by: DocumentRecord
     ) -> tuple[tuple[DocumentRecord, ...], tuple[DocumentRecord, ...]]:
-        """A story and its copies follow another story from now on: what they were and are."""
-        found = self._by_id.get(story) or self._storage.document_by_id(story)
-        assert found is not None, f"story {story} is in the window but not in the store"
-        kept = {copy.id: copy for copy in self._storage.duplicates_of(story)}
-        known = kept | {number: record for number, record in self._by_id.items() if number in kept}
-        known |= {n: r for n, r in self._by_id.items() if r.duplicate_of == story}
-        followers = [r for _, r in sorted(known.items()) if r.duplicate_of == story]
-        before = (found, *followers)
+        """Let a story and its copies follow another story; return what they were and are."""
+        record = self._by_id.get(story) or self._storage.document_by_id(story)
+        assert record is not None, f"story {story} is in the window but not in the store"
+        copies = {copy.id: copy for copy in self._storage.duplicates_of(story)}
+        copies |= {n: r for n, r in self._by_id.items() if n in copies or r.duplicate_of == story}
+        followers = [r for _, r in sorted(copies.items()) if r.duplicate_of == story]
+        before = (record, *followers)
         after = tuple(record._replace(duplicate_of=by.id) for record in before)
         for record in after:
             self._by_uid[record.uid] = self._by_id[record.id] = record
@@ -316,15 +315,15 @@ class ArrivalClassifier:
         return True
 
     def _original(self, digest: str) -> int | None:
-        """The earliest story that has this text now."""
+        """Return the earliest story that has this text now."""
         if digest not in self._stories and digest not in self._digests:
             return None
         stories = set(self._stories.get(digest, ()))
-        kept = self._storage.stories_with(digest) if digest in self._digests else ()
-        for found in kept:
-            present = self._by_id.get(found.id, found)
-            if present.version == found.version and present.duplicate_of is None:
-                stories.add(found.id)
+        stored = self._storage.stories_with(digest) if digest in self._digests else ()
+        for record in stored:
+            present = self._by_id.get(record.id, record)
+            if present.version == record.version and present.duplicate_of is None:
+                stories.add(record.id)
                 break  # they come by id
         return min(stories, default=None)
 
@@ -344,13 +343,13 @@ class ArrivalClassifier:
 
 
 def _read(document: Document) -> tuple[Document, str]:
-    """A text with what its sender says about its use and its identity, and its hash."""
+    """Return a text with its notices and its identity, and its hash."""
     marked = notices.marked(document)
     return _called(marked, normalization.text_hash(marked))
 
 
 def _called(document: Document, digest: str) -> tuple[Document, str]:
-    """The document with its identity, and its hash."""
+    """Return a document with its identity, and its hash."""
     if not document.uid:
         document = replace(document, uid=f"sha256:{digest[:32]}")
     return document, digest
@@ -378,7 +377,7 @@ def _bags(items: Iterable[Document | Reject]) -> list[Mapping[str, int]]:
 
 
 def sound(item: Document | Reject) -> Document | Reject:
-    """The item cleaned, or the reason why it cannot be taken."""
+    """Return the item cleaned, or the reason why it cannot be taken."""
     checked = _sound_apart(item)
     if isinstance(checked, Reject) or checked.bag is None:
         return checked
@@ -418,7 +417,9 @@ def _sound_bag(document: Document, bag: Mapping[str, int]) -> Document | Reject:
     name = _name(document)
     for word, count in bag.items():
         if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-            return Reject(name, f"the count of {word!r} is {count!r}, not a whole number from 1 on")
+            return Reject(
+                name, f"the count of {word!r} is {count!r}, not a whole number of at least 1"
+            )
         if not word or len(word) > limits.MAX_WORD_CHARS:
             return Reject(
                 name, f"{word[:40]!r} is not a word of 1 to {limits.MAX_WORD_CHARS} characters"

@@ -68,7 +68,7 @@ def replay(
     state.vocabulary.restore(words)
     state.frequencies.grow(len(state.vocabulary))
     domains = state.domains
-    found = np.zeros(len(units), dtype=np.int64)
+    domain_of = np.zeros(len(units), dtype=np.int64)
     langs: dict[int, str] = {}
     for epoch, documents in enumerate(_epochs(_documents(units, order))):
         if epoch:
@@ -78,16 +78,16 @@ def replay(
             state.bag(units[place].lang, np.repeat(units[place].words, units[place].counts))
             for place in places
         ]
-        found[places] = place_units(domains, bags).domains
+        domain_of[places] = place_units(domains, bags).domains
         for place in places:
-            langs[int(found[place])] = units[place].lang
+            langs[int(domain_of[place])] = units[place].lang
         for document in documents:
             _count(state, [units[place] for place in document])
     topic_of = np.zeros(domains.next_domain, dtype=np.int64)
     for lang in sorted(set(langs.values())):
         grouped = group({d: domains.words(d) for d in domains if langs[d] == lang})
         topic_of[grouped.domains] = topic_of.max() + 1 + grouped.groups
-    return Replayed(found, topic_of[found])
+    return Replayed(domain_of, topic_of[domain_of])
 
 
 def _documents(units: Sequence[StreamUnit], order: Iterable[int]) -> Iterable[list[int]]:

@@ -47,7 +47,7 @@ __all__ = ["Ready", "State", "load_state"]
 
 
 class Ready(NamedTuple):
-    """A unit that was made elsewhere, weighted: its bag, and how many words that counts."""
+    """A pre-segmented unit, weighted: its bag, and how many words that counts."""
 
     bag: Bag
     n_words: int
@@ -116,7 +116,7 @@ class State:
         cohesion: Mapping[str, tuple[int, int]],
         facts: Mapping[str, Any],
     ) -> None:
-        """Takes back words with their counts, the sizes of languages, and the counters."""
+        """Restore words with their counts, the sizes of languages, and the counters."""
         entries = list(words)
         self.vocabulary.restore((n, lang, word) for n, lang, word, _, _ in entries)
         self.frequencies.grow(len(self.vocabulary))
@@ -131,7 +131,7 @@ class State:
         self.next_tick = clock.next_tick(self.counters.ordinal)
 
     def numbered(self, lang: str, words: Sequence[str]) -> NDArray[np.int32]:
-        """The numbers of the words of a text; new ones get the next."""
+        """Return the numbers of the words of a text; new words get the next numbers."""
         if not normalization.is_clean("".join(words)):
             words = [normalization.clean(word) for word in words]
         return np.array(self.vocabulary.numbers(lang, words), dtype=np.int32)
@@ -161,23 +161,23 @@ class State:
     def _bag_numbers(
         self, lang: str, bag_batch: BagBatch, columns: NDArray[np.int32]
     ) -> NDArray[np.int32]:
-        known = bag_batch.numbers.get(lang)
-        if known is None:
-            known = bag_batch.numbers[lang] = np.full(len(bag_batch.words), -1, np.int32)
-        numbers = known[columns]
+        of_word = bag_batch.numbers.get(lang)
+        if of_word is None:
+            of_word = bag_batch.numbers[lang] = np.full(len(bag_batch.words), -1, np.int32)
+        numbers = of_word[columns]
         unknown = columns[numbers < 0]
         if len(unknown):
             marks = np.arange(-1, -len(unknown) - 1, -1, dtype=np.int32)
-            known[unknown[::-1]] = marks[::-1]  # each word keeps the mark of its first place
-            asked = unknown[known[unknown] == marks]
-            known[asked] = self.vocabulary.numbers(
+            of_word[unknown[::-1]] = marks[::-1]  # each word keeps the mark of its first place
+            asked = unknown[of_word[unknown] == marks]
+            of_word[asked] = self.vocabulary.numbers(
                 lang, [bag_batch.words[c] for c in asked.tolist()]
             )
-            numbers = known[columns]
+            numbers = of_word[columns]
         return numbers
 
     def importance(self, lang: str, words: NDArray[np.int32]) -> NDArray[np.float64]:
-        """How telling each word is, by the frozen counts."""
+        """Return how significant each word is, by the frozen counts."""
         documents, tokens = self.frozen.totals.get(lang, (0, 0))
         if self._importance == "rarity":
             return rarity(documents, _at(self.frozen.documents, words))
@@ -186,8 +186,10 @@ class State:
     def bag(
         self, lang: str, words: NDArray[np.int32], inferred: Mapping[str, float] | None = None
     ) -> Bag:
-        """The words of a unit, in any order and with repetitions, weighted; what the network
-        infers besides has the count 0 and the weight that it was given."""
+        """Return the words of a unit, in any order and with repetitions, weighted.
+
+        What the network infers besides has the count 0 and the weight that it was given.
+        """
         distinct, counts = np.unique(words, return_counts=True)
         numbers = distinct.astype(np.int32)
         times = counts.astype(np.int32)
@@ -216,7 +218,7 @@ class State:
         )
 
     def tick(self) -> dict[str, list[tuple[str, ...]]]:
-        """Freezes the counts as they are now; a new epoch begins. Gives the terms accepted now."""
+        """Freeze the counts as they are now; a new epoch begins. Return the terms accepted now."""
         n_words = len(self.vocabulary)
         self.frequencies.grow(n_words)
         self.freeze(
@@ -235,10 +237,10 @@ class State:
         return accepted
 
     def _accept_terms(self) -> dict[str, list[tuple[str, ...]]]:
-        """The terms that the counts speak for now and that were not accepted before."""
+        """Return the terms that the counts support now and that were not accepted before."""
         accepted = {}
         for lang, counts in sorted(self.term_counts.items()):
-            found = accept(
+            terms = accept(
                 counts,
                 lang,
                 self.frozen.occurrences,
@@ -246,16 +248,16 @@ class State:
                 self.vocabulary.words,
                 self.terms.get(lang, ()),
             )
-            if found:
-                accepted[lang] = [term.words for term in found]
+            if terms:
+                accepted[lang] = [term.words for term in terms]
         return accepted
 
     def read_with_terms(self) -> None:
-        """From now on texts are read with the terms accepted so far."""
+        """Read texts from now on with the terms accepted so far."""
         self.lexicon = Lexicon(self.counters.epoch, lexicon_terms(self.terms, self.given_terms))
 
     def freeze(self, frozen: Frozen) -> None:
-        """Reads the stream with these counts from now on."""
+        """Read the stream with these counts from now on."""
         self.frozen = self.network.frozen = frozen
         values = np.ones(len(frozen.documents))
         for lang, (_, tokens) in frozen.totals.items():
@@ -318,8 +320,8 @@ def _check_facts(facts: Mapping[str, Any], components: Components) -> None:
 
 
 def _at(values: NDArray[np.int64], words: NDArray[np.int32]) -> NDArray[np.int64]:
-    """The value of each word; 0 for words that came later."""
+    """Return the value of each word; 0 for words that came later."""
     result = np.zeros(len(words), dtype=np.int64)
-    known = words < len(values)
-    result[known] = values[words[known]]
+    counted = words < len(values)
+    result[counted] = values[words[counted]]
     return result

@@ -1,13 +1,14 @@
-"""Documents from dicts: with a text, or with words already counted."""
+"""Documents from dicts, with a text or with words already counted, and deliveries of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, overload
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, overload, runtime_checkable
 
-from segapsith.model import Document, Reject
+from segapsith.model import Document, FeedState, Reject
 
-__all__ = ["document_of", "unit_of"]
+__all__ = ["Delivery", "Item", "Items", "KeyedItems", "delivered", "document_of", "unit_of"]
 
 
 _FIELDS = frozenset({"id", "text", "title", "date", "lang", "source"})
@@ -70,3 +71,37 @@ def _text(value: Any) -> str: ...
 def _text(value: Any, absent: None) -> str | None: ...
 def _text(value: Any, absent: str | None = "") -> str | None:
     return absent if value is None else str(value)
+
+
+Item = Document | Reject | FeedState
+
+
+@runtime_checkable
+class Delivery(Protocol):
+    """Items with a key: an interrupted ingest continues when the same key is given again."""
+
+    @property
+    def key(self) -> str: ...
+    def items(self) -> Iterator[Item]: ...
+
+
+Items = Iterable[Document | Reject | Mapping[str, Any]] | Delivery
+"""What can be ingested: documents, dicts that describe documents, or a delivery."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedItems:
+    """A delivery of existing items; with an empty key an interrupted ingest starts again."""
+
+    key: str
+    made: Iterable[Item]
+
+    def items(self) -> Iterator[Item]:
+        return iter(self.made)
+
+
+def delivered(documents: Items) -> tuple[Iterator[Item], str]:
+    """Return the items of what is to be ingested, and its key (empty if it has none)."""
+    if isinstance(documents, Delivery):
+        return documents.items(), documents.key
+    return map(document_of, documents), ""

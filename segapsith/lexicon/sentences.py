@@ -97,4 +97,7 @@ def shortened(text: str, max_chars: int) -> str:
     'the storm came …'
     """
     line = " ".join(text.split())
-    return line if len(line) <= max_chars else line[: max_chars - 1].rsplit(" ", 1)[0] + " …"
+    if len(line) <= max_chars:
+        return line
+    head, space, _ = line[: max_chars - 1].rpartition(" ")
+    return f"{head} …" if space else f"{line[: max_chars - 1]}…"

@@ -90,10 +90,6 @@ class Settings:
         value: Value = getattr(holder, setting.key or setting.name)
         return value
 
-    # Only segapsith.cli still reads settings by flat name; new code uses the typed sections.
-    def __getitem__(self, name: str) -> Any:
-        return self._value(SETTINGS[name])
-
     def as_json(self) -> dict[str, dict[str, Any]]:
         """Return value and origin by flat name; settings of plugins as `set.NAME`."""
         shown: dict[str, dict[str, Any]] = {

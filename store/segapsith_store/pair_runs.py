@@ -244,12 +244,12 @@ def compact(c: sqlite3.Connection) -> None:
 
 
 def _runs(c: sqlite3.Connection, source: int, level: int | None = None) -> list[int]:
-    found = c.execute(
+    rows = c.execute(
         "SELECT DISTINCT run FROM pair_runs WHERE source = ? AND level = coalesce(?, level)"
         " ORDER BY run",
         [source, level],
     )
-    return [row[0] for row in found]
+    return [row[0] for row in rows]
 
 
 def _merge(c: sqlite3.Connection, source: int, runs: list[int], level: int) -> None:

@@ -13,14 +13,14 @@ from typing import Any
 from segapsith_store.digest import FORM, digest, keep_blocks
 from segapsith_store.store import Store
 
-__all__ = ["FACT", "is_broken", "seal", "seal_after", "sealed_digest"]
+__all__ = ["FACT", "SEAL_SHARE", "is_broken", "seal", "sealed_digest"]
 
 FACT = "seal"
 """Name of the fact that holds the seal."""
 
-MUCH = 4
-"""A run seals the store if it read at least one in `MUCH` of all documents: compared with such a
-run, the digest costs little."""
+SEAL_SHARE = 0.25
+"""A run that read at least this share of all documents seals the store: compared with such a
+run, computing the digest takes little time."""
 
 
 def seal(store: Store) -> str:
@@ -36,12 +36,6 @@ def seal(store: Store) -> str:
         )
     )
     return str(value["digest"])
-
-
-def seal_after(store: Store, read: int) -> None:
-    """Seal the store if a run read a large part of its documents."""
-    if read * MUCH >= store.number("SELECT count(*) FROM documents"):
-        seal(store)
 
 
 def sealed_digest(store: Store) -> str | None:

@@ -1,4 +1,4 @@
-"""The store: what the engine keeps between two nights, in one SQLite file."""
+"""The store: everything that was learned, in one SQLite file."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def _now() -> str:
 class Store(RunLog):
     """One open store. Use `Store.reading` or `Store.writing`; both are context managers.
 
-    Only values go in and out; nobody outside sees the connection, except those who read
-    (`rows`).
+    It is a `segapsith.engine.storage.Storage`. Only values go in and out; queries of this package
+    use `rows`, `row`, `number` and `change`.
     """
 
     def __init__(self, path: str, db: Database, stack: contextlib.ExitStack) -> None:
@@ -143,12 +143,12 @@ class Store(RunLog):
 
     def row(self, sql: str, parameters: Sequence[Any] = ()) -> tuple[Any, ...] | None:
         with plain_errors(self.path):
-            found: tuple[Any, ...] | None = self._db.conn.execute(sql, parameters).fetchone()
-            return found
+            row: tuple[Any, ...] | None = self._db.conn.execute(sql, parameters).fetchone()
+            return row
 
     def number(self, sql: str, parameters: Sequence[Any] = ()) -> int:
-        found = self.row(sql, parameters)
-        return int(found[0] or 0) if found else 0
+        row = self.row(sql, parameters)
+        return int(row[0] or 0) if row else 0
 
     @contextlib.contextmanager
     def frozen(self) -> Iterator[None]:
@@ -230,13 +230,17 @@ class Store(RunLog):
 
     def frozen_arrays(self, name: str) -> EpochRecord | None:
         """What the clock froze last under this name."""
-        found = self.row("SELECT epoch, ordinal, arrays FROM epochs WHERE name = ?", [name])
-        if found is None:
+        row = self.row("SELECT epoch, ordinal, arrays FROM epochs WHERE name = ?", [name])
+        if row is None:
             return None
-        epoch, ordinal, data = found
+        epoch, ordinal, data = row
         return EpochRecord(epoch, ordinal, name, codecs.named_arrays_from(data))
 
     # -- identity --------------------------------------------------------------------------
+
+    def n_documents(self) -> int:
+        """Return how many documents there are, duplicates included."""
+        return self.number("SELECT count(*) FROM documents")
 
     def known_uids(self, uids: Sequence[str]) -> set[str]:
         """Those of the identities that documents have."""
@@ -254,7 +258,7 @@ class Store(RunLog):
             return set()
         hashes = {marker.document(uid): uid for uid in uids}
         question = "SELECT document FROM tombstones WHERE document"
-        return {hashes[found] for found in self._among(question, list(hashes))}
+        return {hashes[one] for one in self._among(question, list(hashes))}
 
     def forgotten_texts(self, digests: Iterable[str]) -> set[str]:
         """Those of the hashes whose texts were forgotten and may not come back."""
@@ -263,7 +267,7 @@ class Store(RunLog):
             return set()
         hashes = {marker.text(digest): digest for digest in digests}
         question = "SELECT text FROM tombstones WHERE text"
-        return {hashes[found] for found in self._among(question, list(hashes))}
+        return {hashes[one] for one in self._among(question, list(hashes))}
 
     def shared_tombstones(self, uids: Iterable[str]) -> int:
         """How many texts of these forgotten documents were forgotten with other documents too."""
@@ -284,21 +288,21 @@ class Store(RunLog):
         return None if row is None else tombstones.Marker.of(row[0])
 
     def _among(self, question: str, values: Sequence[Any]) -> set[Any]:
-        found: set[Any] = set()
+        present: set[Any] = set()
         for first in range(0, len(values), 500):
             some = values[first : first + 500]
-            found.update(
+            present.update(
                 row[0] for row in self.rows(f"{question} IN ({', '.join('?' * len(some))})", some)
             )
-        return found
+        return present
 
     def document(self, uid: str) -> DocumentRecord | None:
-        found = self.row(f"SELECT {_DOCUMENT} FROM documents WHERE uid = ?", [uid])
-        return DocumentRecord(*found) if found else None
+        row = self.row(f"SELECT {_DOCUMENT} FROM documents WHERE uid = ?", [uid])
+        return DocumentRecord(*row) if row else None
 
     def document_by_id(self, number: int) -> DocumentRecord | None:
-        found = self.row(f"SELECT {_DOCUMENT} FROM documents WHERE id = ?", [number])
-        return DocumentRecord(*found) if found else None
+        row = self.row(f"SELECT {_DOCUMENT} FROM documents WHERE id = ?", [number])
+        return DocumentRecord(*row) if row else None
 
     def has_text(self, document: int, digest: str) -> bool:
         """Whether this document ever had the text with this hash."""
@@ -323,17 +327,17 @@ class Store(RunLog):
 
     def terms(self) -> dict[str, list[tuple[str, ...]]]:
         """The accepted terms of each language, in the order of acceptance."""
-        found: dict[str, list[tuple[str, ...]]] = {}
+        by_lang: dict[str, list[tuple[str, ...]]] = {}
         for lang, words in self.rows("SELECT lang, words FROM terms ORDER BY place"):
-            found.setdefault(lang, []).append(tuple(words.split(" ")))
-        return found
+            by_lang.setdefault(lang, []).append(tuple(words.split(" ")))
+        return by_lang
 
     def threshold_controller(self) -> ThresholdController | None:
         """Return the target that the threshold follows and its present state; None without one."""
-        found = self.row("SELECT * FROM targets ORDER BY run DESC LIMIT 1")
-        if found is None or not found[1]:
+        row = self.row("SELECT * FROM targets ORDER BY run DESC LIMIT 1")
+        if row is None or not row[1]:
             return None
-        run, target = found[0], Target(*found[1:])
+        run, target = row[0], Target(*row[1:])
         counts = "SELECT coalesce(sum(placed), 0), coalesce(sum(founded), 0) FROM thresholds"
         placed, founded = self.row(f"{counts} WHERE run > ?", [run]) or (0, 0)
         threshold, base, ordinal = self.row(
@@ -351,30 +355,30 @@ class Store(RunLog):
         runs: dict[str, list[dict[str, Any]]] = {}
         for lang, data in self.rows("SELECT lang, arrays FROM term_runs ORDER BY id"):
             runs.setdefault(lang, []).append(codecs.named_arrays_from(data))
-        return {lang: TermCounts.restore(*found) for lang, found in runs.items()}
+        return {lang: TermCounts.restore(*arrays) for lang, arrays in runs.items()}
 
     def pairs(self, source: int | None = None) -> Iterator[Pairs]:
         """How often words met, in pieces by ascending key: in the stream and all reference
         corpora, or in one source."""
         with plain_errors(self.path):
-            chosen = pair_runs.sources(self._db.conn) if source is None else [source]
-            yield from pair_runs.pieces(self._db.conn, chosen)
+            sources = pair_runs.sources(self._db.conn) if source is None else [source]
+            yield from pair_runs.pieces(self._db.conn, sources)
 
     def pair_mark(self) -> bytes:
         """Equal for equal sums of pairs, however their runs are cut."""
         with plain_errors(self.path):
-            chosen = pair_runs.sources(self._db.conn)
-        marks = ", ".join("?" * len(chosen))
-        found = self.rows(f"SELECT mark FROM pair_runs WHERE source IN ({marks})", chosen)
-        return pair_runs.total_mark(row[0] for row in found)
+            sources = pair_runs.sources(self._db.conn)
+        places = ", ".join("?" * len(sources))
+        rows = self.rows(f"SELECT mark FROM pair_runs WHERE source IN ({places})", sources)
+        return pair_runs.total_mark(row[0] for row in rows)
 
     def references(self) -> list[ReferenceRecord]:
         """The reference corpora of the network, by run and language."""
-        found = self.rows(
+        rows = self.rows(
             "SELECT run, lang, documents, words, arrays FROM reference_corpora ORDER BY run, lang"
         )
         references = []
-        for run, lang, documents, tokens, data in found:
+        for run, lang, documents, tokens, data in rows:
             named = codecs.named_arrays_from(data)
             references.append(
                 ReferenceRecord(run, lang, documents, tokens, named["words"], named["occurrences"])
@@ -411,13 +415,13 @@ class Store(RunLog):
         )
 
     def version(self, document: int, number: int) -> VersionRecord:
-        found = self.row(
+        row = self.row(
             f"SELECT {writing.VERSION} FROM versions WHERE document = ? AND number = ?",
             [document, number],
         )
-        if found is None:
+        if row is None:
             raise StorageError(f"{self.path}: version {number} of document {document} is missing")
-        return _version(found)
+        return _version(row)
 
     def versions_of(self, document: int, after: int = 0) -> list[VersionRecord]:
         """Return the texts of a document whose version number is above `after`."""
@@ -440,8 +444,8 @@ class Store(RunLog):
 
     def units(self, ids: Iterable[int]) -> list[UnitRecord]:
         """Return the units with these ids, as far as they exist."""
-        chosen = json.dumps(sorted(ids))
-        return list(self._units("u.id IN (SELECT value FROM json_each(?))", [chosen]))
+        numbers = json.dumps(sorted(ids))
+        return list(self._units("u.id IN (SELECT value FROM json_each(?))", [numbers]))
 
     def units_of_version(self, version: int) -> list[UnitRecord]:
         """Return the units of one text."""
@@ -530,11 +534,11 @@ class Store(RunLog):
 
         A `forget` without counts failed or was killed before its one transaction.
         """
-        found = self.row(
+        row = self.row(
             "SELECT id, command FROM runs WHERE status <> 'undone' AND command <> 'undo'"
             " AND NOT (command = 'forget' AND counts = '{}') ORDER BY id DESC LIMIT 1"
         )
-        return (found[0], found[1]) if found else None
+        return (row[0], row[1]) if row else None
 
     def later_runs(self, run: int) -> list[tuple[int, str]]:
         """The runs after this one that still stand."""
@@ -549,8 +553,8 @@ class Store(RunLog):
 
     def command_and_status(self, run: int) -> tuple[str, str] | None:
         """Return command and status of a run; None if there is no such run."""
-        found = self.row("SELECT command, status FROM runs WHERE id = ?", [run])
-        return (found[0], found[1]) if found else None
+        row = self.row("SELECT command, status FROM runs WHERE id = ?", [run])
+        return (row[0], row[1]) if row else None
 
     def _unfinished(self, command: str, input_key: str) -> Unfinished | None:
         """Return the last run if it has this command and input and did not finish."""
@@ -570,11 +574,11 @@ class Store(RunLog):
 
     def done_run(self, command: str, input_key: str) -> int | None:
         """The last run of a command on this input that came to its end and still counts."""
-        found = self.row(
+        row = self.row(
             "SELECT max(id) FROM runs WHERE command = ? AND input = ? AND status = 'done'",
             [command, input_key],
         )
-        return found[0] if found else None
+        return row[0] if row else None
 
     def _finish_run(self, run: int, status: str, counts: Mapping[str, Any] | None) -> None:
         """Mark a run as ended; None leaves its counts as they are."""
@@ -588,8 +592,9 @@ class Store(RunLog):
     @staticmethod
     def next_number(connection: sqlite3.Connection, what: str) -> int:
         """The next number of a kind; numbers never go back."""
-        found = connection.execute("SELECT value FROM facts WHERE name = ?", [f"next_{what}"])
-        row = found.fetchone()
+        row = connection.execute(
+            "SELECT value FROM facts WHERE name = ?", [f"next_{what}"]
+        ).fetchone()
         number = int(row[0]) if row else 1
         connection.execute(
             "INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)",

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from segapsith.domains.index import unit_occurrences
 from segapsith.domains.threshold_control import AIMS, MILLION
 from segapsith.errors import SegapsithError, StorageError
 from segapsith.intake.fingerprints import signature
@@ -310,7 +311,7 @@ def _domains(store: Store, checked: dict[str, int]) -> Iterator[str]:
         occurrences = np.zeros(len(words), dtype=np.int64)
         weights = np.zeros(len(words), dtype=np.int64)
         if members:
-            counted = [b.occurrences(tokens, inferred) for b in members]
+            counted = [unit_occurrences(b, tokens, inferred) for b in members]
             np.add.at(occurrences, place, np.concatenate(counted))
             np.add.at(weights, place, np.concatenate([b.weights for b in members]))
         if not (

@@ -146,13 +146,13 @@ def test_messages_are_directed_by_options_anywhere(command: Command) -> None:
 
 
 def test_configuration_is_read_once(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    from segapsith import settings
+    from segapsith.settings import resolution
 
     Path("segapsith.toml").write_text('lang = "en"\n')
     reads: list[object] = []
-    original = settings.tomllib.loads
+    original = resolution.tomllib.loads
     monkeypatch.setattr(
-        settings.tomllib, "loads", lambda text: reads.append(text) or original(text)
+        resolution.tomllib, "loads", lambda text: reads.append(text) or original(text)
     )
     assert command("config")[0] == 0
     assert len(reads) == 1

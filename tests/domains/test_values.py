@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from segapsith.domains.index import unit_occurrences
 from segapsith.domains.values import Bag
 
 
@@ -24,5 +25,5 @@ def test_a_bag_without_inferred_words_is_its_own_observed_part() -> None:
 
 def test_occurrences_are_tokens_or_units_and_a_constant_for_inferred_words() -> None:
     bag = _bag([3, 0, 1])
-    assert bag.occurrences(True, 2).tolist() == [3, 2, 1]
-    assert bag.occurrences(False, 2).tolist() == [1, 2, 1]
+    assert unit_occurrences(bag, True, 2).tolist() == [3, 2, 1]
+    assert unit_occurrences(bag, False, 2).tolist() == [1, 2, 1]

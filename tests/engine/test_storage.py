@@ -180,7 +180,7 @@ def _follow(engine: Engine) -> None:
     storage = engine.storage
     with storage.run(RunPlan("tune")) as run:
         if isinstance(storage, Store):
-            targets.keep(storage, run.number, target)
+            targets.save_target(storage, run.number, target)
         else:
             assert isinstance(storage, MemoryStorage)
             storage.keep_target(run.number, target)

@@ -16,7 +16,7 @@ def test_a_seal_holds_until_the_next_run(open_wire: Callable[..., Wire]) -> None
     sealed = seal(wire.writer)
     assert sealed_digest(wire.writer) == sealed == digest(wire.writer, anew=True)
     assert not is_broken(wire.writer, sealed) and is_broken(wire.writer, "another")
-    wire.rename(1, "a name")
+    wire.domains.rename(1, "a name")
     assert sealed_digest(wire.writer) is None
     assert not is_broken(wire.writer, "another")
 

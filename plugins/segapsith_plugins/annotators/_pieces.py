@@ -1,8 +1,8 @@
-"""A text as pieces, each a number: cutting and looking up are done on the characters, in bulk.
+"""Divide a text into pieces and number them; both are done on arrays of characters.
 
-A piece is a chunk (a run of letters or digits with the hyphens, apostrophes and dots inside it)
-and all up to the next chunk, so that pieces part a text from its first letter on. Equal pieces
-have equal numbers, in the order in which they were first met.
+A piece is a chunk (a run of letters or digits with the hyphens, apostrophes and dots inside it) and
+everything up to the next chunk, so that the pieces cover a text after its first letter. Equal
+pieces have equal numbers, in the order of first occurrence.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 
 from segapsith.jit import kernel
 
-__all__ = ["CHUNK", "INSIDE", "Pieces"]
+__all__ = ["CHUNK", "INSIDE", "Pieces", "match_end"]
 
-INSIDE = r"\w\u0300-\u036f\u00ad\u200b-\u200d\u2060"  # letters, accents of their own, hidden signs
+INSIDE = (
+    r"\w\u0300-\u036f\u00ad\u200b-\u200d\u2060"  # letters, combining accents, invisible characters
+)
 _SIGNS = "-‐‑'’ʼ‘`´&"
 CHUNK = re.compile(
     rf"""
@@ -28,7 +30,14 @@ CHUNK = re.compile(
     )""",
     re.VERBOSE,
 )
-"""What a chunk is; `_cut` finds the same without a pattern."""
+"""The pattern of a chunk; `_cut` finds the same chunks without a pattern."""
+
+
+def match_end(pattern: re.Pattern[str], text: str, position: int) -> int:
+    """Return where a match that begins at `position` ends, or `position` if there is none."""
+    match = pattern.match(text, position)
+    return match.end() if match else position
+
 
 Codes = NDArray[np.uint32]
 
@@ -37,7 +46,7 @@ _OPENS, _DIGIT, _INSIDE, _SIGN = 1, 2, 4, 8
 
 @lru_cache(maxsize=1)
 def _kinds() -> NDArray[np.uint8]:
-    """What each character may be to a chunk."""
+    """Return the roles that each character may have in a chunk, as bits."""
     characters = np.arange(0x110000, dtype=np.uint32).view("U1")
     opens = np.char.isalnum(characters)
     kinds = opens * np.uint8(_OPENS | _INSIDE)
@@ -51,7 +60,7 @@ def _kinds() -> NDArray[np.uint8]:
 
 @kernel
 def _cut(codes: Codes, kinds: NDArray[np.uint8]) -> NDArray[np.int32]:
-    """Where pieces begin, and the end of the text."""
+    """Return where pieces begin, and the end of the text."""
     n = len(codes)
     starts = np.empty(n // 2 + 2, np.int32)
     n_starts = i = 0
@@ -96,14 +105,15 @@ def _number(
     numbers: NDArray[np.int64],
     first: int,
     table: NDArray[np.int32],
-    known: Codes,
+    stored: Codes,
     ends: NDArray[np.int64],
-    n_known: int,
+    n_stored: int,
 ) -> tuple[int, int]:
-    """Numbers the pieces from `first` on until the tables are full.
+    """Number the pieces, beginning with `first`, until the tables are full.
 
-    Gives how many are numbered and known then. `table` has the number of a piece at the place of
-    its hash, -1 where there is none; the characters of piece k are known[ends[k] : ends[k + 1]].
+    Return how many pieces of the text have a number, and how many different pieces are stored.
+    `table` has the number of a piece at the position of its hash, and -1 where there is none; the
+    characters of piece k are stored[ends[k] : ends[k + 1]].
     """
     mask = len(table) - 1
     for i in range(first, len(numbers)):
@@ -121,25 +131,29 @@ def _number(
             same = ends[k + 1] - begin == end - start
             j = 0
             while same and j < end - start:
-                same = known[begin + j] == codes[start + j]
+                same = stored[begin + j] == codes[start + j]
                 j += 1
             if same:
                 break
             place = (place + 1) & mask
         if k < 0:
-            begin = ends[n_known]
-            if 2 * n_known >= mask or n_known + 2 > len(ends) or begin + end - start > len(known):
-                return i, n_known
-            known[begin : begin + end - start] = codes[start:end]
-            ends[n_known + 1] = begin + end - start
-            table[place] = k = n_known
-            n_known += 1
+            begin = ends[n_stored]
+            if (
+                2 * n_stored >= mask
+                or n_stored + 2 > len(ends)
+                or begin + end - start > len(stored)
+            ):
+                return i, n_stored
+            stored[begin : begin + end - start] = codes[start:end]
+            ends[n_stored + 1] = begin + end - start
+            table[place] = k = n_stored
+            n_stored += 1
         numbers[i] = k
-    return len(numbers), n_known
+    return len(numbers), n_stored
 
 
 class Pieces:
-    """Every piece met so far.
+    """All different pieces so far.
 
     >>> pieces = Pieces()
     >>> numbers, starts, n_new = pieces.numbers("« A rose is a rose. »")
@@ -151,7 +165,7 @@ class Pieces:
 
     def __init__(self) -> None:
         self._table = np.full(1 << 14, -1, np.int32)
-        self._known = np.empty(1 << 16, np.uint32)
+        self._stored = np.empty(1 << 16, np.uint32)
         self._ends = np.zeros((1 << 13) + 1, np.int64)
         self._n = 0
 
@@ -160,40 +174,44 @@ class Pieces:
 
     @property
     def n_characters(self) -> int:
-        """Of all the pieces."""
+        """The number of characters of all pieces."""
         return int(self._ends[self._n])
 
     def text(self, number: int) -> str:
-        """The piece with this number."""
-        codes = self._known[self._ends[number] : self._ends[number + 1]]
+        """Return the piece with this number."""
+        codes = self._stored[self._ends[number] : self._ends[number + 1]]
         return codes.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
 
     def numbers(self, text: str) -> tuple[NDArray[np.int64], NDArray[np.int32], int]:
-        """The pieces of a text, where they begin (and the text ends), and how many are new."""
+        """Return the numbers of the pieces, where they begin (and the text ends), and how many are
+        new.
+        """
         codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4").astype(np.uint32)
         starts = _cut(codes, _kinds())
         numbers = np.empty(len(starts) - 1, np.int64)
-        done, known = 0, self._n
+        done, n_before = 0, self._n
         while True:
             done, self._n = _number(
-                codes, starts, numbers, done, self._table, self._known, self._ends, self._n
+                codes, starts, numbers, done, self._table, self._stored, self._ends, self._n
             )
             if done == len(numbers):
-                return numbers, starts, self._n - known
+                return numbers, starts, self._n - n_before
             self._grow(int(starts[done + 1] - starts[done]))
 
     def _grow(self, n_characters: int) -> None:
-        """Twice the room, and enough for a piece of this length."""
+        """Double the capacity, and make it sufficient for a piece of this length."""
         used = self._ends[self._n]
-        if used + n_characters > len(self._known):
-            known = np.empty(max(2 * len(self._known), int(used) + n_characters), np.uint32)
-            known[:used] = self._known[:used]
-            self._known = known
+        if used + n_characters > len(self._stored):
+            stored = np.empty(max(2 * len(self._stored), int(used) + n_characters), np.uint32)
+            stored[:used] = self._stored[:used]
+            self._stored = stored
         if 2 * self._n >= len(self._table) - 1 or self._n + 2 > len(self._ends):
-            pieces, ends = self._known, self._ends[: self._n + 1]
+            pieces, ends = self._stored, self._ends[: self._n + 1]
             self._table = np.full(2 * len(self._table), -1, np.int32)
             self._ends = np.zeros(len(self._table) // 2 + 2, np.int64)
             self._n = 0
             numbers = np.empty(len(ends) - 1, np.int64)
             again = ends.astype(np.int32)
-            _, self._n = _number(pieces, again, numbers, 0, self._table, self._known, self._ends, 0)
+            _, self._n = _number(
+                pieces, again, numbers, 0, self._table, self._stored, self._ends, 0
+            )

@@ -1,6 +1,6 @@
-"""What annotators share: word lists, lemmas by dictionary, multi-word terms.
+"""Shared by the annotators: word lists, lemmas by dictionary, multi-word terms.
 
-Word lists lie in `data/`, one file a language: `stopwords.*.txt` and `lemmas.*.tsv`.
+The word lists are in `data/`, one file per language: `stopwords.*.txt` and `lemmas.*.tsv`.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ __all__ = [
     "normal",
     "partition",
     "stop_list",
+    "word_set",
 ]
 
 LANGUAGES = ("en", "fr")
@@ -45,7 +46,7 @@ _CODES = {"en": "en", "eng": "en", "fr": "fr", "fra": "fr", "fre": "fr"}
 
 
 def language(code: str | None, default: str) -> str:
-    """The language of a document, or the default where it is unknown or not ours.
+    """Return the language of a document, or the default if it is unknown or not supported.
 
     >>> language("fr-CA", "en"), language(None, "en"), language("de", "fr")
     ('fr', 'en', 'fr')
@@ -54,10 +55,15 @@ def language(code: str | None, default: str) -> str:
 
 
 def checked_language(lang: str) -> str:
-    """The language, if it is one of ours."""
+    """Return the language, or raise a `ValueError` if it is not supported."""
     if lang not in LANGUAGES:
         raise ValueError(f"lang={lang!r} should be one of {', '.join(LANGUAGES)}")
     return lang
+
+
+def word_set(words: str) -> frozenset[str]:
+    """Return the words of a line that are separated by blanks."""
+    return frozenset(words.split())
 
 
 # --- forms -------------------------------------------------------------------------------
@@ -82,7 +88,7 @@ _SAME = str.maketrans(
 
 
 def normal(form: str) -> str:
-    """A form as dictionaries know it: lower case, composed, plain apostrophes and hyphens.
+    """Return a form as in a dictionary: lower case, composed, plain apostrophes and hyphens.
 
     >>> normal("L’OEIL"), normal("gouver\\u00adnement"), normal("ﬁnance")
     ("l'oeil", 'gouvernement', 'finance')
@@ -91,7 +97,7 @@ def normal(form: str) -> str:
     if form.isascii():
         return lower.replace("`", "'") if "`" in lower else lower
     if form.isalpha() and "ʼ" not in form and unicodedata.is_normalized("NFKC", lower):
-        return lower  # nearly every word with an accent
+        return lower  # the usual case of a word with an accent
     return unicodedata.normalize("NFKC", form.translate(_SAME).lower()).translate(_SAME)
 
 
@@ -107,36 +113,39 @@ def _lines(name: str) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class StopList:
-    """Words that never carry a subject, and forms that do although their lemma does not."""
+    """Words that are never content, and forms that are although their lemma is a stop word."""
 
     words: frozenset[str]
-    kept: frozenset[str]
+    exempt: frozenset[str]
 
     def stops(self, form: str, lemma: str) -> bool:
-        """Whether the form, or the lemma of a form that is not kept, is on the list.
+        """Return whether the form, or the lemma of a form that is not exempt, is a stop word.
 
         >>> stop_list("en").stops("said", "say"), stop_list("en").stops("wells", "well")
         (True, False)
         """
-        return form in self.words or (lemma in self.words and form not in self.kept)
+        return form in self.words or (lemma in self.words and form not in self.exempt)
 
 
 @lru_cache(maxsize=len(LANGUAGES))
 def stop_list(lang: str) -> StopList:
-    """The list of `data/stopwords.<lang>.txt`: words parted by blanks, `+` before a kept form."""
+    """Return the list of `data/stopwords.<lang>.txt`.
+
+    Words are separated by blanks; `+` precedes a form that is exempt.
+    """
     words = [word for line in _lines(f"stopwords.{lang}.txt") for word in line.split()]
-    kept = frozenset(word[1:] for word in words if word.startswith("+"))
-    return StopList(frozenset(word for word in words if not word.startswith("+")), kept)
+    exempt = frozenset(word[1:] for word in words if word.startswith("+"))
+    return StopList(frozenset(word for word in words if not word.startswith("+")), exempt)
 
 
 @lru_cache(maxsize=len(LANGUAGES))
 def exceptions(lang: str) -> dict[str, str]:
-    """Form to lemma, of `data/lemmas.<lang>.tsv`."""
+    """Return the lemmas of the forms in `data/lemmas.<lang>.tsv`."""
     return dict(line.split("\t") for line in _lines(f"lemmas.{lang}.tsv"))
 
 
 def is_content(form: str) -> bool:
-    """Whether a form could carry a subject by its letters alone: two of them, no digit first.
+    """Return whether the letters of a form allow it to be content: two letters, no leading digit.
 
     >>> [is_content(form) for form in ("g20", "x", "60", "tax", "covid-19", "4th")]
     [False, False, False, True, True, False]
@@ -145,7 +154,7 @@ def is_content(form: str) -> bool:
 
 
 class Lemmas:
-    """Lemmas by the project's exceptions first, simplemma's dictionary and rules after.
+    """Lemmas: the exceptions of this package first, then simplemma's dictionary and rules.
 
     >>> lemmas = Lemmas("en")
     >>> lemmas.of("taxes"), lemmas.of("gone"), lemmas.knows("vice-president")
@@ -153,7 +162,7 @@ class Lemmas:
     """
 
     def __init__(self, lang: str) -> None:
-        import simplemma  # 0.1 s, and only when a text is read
+        import simplemma  # takes 0.1 s, so only when a text is read
         from simplemma.strategies.dictionaries.dictionary_factory import DEFAULT_DICTIONARY_FACTORY
 
         self.lang = checked_language(lang)
@@ -163,24 +172,24 @@ class Lemmas:
         ).get
         self._simplemma: Callable[..., str] = simplemma.lemmatize
         self._is_known: Callable[..., bool] = simplemma.is_known
-        self._mended = self._french if lang == "fr" else self._dictionary
+        self._corrected = self._french if lang == "fr" else self._dictionary
 
     def knows(self, form: str) -> bool:
-        """Whether a lower-case form is in the dictionary."""
+        """Return whether a lower-case form is in the dictionary."""
         return form in self._exceptions or self._has(form)
 
     def excepts(self, form: str) -> bool:
-        """Whether the project has its own lemma for a lower-case form."""
+        """Return whether this package has its own lemma for a lower-case form."""
         return form in self._exceptions
 
     def of(self, form: str) -> str:
-        """The lemma of a lower-case form, in lower case."""
-        found = self._exceptions.get(form)
-        return self._mended(form) if found is None else found
+        """Return the lemma of a lower-case form, in lower case."""
+        exception = self._exceptions.get(form)
+        return self._corrected(form) if exception is None else exception
 
     def _dictionary(self, form: str) -> str:
-        # What simplemma does first for a word of letters, without its way there; it looks at
-        # other forms differently, and has rules for what is not in the dictionary.
+        # The first step of simplemma for a word of letters, without its overhead. It treats other
+        # forms differently, and has rules for words that are not in the dictionary.
         if form.isalpha() and (entry := self._entry(form) or self._entry(form.capitalize())):
             return entry.lower()
         return self._simplemma(form, lang=self.lang).lower() or form
@@ -191,12 +200,12 @@ class Lemmas:
         return self._is_known(form, lang=self.lang)
 
     def _french(self, form: str) -> str:
-        """Two readings that newswire prefers and the dictionary does not.
+        """Return the lemma, with two readings that fit newswire better than the dictionary.
 
-        Nobody is called *tu* there, so -es is a plural: taxes → taxe, not taxer. A participle
-        goes to its verb, whatever adjective it also is: fermés → fermer, répartis → répartir,
-        soumise → soumettre and not soumis; the nouns among them (député, marché, parti, prise) are
-        exceptions.
+        The second person singular does not occur there, so -es is a plural: taxes → taxe, not
+        taxer. The lemma of a participle is its verb, even if it is also an adjective: fermés →
+        fermer, répartis → répartir, soumise → soumettre and not soumis. Participles that are nouns
+        (député, marché, parti, prise) are exceptions.
         """
         lemma = self._dictionary(form)
         if lemma.endswith(("is", "iser")):
@@ -208,19 +217,19 @@ class Lemmas:
             singular = self.of(form[:-1])
             lemma = form[:-1] if singular == lemma else singular
         noun = lemma.removesuffix("e") if lemma.endswith("ée") else lemma  # députée, of député
-        for known in (lemma, noun):
-            if known in self._exceptions:
-                return self._exceptions[known]
+        for word in (lemma, noun):
+            if word in self._exceptions:
+                return self._exceptions[word]
         if lemma.endswith(("é", "ée", "i")) and len(lemma) > 3:
             verb = f"{lemma}r" if lemma[-1] == "i" else f"{lemma.removesuffix('e')[:-1]}er"
-            if self._stands(verb):
+            if self._is_verb(verb):
                 return verb
         return lemma
 
     def named(self, form: str) -> str:
-        """The lemma of a form that is written with a capital.
+        """Return the lemma of a form that is written with a capital.
 
-        A French sentence hardly opens with *martine*, *gaza* or *osez* as forms of a verb: with a
+        A French sentence rarely begins with *martine*, *gaza* or *osez* as forms of a verb: with a
         capital they are names, and a noun like Marche is the noun.
 
         >>> lemmas = Lemmas("fr")
@@ -234,9 +243,11 @@ class Lemmas:
                 return form
         return lemma
 
-    def _stands(self, lemma: str) -> bool:
-        """Whether the dictionary has the word, as a lemma and as a verb: Bergé is of no verb,
-        though *berger* is a word."""
+    def _is_verb(self, lemma: str) -> bool:
+        """Return whether the dictionary has the word as the lemma of a verb.
+
+        Bergé belongs to no verb, although *berger* is a word.
+        """
         if not self._has(lemma) or self._dictionary(lemma) != lemma:
             return False
         stem = lemma[:-2]
@@ -249,7 +260,7 @@ class Lemmas:
 
 
 _FINITE = frozenset({"a", "ai", "as", "e", "era", "ez"})
-"""Endings of verbs in -er that names have too."""
+"""Endings of verbs in -er that names also have."""
 
 
 # --- multi-word terms --------------------------------------------------------------------
@@ -268,12 +279,12 @@ _FULL = {
     "n": "ne",
     "n'": "ne",
 }
-"""French function words as they stand in a term, however the term was written."""
+"""French function words as they are stored in a term, for each way to write them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """Tokens `first` … `last` (half open) that make one term, and the term's lemma."""
+    """Tokens `first` … `last` (exclusive) that form one term, and the term's lemma."""
 
     first: int
     last: int
@@ -281,11 +292,11 @@ class Merge:
 
 
 class Terms:
-    """The accepted terms of one language, ready to be found in a sequence of lemmas.
+    """The accepted terms of one language, to be searched in a sequence of lemmas.
 
-    A term is a sequence of lemmas. In French an elided word is written as it stands
-    (`d'`), bare (`d`) or in full (`de`): the three find the same text, and the joined
-    lemma reads as the text does.
+    A term is a sequence of lemmas. In French an elided word may be written with its apostrophe
+    (`d'`), bare (`d`) or in full (`de`): all three match the same text, and the joined lemma is
+    written as in the text.
 
     >>> terms = Terms({("juge", "d", "instruction")}, "fr")
     >>> [merge.lemma for merge in terms.find(["un", "juge", "d'", "instruction"])]
@@ -317,15 +328,15 @@ class Terms:
 
     @classmethod
     def of(cls, lexicon: Lexicon, lang: str) -> Terms:
-        """The terms that a lexicon has for a language."""
+        """Return the terms of a lexicon for a language."""
         return cls(lexicon.terms.get(lang, ()), lang)
 
     def find(
         self, lemmas: Sequence[str], joined: NDArray[np.bool_] | None = None
     ) -> Iterator[Merge]:
-        """The terms in a text from left to right, the longest first, none overlapping.
+        """Yield the terms in a text from left to right, the longest first, without overlaps.
 
-        `joined[i]` says that nothing but a blank or a hyphen parts token i from the next.
+        `joined[i]`: only a blank or a hyphen separates token i from the next.
         """
         n = len(lemmas)
         if n < 2:
@@ -353,7 +364,7 @@ class Terms:
 
 
 def joined_lemma(lemmas: Sequence[str]) -> str:
-    """Lemmas as one: a blank between them, none after an elision.
+    """Return the lemmas as one: with a blank between them, except after an elision.
 
     >>> joined_lemma(["prime", "minister"]), joined_lemma(["juge", "d'", "instruction"])
     ('prime minister', "juge d'instruction")
@@ -362,10 +373,10 @@ def joined_lemma(lemmas: Sequence[str]) -> str:
 
 
 def _as_written(words: Sequence[str]) -> list[str]:
-    """The lemmas of a French term as the term is written.
+    """Return the lemmas of a French term as the term is written.
 
-    The article behind *de* and *à* is feminine, since the masculine one is joined to them (du, au)
-    and the elided one is its own lemma; behind *des* and *aux* stands a plural.
+    The article after *de* and *à* is feminine, since the masculine one is contracted with them (du,
+    au) and the elided one is its own lemma. After *des* and *aux* there is a plural.
 
     >>> _as_written(["ministre", "de", "le", "santé"]), _as_written(["garde", "des", "sceau"])
     (['ministre', 'de', 'la', 'santé'], ['garde', 'des', 'sceaux'])
@@ -386,7 +397,7 @@ _REGULAR = frozenset(
 
 
 def _plural(noun: str) -> str:
-    """The plural of a French noun.
+    """Return the plural of a French noun.
 
     >>> [_plural(noun) for noun in ("femme", "hôpital", "enjeu", "prix", "travail", "festival")]
     ['femmes', 'hôpitaux', 'enjeux', 'prix', 'travaux', 'festivals']
@@ -408,7 +419,10 @@ def merged(
     content: NDArray[np.bool_],
     merges: Sequence[Merge],
 ) -> tuple[list[str], NDArray[np.int32], NDArray[np.bool_]]:
-    """Tokens after merging: a term spans its words and is a content word if one of them is."""
+    """Return the tokens after merging.
+
+    A term spans its words, and is content if one of them is.
+    """
     if not merges:
         return lemmas, spans, content
     spans, content = spans.copy(), content.copy()
@@ -429,7 +443,7 @@ _PLAIN_GAPS = frozenset({"", "-", "‐", "‑"})
 
 
 def breaks(text: str) -> Iterator[int]:
-    """Where a paragraph begins after an empty line.
+    """Yield where paragraphs begin after an empty line.
 
     >>> list(breaks("Flood\\n\\nThe river rose.\\n \\n\\nRain."))
     [7, 26]
@@ -439,7 +453,7 @@ def breaks(text: str) -> Iterator[int]:
 
 
 def partition(bounds: NDArray[np.integer[Any]], length: int) -> NDArray[np.int32]:
-    """Spans that part a text of this length at the bounds, which rise and lie inside it.
+    """Return spans that divide a text of this length at the bounds, which are inside and ascending.
 
     >>> partition(np.array([4]), 9).tolist(), partition(np.array([], int), 0).tolist()
     ([[0, 4], [4, 9]], [])
@@ -453,7 +467,7 @@ def partition(bounds: NDArray[np.integer[Any]], length: int) -> NDArray[np.int32
 
 
 def joins(text: str, spans: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Whether nothing but a blank or a hyphen parts each token from the next.
+    """Return whether only a blank or a hyphen separates each token from the next.
 
     >>> joins("prime minister, said", np.array([[0, 5], [6, 14], [16, 20]])).tolist()
     [True, False]

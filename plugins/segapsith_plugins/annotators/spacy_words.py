@@ -1,6 +1,6 @@
 """Words by spaCy: its tokens and stop words, and with a trained pipeline its tags and lemmas.
 
-spaCy is imported when the first text is read, or when a pipeline is asked for by name.
+spaCy is imported when an annotator is made.
 """
 
 from __future__ import annotations
@@ -34,27 +34,29 @@ __all__ = ["SpacyWords"]
 
 _CONTENT_TAGS = frozenset({"ADJ", "NOUN", "PROPN", "VERB"})
 
-_LONGEST = 1 << 31
-"""Characters in a text; spaCy's own limit of a million would reject what the contract accepts."""
+_MAX_CHARACTERS = 1 << 31
+"""Characters in a text; spaCy's own limit of a million would reject texts that are valid."""
 
-_HALF = re.compile("[\ud800-\udfff]")
-"""Half a surrogate pair is no character, and spaCy stops at it; replaced, the offsets stay."""
+_SURROGATE = re.compile("[\ud800-\udfff]")
+"""Half a surrogate pair, which spaCy cannot read; it is replaced by one character, so that offsets
+do not change.
+"""
 
 _PROBE = "The wire is read every night."
 
 
 class _Pipeline:
-    """One spaCy pipeline, and how a token of it becomes a word."""
+    """One spaCy pipeline, and how its tokens become words."""
 
     def __init__(self, nlp: Language, lemma: Callable[[Token, str], str], tagged: bool) -> None:
         self._nlp = nlp
         self._lemma = lemma
         self._tagged = tagged
-        nlp.max_length = _LONGEST
+        nlp.max_length = _MAX_CHARACTERS
 
     def read(self, document: Document, terms: Terms) -> Annotation:
         text = document.text
-        doc: Doc = self._nlp(_HALF.sub("\ufffd", text))
+        doc: Doc = self._nlp(_SURROGATE.sub("\ufffd", text))
         lemmas: list[str] = []
         spans: list[tuple[int, int]] = []
         content: list[bool] = []
@@ -74,8 +76,8 @@ class _Pipeline:
             next((token.idx for token in sentence if not token.is_space), None)
             for sentence in doc.sents
         )
-        found = {start for start in starts if start is not None}.union(breaks(text))
-        bounds = np.array(sorted(found - {0, len(text)}), np.int32)
+        sentence_starts = {start for start in starts if start is not None}.union(breaks(text))
+        bounds = np.array(sorted(sentence_starts - {0, len(text)}), np.int32)
         return Annotation(document, lemmas, table, flags, partition(bounds, len(text)))
 
     def _is_content(self, token: Token, form: str) -> bool:
@@ -90,15 +92,15 @@ class _Pipeline:
 class SpacyWords:
     """Tokens, sentences and stop words of spaCy.
 
-    Without a model: spaCy's rules for the language and its sentencizer. Content words are
-    those that are not its stop words and hold nothing but letters (hyphens and apostrophes
-    inside are allowed). spaCy has no lemmas of its own here, so they are simplemma's; with
-    `lookups` they are those of the package spacy-lookups-data, which must then be installed,
-    so that equal settings give equal lemmas on every machine.
+    Without a model: spaCy's rules for the language and its sentencizer. Content words are those
+    that are not stop words and have only letters (hyphens and apostrophes inside are allowed).
+    spaCy has no lemmas without a model, so they are simplemma's. With `lookups` they are those of
+    the package spacy-lookups-data, which must be installed: equal settings give equal lemmas on
+    every machine.
 
-    With `model`, the name or path of an installed pipeline: its sentences and lemmas, and
-    its nouns, proper nouns, verbs and adjectives as content words, for documents in its
-    language; the others are read without a model.
+    With `model`, the name or path of an installed pipeline: its sentences and lemmas, and its
+    nouns, proper nouns, verbs and adjectives as content words, for documents in its language.
+    Documents in other languages are read without a model.
     """
 
     def __init__(
@@ -109,7 +111,7 @@ class SpacyWords:
         self.lookups = lookups
         self._pipelines: dict[str, _Pipeline] = {}
         self._terms: tuple[Lexicon, dict[str, Terms]] | None = None
-        # Loaded while it is made: on a busy machine loading takes longer than annotating may.
+        # Loaded here, since loading may take longer than the time limit of `annotate`.
         self._pipelines[self.lang] = _blank(self.lang, lookups)
         if model is not None:
             nlp = _trained(model)
@@ -118,10 +120,10 @@ class SpacyWords:
             )
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _made, (self.lang, self.model, self.lookups)  # a pipeline is loaded, not carried
+        return _restored, (self.lang, self.model, self.lookups)  # the pipeline is loaded again
 
     def annotate(self, documents: Iterable[Document], lexicon: Lexicon) -> Iterator[Annotation]:
-        """One annotation for each document, in order."""
+        """Yield one annotation for each document, in order."""
         for document in documents:
             lang = language(document.lang, self.lang)
             pipeline = self._pipelines.get(lang)
@@ -132,18 +134,18 @@ class SpacyWords:
     def _terms_of(self, lexicon: Lexicon, lang: str) -> Terms:
         if self._terms is None or self._terms[0] is not lexicon:
             self._terms = (lexicon, {})
-        found = self._terms[1]
-        if lang not in found:
-            found[lang] = Terms.of(lexicon, lang)
-        return found[lang]
+        by_language = self._terms[1]
+        if lang not in by_language:
+            by_language[lang] = Terms.of(lexicon, lang)
+        return by_language[lang]
 
 
-def _made(lang: str, model: str | None, lookups: bool) -> SpacyWords:
+def _restored(lang: str, model: str | None, lookups: bool) -> SpacyWords:
     return SpacyWords(lang=lang, model=model, lookups=lookups)
 
 
 def _blank(lang: str, lookups: bool) -> _Pipeline:
-    """spaCy's rules for a language, without anything trained."""
+    """Return spaCy's rules for a language, without a trained pipeline."""
     import spacy
 
     nlp = spacy.blank(lang)
@@ -151,14 +153,14 @@ def _blank(lang: str, lookups: bool) -> _Pipeline:
     if lookups:
         return _Pipeline(nlp, _looked_up(lang), tagged=False)
     lemmas = Lemmas(lang)
-    known: dict[str, str] = {}
+    cache: dict[str, str] = {}
 
     def lemma(token: Token, form: str) -> str:
-        found = known.get(form)
-        if found is None:
+        entry = cache.get(form)
+        if entry is None:
             alone = len(form) == 1 or form.endswith("'") or form[0].isdigit()
-            found = known[form] = form if alone else lemmas.of(form)
-        return found
+            entry = cache[form] = form if alone else lemmas.of(form)
+        return entry
 
     return _Pipeline(nlp, lemma, tagged=False)
 
@@ -181,7 +183,7 @@ def _own_lemma(token: Token, form: str) -> str:
 
 
 def _trained(model: str) -> Language:
-    """An installed pipeline that tags parts of speech."""
+    """Return an installed pipeline that tags parts of speech."""
     import spacy
 
     try:

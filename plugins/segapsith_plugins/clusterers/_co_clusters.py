@@ -83,18 +83,18 @@ class CoClusterer(ABC):
 
     @abstractmethod
     def _turns(self, m: Rows, n_rows: int, n_words: int) -> Turns:
-        """How turns are taken on a matrix without empty rows and columns."""
+        """Return how turns are taken on a matrix without empty rows and columns."""
 
     def _numbers(self, n_columns: int) -> list[int]:
-        """The numbers of word groups to be tried."""
+        """Return the numbers of word groups to be tried."""
         return [min(self.word_clusters or self.k, n_columns)]
 
     def _price(self, m: Rows, n_words: int) -> float:
-        """What a number of word groups has to be worth more than."""
+        """Return what a number of word groups has to be worth more than."""
         return 0.0
 
     def _cluster(self, rows: Rows) -> Labels:
-        """One group a row: the best of all starts and numbers of word groups."""
+        """Return one group a row: the best of all starts and numbers of word groups."""
         filled, where = filled_rows(rows)
         needs_counts(filled, self._name)
         self._reset(rows.shape[1])
@@ -120,7 +120,9 @@ class CoClusterer(ABC):
         return spread(chosen.rows, where, rows.shape[0])
 
     def _run(self, m: Rows, turns: Turns, rng: np.random.Generator) -> tuple[list[float], Sides]:
-        """What the groups were worth after each half-step, and the last ones, from one start."""
+        """Return what the groups were worth after each half-step, and the last ones, from one
+        start.
+        """
         turned = m.T.tocsr()
         sides = turns.start(rng)
         trace = [turns.worth(sides)]

@@ -34,7 +34,7 @@ Ints = NDArray[np.int64]
 
 @kernel
 def _f(value: float, levels: Floats) -> float:
-    """f(value), from the table where it has it."""
+    """Return f(value), from the table where it has it."""
     if value <= 0.0:
         return 0.0
     if value < levels.size:
@@ -167,7 +167,7 @@ def _insertion_cost(
     unit: int, cluster: int, inside: bool, indptr: Ints, words: Ints, tallies: Floats,
     masses: Floats, counts: Counts, totals: Floats, rises: Floats, levels: Floats,
 ) -> float:  # fmt: skip
-    """ins(t -> k) for one k; `inside`: the unit is there, and is taken out first."""
+    """Return ins(t -> k) for one k; `inside`: the unit is there, and is taken out first."""
     mass = masses[unit]
     base = max(totals[cluster] - mass, 0.0) if inside else totals[cluster]
     cost = _f(base + mass, levels) - _f(base, levels)
@@ -187,7 +187,7 @@ def sweep(
     counts: Counts, memo: Floats, totals: Floats, rises: Floats, levels: Floats,
     tolerance: float,
 ) -> int:  # fmt: skip
-    """One pass over the units of `order`; the number that moved."""
+    """Return one pass over the units of `order`; the number that moved."""
     costs = np.empty(totals.size)
     moved = 0
     for t in order:
@@ -216,7 +216,7 @@ def trials(
     tallies: Floats, masses: Floats, labels: Ints, counts: Counts, memo: Floats, totals: Floats,
     rises: Floats, levels: Floats, tolerance: float,
 ) -> Ints:  # fmt: skip
-    """Each unit into one other cluster if O * H_K falls; 1 where that was done.
+    """Return each unit into one other cluster if O * H_K falls; 1 where that was done.
 
     `clusters` counts the others: 0 … k - 2, the unit's own left out.
     """
@@ -245,7 +245,7 @@ def best_move(
     indptr: Ints, words: Ints, tallies: Floats, masses: Floats, labels: Ints,
     counts: Counts, memo: Floats, totals: Floats, rises: Floats, levels: Floats,
 ) -> tuple[float, int, int]:  # fmt: skip
-    """The change by the best single move, its unit and its cluster."""
+    """Return the change by the best single move, its unit and its cluster."""
     costs = np.empty(totals.size)
     best, unit, cluster = np.inf, -1, -1
     for t in range(labels.size):
@@ -263,7 +263,7 @@ def best_move(
 
 @kernel
 def losses(counts: Counts, totals: Floats, levels: Floats) -> Floats:
-    """f(O_k) - sum_w f(O_wk) of each cluster."""
+    """Return f(O_k) - sum_w f(O_wk) of each cluster."""
     losses = np.empty(totals.size)
     for k in range(totals.size):
         losses[k] = _f(totals[k], levels)
@@ -300,7 +300,7 @@ def merge_costs(fresh: Ints, counts: Counts, totals: Floats, levels: Floats, cos
 def merge_tree(
     indptr: Ints, words: Ints, tallies: Floats, n_words: int, levels: Floats
 ) -> tuple[Ints, Ints, Floats, Floats]:
-    """Pairs that were merged, by a nearest-neighbour chain, what each merge cost, and the
+    """Return pairs that were merged, by a nearest-neighbour chain, what each merge cost, and the
     same made to rise from the leaves up, so that the tree can be cut.
 
     The cost is O * H_K's rise; merged clusters share their word lists through an inverted

@@ -66,7 +66,7 @@ ATTEMPTS = 20
 
 
 def xlogx(values: Floats) -> Floats:
-    """f(x) = x ln x, with f(0) = 0."""
+    """Return f(x) = x ln x, with f(0) = 0."""
     return values * np.log(np.where(values > 0, values, 1.0))
 
 
@@ -87,7 +87,7 @@ class Tables:
 
 
 def tables_for(units: Rows) -> Tables:
-    """The tables for units in canonical form, without empty rows."""
+    """Return the tables for units in canonical form, without empty rows."""
     masses = np.asarray(units.sum(axis=1)).ravel().astype(np.float64)
     total = float(masses.sum())
     largest = float(np.asarray(units.sum(axis=0)).max(initial=0.0))
@@ -128,20 +128,20 @@ class Partition:
         tabulate(*self._units(), *self._sums())
 
     def sweep(self, order: Ints) -> int:
-        """Each unit in that order to its cheapest cluster, ties to the old; how many moved."""
+        """Return each unit in that order to its cheapest cluster, ties to the old; how many moved."""
         if not len(self.tables.rises):
             self.tabulate()  # sums of fractions drift
         return sweep(order, *self._units(), *self._sums(), self.tables.tolerance)
 
     def trials(self, units: Ints, clusters: Ints, chances: Floats, temperature: float) -> Ints:
-        """Which of these moves were made, one after the other."""
+        """Return which of these moves were made, one after the other."""
         return trials(
             units, clusters, chances, temperature, *self._units(), *self._sums(),
             self.tables.tolerance,
         )  # fmt: skip
 
     def best_move(self) -> tuple[float, int, int]:
-        """The change of O * H_K by the best single move, its unit and its cluster."""
+        """Return the change of O * H_K by the best single move, its unit and its cluster."""
         return best_move(*self._units(), *self._sums())
 
     def relabel(self, labels: Labels) -> None:
@@ -153,11 +153,11 @@ class Partition:
         move_all(labels, *self._units(), *self._sums())
 
     def losses(self) -> Floats:
-        """f(O_k) - sum_w f(O_wk) of each cluster; their sum is O * H_K."""
+        """Return f(O_k) - sum_w f(O_wk) of each cluster; their sum is O * H_K."""
         return losses(self.counts, self.totals, self.tables.levels)
 
     def loss(self) -> float:
-        """O * H_K from the sums as they stand."""
+        """Return O * H_K from the sums as they stand."""
         return math.fsum(self.losses())
 
     def _units(self) -> tuple[Ints, Ints, Floats, Floats, Ints]:
@@ -214,7 +214,7 @@ def random_moves(
 def split_and_merge(
     partition: Partition, rng: np.random.Generator, max_sweeps: int
 ) -> Iterator[None]:
-    """Two clusters merged, a third split, kept where O * H_K falls: one step a success.
+    """Yield two clusters merged, a third split, kept where O * H_K falls: one step a success.
 
     Candidates are ordered by what merging costs and splitting gains before anything else
     moves. Then the units that were touched are swept; once all units have settled, all are,
@@ -270,7 +270,7 @@ def split_and_merge(
 def _falls_below(
     target: float, partition: Partition, touched: Ints, patient: bool, rng: np.random.Generator
 ) -> bool:
-    """Whether a few sweeps bring the loss below the target; hopeless ones end early."""
+    """Return whether a few sweeps bring the loss below the target; hopeless ones end early."""
     target -= partition.tables.tolerance
     for _ in range(5):
         if not partition.sweep(rng.permutation(touched)):
@@ -287,7 +287,7 @@ def _falls_below(
 def _candidate(
     costs: Floats, gains: Floats, tried: set[tuple[int, int, int]]
 ) -> tuple[int, int, int] | None:
-    """The pair to merge and the cluster to split that promise most and were not tried."""
+    """Return the pair to merge and the cluster to split that promise most and were not tried."""
     k = len(gains)
     upper = np.triu_indices(k, 1)
     cheap = np.argsort(costs[upper], kind="stable")[:ATTEMPTS]
@@ -305,7 +305,7 @@ def _candidate(
 def _halves(
     partition: Partition, cluster: int, loss: float, rng: np.random.Generator
 ) -> tuple[float, Labels]:
-    """What splitting a cluster in two gains, and which of its units go to the second half."""
+    """Return what splitting a cluster in two gains, and which of its units go to the second half."""
     inside = np.flatnonzero(partition.labels == cluster)
     sides = np.zeros(partition.n_units, dtype=np.int64)
     sides[inside] = rng.permutation(len(inside)) % 2
@@ -330,7 +330,7 @@ def _halves(
 
 
 def batch_start(units: Rows, k: int, rng: np.random.Generator, smoothing: float) -> Labels:
-    """Units to the cluster that predicts them best, all at once, the smoothing fading away.
+    """Return units to the cluster that predicts them best, all at once, the smoothing fading away.
 
     Cluster k predicts word w with q_k(w) = (O_wk + l p(w)) / (O_k + l); without the l
     pseudo-counts a word that a cluster lacks would forbid it, and units would freeze.
@@ -357,7 +357,7 @@ def batch_start(units: Rows, k: int, rng: np.random.Generator, smoothing: float)
 
 
 def agglomerated(units: Rows, k: int, rng: np.random.Generator, max_sweeps: int) -> Labels:
-    """Groups from merging the pair that loses least, again and again, down to k.
+    """Return groups from merging the pair that loses least, again and again, down to k.
 
     Up to 5,000 units each begins alone; above, 20 k micro-clusters do (fewer where the
     vocabulary is so large that their sums would not fit), from one sequential run.
@@ -377,7 +377,7 @@ def agglomerated(units: Rows, k: int, rng: np.random.Generator, max_sweeps: int)
 
 
 def _merged(units: Rows, k: int) -> Labels:
-    """The k groups of the merge tree of these rows."""
+    """Return the k groups of the merge tree of these rows."""
     n_units, n_words = units.shape
     left, right, _, heights = merge_tree(
         units.indptr.astype(np.int64),

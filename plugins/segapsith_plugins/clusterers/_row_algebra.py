@@ -50,7 +50,7 @@ def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
 
 
 def canonical(rows: Rows) -> Rows:
-    """The rows as double-precision CSR, sorted, without explicit zeros: always a copy."""
+    """Return the rows as double-precision CSR, sorted, without explicit zeros: always a copy."""
     copy = csr_array(rows, dtype=np.float64, copy=True)
     copy.sum_duplicates()
     copy.eliminate_zeros()
@@ -60,14 +60,14 @@ def canonical(rows: Rows) -> Rows:
 
 
 def filled_rows(rows: Rows) -> tuple[Rows, NDArray[np.int64]]:
-    """The rows that hold anything, in canonical form, and where they stood."""
+    """Return the rows that hold anything, in canonical form, and where they stood."""
     clean = canonical(rows)
     where = np.flatnonzero(np.diff(clean.indptr)).astype(np.int64)
     return (clean if len(where) == clean.shape[0] else clean[where]), where
 
 
 def in_order(labels: NDArray[np.integer]) -> Labels:
-    """The labels renumbered by first appearance, without gaps; negative ones stay -1.
+    """Return the labels renumbered by first appearance, without gaps; negative ones stay -1.
 
     >>> in_order(np.array([7, -1, 2, 7, 0])).tolist()
     [0, -1, 1, 0, 2]
@@ -81,14 +81,14 @@ def in_order(labels: NDArray[np.integer]) -> Labels:
 
 
 def spread(labels: NDArray[np.integer], where: NDArray[np.int64], n_rows: int) -> Labels:
-    """The labels of the filled rows, put back among all rows; -1 for the empty ones."""
+    """Return the labels of the filled rows, put back among all rows; -1 for the empty ones."""
     full = np.full(n_rows, -1, dtype=np.int64)
     full[where] = labels
     return in_order(full)
 
 
 def unit_rows(rows: Rows) -> Rows:
-    """Each row divided by its Euclidean length; an empty row stays empty."""
+    """Return each row divided by its Euclidean length; an empty row stays empty."""
     clean = canonical(rows)
     peaks = np.ones(clean.shape[0])
     counts = np.diff(clean.indptr)
@@ -103,7 +103,7 @@ def unit_rows(rows: Rows) -> Rows:
 
 
 def used_columns(rows: Rows) -> Rows:
-    """The rows without the columns that none of them has; shares its values with `rows`."""
+    """Return the rows without the columns that none of them has; shares its values with `rows`."""
     used = np.bincount(rows.indices, minlength=rows.shape[1]) > 0
     renumbered = np.cumsum(used) - 1
     shape = (rows.shape[0], int(used.sum()))
@@ -111,7 +111,7 @@ def used_columns(rows: Rows) -> Rows:
 
 
 def cosine(left: Rows, right: Rows) -> Matrix:
-    """Cosines of rows; an empty row has none with anything."""
+    """Return cosines of rows; an empty row has none with anything."""
     product: Matrix = (unit_rows(left) @ unit_rows(right).T).toarray()
     return np.clip(product, -1.0, 1.0)
 
@@ -124,7 +124,7 @@ def needs_counts(rows: Rows, clusterer: str) -> None:
 
 
 def membership(labels: NDArray[np.integer], k: int) -> Rows:
-    """Groups × items, 1 where an item is in a group; negative labels are in none.
+    """Return groups × items, 1 where an item is in a group; negative labels are in none.
 
     >>> membership(np.array([1, 0, -1]), 2).toarray().tolist()
     [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
@@ -134,7 +134,9 @@ def membership(labels: NDArray[np.integer], k: int) -> Rows:
 
 
 def far_apart(units: Rows, k: int, rng: np.random.Generator) -> Labels:
-    """Each unit row with the nearest of at most k rows, drawn by their distance to those before."""
+    """Return each unit row with the nearest of at most k rows, drawn by their distance to those
+    before.
+    """
     n = units.shape[0]
     labels = np.zeros(n, dtype=np.int64)
     nearest = np.full(n, -np.inf)
@@ -154,7 +156,7 @@ def far_apart(units: Rows, k: int, rng: np.random.Generator) -> Labels:
 
 
 def blocks(n_rows: int, width: int, budget: int = BLOCK) -> Iterator[slice]:
-    """Slices of rows such that a block of that width stays within the budget.
+    """Yield slices of rows such that a block of that width stays within the budget.
 
     >>> list(blocks(5, 10, budget=25))
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
@@ -167,7 +169,7 @@ def blocks(n_rows: int, width: int, budget: int = BLOCK) -> Iterator[slice]:
 def similarity_blocks(
     rows: Rows, where: NDArray[np.int64], compare: Compare | None, *, budget: int = BLOCK
 ) -> Iterator[tuple[int, Matrix]]:
-    """Each block's first row, and its similarities with the rows from there on.
+    """Yield each block's first row, and its similarities with the rows from there on.
 
     The half below the diagonal is never asked for: a measure promises symmetry. Where
     nothing is left out, the measure is given `rows` itself. No measure means cosine.
@@ -208,7 +210,7 @@ of unit vectors when the similarities are their products. Above 1, s counts as 1
 
 @kernel
 def joined(left: NDArray[np.int64], right: NDArray[np.int64], n_items: int) -> NDArray[np.int64]:
-    """The groups that are left when item left[m] is joined with item right[m] for all m."""
+    """Return the groups that are left when item left[m] is joined with item right[m] for all m."""
     parent = np.arange(n_items)
     for m in range(len(left)):
         a, b = left[m], right[m]

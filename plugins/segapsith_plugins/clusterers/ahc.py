@@ -40,7 +40,7 @@ MASSES = ("equal", "length")
 def condensed_distances(
     rows: Rows, where: Ints, compare: Compare | None, distance_from: str
 ) -> Floats:
-    """Distances of all pairs of the rows `where`, in SciPy's condensed order."""
+    """Return distances of all pairs of the rows `where`, in SciPy's condensed order."""
     n = len(where)
     distances = np.empty(n * (n - 1) // 2)
     convert = DISTANCES[distance_from]
@@ -55,7 +55,7 @@ def condensed_distances(
 
 
 def merge_tree(distances: Floats, linkage: str = "average", masses: Floats | None = None) -> Matrix:
-    """The merges in SciPy's form (left, right, height, size), by height.
+    """Return the merges in SciPy's form (left, right, height, size), by height.
 
     Overwrites `distances`, which are condensed: the tree needs no second copy of them. In the
     averages of average linkage each item counts with its mass, if masses are given.
@@ -77,7 +77,8 @@ def merge_tree(distances: Floats, linkage: str = "average", masses: Floats | Non
 
 
 def chosen_merges(tree: Matrix) -> int:
-    """How many merges the data ask for: where items lie deepest inside their groups (`_holds`).
+    """Return how many merges the data ask for: where items lie deepest inside their groups
+    (`_holds`).
 
     The cut with the highest mean is taken if that is at least 0.5, clear structure in the
     silhouette's usual reading. Else the tree tells little (texts in many dimensions;
@@ -95,7 +96,7 @@ def chosen_merges(tree: Matrix) -> int:
 
 
 def merges_between(tree: Matrix, low: float, high: float, masses: Floats | None = None) -> int:
-    """How many merges the data ask for if the cut shall lie between two heights.
+    """Return how many merges the data ask for if the cut shall lie between two heights.
 
     Of the cuts in between, the one at which the groups hold best, each item counting with its mass.
     """
@@ -107,7 +108,7 @@ def merges_between(tree: Matrix, low: float, high: float, masses: Floats | None 
 
 
 def _holds(tree: Matrix, masses: Floats | None = None) -> Floats:
-    """How deep items lie inside their groups after each merge, on average; -1 inside a tie.
+    """Return how deep items lie inside their groups after each merge, on average; -1 inside a tie.
 
     A group that was closed at height a and is swallowed at height b holds its items with
     (b - a) / b, a lone item counts 0: the silhouette, read off the tree. Merges of one height are
@@ -136,7 +137,7 @@ def _holds(tree: Matrix, masses: Floats | None = None) -> Floats:
 
 
 def _best(means: Floats) -> int:
-    """The number of merges with the highest mean; of equal ones the most merges."""
+    """Return the number of merges with the highest mean; of equal ones the most merges."""
     return int(np.flatnonzero(means >= means.max() - 1e-12)[-1]) + 1
 
 
@@ -189,7 +190,7 @@ class AHC:
         self.tree_: Matrix = np.empty((0, 4))
 
     def cluster(self, rows: Rows, compare: Compare | None = None) -> Labels:
-        """One group a row; the tree is made from the similarities of all pairs."""
+        """Return one group a row; the tree is made from the similarities of all pairs."""
         where = filled_rows(rows)[1]
         n = len(where)
         if n < 2:
@@ -211,7 +212,7 @@ class AHC:
 
 
 def _cut(tree: Matrix, n_merges: int) -> Ints:
-    """The groups after the first merges."""
+    """Return the groups after the first merges."""
     n = len(tree) + 1
     leaf = np.arange(2 * n - 1)  # any leaf of each node will do to join it
     children = tree[:, :2].astype(np.int64)

@@ -84,7 +84,7 @@ class Bvd:
         self.trace_: tuple[float, ...] = ()
 
     def cluster(self, rows: Rows, compare: Compare | None = None) -> Labels:
-        """One group a row."""
+        """Return one group a row."""
         filled, where = filled_rows(rows)
         needs_counts(filled, "bvd")
         self.objective_, self.objectives_, self.trace_ = 0.0, (), ()
@@ -105,7 +105,7 @@ class Bvd:
         return spread(best, where, rows.shape[0])
 
     def _run(self, z: Rows, rng: np.random.Generator) -> tuple[Labels, list[float]]:
-        """Labels from one start, and the objective after each iteration."""
+        """Return labels from one start, and the objective after each iteration."""
         n, m = z.shape
         k = min(self.k, n)
         n_words = min(self.word_clusters or k, m)
@@ -132,7 +132,7 @@ class Bvd:
 
 
 def _distance(squares: float, r: Floats, b: Floats, zc: Floats, cc: Floats) -> float:
-    """‖Z - R B C‖², from ‖Z‖², Z Cᵀ and C Cᵀ."""
+    """Return ‖Z - R B C‖², from ‖Z‖², Z Cᵀ and C Cᵀ."""
     rb = r @ b
     value = squares - 2 * float(np.sum(rb * zc)) + float(np.sum((rb.T @ rb) * cc))
     return max(value, 0.0)

@@ -59,7 +59,7 @@ class Move:
 
 
 def conditional_entropy(counts: Rows, labels: NDArray[np.integer]) -> float:
-    """H_K in nats: the entropy of the words once the cluster is known.
+    """Return H_K in nats: the entropy of the words once the cluster is known.
 
     Rows with a negative label are left out. One cluster for all gives H(W), one for each
     row gives H_TU, and every partition lies between the two.
@@ -81,7 +81,7 @@ def conditional_entropy(counts: Rows, labels: NDArray[np.integer]) -> float:
 
 
 def best_move(counts: Rows, labels: NDArray[np.integer], k: int | None = None) -> Move:
-    """The single move that lowers H_K most, or raises it least: a partition's certificate.
+    """Return the single move that lowers H_K most, or raises it least: a partition's certificate.
 
     With `k` above the number of clusters in use, a move into an empty one counts too.
     Where there is nothing to move or nowhere to go the change is 0 and the unit -1.
@@ -101,7 +101,7 @@ def best_move(counts: Rows, labels: NDArray[np.integer], k: int | None = None) -
 
 
 def is_single_move_optimum(counts: Rows, labels: NDArray[np.integer], k: int | None = None) -> bool:
-    """Whether no single move of a unit lowers H_K (by more than the rounding of a sum)."""
+    """Return whether no single move of a unit lowers H_K (by more than the rounding of a sum)."""
     tables = tables_for(filled_rows(counts)[0])
     return best_move(counts, labels, k).change * tables.total >= -2 * tables.tolerance
 
@@ -183,7 +183,7 @@ class EntropyKMeans:
         self.move_ = Move(-1, -1, 0.0)
 
     def cluster(self, rows: Rows, compare: Compare | None = None) -> Labels:
-        """One cluster a row; rows hold counts, or anything else that is >= 0."""
+        """Return one cluster a row; rows hold counts, or anything else that is >= 0."""
         units, where = filled_rows(rows)
         if len(units.data) and units.data.min() < 0:
             raise ValueError(f"rows hold {units.data.min():g}; counts should be >= 0")
@@ -209,7 +209,7 @@ class EntropyKMeans:
         return full
 
     def _search(self, units: Rows, k: int) -> Labels:
-        """The labels at the end of the run; each start has its own seed, so that one more
+        """Return the labels at the end of the run; each start has its own seed, so that one more
         changes none of the others."""
         tables = tables_for(units)
         seeds = np.random.SeedSequence(self.seed).spawn(self.n_init)
@@ -237,7 +237,7 @@ class EntropyKMeans:
         return labels
 
     def _start(self, units: Rows, k: int, tables: Tables, rng: np.random.Generator) -> Labels:
-        """Where one run begins."""
+        """Return where one run begins."""
         if self.method == "agglomerative":
             return agglomerated(units, k, rng, self.max_sweeps)
         if self.method == "batch":
@@ -259,7 +259,7 @@ class EntropyKMeans:
 
 
 def _by_loss(run: tuple[float, int, Labels]) -> tuple[float, int]:
-    """The lower loss first, of equal ones the earlier start."""
+    """Return the lower loss first, of equal ones the earlier start."""
     return run[:2]
 
 

@@ -30,7 +30,7 @@ WORD_CLUSTERS = (8, 16, 32, 64, 128)
 
 
 def block_information(blocks: NDArray[np.float64]) -> float:
-    """I(X̂; Ŷ) in nats of a table of sums.
+    """Return I(X̂; Ŷ) in nats of a table of sums.
 
     >>> round(block_information(np.array([[2.0, 0.0], [0.0, 2.0]])), 6) == round(math.log(2), 6)
     True
@@ -72,7 +72,7 @@ class Itcc(CoClusterer):
         )
 
     def cluster(self, rows: Rows, compare: Compare | None = None) -> Labels:
-        """One group a row."""
+        """Return one group a row."""
         return self._cluster(rows)
 
     def _numbers(self, n_columns: int) -> list[int]:
@@ -81,7 +81,9 @@ class Itcc(CoClusterer):
         return [number for number in WORD_CLUSTERS if number < n_columns] or [n_columns]
 
     def _price(self, m: Rows, n_words: int) -> float:
-        """Nats for each observation to write down the table and which word is in which group."""
+        """Return nats for each observation to write down the table and which word is in which
+        group.
+        """
         total = max(float(m.sum()), float(m.nnz))
         table = self.k * n_words / 2 * math.log(max(total, 2.0))
         price: float = (table + m.shape[1] * math.log(n_words)) / total
@@ -104,7 +106,7 @@ class Itcc(CoClusterer):
 def _regrouped(
     items: Rows, labels: Labels, k: int, others: Labels, n_others: int, rng: np.random.Generator
 ) -> Labels:
-    """The items after single moves, counted by the groups of the others."""
+    """Return the items after single moves, counted by the groups of the others."""
     profiles = canonical(items @ membership(others, n_others).T)
     partition = Partition(profiles, labels, k, tables_for(profiles))
     settle(partition, rng, 100)

@@ -39,7 +39,7 @@ TOLERANCE = 1e-9
 def square_distances(
     rows: Rows, where: Ints, compare: Compare | None, distance_from: str
 ) -> Singles:
-    """Distances of all pairs of the rows `where`, in single precision, 0 on the diagonal."""
+    """Return distances of all pairs of the rows `where`, in single precision, 0 on the diagonal."""
     n = len(where)
     distances = np.empty((n, n), dtype=np.float32)
     for start, similarities in similarity_blocks(rows, where, compare):
@@ -89,7 +89,7 @@ class KMedoids:
         self.objective_ = 0.0
 
     def cluster(self, rows: Rows, compare: Compare | None = None) -> Labels:
-        """One cluster a row, that of the nearest medoid."""
+        """Return one cluster a row, that of the nearest medoid."""
         where = filled_rows(rows)[1]
         n = len(where)
         self.medoids_, self.objective_ = np.empty(0, dtype=np.int64), 0.0
@@ -110,7 +110,7 @@ class KMedoids:
         return labels
 
     def _run(self, distances: Singles, k: int, rng: np.random.Generator) -> Ints:
-        """The medoids from one start, in the order of the rows."""
+        """Return the medoids from one start, in the order of the rows."""
         n = len(distances)
         if k == n:
             return np.arange(n)
@@ -122,7 +122,7 @@ class KMedoids:
 
 
 def _far_apart(distances: Singles, k: int, rng: np.random.Generator) -> Ints:
-    """k different rows, drawn by their distance to those drawn before."""
+    """Return k different rows, drawn by their distance to those drawn before."""
     n = len(distances)
     medoids = [int(rng.integers(n))]
     nearest = distances[medoids[0]].astype(np.float64)

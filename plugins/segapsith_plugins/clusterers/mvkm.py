@@ -79,7 +79,7 @@ class MvKm:
         self.trace_: tuple[float, ...] = ()
 
     def cluster(self, rows: Rows | Views, compare: Compare | None = None) -> Labels:
-        """One group a row."""
+        """Return one group a row."""
         views = self._views(rows)
         n_rows = views[0].shape[0]
         seen = sum(np.diff(view.indptr) > 0 for view in views)
@@ -116,7 +116,7 @@ class MvKm:
     def _run(
         self, units: list[Rows], k: int, rng: np.random.Generator
     ) -> tuple[Labels, float, list[float]]:
-        """Labels, objective and the best sum by round, from one start."""
+        """Return labels, objective and the best sum by round, from one start."""
         n_views = len(units)
         first = far_apart(units[0], k, rng)
         partitions = [first] * n_views
@@ -145,12 +145,12 @@ class MvKm:
 
 
 def _centres(units: Rows, labels: Labels, k: int) -> Rows:
-    """The sums of the groups at length 1; a group without rows has none."""
+    """Return the sums of the groups at length 1; a group without rows has none."""
     return unit_rows(membership(labels, k) @ units)
 
 
 def _nearest(cosines: Floats, taught: Labels) -> Labels:
-    """The nearest centre of each row, ties to the group it was taught."""
+    """Return the nearest centre of each row, ties to the group it was taught."""
     every = np.arange(len(taught))
     nearest = cosines.argmax(axis=1)
     better = cosines[every, nearest] > cosines[every, taught] + 1e-12
@@ -158,7 +158,9 @@ def _nearest(cosines: Floats, taught: Labels) -> Labels:
 
 
 def _consensus(units: list[Rows], partitions: list[Labels], k: int) -> tuple[Labels, float]:
-    """The labels by the sum of cosines with the centres of the rows on which all views agree."""
+    """Return the labels by the sum of cosines with the centres of the rows on which all views
+    agree.
+    """
     first = partitions[0]
     agreed = np.all([labels == first for labels in partitions], axis=0)
     total = np.zeros((len(first), k))

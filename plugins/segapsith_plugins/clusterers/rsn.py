@@ -60,7 +60,7 @@ class Rsn(CoClusterer):
         self.distortion = distortion
 
     def cluster(self, rows: Rows, compare: Compare | None = None) -> Labels:
-        """One group a row."""
+        """Return one group a row."""
         return self._cluster(rows)
 
     def _turns(self, m: Rows, n_rows: int, n_words: int) -> Turns:
@@ -77,12 +77,12 @@ class Rsn(CoClusterer):
         return Turns(start, self._regrouped, worth)
 
     def _own(self, m: Rows) -> float:
-        """The part of the distortion that no grouping changes."""
+        """Return the part of the distortion that no grouping changes."""
         values = m.data if self.distortion == "squared" else np.log(m.data)
         return math.fsum(m.data * values)
 
     def _told(self, m: Rows, labels: Labels, k: int, words: Labels, n_words: int) -> float:
-        """What the blocks take off it: Σ s ln b, or Σ s b, of block sums s and means b."""
+        """Return what the blocks take off it: Σ s ln b, or Σ s b, of block sums s and means b."""
         sums = (membership(labels, k) @ m @ membership(words, n_words).T).toarray()
         means = _means(sums, labels, k, words, n_words)
         if self.distortion == "squared":
@@ -98,7 +98,7 @@ class Rsn(CoClusterer):
         n_others: int,
         _: np.random.Generator,
     ) -> Labels:
-        """The items in the groups whose means fit them best, ties to the old one."""
+        """Return the items in the groups whose means fit them best, ties to the old one."""
         profiles: Floats = (items @ membership(others, n_others).T).toarray()
         sums: Floats = membership(labels, k) @ profiles
         means = _means(sums, labels, k, others, n_others)
@@ -119,14 +119,14 @@ class Rsn(CoClusterer):
 
 
 def _means(sums: Floats, labels: Labels, k: int, others: Labels, n_others: int) -> Floats:
-    """Block sums over block sizes; 0 for an empty block."""
+    """Return block sums over block sizes; 0 for an empty block."""
     sizes = np.outer(np.bincount(labels, minlength=k), np.bincount(others, minlength=n_others))
     means: Floats = np.divide(sums, sizes, out=np.zeros_like(sums), where=sizes > 0)
     return means
 
 
 def _refilled(labels: Labels, k: int, costs: Floats) -> Labels:
-    """Empty groups take the items that fit worst, from groups that keep another."""
+    """Return empty groups take the items that fit worst, from groups that keep another."""
     counts = np.bincount(labels, minlength=k)
     worst = iter(np.argsort(-costs, kind="stable"))
     for group in np.flatnonzero(counts == 0):

@@ -41,7 +41,8 @@ TOLERANCE = 1e-9
 
 
 def total_cosine(rows: Rows, labels: NDArray[np.integer]) -> float:
-    """The objective: sum_k |s_k| over the unit rows of each cluster; negative labels left out.
+    """Return the objective: sum_k |s_k| over the unit rows of each cluster; negative labels left
+    out.
 
     >>> total_cosine(csr_array([[2.0, 0.0], [5.0, 0.0], [0.0, 1.0]]), np.array([0, 0, 1]))
     3.0
@@ -81,13 +82,13 @@ class SphericalKMeans:
         self.objectives_: tuple[float, ...] = ()
 
     def cluster(self, rows: Rows, compare: Compare | None = None) -> Labels:
-        """One cluster a row."""
+        """Return one cluster a row."""
         filled, where = filled_rows(rows)
         state = _ByWord(used_columns(unit_rows(filled)), min(self.k, max(len(where), 1)))
         return spread(self._best(state), where, rows.shape[0])
 
     def cluster_by_cosines(self, cosines: Matrix) -> Labels:
-        """The same clusters, but for rounding, from the cosines of all rows with all.
+        """Return the same clusters, but for rounding, from the cosines of all rows with all.
 
         Far cheaper where rows are dense and as wide as there are rows. A row whose cosine with
         itself is 0 is empty.
@@ -104,7 +105,7 @@ class SphericalKMeans:
         return spread(self._best(state), where, len(cosines))
 
     def _best(self, state: _State) -> Labels:
-        """The labels of the best start."""
+        """Return the labels of the best start."""
         best: Labels = np.zeros(state.n_rows, dtype=np.int64)
         found: list[float] = []
         for seed in np.random.SeedSequence(self.seed).spawn(self.n_init if state.k > 1 else 0):
@@ -130,23 +131,25 @@ class _State(ABC):
 
     @abstractmethod
     def assign(self, labels: Labels) -> int:
-        """Each row to the centre nearest by cosine, ties to the old; how many changed."""
+        """Return each row to the centre nearest by cosine, ties to the old; how many changed."""
 
     @abstractmethod
     def move(self, order: Ints, labels: Labels) -> int:
-        """Each row to where it raises the objective most, one after the other; how many moved."""
+        """Return each row to where it raises the objective most, one after the other; how many
+        moved.
+        """
 
     @abstractmethod
     def nearer(self, drawn: int, k: int, labels: Labels, nearest: Floats) -> None:
         """Gives the rows that are nearer to the row drawn than to any before the label k."""
 
     def objective(self, labels: Labels) -> float:
-        """sum_k |s_k|, from the labels."""
+        """Return sum_k |s_k|, from the labels."""
         self.sum_up(labels)
         return math.fsum(np.sqrt(np.maximum(self.squares, 0.0)))
 
     def run(self, rng: np.random.Generator, max_iterations: int) -> Labels:
-        """The labels from one start."""
+        """Return the labels from one start."""
         labels = self._far_apart(rng)
         for _ in range(max_iterations):
             self.sum_up(labels)
@@ -160,7 +163,7 @@ class _State(ABC):
         return labels
 
     def _far_apart(self, rng: np.random.Generator) -> Labels:
-        """Each row with the nearest of k rows, drawn by their distance to those before."""
+        """Return each row with the nearest of k rows, drawn by their distance to those before."""
         labels = np.zeros(self.n_rows, dtype=np.int64)
         nearest = np.full(self.n_rows, -np.inf)
         drawn = int(rng.integers(self.n_rows))
@@ -280,7 +283,7 @@ def _products(
 
 @kernel
 def _scales(squares: Floats) -> Floats:
-    """What makes unit vectors of the sums; 0 for those that are nothing."""
+    """Return what makes unit vectors of the sums; 0 for those that are nothing."""
     scales = np.zeros(squares.size)
     for k in range(squares.size):
         if squares[k] > 1e-20:
@@ -292,7 +295,7 @@ def _scales(squares: Floats) -> Floats:
 def _assign(
     indptr: Ints, words: Ints, values: Floats, labels: Ints, sums: Floats, squares: Floats
 ) -> int:
-    """Each row to the centre nearest by cosine, ties to the old; how many changed."""
+    """Return each row to the centre nearest by cosine, ties to the old; how many changed."""
     products = np.empty(squares.size)
     scales = _scales(squares)
     changed = 0
@@ -314,7 +317,7 @@ def _move(
     order: Ints, indptr: Ints, words: Ints, values: Floats, labels: Ints, sums: Floats,
     squares: Floats, tolerance: float,
 ) -> int:  # fmt: skip
-    """Each row to where it raises the objective most, one after the other; how many moved."""
+    """Return each row to where it raises the objective most, one after the other; how many moved."""
     products = np.empty(squares.size)
     lengths = np.sqrt(np.maximum(squares, 0.0))
     moved = 0

@@ -1,4 +1,4 @@
-"""A snapshot as JSON lines: one unit a line, with its group and its words."""
+"""A snapshot as JSON lines: one unit per line, with its group and its words."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ __all__ = ["JsonExport"]
 class JsonExport:
     """Lines of `{"unit", "label", "words"}` in the order of the snapshot.
 
-    `label` is null for a unit in no group. `words` gives the value of each word that the unit
-    has, by word; a value that is whole is written without a fraction.
+    `label` is null for a unit in no group. `words` maps each word of the unit to its value; a whole
+    number is written without a fraction.
     """
 
     def export(self, snapshot: Snapshot, out: BinaryIO) -> None:
-        """Writes one line a unit, UTF-8."""
+        """Write one line per unit, in UTF-8."""
         rows = csr_array(snapshot.rows, copy=True)
         rows.sum_duplicates()
         rows.eliminate_zeros()
         if not np.isfinite(rows.data).all():
-            raise ValueError(f"snapshot {snapshot.name!r} holds a value that is not finite")
+            raise ValueError(f"snapshot {snapshot.name!r} contains a value that is not finite")
         labels = snapshot.labels.tolist()
         for place, unit in enumerate(snapshot.units.tolist()):
             own = slice(int(rows.indptr[place]), int(rows.indptr[place + 1]))

@@ -1,12 +1,12 @@
-"""The cohesion of a moving window in a collocation network, and the words it points at.
+"""The cohesion of a moving window in a co-occurrence network, and the words that it selects.
 
-The window has one state: how often each word of the network is held, how many different window
-words are linked to it, and the sum of their weights times the cohesion of the link. Moving by one
-position changes two words, so it costs their links and not those of the whole window.
+The state of the window is, for each word of the network: its count in the window, the number of
+different window words linked to it, and the sum of their weights times the cohesion of the links.
+Moving by one position changes two words, so it costs their links and not those of the whole window.
 
-A taper fits in, because it is a sum of products: with weights (1 + cos f (j - x)) / 2 around x,
-cos f (j - x) = cos f j cos f x + sin f j sin f x. The window keeps three sums, of 1, cos f j and
-sin f j, and reads them with 1/2, cos f x / 2 and sin f x / 2.
+A taper is a sum of products: with weights (1 + cos f (j - x)) / 2 around x, cos f (j - x) = cos f j
+cos f x + sin f j sin f x. So there are three sums, of 1, cos f j and sin f j, which are multiplied
+by 1/2, cos f x / 2 and sin f x / 2.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ Numbers = NDArray[np.int64]
 Values = NDArray[np.float64]
 Floats = NDArray[np.float32]
 
-_FRESH = 1000
-"""Positions after which the window is summed up anew, against the drift of rounding."""
+_REFRESH_INTERVAL = 1000
+"""Positions after which the window is summed anew, to limit the drift of rounding."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lens:
-    """How a window looks at a network; the choices of algorithms §1.4."""
+    """The settings of a window on a network; `segcohlex` documents them."""
 
     window: int = 19
     min_links: int = 3
@@ -66,17 +66,19 @@ class Lens:
 
 
 class Reading(NamedTuple):
-    """A text on a network: the row of every word, unknown ones behind the known, and what each
-    row signifies."""
+    """A text on a network: the row of each word, and the significance of each row.
+
+    Words that are not in the network have rows after those of the network.
+    """
 
     rows: Numbers
     significance: Values
     names: Sequence[str]
-    """Of the unknown words, in order of their rows."""
+    """The words that are not in the network, in order of their rows."""
 
 
 def read(words: Sequence[str], network: Network, lens: Lens) -> Reading:
-    """The words of a text as rows of the network; what it does not know signifies the most."""
+    """Return the words of a text as rows of the network; unknown words have maximal significance."""
     rows = network.numbers(words)
     n_known = len(network.starts) - 1
     rows[rows >= n_known] = -1
@@ -91,7 +93,7 @@ def read(words: Sequence[str], network: Network, lens: Lens) -> Reading:
 
 
 class _Shape(NamedTuple):
-    """What a word adds to the sums of the window, how they are read, and how much is there."""
+    """What a word adds to the sums, the factors that read them, and the share inside the text."""
 
     entering: Values
     reading: Values
@@ -99,7 +101,7 @@ class _Shape(NamedTuple):
 
 
 def shape(n: int, window: int, taper: str | None) -> _Shape:
-    """The taper of a window at the positions of a text of n words.
+    """Return the taper of a window at the positions of a text of n words.
 
     `present` is the share of the window's weight that lies within the text.
     """
@@ -121,26 +123,26 @@ def shape(n: int, window: int, taper: str | None) -> _Shape:
 
 
 class Sweep(NamedTuple):
-    """What a window saw on its way over a text that is cut into segments.
+    """What a window selected while it moved over a text that is divided into segments.
 
-    For each segment, from one of `ends` to the next: the words that it has and the others that were
-    selected at enough of its positions, how often it has each (0: not in it), and the mean of wgt.
+    For each segment, from one of `ends` to the next: its own words and the others that were
+    selected at enough of its positions, the count of each in it (0: inferred), and the mean of wgt.
     """
 
     curve: Values
     ends: Numbers
-    chosen: Numbers
+    selected: Numbers
     counts: Numbers
     heights: Values
 
 
 def swept(reading: Reading, network: Network, lens: Lens, cuts: Numbers, min_share: float) -> Sweep:
-    """Moves the window over a text once; `cuts` are the first words of its segments.
+    """Move the window over a text once; `cuts` are the first words of its segments.
 
-    C(x), the curve (algorithms §1.4), is the sum of signif(i) wgt(i) over the words of the window
-    and those linked to at least `min_links` different ones of them, divided by the share of the
-    window that lies within the text; wgt is the sum of the weights of those words times the
-    cohesion of the links, and for a window word its own weight besides.
+    The curve C(x) is the sum of signif(i) wgt(i) over the words of the window and those linked to
+    at least `min_links` different ones of them, divided by the share of the window inside the text.
+    wgt is the sum of the weights of those words times the cohesion of the links, and for a window
+    word also its own weight (docs/concepts/formulas.md).
     """
     n = len(reading.rows)
     form = shape(n, lens.window, lens.taper)
@@ -159,7 +161,7 @@ def swept(reading: Reading, network: Network, lens: Lens, cuts: Numbers, min_sha
                 lens.min_links,
                 lens.reinforce_window_words,
                 min_share,
-                _FRESH,
+                _REFRESH_INTERVAL,
             )
         )
         for entering, factors in zip(form.entering.T, form.reading.T, strict=True)
@@ -172,12 +174,12 @@ def swept(reading: Reading, network: Network, lens: Lens, cuts: Numbers, min_sha
 
 
 def cohesion_curve(reading: Reading, network: Network, lens: Lens) -> Values:
-    """C(x) at every word x of a text."""
+    """Return C(x) at every word x of a text."""
     return swept(reading, network, lens, np.zeros(1, np.int64), 1.0).curve
 
 
-_HELD = 1 << 20
-"""Added to the links of a word that the window holds: more than there can be."""
+_IN_WINDOW = 1 << 20
+"""Added to the number of links of a word that is in the window: more than any word has."""
 
 
 @kernel
@@ -196,28 +198,29 @@ def _swept(
     min_share: float,
     fresh: int,
 ) -> tuple[Values, Numbers, Numbers, Numbers, Values]:
-    """One sum of the curve, and of the heights.
+    """Return one sum of the curve, and of the heights.
 
-    The state of a word, its sum and its links, lies side by side; most have too few links to count,
-    and cost no more than that. What a word is worth to a segment is the sum of its changes, each
-    times what is left of the segment, by the running sums of the taper, `areas`; and so is the
-    number of positions at which it is selected. `touched` are the words that count.
+    The state of a word, its sum and its links, is one row; most words have too few links to be
+    selected, and cost only the update of this row. The contribution of a word to a segment is the
+    sum of its changes, each times the rest of the segment, by the running sums of the taper,
+    `areas`. The number of positions at which it is selected is counted in the same way. `touched`
+    are the words that were selected or in the window.
     """
     n, n_units, n_rows = len(rows), len(bounds) - 1, len(significance)
     held = np.zeros(n_rows, np.int32)
     state = np.zeros((n_rows, 2))
     own = np.zeros(n_rows)
-    gathered = np.zeros((n_rows, 2))  # worth, and positions
+    gathered = np.zeros((n_rows, 2))  # weight times length, and positions
     counts = np.zeros(n_rows, np.int64)
     touched, seen, n_touched = np.zeros(n_rows, np.int64), np.zeros(n_rows, np.bool_), 0
     curve, ends = np.zeros(n), np.zeros(n_units + 1, np.int64)
-    chosen, chosen_counts = np.zeros(1024, np.int64), np.zeros(1024, np.int64)
-    heights, n_chosen = np.zeros(1024), 0
+    selected, selected_counts = np.zeros(1024, np.int64), np.zeros(1024, np.int64)
+    heights, n_selected = np.zeros(1024), 0
     total, least = 0.0, float(min_links)
     for unit in range(n_units):
         first, last = bounds[unit], bounds[unit + 1]
         for x in range(first, last):
-            anew = x % fresh == 0  # the window is emptied and filled again
+            anew = x % fresh == 0  # clear the window and fill it again
             rest, left = areas[last] - areas[x], float(last - x)
             if anew:
                 for t in range(n_touched):
@@ -240,13 +243,13 @@ def _swept(
                 own[row] = own[row] + change if after else 0.0
                 gain, step = change, 0.0
                 if min(before, after) == 0:
-                    # From a word that the window points at to one of its own, or back.
+                    # A selected word becomes a window word, or a window word becomes a selected one.
                     step = float(sign)
-                    if state[row, 1] % _HELD >= least:
+                    if state[row, 1] % _IN_WINDOW >= least:
                         gain += 0.0 if reinforce else -step * state[row, 0]
                     elif reinforce:
                         gain += step * state[row, 0]
-                    state[row, 1] += step * _HELD
+                    state[row, 1] += step * _IN_WINDOW
                     if not seen[row]:
                         seen[row] = True
                         touched[n_touched] = row
@@ -262,11 +265,11 @@ def _swept(
                     now = was + step
                     new = old + change * weights[k]
                     state[other, 0], state[other, 1] = new, now
-                    if was >= edge:  # it counts, now or before
+                    if was >= edge:  # it is selected, now or before
                         value = (new if now >= least else 0.0) - (old if was >= least else 0.0)
                         bar = least
-                        if was >= _HELD:
-                            bar += _HELD
+                        if was >= _IN_WINDOW:
+                            bar += _IN_WINDOW
                             value = value if reinforce else 0.0
                         elif was < least and not seen[other]:
                             seen[other] = True
@@ -277,10 +280,10 @@ def _swept(
                         gathered[other, 1] += left * (int(now >= bar) - int(was >= bar))
             curve[x] = total
             counts[rows[x]] += 1
-        if n_chosen + n_touched > len(chosen):
-            more = np.zeros(n_chosen + n_touched, np.int64)
-            chosen = np.concatenate((chosen, more))
-            chosen_counts = np.concatenate((chosen_counts, more))
+        if n_selected + n_touched > len(selected):
+            more = np.zeros(n_selected + n_touched, np.int64)
+            selected = np.concatenate((selected, more))
+            selected_counts = np.concatenate((selected_counts, more))
             heights = np.concatenate((heights, more.astype(np.float64)))
         rest = areas[bounds[min(unit + 2, n_units)]] - areas[last]
         left = float(bounds[min(unit + 2, n_units)] - last)
@@ -288,9 +291,9 @@ def _swept(
         for t in range(n_touched):
             row = touched[t]
             if counts[row] or gathered[row, 1] >= min_share * (last - first) - 1e-9:
-                chosen[n_chosen], chosen_counts[n_chosen] = row, counts[row]
-                heights[n_chosen] = gathered[row, 0] / (last - first)
-                n_chosen += 1
+                selected[n_selected], selected_counts[n_selected] = row, counts[row]
+                heights[n_selected] = gathered[row, 0] / (last - first)
+                n_selected += 1
             counts[row] = 0
             worth, linked = _worth(row, own, state, least, reinforce)
             gathered[row, 0], gathered[row, 1] = worth * rest, left * linked
@@ -300,19 +303,19 @@ def _swept(
             else:
                 seen[row] = False
         n_touched = still
-        ends[unit + 1] = n_chosen
-    return curve, ends, chosen[:n_chosen], chosen_counts[:n_chosen], heights[:n_chosen]
+        ends[unit + 1] = n_selected
+    return curve, ends, selected[:n_selected], selected_counts[:n_selected], heights[:n_selected]
 
 
 @kernel
 def _worth(
     row: int, own: Values, state: Values, least: float, reinforce: bool
 ) -> tuple[float, float]:
-    """What a word counts for now, and 1 if it is selected."""
+    """Return the present weight of a word, and 1 if it is selected."""
     links = state[row, 1]
-    if links >= _HELD:
+    if links >= _IN_WINDOW:
         worth = own[row] + (state[row, 0] if reinforce else 0.0)
-        links -= _HELD
+        links -= _IN_WINDOW
     else:
         worth = state[row, 0] if links >= least else 0.0
     return worth, 1.0 if links >= least else 0.0
@@ -327,7 +330,7 @@ def _clear(
     own: Values,
     state: Values,
 ) -> None:
-    """Takes a word and all that it reached out of the window's state."""
+    """Remove a word and all its effects from the state of the window."""
     held[row] = 0
     own[row] = 0.0
     state[row, :] = 0.0
@@ -340,12 +343,12 @@ def _clear(
 
 
 def likeness_curve(reading: Reading, network: Network, span: int, recurrence: float) -> Values:
-    """How well what stands before each word goes with what follows: L(x) = k(A, B) / sqrt(k(A, A)
-    k(B, B)), A the `span` words before x and B those from x on.
+    """Return how related the words before each position are to the words after it.
 
-    k(A, B) sums signif(i) signif(j) coh(i, j) over the occurrences i of A and j of B; a word has
-    the cohesion `recurrence` with its other occurrences and 1 / signif(i)^2 with itself. At the
-    first word, which has nothing before it, it is as at the second.
+    L(x) = k(A, B) / sqrt(k(A, A) k(B, B)), with A the `span` words before x and B the `span` words
+    that begin with x. k(A, B) sums signif(i) signif(j) coh(i, j) over the occurrences i of A and j
+    of B. The cohesion of a word is `recurrence` with its other occurrences and 1 / signif(i)^2 with
+    itself. The first value, which has no words before it, equals the second.
     """
     if not len(reading.rows):
         return np.zeros(0)
@@ -370,13 +373,16 @@ def _likeness(
     span: int,
     recurrence: float,
 ) -> Values:
-    """Every pair of linked words is found once, from the later one, and counts at all the places
-    that have both before them, both after them, or one on each side; each of these is a stretch,
-    so it is enough to note where it begins and ends, and to sum up. Of the links of a word, those
-    to other words of the text are looked up once."""
+    """Return the curve in one pass over the linked pairs.
+
+    Each pair is visited once, from its later word. It counts at all positions that have both words
+    before them, both after them, or one on each side. Each of these is an interval, so only its
+    ends are recorded, and summed at the end. The links of a word to other words of the text are
+    looked up once.
+    """
     n = len(rows)
     own, firsts, lasts = _own_links(rows, starts, neighbours, len(significance))
-    changes = np.zeros((n + 1, 3))  # k(A, A), k(B, B), k(A, B) against the place before
+    changes = np.zeros((n + 1, 3))  # k(A, A), k(B, B), k(A, B) minus those at the position before
     latest = np.full(len(significance), -1, np.int32)
     former = np.full(n, -1, np.int32)
     for j in range(n):
@@ -410,7 +416,7 @@ def _likeness(
 def _own_links(
     rows: Numbers, starts: Numbers, neighbours: NDArray[np.int32], n_rows: int
 ) -> tuple[Numbers, Numbers, Numbers]:
-    """The links between words of the text: for the row r those at own[firsts[r]:lasts[r]]."""
+    """Return the links between words of the text; those of row r are own[firsts[r]:lasts[r]]."""
     there = np.zeros(n_rows, np.bool_)
     most = 0
     for row in rows:
@@ -433,7 +439,7 @@ def _own_links(
 
 @kernel
 def _pair(changes: Values, i: int, j: int, span: int, value: float) -> None:
-    """Two words i < j that go together."""
+    """Record a pair of related words i < j."""
     _note(changes, 0, j + 1, i + span, 2 * value)
     _note(changes, 1, j - span + 1, i, 2 * value)
     _note(changes, 2, max(i + 1, j - span + 1), min(j, i + span), value)
@@ -441,7 +447,7 @@ def _pair(changes: Values, i: int, j: int, span: int, value: float) -> None:
 
 @kernel
 def _note(changes: Values, column: int, first: int, last: int, value: float) -> None:
-    """A value counts from one place to another."""
+    """Record that a value counts from one position to another."""
     first, last = max(first, 0), min(last, len(changes) - 2)
     if first <= last:
         changes[first, column] += value
@@ -453,22 +459,24 @@ def _note(changes: Values, column: int, first: int, last: int, value: float) -> 
 
 @dataclass(frozen=True, slots=True)
 class Inference:
-    """Which words of the network a unit may take in (algorithms §1.6)."""
+    """Which words of the network a unit may infer."""
 
     min_share: float = 0.3
-    """Of the unit's positions at which a word is selected: 0.75 is [c, low], the default measured
-    best of 0.75, 0.5 and 0.3 (docs/research/log) [d]."""
-    most: int | None = None
-    """Words; None: as many as the unit has different ones [d]."""
+    """Minimum share of the unit's positions at which an inferred word is selected. 0.75 is recalled
+    from the literature; 0.3 gave the best results (docs/research/log).
+    """
+    max_words: int | None = None
+    """Maximum number of words; None: the number of different words of the unit."""
     weight: str = "cohesion"
     """`cohesion`: signif(w) g(w), g the mean of wgt over the positions, 1 for the heaviest word of
-    the unit; `signif`: g = 1; `tf`: g = 1 / the count of the most frequent word [d]."""
+    the unit; `signif`: g = 1; `tf`: g = 1 / the count of the most frequent word.
+    """
 
     def __post_init__(self) -> None:
         if not 0 < self.min_share <= 1:
             raise ValueError(f"min_share={self.min_share} should be above 0 and at most 1")
-        if self.most is not None and self.most < 0:
-            raise ValueError(f"most={self.most} should be >= 0")
+        if self.max_words is not None and self.max_words < 0:
+            raise ValueError(f"max_words={self.max_words} should be >= 0")
         if self.weight not in ("cohesion", "signif", "tf"):
             raise ValueError(f"weight={self.weight!r} should be 'cohesion', 'signif' or 'tf'")
 
@@ -476,9 +484,9 @@ class Inference:
 def inferred_words(
     reading: Reading, cuts: Numbers, network: Network, lens: Lens, inference: Inference
 ) -> list[dict[str, float]]:
-    """For each segment the words that it does not have and the network keeps pointing at.
+    """Return the words that each segment does not contain but selects at many positions.
 
-    `cuts` are the first words of the segments. Heaviest first, ties by name.
+    `cuts` are the first words of the segments. The heaviest words come first, ties by name.
     """
     return inferred_from(
         swept(reading, network, lens, cuts, inference.min_share), reading, network, inference
@@ -488,20 +496,20 @@ def inferred_words(
 def inferred_from(
     sweep: Sweep, reading: Reading, network: Network, inference: Inference
 ) -> list[dict[str, float]]:
-    """The same, once the window has moved over the text, with the inference's `min_share`."""
+    """Return the inferred words from a sweep that used the inference's `min_share`."""
     n_units = len(sweep.ends) - 1
     units = np.repeat(np.arange(n_units), np.diff(sweep.ends))
     values = _weights(units, sweep, reading.significance, inference)
-    most = np.bincount(units[sweep.counts > 0], minlength=n_units)
-    if inference.most is not None:
-        most[:] = inference.most
-    return _heaviest(units, sweep.chosen, values, most, network.words)
+    max_words = np.bincount(units[sweep.counts > 0], minlength=n_units)
+    if inference.max_words is not None:
+        max_words[:] = inference.max_words
+    return _heaviest(units, sweep.selected, values, max_words, network.words)
 
 
 def _weights(units: Numbers, sweep: Sweep, significance: Values, inference: Inference) -> Values:
-    """What the chosen words of each unit weigh if they are inferred; 0 for its own."""
+    """Return the weights of the selected words of each unit, 0 for those that it contains."""
     outside = (sweep.counts == 0).astype(np.float64)
-    values: Values = significance[sweep.chosen] * outside
+    values: Values = significance[sweep.selected] * outside
     top = np.zeros(len(sweep.ends) - 1)
     if inference.weight == "tf":
         np.maximum.at(top, units, sweep.counts)
@@ -513,24 +521,24 @@ def _weights(units: Numbers, sweep: Sweep, significance: Values, inference: Infe
 
 
 def _heaviest(
-    units: Numbers, chosen: Numbers, values: Values, most: Numbers, names: Sequence[str]
+    units: Numbers, selected: Numbers, values: Values, max_words: Numbers, names: Sequence[str]
 ) -> list[dict[str, float]]:
-    """The heaviest words of each unit, so many at most; ties by name."""
-    held = np.flatnonzero(values > 0)
-    held = held[np.lexsort((-values[held], units[held]))]
-    alike = (np.diff(units[held]) == 0) & (np.diff(values[held]) == 0)
+    """Return the heaviest words of each unit, at most `max_words`; ties by name."""
+    order = np.flatnonzero(values > 0)
+    order = order[np.lexsort((-values[order], units[order]))]
+    alike = (np.diff(units[order]) == 0) & (np.diff(values[order]) == 0)
     if alike.any():
         tied = np.append(alike, False) | np.append(False, alike)
-        rank = np.zeros(len(held), np.int64)
-        rows = chosen[held].tolist()
+        rank = np.zeros(len(order), np.int64)
+        rows = selected[order].tolist()
         by_name = sorted(np.flatnonzero(tied).tolist(), key=lambda i: names[rows[i]])
         rank[by_name] = np.arange(len(by_name))
-        held = held[np.lexsort((rank, -values[held], units[held]))]
-    firsts = np.searchsorted(units[held], np.arange(len(most)))
-    held = held[np.arange(len(held)) - firsts[units[held]] < most[units[held]]]
-    found: list[dict[str, float]] = [{} for _ in most]
+        order = order[np.lexsort((rank, -values[order], units[order]))]
+    firsts = np.searchsorted(units[order], np.arange(len(max_words)))
+    order = order[np.arange(len(order)) - firsts[units[order]] < max_words[units[order]]]
+    inferred: list[dict[str, float]] = [{} for _ in max_words]
     for unit, row, value in zip(
-        units[held].tolist(), chosen[held].tolist(), values[held].tolist(), strict=True
+        units[order].tolist(), selected[order].tolist(), values[order].tolist(), strict=True
     ):
-        found[unit][names[row]] = value
-    return found
+        inferred[unit][names[row]] = value
+    return inferred

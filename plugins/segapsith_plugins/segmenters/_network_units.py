@@ -1,18 +1,27 @@
-"""Units from a curve over the words of a text: what SEGCOHLEX and its ancestor have in common."""
+"""Units from a curve over the words of a text: the part that `segcohlex` and `lcp` share."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from segapsith import Annotation, Network, Unit
+from segapsith_plugins.segmenters._cohesion_curve import Inference
 from segapsith_plugins.segmenters._sentences import body_of, sentences_of
 from segapsith_plugins.segmenters._valleys import cut, smoothed, valleys
 
-__all__ = ["BodyWords", "Division", "Keeping", "body_words", "keeping", "units"]
+__all__ = [
+    "BodyWords",
+    "LearningRule",
+    "NetworkCutting",
+    "learning_rule",
+    "linked_words",
+    "whole_text",
+]
 
 Numbers = NDArray[np.int64]
 Values = NDArray[np.float64]
@@ -21,7 +30,7 @@ Values = NDArray[np.float64]
 class BodyWords(NamedTuple):
     """The content words of a body: their tokens, their lemmas, and which open a sentence.
 
-    `tokens` and `starts` of the openings are the first token and character of those sentences.
+    `tokens` and `starts` are the first token and the first character of those sentences.
     """
 
     places: Numbers
@@ -32,7 +41,7 @@ class BodyWords(NamedTuple):
 
 
 def body_words(annotation: Annotation) -> BodyWords | None:
-    """The content words after the title; None if there are none."""
+    """Return the content words after the title, or None if there are none."""
     if not len(annotation.lemmas):
         return None
     sentences = sentences_of(annotation, body_of(annotation.document))
@@ -44,12 +53,15 @@ def body_words(annotation: Annotation) -> BodyWords | None:
         return None
     lemmas = list(map(annotation.lemmas.__getitem__, places.tolist()))
     at = np.searchsorted(places, sentences.first)
-    last = np.append(at[1:] > at[:-1], at[-1] < len(places))  # an empty sentence opens nothing
-    return BodyWords(places, lemmas, at[last], sentences.first[last], sentences.start[last])
+    has_words = np.append(at[1:] > at[:-1], at[-1] < len(places))
+    return BodyWords(
+        places, lemmas, at[has_words], sentences.first[has_words], sentences.start[has_words]
+    )
 
 
-class Division(NamedTuple):
-    """How a curve is cut into segments; the choices of algorithms §1.5."""
+@dataclass(frozen=True, slots=True)
+class NetworkCutting:
+    """The settings that `segcohlex` and `lcp` share: from a curve to units with inferred words."""
 
     smooth: int
     smooth_passes: int
@@ -57,8 +69,12 @@ class Division(NamedTuple):
     boundaries: int | None
     min_words: int
     snap: bool
+    keep: str | float
+    inferred_min_share: float
+    max_inferred: int | None
+    tu_weight: str
 
-    def check(self) -> None:
+    def __post_init__(self) -> None:
         if self.smooth < 1 or self.smooth % 2 == 0:
             raise ValueError(f"smooth={self.smooth} should be odd and >= 1")
         if self.smooth_passes < 0:
@@ -69,12 +85,21 @@ class Division(NamedTuple):
             raise ValueError(f"boundaries={self.boundaries} should be >= 0")
         if self.min_words < 1:
             raise ValueError(f"min_words={self.min_words} should be >= 1")
+        # Checked here, although they are used later.
+        learning_rule(self.keep)
+        _ = self.inference
+
+    @property
+    def inference(self) -> Inference:
+        """Which words of the network a unit may infer."""
+        return Inference(self.inferred_min_share, self.max_inferred, self.tu_weight)
 
     def smoothed(self, curve: Values) -> Values:
+        """Return the moving mean of a curve."""
         return smoothed(curve, self.smooth, self.smooth_passes)
 
     def cuts(self, curve: Values, words: BodyWords) -> Numbers:
-        """The first content word of every segment."""
+        """Return the first content word of each segment."""
         return cut(
             valleys(curve),
             len(curve),
@@ -84,62 +109,73 @@ class Division(NamedTuple):
             min_words=self.min_words,
         )
 
+    def units(
+        self,
+        annotation: Annotation,
+        network: Network,
+        *,
+        words: BodyWords,
+        cuts: Numbers,
+        cohesion: Values,
+        inferred: Sequence[Mapping[str, float]],
+    ) -> Iterator[Unit]:
+        """Yield the units that begin with the content words `cuts`.
 
-class Keeping(NamedTuple):
-    """From which cohesion a unit is learned from: the network's mean, a number, or always."""
+        The cohesion of a unit is the mean of the curve `cohesion` over its words.
+        """
+        text, n_tokens = annotation.document.text, len(annotation.lemmas)
+        if self.snap:
+            opened = np.searchsorted(words.openings, cuts)
+            firsts, starts = words.tokens[opened].tolist(), words.starts[opened].tolist()
+        else:
+            firsts = words.places[cuts].tolist()
+            starts = annotation.spans[firsts, 0].tolist()
+        firsts[0], starts[0] = 0, 0
+        lasts, ends = [*firsts[1:], n_tokens], [*starts[1:], len(text)]
+        means = np.add.reduceat(cohesion, cuts) / np.diff(np.append(cuts, len(cohesion)))
+        rule = learning_rule(self.keep)
+        for start, end, first, last, mean, inferred_weights in zip(
+            starts, ends, firsts, lasts, means.tolist(), inferred, strict=True
+        ):
+            is_learned = rule.accepts(mean, network)
+            yield Unit(start, end, first, last, mean, is_learned, inferred_weights)
+
+
+def linked_words(annotation: Annotation, network: Network) -> BodyWords | None:
+    """Return the content words of the body, or None if there are none or the network is empty."""
+    return body_words(annotation) if len(network.neighbours) else None
+
+
+def whole_text(annotation: Annotation) -> Iterator[Unit]:
+    """Yield the whole text as one unit of cohesion 0, which is learned: there is no evidence."""
+    if len(annotation.lemmas):
+        yield Unit(0, len(annotation.document.text), 0, len(annotation.lemmas), 0.0)
+
+
+class LearningRule(NamedTuple):
+    """The cohesion that a unit needs to be learned from: the network's mean, or a minimum."""
 
     rule: str
-    least: float = 0.0
+    min_cohesion: float = 0.0
 
-    def keeps(self, cohesion: float, network: Network) -> bool:
+    def accepts(self, cohesion: float, network: Network) -> bool:
         if self.rule == "mean":
             return cohesion >= network.mean_cohesion
-        return cohesion >= self.least
+        return cohesion >= self.min_cohesion
 
 
-def keeping(keep: str | float) -> Keeping:
-    """
-    >>> keeping("mean"), keeping(3.5), keeping("all")
-    (Keeping(rule='mean', least=0.0), Keeping(rule='number', least=3.5), Keeping(rule='all', least=-inf))
+def learning_rule(keep: str | float) -> LearningRule:
+    """Return the rule of the setting `keep`.
+
+    >>> learning_rule("mean"), learning_rule(3.5)
+    (LearningRule(rule='mean', min_cohesion=0.0), LearningRule(rule='number', min_cohesion=3.5))
+    >>> learning_rule("all")
+    LearningRule(rule='all', min_cohesion=-inf)
     """
     if keep == "mean":
-        return Keeping("mean")
+        return LearningRule("mean")
     if keep == "all":
-        return Keeping("all", -np.inf)
+        return LearningRule("all", -np.inf)
     if isinstance(keep, str) or not np.isfinite(keep):
         raise ValueError(f"keep={keep!r} should be 'mean', 'all' or a number")
-    return Keeping("number", float(keep))
-
-
-def units(
-    annotation: Annotation,
-    words: BodyWords,
-    cuts: Numbers,
-    snapped: bool,
-    cohesion: Values,
-    keep: Keeping,
-    network: Network,
-    inferred: Sequence[Mapping[str, float]],
-) -> Iterator[Unit]:
-    """The units of a text that begin with the content words `cuts`, `snapped` to sentences or not;
-    how cohesive each is, is the mean of `cohesion`."""
-    text, n_tokens = annotation.document.text, len(annotation.lemmas)
-    if snapped:
-        opened = np.searchsorted(words.openings, cuts)
-        firsts, starts = words.tokens[opened].tolist(), words.starts[opened].tolist()
-    else:
-        firsts = words.places[cuts].tolist()
-        starts = annotation.spans[firsts, 0].tolist()
-    firsts[0], starts[0] = 0, 0
-    cohesions = np.add.reduceat(cohesion, cuts) / np.diff(np.append(cuts, len(cohesion)))
-    for i, (first, start) in enumerate(zip(firsts, starts, strict=True)):
-        following = i + 1 < len(firsts)
-        yield Unit(
-            start,
-            starts[i + 1] if following else len(text),
-            first,
-            firsts[i + 1] if following else n_tokens,
-            float(cohesions[i]),
-            keep.keeps(float(cohesions[i]), network),
-            inferred[i],
-        )
+    return LearningRule("number", float(keep))

@@ -17,7 +17,7 @@ Numbers = NDArray[np.int64]
 
 
 def body_of(document: Document) -> int:
-    """The character with which the body begins; the title belongs to the first unit.
+    """Return the character with which the body begins; the title belongs to the first unit.
 
     >>> body_of(Document(title="Flood", body="The river rose."))
     7
@@ -26,26 +26,28 @@ def body_of(document: Document) -> int:
 
 
 _STOP = re.compile(r"\s[.!?]+[\"'”’»)\]\s]*\s")
-"""The full stop of a tokenised text, which stands alone."""
+"""The full stop of a tokenised text, which has a blank on both sides."""
 
-_LONGEST = 120
-_PIECE, _SHORTEST = 30, 8
-"""Tokens: a longer sentence is no sentence but lost punctuation; it is read in such pieces."""
+_MAX_TOKENS = 120
+"""Tokens of a sentence; a longer one is a text whose punctuation was lost, and is divided."""
+
+_PIECE_TOKENS, _MIN_PIECE_TOKENS = 30, 8
+"""Tokens of the pieces of a sentence that is divided."""
 
 
 class Sentences(NamedTuple):
-    """First token and first character of every sentence of a body."""
+    """First token and first character of each sentence of a body."""
 
     first: Numbers
     start: Numbers
 
 
 def sentences_of(annotation: Annotation, body: int) -> Sentences:
-    """The sentences of a text from character `body` on, each with at least one token.
+    """Return the sentences of a text after character `body`, each with at least one token.
 
-    The annotator's, and those that end with a full stop between blanks whatever follows it. A
-    sentence of more than 120 tokens is a text whose punctuation was lost: it is parted at line
-    ends, before capitals, or every 30 tokens.
+    They are those of the annotator, and a full stop between blanks always ends one. A sentence of
+    more than 120 tokens is a text whose punctuation was lost: it is divided at line ends, before
+    capitals, or every 30 tokens.
     """
     spans, text = annotation.spans, annotation.document.text
     token_starts = spans[:, 0].astype(np.int64)
@@ -54,16 +56,16 @@ def sentences_of(annotation: Annotation, body: int) -> Sentences:
     bounds = np.unique(np.concatenate([begun, np.array(stops, np.int64), [body]]))
     bounds = bounds[bounds >= body]
     first = np.searchsorted(token_starts, bounds)
-    held = np.append(first[1:] > first[:-1], first[-1] < len(spans))
-    first, start = first[held], bounds[held]
+    has_tokens = np.append(first[1:] > first[:-1], first[-1] < len(spans))
+    first, start = first[has_tokens], bounds[has_tokens]
     ends = np.append(first[1:], len(spans))
-    if not len(first) or (ends - first).max() <= _LONGEST:
+    if not len(first) or (ends - first).max() <= _MAX_TOKENS:
         return Sentences(first, start)
     firsts, starts = [], []
     for begin, character, end in zip(first.tolist(), start.tolist(), ends.tolist(), strict=True):
         firsts.append(begin)
         starts.append(character)
-        if end - begin > _LONGEST:
+        if end - begin > _MAX_TOKENS:
             for cut in _pieces(text, spans, begin, end):
                 firsts.append(cut)
                 starts.append(int(token_starts[cut]))
@@ -71,14 +73,14 @@ def sentences_of(annotation: Annotation, body: int) -> Sentences:
 
 
 def _pieces(text: str, spans: NDArray[np.int32], begin: int, end: int) -> Iterator[int]:
-    """The tokens at which an endless sentence is parted."""
+    """Yield the tokens at which a sentence without punctuation is divided."""
     last = begin
     capital = text[spans[begin, 0]].isupper()
-    for i in range(begin + 1, end - _SHORTEST):
+    for i in range(begin + 1, end - _MIN_PIECE_TOKENS):
         was_capital, capital = capital, text[spans[i, 0]].isupper()
         size = i - last
         line = "\n" in text[spans[i - 1, 1] : spans[i, 0]]
         opens = (capital and not was_capital) or line
-        if size >= _PIECE or (size >= _SHORTEST and opens):
+        if size >= _PIECE_TOKENS or (size >= _MIN_PIECE_TOKENS and opens):
             yield i
             last = i

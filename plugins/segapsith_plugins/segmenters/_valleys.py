@@ -1,4 +1,4 @@
-"""From a curve over the words of a text to the places where it is cut (algorithms §1.5)."""
+"""From a curve over the words of a text to the places where it is cut (after Ferret 1998)."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ __all__ = ["Valleys", "cut", "smoothed", "valleys"]
 Curve = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
-_SAME = 1e-9
-"""Of the height of a curve: values that differ by less are a plateau, not a slope."""
+_PLATEAU_TOLERANCE = 1e-9
+"""Share of the height of a curve: values that differ by less are a plateau, not a slope."""
 
 
 class Valleys(NamedTuple):
-    """The minima of a curve, from left to right, and how deep they lie."""
+    """The minima of a curve, from left to right, and their depths."""
 
     places: Numbers
     depths: Curve
 
 
 def smoothed(curve: Curve, width: int, passes: int = 1) -> Curve:
-    """The mean over `width` positions around each; what lies beyond the ends is left out.
+    """Return the mean over `width` positions around each; positions beyond the ends are left out.
 
     >>> smoothed(np.array([0.0, 3.0, 0.0, 0.0]), 3)
     array([1.5, 1. , 1. , 0. ])
@@ -41,9 +41,9 @@ def smoothed(curve: Curve, width: int, passes: int = 1) -> Curve:
 
 
 def valleys(curve: Curve) -> Valleys:
-    """Each minimum between two maxima with (left max - min) + (right max - min).
+    """Return each minimum between two maxima, with (left max - min) + (right max - min).
 
-    A plateau is one place, its middle.
+    A plateau is one minimum, at its middle.
 
     >>> valleys(np.array([3.0, 1.0, 1.0, 1.0, 2.0, 0.0]))
     Valleys(places=array([2]), depths=array([3.]))
@@ -52,14 +52,14 @@ def valleys(curve: Curve) -> Valleys:
     top = float(np.abs(curve).max(initial=0.0))
     if top == 0:
         return none
-    levels = np.rint(curve / (top * _SAME))
+    levels = np.rint(curve / (top * _PLATEAU_TOLERANCE))
     starts = np.flatnonzero(np.diff(levels, prepend=np.nan))
     if len(starts) < 3:
         return none
     ends = np.append(starts[1:], len(curve))
     rises = np.sign(np.diff(levels[starts]))
     turns = np.concatenate([[0], 1 + np.flatnonzero(rises[1:] != rises[:-1]), [len(starts) - 1]])
-    # Turns alternate between minima and maxima; those at the ends of the text are no valleys.
+    # Turns alternate between minima and maxima; those at the ends of the text are not valleys.
     low = 1 + np.flatnonzero(rises[turns[1:-1]] > 0)
     places = (starts + ends - 1) // 2
     heights = curve[places[turns]]
@@ -69,7 +69,7 @@ def valleys(curve: Curve) -> Valleys:
 
 
 def cut(
-    found: Valleys,
+    minima: Valleys,
     n_words: int,
     openings: Numbers | None,
     *,
@@ -77,19 +77,19 @@ def cut(
     boundaries: int | None,
     min_words: int,
 ) -> Numbers:
-    """The first word of every segment of a text of `n_words`; 0 is the first of them.
+    """Return the first word of each segment of a text of `n_words`; 0 is the first of them.
 
-    Kept are the valleys of at least mean - alpha sd, or the given number of deepest ones; each is
-    moved to the nearest of `openings`, the words that open a sentence. A segment of fewer than
-    `min_words` goes with its neighbour across the shallower boundary.
+    The cuts are the minima with a depth of at least mean - alpha sd, or the given number of deepest
+    ones. Each is moved to the nearest of `openings`, the words that open a sentence. A segment of
+    fewer than `min_words` words is merged with its neighbour across the shallower boundary.
     """
-    places, depths = found
+    places, depths = minima
     if boundaries is not None:
-        chosen = np.sort(np.argsort(-depths, kind="stable")[:boundaries])
+        deep = np.sort(np.argsort(-depths, kind="stable")[:boundaries])
     else:
-        bar = depths.mean() - alpha * depths.std() if len(depths) else 0.0
-        chosen = np.flatnonzero(depths >= bar - 1e-12 * abs(bar))
-    places, depths = places[chosen], depths[chosen]
+        min_depth = depths.mean() - alpha * depths.std() if len(depths) else 0.0
+        deep = np.flatnonzero(depths >= min_depth - 1e-12 * abs(min_depth))
+    places, depths = places[deep], depths[deep]
     if openings is not None:
         places = _nearest(openings, places)
     deepest: dict[int, float] = {}
@@ -100,7 +100,7 @@ def cut(
 
 
 def _nearest(openings: Numbers, places: Numbers) -> Numbers:
-    """For each place the nearest opening; of two as near, the earlier."""
+    """Return the nearest opening for each place; of two at the same distance, the earlier."""
     if not len(openings):
         return np.zeros(len(places), np.int64)
     after = np.clip(np.searchsorted(openings, places), 0, len(openings) - 1)
@@ -110,17 +110,17 @@ def _nearest(openings: Numbers, places: Numbers) -> Numbers:
 
 
 def _long_enough(deepest: dict[int, float], n_words: int, min_words: int) -> Numbers:
-    """The boundaries, without the shallower neighbour of every segment that is too short."""
+    """Return the boundaries without the shallower neighbour of each segment that is too short."""
     waiting = [(place, depth) for place, depth in sorted(deepest.items(), reverse=True)]
-    kept: list[tuple[int, float]] = [(0, np.inf)]
+    accepted: list[tuple[int, float]] = [(0, np.inf)]
     while waiting:
         place, depth = waiting[-1]
-        if place - kept[-1][0] >= min_words:
-            kept.append(waiting.pop())
-        elif kept[-1][1] < depth:
-            kept.pop()  # the segment before is longer now, and was long enough
+        if place - accepted[-1][0] >= min_words:
+            accepted.append(waiting.pop())
+        elif accepted[-1][1] < depth:
+            accepted.pop()  # the segment before is longer now, and was long enough
         else:
             waiting.pop()
-    while len(kept) > 1 and n_words - kept[-1][0] < min_words:
-        kept.pop()
-    return np.array([place for place, _ in kept], np.int64)
+    while len(accepted) > 1 and n_words - accepted[-1][0] < min_words:
+        accepted.pop()
+    return np.array([place for place, _ in accepted], np.int64)

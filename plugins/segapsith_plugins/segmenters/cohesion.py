@@ -1,8 +1,9 @@
-"""Cohesion: units with the shortest description, found by dynamic programming.
+"""Cohesion: the division with the shortest description, found by dynamic programming.
 
-A unit is cheap to describe if its words repeat, if its small words keep their style, and, where
-a word space is known, if its words lie close together. Every new unit costs a penalty that
-follows the scale on which the text itself changes its words.
+The description of a unit is short if its content words repeat, if its function words keep the same
+style, and, if word vectors are available, if its words are close together. Each further unit costs
+a penalty, which follows the scale on which the text itself changes its words. The formula is in
+docs/concepts/formulas.md.
 """
 
 from __future__ import annotations
@@ -10,9 +11,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,69 +21,13 @@ from segapsith import Annotation, Network, Unit, hookimpl
 from segapsith.arrays import Matrix
 from segapsith.jit import kernel
 from segapsith_plugins.segmenters._cohesion_curve import Inference, Lens, inferred_words, read
+from segapsith_plugins.segmenters._recurrence import Scale, scale_of
 from segapsith_plugins.segmenters._sentences import Sentences, body_of, sentences_of
+from segapsith_plugins.segmenters._word_spaces import Space
 
-__all__ = ["Cohesion", "Scale", "Space", "WordSpace", "learn_space", "scale_of"]
+__all__ = ["Cohesion"]
 
 Numbers = NDArray[np.int64]
-
-# --- word spaces -------------------------------------------------------------------------
-
-
-class Space(Protocol):
-    """Words as points, as a network has them too."""
-
-    @property
-    def vectors(self) -> NDArray[Any]:
-        """One row of length 1 for each word."""
-
-    def numbers(self, words: Sequence[str]) -> Numbers:
-        """The row of each word, -1 where it is unknown."""
-
-
-@dataclass(frozen=True, slots=True)
-class WordSpace:
-    """Words and their vectors of length 1, learned from a corpus.
-
-    >>> WordSpace({"storm": 0}, np.ones((1, 1))).numbers(["storm", "bank"])
-    array([ 0, -1])
-    """
-
-    rows: Mapping[str, int]
-    vectors: NDArray[Any]
-
-    def numbers(self, words: Sequence[str]) -> Numbers:
-        return np.fromiter((self.rows.get(word, -1) for word in words), np.int64, len(words))
-
-
-def learn_space(
-    annotations: Iterable[Annotation],
-    *,
-    rank: int = 200,
-    min_documents: int = 3,
-    max_share: float = 0.2,
-) -> WordSpace:
-    """The word space of the content words of documents (`segapsith.lexicon.word_vectors`)."""
-    from segapsith.lexicon.word_vectors import learn_points
-
-    numbers: dict[str, int] = {}
-    columns: list[int] = []
-    ends: list[int] = []
-    for annotation in annotations:
-        for i in np.flatnonzero(annotation.content).tolist():
-            columns.append(numbers.setdefault(annotation.lemmas[i], len(numbers)))
-        ends.append(len(columns))
-    points = learn_points(
-        np.array(columns, np.int32),
-        np.array(ends, np.int64),
-        rank=rank,
-        min_documents=min_documents,
-        max_share=max_share,
-    )
-    words = list(numbers)
-    rows = {words[i]: row for row, i in enumerate(points.words.tolist())}
-    return WordSpace(rows, points.vectors)
-
 
 # --- from sentences to numbers ------------------------------------------------------------
 
@@ -91,124 +35,42 @@ _PARAGRAPH = re.compile(r"\n[ \t]*\n\s*|\n(?=[ \t]{2,}\S)")
 
 
 def _numbered(words: Iterable[str]) -> tuple[Numbers, int]:
-    """Words as numbers in order of appearance, and how many there are."""
+    """Return words as numbers in order of appearance, and the number of different ones."""
     numbers: defaultdict[str, int] = defaultdict(count().__next__)
-    found = np.array(list(map(numbers.__getitem__, words)), np.int64)
-    return found, len(numbers)
-
-
-# --- the scale on which a text changes its words -----------------------------------------
-
-
-class Scale(NamedTuple):
-    """How the recurrence of words falls with the distance between two sentences.
-
-    The chance that two words, `lag` sentences apart, are the same is
-    near (1 - lag/length)+ + far: a text made of pieces of `length` sentences that have only
-    `far` in common. `near` is 0 where nothing could be seen.
-    """
-
-    length: float
-    near: float
-    far: float
-
-
-_MOST_LAG = 400
-_MOST_NEXT = 60
-_STEPS = 40
-
-
-def scale_of(words: Numbers, ends: Numbers) -> Scale:
-    """The scale of a text; `ends` parts its words into sentences (first 0, last all).
-
-    Counts the recurrences of every word with its next sixty occurrences, by distance, and fits
-    the triangle by Poisson likelihood: expectation-maximisation in both heights, a geometric
-    grid in the length. Linear in the number of words.
-    """
-    n = len(ends) - 1
-    most = min(n - 1, _MOST_LAG)
-    if most < 3 or not len(words):
-        return Scale(float(max(n, 1)), 0.0, 0.0)
-    sizes = np.diff(ends).astype(float)
-    sentence = np.repeat(np.arange(n), np.diff(ends))
-    order = np.argsort(words, kind="stable")
-    sorted_words, places = words[order], sentence[order]
-    met = np.zeros(most + 1)
-    for step in range(1, min(_MOST_NEXT, len(words) - 1) + 1):
-        same = sorted_words[step:] == sorted_words[:-step]
-        if not same.any():
-            break
-        lags = (places[step:] - places[:-step])[same]
-        met += np.bincount(lags[lags <= most], minlength=most + 1)
-    pairs = np.array([sizes[:-lag] @ sizes[lag:] for lag in range(1, most + 1)])
-    grid = np.exp(np.arange(np.log(2.5), np.log(max(most, 3.0)), 0.15))
-    length, near, far = _fitted(met[1:], pairs, grid, _STEPS)
-    return Scale(float(length), float(near), float(far))
-
-
-@kernel
-def _fitted(met: Matrix, pairs: Matrix, grid: Matrix, n_steps: int) -> tuple[float, float, float]:
-    """Length, near and far of the likeliest triangle."""
-    n = len(met)
-    total, all_pairs = met.sum(), pairs.sum()
-    best_length, best_near, best_far = grid[0], 0.0, 0.0
-    best = -np.inf
-    if total == 0 or all_pairs == 0:
-        return best_length, best_near, best_far
-    for length in grid:
-        near, far = 5 * total / all_pairs, 0.5 * total / all_pairs
-        mass = 0.0
-        for lag in range(n):
-            mass += pairs[lag] * max(0.0, 1 - (lag + 1) / length)
-        for _ in range(n_steps):
-            near_share, far_share = 0.0, 0.0
-            for lag in range(n):
-                height = max(0.0, 1 - (lag + 1) / length)
-                share = met[lag] / (near * height + far + 1e-300)
-                near_share += share * height
-                far_share += share
-            if mass > 0:
-                near *= near_share / mass
-            far *= far_share / all_pairs
-        likelihood = 0.0
-        for lag in range(n):
-            mean = pairs[lag] * (near * max(0.0, 1 - (lag + 1) / length) + far)
-            if met[lag] > 0:
-                likelihood += met[lag] * np.log(mean + 1e-300)
-            likelihood -= mean
-        if likelihood > best:
-            best, best_length, best_near, best_far = likelihood, length, near, far
-    return best_length, best_near, best_far
+    sequence = np.array(list(map(numbers.__getitem__, words)), np.int64)
+    return sequence, len(numbers)
 
 
 # --- the search --------------------------------------------------------------------------
 
-_TOO_SHORT = 1e6
-_MOST_EVEN = 1.2
-"""The most that one word may have of the prior: the rest belongs to words not seen in the text."""
+_TOO_SHORT_COST = 1e6
+_MAX_WORD_PRIOR = 1.2
+"""Upper bound of the prior of one word: the rest belongs to words that are not in the text."""
 
-_TILT = 0.3
-"""How far the prior follows the frequencies of the text, where the space knows its words: the
-recurrence of a frequent word then tells less than the company of the rare ones."""
+_PRIOR_EXPONENT = 0.3
+"""Exponent by which the prior follows the frequencies of the text, if its words have vectors: the
+recurrence of a frequent word is then weaker evidence than the vectors of the rare ones.
+"""
 
-_CORE = 15.0
-"""Words at the mean of the text that every unit has beforehand: few words do not show a centre."""
+_CENTRE_WORDS = 15.0
+"""Words at the mean of the text that are added to each unit: a few words do not show a centre."""
 
 
-_HALF_PRIOR = 25.0
-"""Content words of a text for which half of the prior is enough: a short text repeats so little
-that what it does repeat has to count for more."""
+_HALF_PRIOR_WORDS = 25.0
+"""Content words of a text that gets half of the prior: a short text has few repetitions, so each
+must count more.
+"""
 
 
 class _Logs(NamedTuple):
-    """Logarithms of what a word has in a unit: `table[places[w] + n]` = ln (n + prior of w)."""
+    """Logarithms of the counts of a word in a unit: `table[places[w] + n]` = ln (n + prior of w)."""
 
     table: Matrix
     places: Numbers
 
 
 def _logs(counts: Numbers, priors: Matrix) -> _Logs:
-    """The table for words that occur so often in the text."""
+    """Return the table for words with these counts in the text."""
     places = np.append(0, np.cumsum(counts + 1)[:-1]) if len(counts) else counts
     word = np.repeat(np.arange(len(counts)), counts + 1)
     held = np.arange(len(word)) - places[word]
@@ -216,8 +78,8 @@ def _logs(counts: Numbers, priors: Matrix) -> _Logs:
 
 
 def _shares(counts: Numbers, prior: float, tilt: float) -> Matrix:
-    """What each content word has of the prior: the same, or by tilt more for frequent ones."""
-    even = min(_MOST_EVEN, prior / max(len(counts), 1))
+    """Return the prior of each content word: equal, or with `tilt` more for frequent words."""
+    even = min(_MAX_WORD_PRIOR, prior / max(len(counts), 1))
     shares: Matrix = even * (counts * (len(counts) / max(counts.sum(), 1))) ** tilt
     return shares
 
@@ -244,9 +106,9 @@ def _cuts(
     min_words: int,
     longest: int,
 ) -> Numbers:
-    """For every sentence end the begin of the last unit in the cheapest division up to there.
+    """Return, for each sentence end, where the last unit begins in the cheapest division up to it.
 
-    For each begin the unit grows sentence by sentence and its cost with it, so the work is the
+    For each beginning the unit grows sentence by sentence and its cost with it, so the work is the
     number of words times `longest`.
     """
     n = len(ends) - 1
@@ -283,11 +145,11 @@ def _cuts(
                     square += centre[axis] * centre[axis]
                 mass += masses[j]
                 if mass > 0:
-                    value += meaning * (mass - square / (mass + _CORE))
+                    value += meaning * (mass - square / (mass + _CENTRE_WORDS))
             if n_held > 1:
                 value -= drift * n_held * np.log(n_held)
             if n_held < min_words:
-                value += _TOO_SHORT * (1 - n_held / min_words)
+                value += _TOO_SHORT_COST * (1 - n_held / min_words)
             if value < best[j + 1]:
                 best[j + 1] = value
                 back[j + 1] = i
@@ -302,8 +164,11 @@ def _cuts(
 
 @kernel
 def _likenesses(words: Numbers, ends: Numbers, n_words: int, cuts: Numbers) -> Matrix:
-    """For each unit the mean cosine between a sentence and the rest of it; 1 for one sentence."""
-    found = np.ones(len(cuts) - 1)
+    """Return the mean cosine of a sentence and the rest of its unit, for each unit.
+
+    A unit of one sentence has 1.
+    """
+    cosines = np.ones(len(cuts) - 1)
     counts = np.zeros(n_words, np.int64)
     own = np.zeros(n_words, np.int64)
     for unit in range(len(cuts) - 1):
@@ -330,18 +195,22 @@ def _likenesses(words: Numbers, ends: Numbers, n_words: int, cuts: Numbers) -> M
             for t in range(ends[j], ends[j + 1]):
                 own[words[t]] = 0
         if n_sentences > 1:
-            found[unit] = min(1.0, max(0.0, total / n_sentences))
+            cosines[unit] = min(1.0, max(0.0, total / n_sentences))
         for t in range(ends[first], ends[last]):
             counts[words[t]] = 0
-    return found
+    return cosines
 
 
-_BLOCK = 6
+_BLOCK_SENTENCES = 6
 
 
 @kernel
 def _block_likenesses(words: Numbers, ends: Numbers, n_words: int, size: int) -> Matrix:
-    """For each sentence the cosine of the words of `size` sentences before it and from it on."""
+    """Return, for each sentence, the cosine of the words before it and the words after it.
+
+    The words are those of the `size` sentences before, and of the `size` sentences that begin with
+    it.
+    """
     n = len(ends) - 1
     curve = np.zeros(n)
     counts = np.zeros((n_words, 2))
@@ -366,43 +235,42 @@ def _block_likenesses(words: Numbers, ends: Numbers, n_words: int, size: int) ->
 
 # --- the segmenter -----------------------------------------------------------------------
 
-_STEM = 7
+_STEM_LETTERS = 7
 _STYLE_PRIOR = 200.0
 
 
 class Cohesion:
-    """Units at sentence ends that make the text cheapest to describe.
+    """Units at sentence ends that give the text the shortest description.
 
-    The cost of a unit is, in nats, the sum of
+    The cost of a unit, in nats, is the sum of
 
     - its content words, stems of seven letters, under a Dirichlet-multinomial model of its own:
-      sum over tokens of ln (m + a) - ln (c_w + a_w), m and c_w what the unit held of all words
-      and of this one before, a = `prior` n/(n + 25) for a text of n words, a_w = min(1.2, a/V)
-      for its V stems, times (f_w/mean f)^0.3 where a word space knows them
+      sum over tokens of ln (m + a) - ln (c_w + a_w), with m and c_w the previous tokens of the unit
+      (all, and of this word), a = `prior` n/(n + 25) for a text of n words, a_w = min(1.2, a/V)
+      for its V stems, times (f_w/mean f)^0.3 if the words have vectors
       (after Utiyama & Isahara 2001 and Eisenstein & Barzilay 2008);
     - `style` times the same for the other words, as they are written, with the frequencies of
       the text as prior;
     - `meaning` times the scatter of its words in the word space, W - |sum of vectors|^2 / (W + 15),
-      the mean of the text taken off, if `space` or the network has one: each unit has fifteen
-      words at the mean beforehand, so that a few words show no centre;
-    - `paragraph`, if it begins within a paragraph of a text that has paragraphs;
-    - - `drift` m ln m, m its content words, half as much without a word space: a cut has to pay
-      for the natural drift of what it parts, which is in proportion to the length;
-    - a penalty that grows with the number of words in which the text changes its vocabulary, as
-      far as this can be seen from how the recurrence of words falls with distance, and with the
-      root of the share of the words that the space knows. It is set twice: the second time half
-      of it (in logarithms) follows the mean length of the units that were found first. Texts
-      of up to sixty content words, and less so up to 120, pay at least 2.1, and 6 with a space.
+      with the mean of the text subtracted, if `space` or the network has vectors. The 15 stands for
+      fifteen words at the mean, so that a few words do not show a centre;
+    - `paragraph`, if it begins inside a paragraph of a text that has paragraphs;
+    - - `drift` m ln m, m its content words, half of it without a word space: a cut must gain more
+      than the natural drift of the words, which is proportional to the length;
+    - a penalty that grows with the number of words over which the text changes its vocabulary and
+      with the root of the share of words that have vectors. That number is estimated from how the
+      recurrence of words falls with distance, and again from the mean length of the units of the
+      first result (geometric mean). Texts of up to 60 content words pay at least 2.1, or 6 with
+      vectors; this minimum falls to 0 at 120 words.
 
     Units have at least `min_words` content words unless the text has fewer, and at most
-    `max_sentences` sentences, which bounds the work: it is proportional to the length of the
-    text. The title goes with the first unit and has no part in the cost. A unit's cohesion is
-    the mean cosine between the words of a sentence and those of the rest. Units below `keep` are
-    not learned from; by default all are, since a wire of a few sentences that share no word is
-    still about one thing, and its cohesion only says how often it repeats itself. With `infer`,
-    units take in words from the network, as those of `segcohlex` do by its defaults: units of one
-    subject are then told from others more clearly, but all become more alike, and the threshold
-    that suits them is another one.
+    `max_sentences` sentences, so that the work is proportional to the length of the text. The title
+    belongs to the first unit and has no effect on the cost. A unit's cohesion is the mean cosine
+    between the words of a sentence and those of the rest. Units with a cohesion below `keep` are
+    not learned from. By default all are: a wire of a few sentences that share no word still has one
+    subject. With `infer`, units infer words from the network with the defaults of `segcohlex`. This
+    separates subjects more clearly, but makes all units more similar, so that another threshold is
+    needed.
     """
 
     def __init__(
@@ -448,7 +316,7 @@ class Cohesion:
         text = document.text
         body = body_of(document)
         sentences = sentences_of(annotation, body)
-        if not len(sentences.first):  # a title and no word after it
+        if not len(sentences.first):  # a title without any word after it
             yield Unit(0, len(text), 0, n_tokens)
             return
         space = self.space or network
@@ -467,15 +335,18 @@ class Cohesion:
     def curve(
         self, annotation: Annotation, network: Network
     ) -> tuple[Numbers, NDArray[np.float64]]:
-        """The character with which each sentence of the body begins, and how well its words and
-        the five sentences' after it go with those of the six before: the cosine of their stems."""
+        """Return the position of each sentence of the body, and a cosine for each.
+
+        It is the cosine of the stems of the six sentences before it and of the six that begin with
+        it.
+        """
         if not len(annotation.lemmas):
             return np.zeros(0, np.int64), np.zeros(0)
         sentences = sentences_of(annotation, body_of(annotation.document))
         if not len(sentences.first):
             return np.zeros(0, np.int64), np.zeros(0)
         stems, ends, n_stems = _stream(annotation, sentences, True)
-        return sentences.start, _block_likenesses(stems, ends, n_stems, _BLOCK)
+        return sentences.start, _block_likenesses(stems, ends, n_stems, _BLOCK_SENTENCES)
 
     def _division(
         self,
@@ -485,7 +356,7 @@ class Cohesion:
         space: Space | None,
         body: int,
     ) -> Numbers:
-        """The first sentence of each unit."""
+        """Return the first sentence of each unit."""
         stems, ends, n_stems = stream
         n = len(sentences.first)
         if n < 2 or (len(stems) < 2 * self.min_words and n <= self.max_sentences):
@@ -495,67 +366,70 @@ class Cohesion:
         small_counts = np.bincount(small, minlength=n_small)
         small_priors = small_counts.astype(np.float64) * (_STYLE_PRIOR / max(len(small), 1))
         points, masses = _points(annotation, sentences, space if self.meaning else None)
-        known = min(1.0, float(masses.sum()) / (_WELL_KNOWN * max(len(stems), 1)))
+        known_share = min(1.0, float(masses.sum()) / (_USUAL_KNOWN_SHARE * max(len(stems), 1)))
         usual = _usual_words(scale_of(stems, ends), len(stems), n)
-        paid = known**0.5  # as the noise of a sum grows
-        prior = self.prior * max(len(stems), 1) / (len(stems) + _HALF_PRIOR)
+        paid = known_share**0.5  # the noise of a sum grows with the root of its terms
+        prior = self.prior * max(len(stems), 1) / (len(stems) + _HALF_PRIOR_WORDS)
         fixed = (
             *(stems, ends),
-            *_logs(counts, _shares(counts, prior, _TILT * known)),
+            *_logs(counts, _shares(counts, prior, _PRIOR_EXPONENT * known_share)),
             *(prior, small, small_ends),
             *_logs(small_counts, small_priors),
-            *(_STYLE_PRIOR, self.style, points, masses, self.meaning if known > 0 else 0.0),
+            *(_STYLE_PRIOR, self.style, points, masses, self.meaning if known_share > 0 else 0.0),
             self.paragraph * _within(annotation, sentences.first, body),
         )
         for _ in range(_ROUNDS):
             price = paid * _BY_SPACE.at(usual) + (1 - paid) * _BY_WORDS.at(usual)
-            price = max(price, _least_price(len(stems), known))
+            price = max(price, _min_gain(len(stems), known_share))
             back = _cuts(
                 *fixed,
                 self.penalty * price,
-                self.drift * (1 + known) / 2,
+                self.drift * (1 + known_share) / 2,
                 self.min_words,
                 self.max_sentences,
             )
             cuts = [int(back[n])]
             while cuts[-1]:
                 cuts.append(int(back[cuts[-1]]))
-            seen = (usual * len(stems) / len(cuts)) ** 0.5
-            usual = max(seen, min(usual, _FEWEST_WORDS))
+            observed = (usual * len(stems) / len(cuts)) ** 0.5
+            usual = max(observed, min(usual, _MIN_SUBJECT_WORDS))
         return np.array(cuts[::-1], np.int64)
 
 
 def _inferred(
     annotation: Annotation, firsts: Sequence[int], network: Network
 ) -> list[dict[str, float]]:
-    """The words that the network infers for each unit; none for a unit without content words."""
+    """Return the words that the network infers for each unit, none if it has no content words."""
     places = np.flatnonzero(annotation.content)
     cuts = np.searchsorted(places, firsts)
     full = np.flatnonzero(np.diff(np.append(cuts, len(places))))
-    found: list[dict[str, float]] = [{} for _ in firsts]
+    inferred: list[dict[str, float]] = [{} for _ in firsts]
     if len(full) and len(network.neighbours):
         lens = Lens()
         reading = read([annotation.lemmas[i] for i in places.tolist()], network, lens)
-        said = inferred_words(reading, cuts[full], network, lens, Inference())
-        for unit, words in zip(full.tolist(), said, strict=True):
-            found[unit] = words
-    return found
+        per_unit = inferred_words(reading, cuts[full], network, lens, Inference())
+        for unit, words in zip(full.tolist(), per_unit, strict=True):
+            inferred[unit] = words
+    return inferred
 
 
 def _stream(
     annotation: Annotation, sentences: Sentences, content: bool
 ) -> tuple[Numbers, Numbers, int]:
-    """The stems of the content words, or the other words as they are written (`was` is another
-    style than `is`), as numbers; where sentences part them."""
-    chosen = np.flatnonzero(annotation.content == content)
-    chosen = chosen[np.searchsorted(chosen, sentences.first[0]) :]
-    ends = np.searchsorted(chosen, np.append(sentences.first, len(annotation.lemmas)))
+    """Return words as numbers, where the sentences divide them, and the number of different words.
+
+    They are the stems of the content words, or the other words as they are written: `was` is
+    another style than `is`.
+    """
+    tokens = np.flatnonzero(annotation.content == content)
+    tokens = tokens[np.searchsorted(tokens, sentences.first[0]) :]
+    ends = np.searchsorted(tokens, np.append(sentences.first, len(annotation.lemmas)))
     if content:
         lemmas = annotation.lemmas
-        words, n_words = _numbered([lemmas[i][:_STEM] for i in chosen.tolist()])
+        words, n_words = _numbered([lemmas[i][:_STEM_LETTERS] for i in tokens.tolist()])
     else:
         text = annotation.document.text
-        spans = annotation.spans[chosen].tolist()
+        spans = annotation.spans[tokens].tolist()
         words, n_words = _numbered([text[start:end].lower() for start, end in spans])
     return words, ends.astype(np.int64), n_words
 
@@ -563,102 +437,111 @@ def _stream(
 def _points(
     annotation: Annotation, sentences: Sentences, space: Space | None
 ) -> tuple[Matrix, Matrix]:
-    """For each sentence the sum of its words' vectors without the mean of the text; their number."""
+    """Return, for each sentence, the sum of its words' vectors, and their number.
+
+    The mean vector of the text is subtracted.
+    """
     n = len(sentences.first)
     if space is None or not len(space.vectors):
         return np.zeros((n, 1)), np.zeros(n)
-    chosen = np.flatnonzero(annotation.content)
-    chosen = chosen[np.searchsorted(chosen, sentences.first[0]) :]
-    rows = space.numbers([annotation.lemmas[i] for i in chosen.tolist()])
-    known = (rows >= 0) & (rows < len(space.vectors))
-    known[known] = space.vectors[rows[known]].any(axis=1)  # a word may have no vector
-    chosen, rows = chosen[known], rows[known]
-    ends = np.searchsorted(chosen, np.append(sentences.first, len(annotation.lemmas)))
+    tokens = np.flatnonzero(annotation.content)
+    tokens = tokens[np.searchsorted(tokens, sentences.first[0]) :]
+    rows = space.numbers([annotation.lemmas[i] for i in tokens.tolist()])
+    has_vector = (rows >= 0) & (rows < len(space.vectors))
+    has_vector[has_vector] = space.vectors[rows[has_vector]].any(
+        axis=1
+    )  # a word may have no vector
+    tokens, rows = tokens[has_vector], rows[has_vector]
+    ends = np.searchsorted(tokens, np.append(sentences.first, len(annotation.lemmas)))
     masses = np.diff(ends).astype(float)
     points = np.zeros((n, space.vectors.shape[1]))
-    held = np.flatnonzero(masses)
-    if len(held):
+    filled = np.flatnonzero(masses)
+    if len(filled):
         vectors = np.asarray(space.vectors[rows], float)
-        points[held] = np.add.reduceat(vectors, ends[:-1][held], axis=0)
+        points[filled] = np.add.reduceat(vectors, ends[:-1][filled], axis=0)
         points -= masses[:, None] * (points.sum(axis=0) / masses.sum())
     return points, masses
 
 
 def _within(annotation: Annotation, firsts: Numbers, body: int) -> Matrix:
-    """1 for each sentence that begins within a paragraph; 0 for all of a text without any."""
+    """Return 1 for each sentence that begins inside a paragraph; 0 if there are no paragraphs."""
     matches = _PARAGRAPH.finditer(annotation.document.text, body)
     breaks = np.array([match.end() for match in matches], np.int64)
     if not len(breaks):
         return np.zeros(len(firsts))
-    # By the first word: a sentence may begin with the blanks that the break takes in.
+    # By the first word: a sentence may begin with blanks that belong to the break.
     paragraphs = np.searchsorted(breaks, annotation.spans[firsts, 0], side="right")
     within: Matrix = (np.diff(paragraphs, prepend=-1) == 0).astype(np.float64)
     return within
 
 
 class _Line(NamedTuple):
-    """A straight line: what a cut has to gain, by the words over which a text changes."""
+    """A straight line: the minimum gain of a cut, by the words over which a text changes."""
 
     slope: float
     base: float
 
     def at(self, n_words: float) -> float:
-        return max(_LEAST_PENALTY, self.slope * n_words + self.base)
+        return max(_MIN_PENALTY, self.slope * n_words + self.base)
 
 
-_LEAST_PENALTY = 0.5
+_MIN_PENALTY = 0.5
 _BY_WORDS = _Line(0.055, -1.6)
 _BY_SPACE = _Line(0.135, -2.5)
-"""Measured on the shared sets: the gain of a right cut grows with what it parts."""
+"""Fitted to the shared data sets: the gain of a correct cut grows with the length of its units."""
 
 _ROUNDS = 2
-"""The units that are found first tell over how many words the text really changes: the geometric
-mean with what was expected sets the penalty of the second round."""
+"""The first result shows over how many words the text really changes: the geometric mean with the
+expected number sets the penalty of the second round.
+"""
 
-_SURE_BY_WORDS, _SURE_BY_SPACE = 2.1, 6.0
-_KNOWS_SOME = 0.1
-_SHORT = 60.0
-"""Content words up to which a text is expected to be about one thing, so that it is cut only where
-the sign is sure; at twice as many nothing of that is left."""
+_SHORT_TEXT_GAIN, _SHORT_TEXT_GAIN_BY_SPACE = 2.1, 6.0
+_MIN_KNOWN_SHARE = 0.1
+_SHORT_TEXT_WORDS = 60.0
+"""Content words of a short text, which is expected to have one subject and is cut only on strong
+evidence; at twice as many the effect ends.
+"""
 
 
-def _least_price(n_words: int, known: float) -> float:
-    """What a cut has to gain at least in a text of so many content words.
+def _min_gain(n_words: int, known_share: float) -> float:
+    """Return the minimum gain of a cut in a text of `n_words` content words.
 
-    By words alone little can be gained, by a space much; that rises as soon as the space knows
-    some of the words, since a young one is easily wrong.
+    Words alone give little gain, vectors much. The minimum rises as soon as a few words have
+    vectors, since vectors from a small corpus are often wrong.
 
-    >>> [_least_price(n, 1.0) for n in (10, 60, 90, 200)], _least_price(60, 0.0)
+    >>> [_min_gain(n, 1.0) for n in (10, 60, 90, 200)], _min_gain(60, 0.0)
     ([6.0, 6.0, 3.0, 0.0], 2.1)
     """
-    sure = max(_SURE_BY_WORDS, _SURE_BY_SPACE * min(1.0, known / _KNOWS_SOME))
-    return float(sure * min(1.0, max(0.0, 2 - n_words / _SHORT)))
+    sure = max(
+        _SHORT_TEXT_GAIN, _SHORT_TEXT_GAIN_BY_SPACE * min(1.0, known_share / _MIN_KNOWN_SHARE)
+    )
+    return float(sure * min(1.0, max(0.0, 2 - n_words / _SHORT_TEXT_WORDS)))
 
 
-_WELL_KNOWN = 0.9
-"""The share of the words that a large word space knows of any text in its language."""
+_USUAL_KNOWN_SHARE = 0.9
+"""Share of the words of any text that have a vector in a large word space of its language."""
 
-_FEWEST_WORDS = 66.0
-_TRUSTED_WORDS = 100.0
-_UNLIKE = 0.2
+_MIN_SUBJECT_WORDS = 66.0
+_HALF_TRUST_WORDS = 100.0
+_HALF_TRUST_OVERLAP = 0.2
 
 
 def _usual_words(scale: Scale, n_words: int, n_sentences: int) -> float:
-    """How many content words a text of this length and scale spends on one subject.
+    """Return the number of content words that a text of this length and scale has per subject.
 
     By its length alone a text of n sentences has n^0.4 subjects, and at least one for each 150
-    sentences: fitted to textbook chapters, encyclopedia articles, lectures and novels. The
-    scale seen in the recurrence of words is trusted as far as the text is long and its pieces
-    have little in common; the mean of both is geometric.
+    sentences: fitted to textbook chapters, encyclopedia articles, lectures and novels. The scale of
+    the recurrence of words has more weight the longer the text is and the less its pieces have in
+    common. The result is the weighted geometric mean of both.
     """
     n_subjects: float = max(n_sentences**0.4, n_sentences / 150)
-    usual = max(_FEWEST_WORDS, n_words / n_subjects)
+    usual = max(_MIN_SUBJECT_WORDS, n_words / n_subjects)
     if not scale.near:
         return usual
-    seen = scale.length * n_words / n_sentences
+    observed = scale.length * n_words / n_sentences
     common = scale.far / scale.near
-    trust = n_words / (n_words + _TRUSTED_WORDS) / (1 + (common / _UNLIKE) ** 2)
-    mean: float = seen**trust * usual ** (1 - trust)
+    trust = n_words / (n_words + _HALF_TRUST_WORDS) / (1 + (common / _HALF_TRUST_OVERLAP) ** 2)
+    mean: float = observed**trust * usual ** (1 - trust)
     return mean
 
 

@@ -12,8 +12,8 @@ from segapsith import Annotation, Network, Unit, hookimpl
 _BREAK = re.compile(r"\n[ \t]*\n\s*|\n(?=[ \t]{2,}\S)")
 _LINE = re.compile(r"\n\s*")
 
-WRAPPED = 200
-"""Characters beyond which no line is wrapped by hand: such a text has a paragraph a line."""
+MAX_WRAPPED_LINE = 200
+"""Characters of a wrapped line; a text with a longer line has one paragraph per line."""
 
 
 class Whole:
@@ -27,11 +27,11 @@ class Whole:
 
 
 class Paragraphs:
-    """A unit is a paragraph: what stands between blank lines, or after an indented line; or a line,
-    in a text whose lines are too long to be wrapped ones.
+    """A unit is a paragraph. Blank lines separate paragraphs, and an indented line begins one.
 
-    The title goes with the first paragraph. A paragraph with fewer content words than `min_words`
-    goes with the one before it; the first, with the one after it.
+    In a text whose lines are too long to be wrapped, each line is a paragraph. The title belongs to
+    the first paragraph. A paragraph with fewer content words than `min_words` is merged with the
+    one before it, the first with the one after it.
     """
 
     uses: frozenset[str] = frozenset()
@@ -47,7 +47,7 @@ class Paragraphs:
             return
         text = document.text
         body = len(document.title) + 2 if document.title and document.body else 0
-        unwrapped = any(len(line) > WRAPPED for line in text.splitlines())
+        unwrapped = any(len(line) > MAX_WRAPPED_LINE for line in text.splitlines())
         starts = [m.end() for m in (_LINE if unwrapped else _BREAK).finditer(text, body)]
         firsts = np.searchsorted(annotation.spans[:, 0], starts)
         weight = np.concatenate([[0], np.cumsum(annotation.content)])

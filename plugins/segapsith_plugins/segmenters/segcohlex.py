@@ -1,6 +1,7 @@
-"""SEGCOHLEX: units where the cohesion of a moving window in the collocation network is high.
+"""SEGCOHLEX: units from the cohesion of a moving window in the co-occurrence network.
 
-After Ferret 1998 and Ferret, Grau & Jardino 2001, as far as they are printed (algorithms §1.3-1.6).
+After Ferret (1998) and Ferret, Grau & Jardino (2001), as far as they are printed. The formulas are
+in docs/concepts/formulas.md.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from numpy.typing import NDArray
 
 from segapsith import Annotation, Network, Unit, hookimpl
 from segapsith_plugins.segmenters._cohesion_curve import (
-    Inference,
     Lens,
     Reading,
     cohesion_curve,
@@ -21,55 +21,57 @@ from segapsith_plugins.segmenters._cohesion_curve import (
     read,
     swept,
 )
-from segapsith_plugins.segmenters._network_units import Division, body_words, keeping, units
+from segapsith_plugins.segmenters._network_units import NetworkCutting, linked_words, whole_text
 
 __all__ = ["Segcohlex"]
 
 
 class Segcohlex:
-    """Units between the valleys of a curve over the collocation network.
+    """Units between the minima of a curve over the co-occurrence network.
 
     A window moves over the content words of the body. At each position it selects the words of
-    the network that are linked to at least `min_links` of its words, and its cohesion is the sum
-    of the weights of all these words, each by how telling it is. The published method cuts the
-    smoothed curve at its valleys (`cut_at="cohesion"`). The default cuts where what stands before
-    goes least with what follows, in the same network (`cut_at="likeness"`), which finds far more of
-    the boundaries of joined texts (docs/research/log): the height of the first curve depends
-    more on how well the network knows the words than on how they hang together. A unit's cohesion is
-    the mean of the smoothed cohesion curve over it, however it was cut. Words selected again and
-    again in a unit, and not in it, are inferred. The title belongs to the first unit and has
-    no part in the curve.
+    the network that are linked to at least `min_links` of its words. Its cohesion is the sum of
+    the weights of all these words, each times its significance. The published method cuts the
+    smoothed curve at its minima (`cut_at="cohesion"`). The default cuts where the words before and
+    the words after are least related in the same network (`cut_at="likeness"`). This finds far more
+    of the boundaries of joined texts (docs/research/log): the height of the published curve depends
+    more on how many words the network knows than on how they are related.
 
-    Where the choices come from: [a] printed in the papers that describe the system, [b] in another
+    A unit's cohesion is the mean of the smoothed cohesion curve over it, for both values of
+    `cut_at`. Words that are selected at many positions of a unit, but do not occur in it, are
+    inferred. The title belongs to the first unit and is not part of the curve.
+
+    The origin of the choices: [a] printed in the papers that describe the system, [b] in another
     publication, [c] recalled from the literature, [d] a choice of this program.
 
     - `window`: content words of the moving window, odd. 19 is [b], the best value of Ferret 1998.
     - `min_links`: different window words that a word must be linked to, to be selected; [c].
-    - `use_signif`: each word counts with its normalised information, as in Kozima 1993; [b]. A word
-      that the network does not know has the most; `max_signif` bounds it; [d].
-    - `reinforce_window_words`: a window word weighs more by its links to the others; [c].
-    - `taper`: None gives every window word the same weight; "hann" less to those at the rim; [c].
+    - `use_signif`: each word is weighted by its normalised information, as in Kozima 1993; [b]. A
+      word that is not in the network has the maximum; `max_signif` is an upper bound; [d].
+    - `reinforce_window_words`: links to other window words add to the weight of a window word; [c].
+    - `taper`: None gives all window words the same weight; "hann" gives less at the edges; [c].
     - `cut_at`: "likeness" [d] or "cohesion", the published curve.
     - `span`: content words on each side that are compared, for "likeness"; [d].
     - `recurrence`: cohesion of a word with its other occurrences, for "likeness"; [d].
-    - `smooth`, `smooth_passes`: positions of the moving mean, [b] for 11, and how often; [d].
-    - `alpha`: valleys of at least mean - alpha sd of all depths are boundaries; [d]. None: 0.5 for
+    - `smooth`, `smooth_passes`: width of the moving mean in words, 11 is [b]; number of passes [d].
+    - `alpha`: minima with a depth of at least mean - alpha sd are boundaries; [d]. None: 0.5 for
       "cohesion", 0 for "likeness". The depth itself, (left max - min) + (right max - min), is [b].
-    - `boundaries`: the number of boundaries instead, the deepest ones, as published for texts
-      joined end to end; [b].
-    - `min_words`: content words of the shortest unit; a shorter one goes with its neighbour across
-      the shallower boundary; [d].
-    - `snap`: boundaries move to the nearest beginning of a sentence; [d].
-    - `keep`: "mean" learns from units that are at least as cohesive as those of the stream so far,
-      a number sets the bar, "all" takes every unit; the bar as such is [a], its height [d].
-    - `inferred_min_share`: share of a unit's positions at which an inferred word is selected; 0.75
-      is [c], 0.3 measured best; [d].
-    - `max_inferred`: inferred words at most; None: as many as the unit has different words; [d].
+    - `boundaries`: use the N deepest minima instead, as published for texts joined end to end; [b].
+    - `min_words`: content words of the shortest unit; a shorter one is merged with its neighbour
+      across the shallower boundary; [d].
+    - `snap`: move boundaries to the nearest beginning of a sentence; [d].
+    - `keep`: which units are learned from: "mean", those at least as cohesive as the mean of the
+      stream so far; a number, those of at least this cohesion; "all". A minimum is [a], its value
+      [d].
+    - `inferred_min_share`: minimum share of a unit's positions at which an inferred word is
+      selected; 0.75 is [c], 0.3 gave the best results; [d].
+    - `max_inferred`: maximum number of inferred words; None: the number of different words of the
+      unit; [d].
     - `tu_weight`: weight of an inferred word: "cohesion", "signif" or "tf"; [d].
 
-    Borders: where the window reaches beyond the text, the value is divided by the share of the
-    window that is there [d]. With an empty network there is no evidence: the text is one unit of
-    cohesion 0 that is kept, so that nothing is lost while there is no network yet.
+    At the ends of the text, a value is divided by the share of the window inside the text [d]. With
+    an empty network there is no evidence: the text is one unit of cohesion 0, which is learned
+    from, so that nothing is lost before there is a network.
     """
 
     uses = frozenset({"network"})
@@ -107,34 +109,40 @@ class Segcohlex:
         self._cut_at, self._span, self._recurrence = cut_at, span, recurrence
         if alpha is None:
             alpha = 0.5 if cut_at == "cohesion" else 0.0
-        self._division = Division(smooth, smooth_passes, alpha, boundaries, min_words, snap)
-        self._division.check()
-        self._keep = keeping(keep)
-        self._inference = Inference(inferred_min_share, max_inferred, tu_weight)
+        self._cutting = NetworkCutting(
+            smooth=smooth,
+            smooth_passes=smooth_passes,
+            alpha=alpha,
+            boundaries=boundaries,
+            min_words=min_words,
+            snap=snap,
+            keep=keep,
+            inferred_min_share=inferred_min_share,
+            max_inferred=max_inferred,
+            tu_weight=tu_weight,
+        )
 
     def segment(self, annotation: Annotation, network: Network) -> Iterator[Unit]:
-        words = body_words(annotation)
-        if words is None or not len(network.neighbours):
-            if len(annotation.lemmas):
-                yield Unit(0, len(annotation.document.text), 0, len(annotation.lemmas), 0.0)
+        words = linked_words(annotation, network)
+        if words is None:
+            yield from whole_text(annotation)
             return
+        cutting = self._cutting
         reading = read(words.lemmas, network, self._lens)
-        cuts = self._division.cuts(self._cut_curve(reading, network), words)
-        sweep = swept(reading, network, self._lens, cuts, self._inference.min_share)
-        yield from units(
+        cuts = cutting.cuts(self._cut_curve(reading, network), words)
+        sweep = swept(reading, network, self._lens, cuts, cutting.inferred_min_share)
+        yield from cutting.units(
             annotation,
-            words,
-            cuts,
-            self._division.snap,
-            self._division.smoothed(sweep.curve),
-            self._keep,
             network,
-            inferred_from(sweep, reading, network, self._inference),
+            words=words,
+            cuts=cuts,
+            cohesion=cutting.smoothed(sweep.curve),
+            inferred=inferred_from(sweep, reading, network, cutting.inference),
         )
 
     def _cut_curve(self, reading: Reading, network: Network) -> NDArray[np.float64]:
-        """The smoothed curve whose valleys are the cuts."""
-        return self._division.smoothed(
+        """Return the smoothed curve whose minima are the cuts."""
+        return self._cutting.smoothed(
             cohesion_curve(reading, network, self._lens)
             if self._cut_at == "cohesion"
             else likeness_curve(reading, network, self._span, self._recurrence)
@@ -143,9 +151,9 @@ class Segcohlex:
     def curve(
         self, annotation: Annotation, network: Network
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The character of every content word of the body, and the smoothed curve that is cut."""
-        words = body_words(annotation)
-        if words is None or not len(network.neighbours):
+        """Return the position of each content word of the body, and the smoothed curve there."""
+        words = linked_words(annotation, network)
+        if words is None:
             return np.zeros(0, np.int64), np.zeros(0)
         reading = read(words.lemmas, network, self._lens)
         values = self._cut_curve(reading, network)

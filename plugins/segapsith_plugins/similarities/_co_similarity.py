@@ -1,6 +1,6 @@
-"""What the measures on co-occurring similarities share: products, and pruning.
+"""Shared by the co-similarities: products, and pruning.
 
-Not a plugin. `chi-sim` walks one chain of such steps, `mvsim` a network of them.
+Not a plugin. `chi-sim` computes one chain of such steps, `mvsim` a network of them.
 """
 
 from __future__ import annotations
@@ -24,14 +24,17 @@ from segapsith_plugins._sparse_rows import (
 __all__ = ["TIE", "congruence", "entries", "max_bilinear", "prune_lowest", "upper_triangle"]
 
 TIE = {"double": 1e-12, "single": 1e-6}
-"""Entries this far below the threshold are equal to it but for rounding, and survive."""
+"""Entries this far below the threshold equal it except for rounding, and are not pruned."""
 
 _SPREAD_BYTES = 1 << 26
-"""What rows times a matrix may take, at a time."""
+"""Bytes that rows times a matrix may use at a time."""
 
 
 def congruence(rows: Rows, middle: Floats | None) -> Floats:
-    """rows · middle · rowsᵀ, dense; None stands for the identity. Half is computed, half mirrored."""
+    """Return rows · middle · rowsᵀ, dense; None is the identity.
+
+    One half is computed, the other mirrored.
+    """
     if middle is None:
         return dense_product(rows, rows, rows.dtype.type)
     n, width = rows.shape
@@ -55,7 +58,7 @@ def congruence(rows: Rows, middle: Floats | None) -> Floats:
 
 
 def max_bilinear(left: Rows, middle: Floats | None, right: Rows) -> Floats:
-    """max over l, n of left_il · middle_ln · right_jn: the product in which sums are maxima."""
+    """Return max over l, n of left_il · middle_ln · right_jn: the product with maxima as sums."""
     result = np.zeros((left.shape[0], right.shape[0]), left.dtype)
     filled = np.flatnonzero(np.diff(right.indptr))
     for i in np.flatnonzero(np.diff(left.indptr)) if len(filled) else ():
@@ -71,13 +74,13 @@ def max_bilinear(left: Rows, middle: Floats | None, right: Rows) -> Floats:
 
 
 def entries(rows: Rows, i: int | np.intp) -> tuple[NDArray[Any], Floats]:
-    """The columns and values of one row."""
+    """Return the columns and values of one row."""
     here = slice(rows.indptr[i], rows.indptr[i + 1])
     return rows.indices[here], rows.data[here]
 
 
 def upper_triangle(matrix: Floats) -> Floats:
-    """The entries above the diagonal, row by row, without an index for each."""
+    """Return the entries above the diagonal, row by row, without an index for each."""
     n = len(matrix)
     values = np.empty(n * (n - 1) // 2, matrix.dtype)
     start = 0
@@ -90,10 +93,10 @@ def upper_triangle(matrix: Floats) -> Floats:
 def prune_lowest(
     similar: Floats, share: float, population: Literal["all", "nonzero"], tie: float
 ) -> float:
-    """Sets the lowest share of a symmetric matrix to 0, in place; gives the threshold.
+    """Set the lowest share of a symmetric matrix to 0, in place, and return the threshold.
 
     The threshold is the quantile of the entries above the diagonal, zeros included unless the
-    population is "nonzero". Ties survive, and the diagonal stays.
+    population is "nonzero". Ties and the diagonal are not pruned.
     """
     if share == 0:
         return 0.0

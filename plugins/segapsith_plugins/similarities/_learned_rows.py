@@ -1,7 +1,7 @@
-"""Rows found again among those that were learned, for measures that know no others.
+"""Find rows among those that were learned, for similarities that are defined only for these.
 
-Not a plugin. Such a measure holds one value for each pair of learned rows; `compare` is given
-rows, and here is found which ones they are.
+Not a plugin. Such a similarity stores one value for each pair of learned rows. `compare` receives
+rows, and this module finds which ones they are.
 """
 
 from __future__ import annotations
@@ -25,12 +25,11 @@ Places = NDArray[np.intp]
 
 
 class LearnedRows:
-    """The learned rows, in each of their views; it only looks them up.
+    """The learned rows, in each of their views; they are only looked up.
 
-    Rows are known by their content. They may be asked for as the mapping that was learned, as
-    its matrices side by side, or as one of its matrices. Equal rows are told apart by their
-    place where the rows asked for are a stretch of the learned ones, and otherwise taken in
-    order.
+    Rows are identified by their content. `compare` may receive the mapping that was learned, its
+    matrices side by side, or one of its matrices. Equal rows are identified by their position if
+    the rows are consecutive learned rows, and otherwise used in order.
     """
 
     def __init__(self, views: Mapping[str, Rows], measure: str) -> None:
@@ -39,29 +38,29 @@ class LearnedRows:
         whole = side_by_side(self.views)
         self.n_rows = whole.shape[0]
         self.filled = np.diff(whole.indptr) > 0
-        self._known = [whole, *(self.views.values() if len(self.views) > 1 else ())]
+        self._matrices = [whole, *(self.views.values() if len(self.views) > 1 else ())]
         self._numbers: dict[int, tuple[dict[bytes, int], Places]] = {}
 
     @classmethod
     def none(cls, measure: str) -> LearnedRows:
-        """Nothing learned."""
+        """Return the value before learning."""
         return cls({"rows": csr_array((0, 0), dtype=np.float64)}, measure)
 
     def picked(self, values: Floats, left: Rows | Views, right: Rows | Views) -> Matrix:
-        """The values of the rows asked for; an empty row is like nothing, itself included."""
+        """Return the values of these rows; an empty row has 0 with every row, itself included."""
         a = self.places(left)
         b = a if right is left else self.places(right)
         every = np.arange(self.n_rows)
         if np.array_equal(a, every) and np.array_equal(b, every):
-            found: Matrix = values.astype(np.float64)
+            picked: Matrix = values.astype(np.float64)
         else:
-            found = values[np.ix_(a, b)].astype(np.float64)
-        found[~self.filled[a]] = 0.0
-        found[:, ~self.filled[b]] = 0.0
-        return found
+            picked = values[np.ix_(a, b)].astype(np.float64)
+        picked[~self.filled[a]] = 0.0
+        picked[:, ~self.filled[b]] = 0.0
+        return picked
 
     def places(self, asked: Rows | Views) -> Places:
-        """Where the rows asked for stand among the learned; a `ValueError` if one is new."""
+        """Return the positions of the rows among the learned ones; raise if one is new."""
         if isinstance(asked, Mapping):
             views = named_views(asked, self.measure)
             if set(views) != set(self.views):
@@ -75,15 +74,15 @@ class LearnedRows:
                 raise self._refusal(0)
             candidates, rows = [0], side_by_side(ordered)
         else:
-            candidates, rows = list(range(len(self._known))), canonical(asked)
+            candidates, rows = list(range(len(self._matrices))), canonical(asked)
         for candidate in candidates:
-            if same_rows(rows, self._known[candidate]):
+            if same_rows(rows, self._matrices[candidate]):
                 return np.arange(self.n_rows)
         stranger = 0
         for candidate in candidates:
-            found, new = self._found(candidate, rows)
-            if found is not None:
-                return found
+            places, new = self._places_in(candidate, rows)
+            if places is not None:
+                return places
             stranger = max(stranger, new)
         raise self._refusal(stranger)
 
@@ -94,11 +93,13 @@ class LearnedRows:
             " for new rows (chi-sim, gvsm-cov, lsa, cosine)"
         )
 
-    def _found(self, candidate: int, rows: Rows) -> tuple[Places | None, int]:
-        """The places in one of the known matrices, or None and the first row that is new."""
+    def _places_in(self, candidate: int, rows: Rows) -> tuple[Places | None, int]:
+        """Return the positions in one of the matrices, or None and the first row that is new."""
         if candidate not in self._numbers:
             numbers: dict[bytes, int] = {}
-            learned = [numbers.setdefault(m, len(numbers)) for m in _marks(self._known[candidate])]
+            learned = [
+                numbers.setdefault(m, len(numbers)) for m in _marks(self._matrices[candidate])
+            ]
             self._numbers[candidate] = numbers, np.array(learned, dtype=np.intp)
         numbers, contents = self._numbers[candidate]
         asked = np.array([numbers.get(mark, -1) for mark in _marks(rows)], dtype=np.intp)
@@ -107,7 +108,7 @@ class LearnedRows:
             return None, int(new[0])
         if len(numbers) == len(contents):
             return np.argsort(contents)[asked], 0
-        filled = np.flatnonzero(np.diff(self._known[candidate].indptr) > 0)
+        filled = np.flatnonzero(np.diff(self._matrices[candidate].indptr) > 0)
         for standing in (np.arange(len(contents)), filled):
             start = _stretch(contents[standing], asked)
             if start is not None:
@@ -115,7 +116,7 @@ class LearnedRows:
         return _in_turn(contents, asked), 0
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """The views as arrays, and their names as UTF-8 JSON."""
+        """Return the views as arrays, and their names as UTF-8 JSON."""
         arrays: dict[str, NDArray[Any]] = {"view_names": _text(json.dumps(list(self.views)))}
         for number, rows in enumerate(self.views.values()):
             arrays.update(packed(rows, f"view{number}"))
@@ -123,7 +124,7 @@ class LearnedRows:
 
     @classmethod
     def restored(cls, state: State, measure: str) -> LearnedRows:
-        """What `state` laid down."""
+        """Return the rows of a `state`."""
         names = json.loads(bytes(np.asarray(state["view_names"], dtype=np.uint8)).decode())
         return cls({n: unpacked(state, f"view{i}") for i, n in enumerate(names)}, measure)
 
@@ -133,14 +134,14 @@ def _text(text: str) -> NDArray[np.uint8]:
 
 
 def _marks(rows: Rows) -> list[bytes]:
-    """What each row holds, as bytes."""
+    """Return the content of each row as bytes."""
     indices = rows.indices.astype(np.int64)
     ends = zip(rows.indptr, rows.indptr[1:], strict=False)
     return [indices[a:b].tobytes() + rows.data[a:b].tobytes() for a, b in ends]
 
 
 def _stretch(contents: Places, asked: Places) -> int | None:
-    """Where the contents asked for stand one after the other, if they do."""
+    """Return where the contents occur consecutively, or None."""
     whole, part = contents.tobytes(), asked.tobytes()
     at = whole.find(part)
     while at >= 0 and at % contents.itemsize:
@@ -149,7 +150,7 @@ def _stretch(contents: Places, asked: Places) -> int | None:
 
 
 def _in_turn(contents: Places, asked: Places) -> Places:
-    """The first asked of a content is the first learned of it, and so on; the last serves on."""
+    """Return positions in order: the n-th row of a content is its n-th learned row, or its last."""
     standing = np.argsort(contents, kind="stable")
     first = np.searchsorted(contents[standing], asked)
     last = np.searchsorted(contents[standing], asked, side="right") - 1

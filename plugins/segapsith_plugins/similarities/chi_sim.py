@@ -1,23 +1,23 @@
-"""χ-Sim: documents are alike if their words are, and words are alike if their documents are.
+"""χ-Sim: documents are similar if their words are, and words are similar if their documents are.
 
-Bisson & Grimal's co-similarity (S0, S2, S4). With M the rows, Mk their elementwise power k,
-SR(0) = SC(0) = I:
+The co-similarity of Grimal & Bisson (2011) and Bisson & Grimal (2012). With M the rows, Mk their
+elementwise power k, SR(0) = SC(0) = I:
 
     A = Mk SC(t-1) Mkᵀ     SR(t)_ij = ( A_ij / √(A_ii A_jj) ) ^ (1/k)      rows (documents)
     B = Mkᵀ SR(t-1) Mk     SC(t)_ij = ( B_ij / √(B_ii B_jj) ) ^ (1/k)      columns (words)
 
-Three facts carry the code. SR(T) needs SC(T-1), which needs SR(T-2), and so on: half of the
-matrices are never looked at, so only one chain of T half-steps is walked. A half-step is two
-products of a sparse with a dense matrix. And A is not changed, up to a factor that the
-normalisation takes away, if a row of M is scaled: rows are scaled to a largest value of 1
-before a row step, columns before a word step, so that powers neither overflow nor vanish.
+The code relies on three facts. SR(T) needs SC(T-1), which needs SR(T-2), and so on: half of the
+matrices are not needed, so only one chain of T half-steps is computed. A half-step is two products
+of a sparse with a dense matrix. Scaling a row of M changes A only by a factor that the
+normalisation removes: rows are scaled to a largest value of 1 before a row step, columns before a
+word step, so that powers neither overflow nor vanish.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -37,106 +37,29 @@ from segapsith_plugins._sparse_rows import (
     packed,
     require,
     same_rows,
-    slices,
-    times,
     unit_peaks,
     unpacked,
 )
 from segapsith_plugins.similarities._co_similarity import (
     TIE,
     congruence,
-    entries,
     max_bilinear,
     prune_lowest,
 )
+from segapsith_plugins.similarities._word_matrices import (
+    RecomputedWords,
+    bilinear,
+    max_self_products,
+    recomputed_products,
+    self_products,
+    streamed_quantile,
+)
 
-__all__ = ["ChiSim", "ChiSimOriginal", "psd_projection", "streamed_quantile"]
-
-_BLOCK_BYTES = 1 << 28
-"""What one block of a word matrix that is not kept may take."""
-
-
-# --- products ---------------------------------------------------------------------------
-
-
-def _bilinear(left: Rows, middle: Floats | None, right: Rows) -> Floats:
-    """left · middle · rightᵀ, dense, a few left rows at a time."""
-    if middle is None:
-        return dense_product(left, right, left.dtype.type)
-    result = np.zeros((left.shape[0], right.shape[0]), left.dtype)
-    for part in slices(left.shape[0], 512):
-        result[part] = times(right, times(left[part], middle).T).T
-    return result
-
-
-def _self_products(rows: Rows, middle: Floats | None) -> Floats:
-    """The diagonal of rows · middle · rowsᵀ alone."""
-    if middle is None:
-        squares: Floats = rows.multiply(rows).sum(axis=1)
-        return squares
-    diagonal = np.zeros(rows.shape[0], rows.dtype)
-    for part in slices(rows.shape[0], 512):
-        diagonal[part] = rows[part].multiply(times(rows[part], middle)).sum(axis=1)
-    return diagonal
-
-
-def _max_self_products(rows: Rows, middle: Floats | None) -> Floats:
-    """The diagonal of the same product of rows with themselves."""
-    diagonal = np.zeros(rows.shape[0], rows.dtype)
-    for i in np.flatnonzero(np.diff(rows.indptr)):
-        words, weights = entries(rows, i)
-        near = np.square(weights)
-        if middle is not None:
-            near = middle[np.ix_(words, words)] * np.outer(weights, weights)
-        diagonal[i] = near.max()
-    return diagonal
-
-
-# --- pruning ----------------------------------------------------------------------------
-
-
-def streamed_quantile(
-    values: Callable[[], Iterable[Floats]], share: float, *, n_gathered: int = 1 << 24
-) -> float:
-    """The quantile (linear, as NumPy's) of non-negative values that come in pieces, twice.
-
-    The first pass counts them by the leading bits of their float32 form (about three digits),
-    the second gathers those in the bins where the quantile lies. If more than `n_gathered`
-    values lie there, because very many are nearly equal, the lower edge of the bin is given:
-    at most a thousandth below the quantile, so that more survives, never less.
-
-    >>> streamed_quantile(lambda: [np.array([1.0, 4.0]), np.array([2.0, 8.0])], 0.5)
-    3.0
-    """
-    shift = np.uint32(13)
-    counts = np.zeros(1 << 18, dtype=np.int64)
-    for piece in values():
-        for part in slices(len(piece), 1 << 23):
-            keys = np.asarray(piece[part], dtype=np.float32).view(np.uint32) >> shift
-            counts += np.bincount(keys, minlength=len(counts))
-    total = int(counts.sum())
-    if total == 0:
-        return 0.0
-    position = share * (total - 1)
-    low, high = math.floor(position), math.ceil(position)
-    below = np.cumsum(counts)
-    bins = np.searchsorted(below, [low, high], side="right")
-    if bins[1] == 0:
-        return 0.0  # key 0 is the value 0, or too small to matter
-    n_before = int(below[bins[0]] - counts[bins[0]])
-    if counts[bins[0]] + counts[bins[1]] > n_gathered:
-        return float((np.array([bins[0]], dtype=np.uint32) << shift).view(np.float32)[0])
-    found: list[Floats] = []
-    for piece in values():
-        keys = np.asarray(piece, dtype=np.float32).view(np.uint32) >> shift
-        found.append(piece[(keys == bins[0]) | (keys == bins[1])])
-    near = np.sort(np.concatenate(found))
-    lower, upper = float(near[low - n_before]), float(near[high - n_before])
-    return lower + (upper - lower) * (position - low)
+__all__ = ["ChiSim", "ChiSimOriginal", "psd_projection"]
 
 
 def psd_projection(matrix: Matrix) -> Matrix:
-    """The matrix with its negative eigenvalues set to 0, rescaled to a diagonal of 1.
+    """Return the matrix with its negative eigenvalues set to 0, rescaled to a diagonal of 1.
 
     >>> psd_projection(np.array([[1.0, 0.5], [0.5, 1.0]])).round(9)
     array([[1. , 0.5],
@@ -151,78 +74,11 @@ def psd_projection(matrix: Matrix) -> Matrix:
     return projected
 
 
-# --- word matrices ----------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Recomputed:
-    """A word matrix that is not kept: any block of it is computed when it is wanted."""
-
-    columns: Rows
-    """Words × documents, powered and scaled."""
-    documents: Floats | None
-    """SR of the step before; None is the identity."""
-    scale: Floats
-    """What each word is multiplied by, before the root."""
-    power: float
-    tie: float
-    unit_diagonal: bool
-    threshold: float = 0.0
-
-    def block(self, words: NDArray[np.intp], others: NDArray[np.intp]) -> Floats:
-        """Similarities of `words` with `others`."""
-        chosen = self.columns[others]
-        if self.documents is None:
-            found = dense_product(self.columns[words], chosen, self.columns.dtype.type)
-        else:
-            found = times(self.columns[words], times(chosen, self.documents).T)
-        found *= self.scale[words][:, None]
-        found *= self.scale[others][None, :]
-        if self.power != 1.0:
-            np.power(found, self.power, out=found)
-        if self.threshold > 0:
-            found[found < self.threshold - self.tie] = 0
-        if self.unit_diagonal:
-            _, at_words, at_others = np.intersect1d(words, others, return_indices=True)
-            found[at_words, at_others] = 1  # a word and itself: never pruned
-        return found
-
-    def above_diagonal(self) -> Iterator[Floats]:
-        """Every entry above the diagonal, a block at a time."""
-        n = self.columns.shape[0]
-        everything = np.arange(n)
-        width = _block_width(n, self.columns.dtype.itemsize)
-        for part in slices(n, width):
-            found = self.block(everything[part.start :], everything[part])
-            yield found[np.tri(len(found), found.shape[1], k=-1, dtype=np.bool_)]
-
-
-def _block_width(n: int, itemsize: int) -> int:
-    return max(64, _BLOCK_BYTES // (max(n, 1) * itemsize))
-
-
-def _recomputed_products(
-    rows: Rows, middle: _Recomputed, left: slice, right: slice
-) -> tuple[Floats, Floats]:
-    """rows[left] · middle · rows[right]ᵀ and the diagonal of rows · middle · rowsᵀ, by blocks."""
-    used = np.unique(rows.indices)
-    narrow = rows[:, used]
-    by_word = narrow.tocsc()
-    products = np.zeros((left.stop - left.start, right.stop - right.start), rows.dtype)
-    diagonal = np.zeros(rows.shape[0], rows.dtype)
-    for part in slices(len(used), _block_width(len(used), rows.dtype.itemsize)):
-        spread = times(narrow, middle.block(used, used[part]))
-        here = by_word[:, part].tocsr()
-        diagonal += here.multiply(spread).sum(axis=1)
-        times(here[right], spread[left].T, add_to=products.T)
-    return products, diagonal
-
-
 # --- the measures -----------------------------------------------------------------------
 
 
 class _CoSimilarity:
-    """The chain of half-steps, and what compare needs of it: SC(T-1) and one threshold."""
+    """The chain of half-steps, and its result for `compare`: SC(T-1) and one threshold."""
 
     name: ClassVar[str]
 
@@ -269,41 +125,45 @@ class _CoSimilarity:
         self._tie = TIE[precision]
         self._initial_rows = _initial("initial_rows", initial_rows, self._dtype)
         self._initial_words = _initial("initial_words", initial_words, self._dtype)
-        self._forget()
+        self._reset()
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         self._rows: Rows = csr_array((0, 0), dtype=np.float64)
-        self._known: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
-        self._words: Floats | _Recomputed | None = None
+        self._covered_words: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
+        self._words: Floats | RecomputedWords | None = None
         self._threshold = 0.0
         self._last: Floats | None = None
-        """SR(T) itself, where the threshold had to be found and there is room: not state."""
+        """SR(T) itself, if it was computed for the threshold and there is memory; not part of the
+        state.
+        """
 
     def learn(self, rows: Rows) -> None:
-        """Walks the chain; replaces what was learned before."""
+        """Compute the chain; this replaces what was learned before."""
         rows = non_negative(rows, self.name)
         for name, initial, size in (
             ("initial_rows", self._initial_rows, rows.shape[0]),
             ("initial_words", self._initial_words, rows.shape[1]),
         ):
             if initial is not None:
-                wanted = f"{size} x {size} for these rows"
-                require(len(initial) == size, name, f"array{initial.shape}", wanted)
-        self._forget()
+                expected = f"{size} x {size} for these rows"
+                require(len(initial) == size, name, f"array{initial.shape}", expected)
+        self._reset()
         self._rows = rows
-        self._known = self._covered(rows)
+        self._covered_words = self._covered(rows)
         by_row, by_word = self._sides()
-        self._words = self._chain("words", self.iterations - 1, by_row, by_word, self._known)
+        self._words = self._chain(
+            "words", self.iterations - 1, by_row, by_word, self._covered_words
+        )
         if self.prune > 0:
             last, self._threshold = self._step(by_row, self._words)
             if last.nbytes <= self.word_memory and not self._passes_one and not self.psd:
                 self._last = last
 
     def compare(self, left: Rows, right: Rows) -> Matrix:
-        """SR(T) for each pair, with the words as they stood before the last step.
+        """Return SR(T) for each pair, with the words as they were before the last step.
 
-        Words that were not learned are like themselves only; an empty row is like nothing,
-        itself included.
+        Words that were not learned are similar only to themselves. An empty row has similarity 0
+        with every row, itself included.
         """
         left, right = non_negative(left, self.name), non_negative(right, self.name)
         twins = same_rows(left, right)
@@ -319,7 +179,7 @@ class _CoSimilarity:
             np.float64, copy=False
         )
         if twins and not self._by_length:
-            np.fill_diagonal(similar, np.diff(left.indptr) > 0)  # but for rounding, it was so
+            np.fill_diagonal(similar, np.diff(left.indptr) > 0)  # it was so, except for rounding
         if self._reset_diagonal:
             similar[_same_pairs(left, right)] = 1.0
         if self._threshold > 0:
@@ -330,27 +190,27 @@ class _CoSimilarity:
         return similar
 
     def columns(self) -> Matrix:
-        """SC(T): the similarity of the learned words, one row and one column for each column.
+        """Return SC(T), the similarities of the learned words, in the order of the columns.
 
-        It lies on the other chain, so it is computed when asked for, as a whole. A word that
-        never occurred is like itself only.
+        It belongs to the other chain, so it is computed by this call. A word that never occurred is
+        similar only to itself.
         """
-        known = np.flatnonzero(np.bincount(self._rows.indices, minlength=self._rows.shape[1]))
+        occurring = np.flatnonzero(np.bincount(self._rows.indices, minlength=self._rows.shape[1]))
         similar: Matrix = np.eye(self._rows.shape[1])
-        if len(known):
-            by_row, by_word = self._sides(known)
-            before = self._chain("rows", self.iterations - 1, by_row, by_word, known)
-            similar[np.ix_(known, known)], _threshold = self._step(by_word, before)
+        if len(occurring):
+            by_row, by_word = self._sides(occurring)
+            before = self._chain("rows", self.iterations - 1, by_row, by_word, occurring)
+            similar[np.ix_(occurring, occurring)], _threshold = self._step(by_word, before)
         return similar
 
     def state(self) -> State:
-        """The learned rows, SC(T-1) or what it is recomputed from, and the threshold."""
+        """Return the learned rows, SC(T-1) or what it is recomputed from, and the threshold."""
         arrays: dict[str, NDArray[Any]] = {
             **packed(self._rows, "rows"),
-            "known": self._known.astype(np.int64),
+            "known": self._covered_words.astype(np.int64),
             "threshold": np.array(self._threshold),
         }
-        if isinstance(self._words, _Recomputed):
+        if isinstance(self._words, RecomputedWords):
             arrays["word_scale"] = self._words.scale
             arrays["word_threshold"] = np.array(self._words.threshold)
             if self._words.documents is not None:
@@ -360,16 +220,16 @@ class _CoSimilarity:
         return arrays
 
     def restore(self, state: State) -> None:
-        """Puts `state` back; the settings should be those under which it was learned."""
+        """Restore `state`; the settings must be those with which it was learned."""
         self._last = None
         self._rows = unpacked(state, "rows")
-        self._known = np.asarray(state["known"], dtype=np.intp)
+        self._covered_words = np.asarray(state["known"], dtype=np.intp)
         self._threshold = float(state["threshold"])
         self._words = None
         if "words" in state:
             self._words = np.array(state["words"], dtype=self._dtype)
         elif "word_scale" in state:
-            self._words = _Recomputed(
+            self._words = RecomputedWords(
                 columns=self._sides()[1],
                 documents=state.get("documents"),
                 scale=np.asarray(state["word_scale"]),
@@ -395,21 +255,21 @@ class _CoSimilarity:
         return not self._by_length or self._reset_diagonal
 
     def _covered(self, rows: Rows) -> NDArray[np.intp]:
-        """Columns that SC(T-1) covers: those that occur, or all for which SC(0) was supplied."""
+        """Return the columns of SC(T-1): those that occur, or all if SC(0) was supplied."""
         if self.iterations == 1 and self._initial_words is not None:
             return np.arange(rows.shape[1])
         return np.flatnonzero(np.bincount(rows.indices, minlength=rows.shape[1]))
 
     def _powered(self, rows: Rows) -> Rows:
-        """Rows with a largest value of 1, to the power k."""
+        """Return the rows, scaled to a largest value of 1, to the power k."""
         scaled = unit_peaks(rows)
         power = 1.0 if math.isinf(self.k) else self.k
         data = np.power(scaled.data, power).astype(self._dtype)
         return csr_array((data, scaled.indices, scaled.indptr), shape=scaled.shape)
 
-    def _sides(self, known: NDArray[np.intp] | None = None) -> tuple[Rows, Rows]:
-        """Rows × words as row steps take them, words × rows as word steps take them."""
-        rows = self._rows[:, self._known if known is None else known]
+    def _sides(self, words: NDArray[np.intp] | None = None) -> tuple[Rows, Rows]:
+        """Return rows × words for row steps, and words × rows for word steps."""
+        rows = self._rows[:, self._covered_words if words is None else words]
         return self._powered(rows), self._powered(rows.T.tocsr())
 
     def _chain(
@@ -418,17 +278,17 @@ class _CoSimilarity:
         t: int,
         by_row: Rows,
         by_word: Rows,
-        known: NDArray[np.intp],
-    ) -> Floats | _Recomputed | None:
-        """SR(t) or SC(t), by the one chain that leads to it; None is the identity."""
+        words: NDArray[np.intp],
+    ) -> Floats | RecomputedWords | None:
+        """Return SR(t) or SC(t), by the one chain that leads to it; None is the identity."""
         words_next = (side == "words") == (t % 2 == 1)
-        similar: Floats | _Recomputed | None = self._initial_rows
+        similar: Floats | RecomputedWords | None = self._initial_rows
         if not words_next:
             similar = self._initial_words
             if similar is not None:
-                similar = similar[np.ix_(known, known)]
+                similar = similar[np.ix_(words, words)]
         for _ in range(t):
-            if words_next and not isinstance(similar, _Recomputed) and self._too_large(by_word):
+            if words_next and not isinstance(similar, RecomputedWords) and self._too_large(by_word):
                 similar = self._recomputed(by_word, similar)
             else:
                 similar, _threshold = self._step(by_word if words_next else by_row, similar)
@@ -436,21 +296,21 @@ class _CoSimilarity:
         return similar
 
     def _too_large(self, by_word: Rows) -> bool:
-        whole = self.psd or math.isinf(self.k)  # they look at all of a matrix at once
+        whole = self.psd or math.isinf(self.k)  # they need the whole matrix
         return not whole and by_word.shape[0] ** 2 * by_word.dtype.itemsize > self.word_memory
 
-    def _step(self, rows: Rows, middle: Floats | _Recomputed | None) -> tuple[Floats, float]:
-        """One half-step: products, normalisation, pruning; and the threshold of the pruning."""
-        if isinstance(middle, _Recomputed):
+    def _step(self, rows: Rows, middle: Floats | RecomputedWords | None) -> tuple[Floats, float]:
+        """Return one half-step (products, normalisation, pruning) and the pruning threshold."""
+        if isinstance(middle, RecomputedWords):
             everything = slice(0, rows.shape[0])
-            similar, diagonal = _recomputed_products(rows, middle, everything, everything)
+            similar, diagonal = recomputed_products(rows, middle, everything, everything)
         else:
             similar = self._congruence(rows, middle)
             diagonal = similar.diagonal()
         lengths = self._lengths(rows, diagonal)
         similar = self._normalised(similar, lengths, lengths)
         if self._unit_steps:
-            np.fill_diagonal(similar, 1)  # also of empty rows, whose products are all 0
+            np.fill_diagonal(similar, 1)  # also for empty rows, whose products are all 0
         threshold = self._prune(similar)
         if self.psd:
             similar = psd_projection(similar.astype(np.float64)).astype(self._dtype, copy=False)
@@ -461,11 +321,11 @@ class _CoSimilarity:
             return max_bilinear(rows, self._support(middle), rows)
         return congruence(rows, middle)
 
-    def _recomputed(self, by_word: Rows, documents: Floats | None) -> _Recomputed:
-        """SC after a word step, without SC."""
-        lengths = self._lengths(by_word, _self_products(by_word, documents))
+    def _recomputed(self, by_word: Rows, documents: Floats | None) -> RecomputedWords:
+        """Return SC after a word step, without storing SC."""
+        lengths = self._lengths(by_word, self_products(by_word, documents))
         scale = inverse(lengths)
-        plain = _Recomputed(by_word, documents, scale, self._root, self._tie, self._unit_steps)
+        plain = RecomputedWords(by_word, documents, scale, self._root, self._tie, self._unit_steps)
         if self.prune == 0:
             return plain
         nonzero = self.prune_population == "nonzero"
@@ -476,14 +336,14 @@ class _CoSimilarity:
         return replace(plain, threshold=streamed_quantile(values, self.prune))
 
     def _lengths(self, rows: Rows, self_products: Floats) -> Floats:
-        """What a row's products are divided by."""
+        """Return the divisor of each row's products."""
         if self._by_length:
             sums: Floats = rows.sum(axis=1)
             return sums
         return np.sqrt(np.maximum(self_products, 0))
 
     def _normalised(self, products: Floats, left: Floats, right: Floats) -> Floats:
-        """Products over lengths, to the power 1/k; in place."""
+        """Return products over lengths, to the power 1/k; in place."""
         products *= inverse(left)[:, None]
         products *= inverse(right)[None, :]
         if self.psd:
@@ -493,11 +353,11 @@ class _CoSimilarity:
         return products
 
     def _prune(self, similar: Floats) -> float:
-        """Sets what lies below the quantile to 0, in place; the diagonal stays."""
+        """Set entries below the quantile to 0, in place, except the diagonal."""
         return prune_lowest(similar, self.prune, self.prune_population, self._tie)
 
     def _support(self, middle: Floats | None) -> Floats | None:
-        """SC itself for the printed form of k = inf, its support for the limit."""
+        """Return SC itself for the printed form of k = inf, its support for the limit."""
         if middle is None or self.infinite == "printed":
             return middle
         return (middle > 0).astype(self._dtype)
@@ -505,53 +365,53 @@ class _CoSimilarity:
     # --- comparing
 
     def _products(self, a: Rows, b: Rows) -> tuple[Floats, Floats, Floats]:
-        """The unnormalised products of all pairs, and of each row with itself."""
+        """Return the unnormalised products of all pairs, and of each row with itself."""
         twins = a is b
         width = max(a.shape[1], b.shape[1], self._rows.shape[1])
         (in_a, out_a), (in_b, out_b) = self._split(a, width), self._split(b, width)
-        if isinstance(self._words, _Recomputed):
+        if isinstance(self._words, RecomputedWords):
             left = right = slice(0, a.shape[0])
             if not twins:
                 right = slice(a.shape[0], a.shape[0] + b.shape[0])
             stacked = in_a if twins else vstack([in_a, in_b], format="csr")
-            products, diagonal = _recomputed_products(stacked, self._words, left, right)
+            products, diagonal = recomputed_products(stacked, self._words, left, right)
             self_a, self_b = diagonal[left], diagonal[right]
         elif math.isinf(self.k):
             words = self._support(self._words)
             products = max_bilinear(in_a, words, in_b)
-            self_a, self_b = _max_self_products(in_a, words), _max_self_products(in_b, words)
+            self_a, self_b = max_self_products(in_a, words), max_self_products(in_b, words)
             np.maximum(products, max_bilinear(out_a, None, out_b), out=products)
-            np.maximum(self_a, _max_self_products(out_a, None), out=self_a)
-            np.maximum(self_b, _max_self_products(out_b, None), out=self_b)
+            np.maximum(self_a, max_self_products(out_a, None), out=self_a)
+            np.maximum(self_b, max_self_products(out_b, None), out=self_b)
             return products, self_a, self_b
         elif twins:
             products = congruence(in_a, self._words)
             self_a = self_b = products.diagonal().copy()
         else:
-            products = _bilinear(in_a, self._words, in_b)
-            self_a, self_b = _self_products(in_a, self._words), _self_products(in_b, self._words)
+            products = bilinear(in_a, self._words, in_b)
+            self_a, self_b = self_products(in_a, self._words), self_products(in_b, self._words)
         if out_a.nnz and out_b.nnz:
             products += dense_product(out_a, out_b, self._dtype)
-        return products, self_a + _self_products(out_a, None), self_b + _self_products(out_b, None)
+        return products, self_a + self_products(out_a, None), self_b + self_products(out_b, None)
 
     def _split(self, rows: Rows, width: int) -> tuple[Rows, Rows]:
-        """The part in learned words, by position in SC; and the part in words of their own."""
+        """Return the part in learned words, by position in SC, and the part in other words."""
         position = np.full(width, -1, dtype=np.intp)
-        position[self._known] = np.arange(len(self._known))
+        position[self._covered_words] = np.arange(len(self._covered_words))
         places = position[rows.indices]
-        inside = _selected(rows, places >= 0, places, len(self._known))
+        inside = _selected(rows, places >= 0, places, len(self._covered_words))
         outside = _selected(rows, places < 0, rows.indices, width)
         return inside, outside
 
 
 def _selected(rows: Rows, keep: NDArray[np.bool_], columns: NDArray[Any], width: int) -> Rows:
-    """The entries to keep, in new columns."""
+    """Return the selected entries, in new columns."""
     counts = np.concatenate(([0], np.cumsum(keep)))[rows.indptr]
     return csr_array((rows.data[keep], columns[keep], counts), shape=(rows.shape[0], width))
 
 
 def _same_pairs(left: Rows, right: Rows) -> NDArray[np.bool_]:
-    """Which pairs are a row and itself, or a copy of it; empty rows are not."""
+    """Return which pairs are a row and itself or its copy; empty rows are not."""
 
     def marks(rows: Rows) -> list[bytes]:
         ends = zip(rows.indptr, rows.indptr[1:], strict=False)
@@ -568,58 +428,58 @@ def _same_pairs(left: Rows, right: Rows) -> NDArray[np.bool_]:
 
 
 def _initial(name: str, matrix: ArrayLike | None, dtype: type[np.floating[Any]]) -> Floats | None:
-    """A supplied SR(0) or SC(0), or a `ValueError` that says what is wrong with it."""
+    """Return a supplied SR(0) or SC(0); raise a `ValueError` if it is not valid."""
     if matrix is None:
         return None
-    found = np.array(matrix, dtype=np.float64)
-    label = f"array{found.shape}"
-    square = found.ndim == 2 and found.shape[0] == found.shape[1]
+    initial = np.array(matrix, dtype=np.float64)
+    label = f"array{initial.shape}"
+    square = initial.ndim == 2 and initial.shape[0] == initial.shape[1]
     require(square, name, label, "square")
-    require(bool(np.isfinite(found).all()), name, label, "finite")
-    require(bool(np.allclose(found, found.T, rtol=0, atol=1e-9)), name, label, "symmetric")
-    within = bool((found >= 0).all() and (found <= 1 + 1e-9).all())
+    require(bool(np.isfinite(initial).all()), name, label, "finite")
+    require(bool(np.allclose(initial, initial.T, rtol=0, atol=1e-9)), name, label, "symmetric")
+    within = bool((initial >= 0).all() and (initial <= 1 + 1e-9).all())
     require(within, name, label, "within [0, 1]")
-    unit = bool(np.allclose(found.diagonal(), 1, rtol=0, atol=1e-9))
+    unit = bool(np.allclose(initial.diagonal(), 1, rtol=0, atol=1e-9))
     require(unit, name, label, "1 on its diagonal")
-    return found.astype(dtype)
+    return initial.astype(dtype)
 
 
 class ChiSim(_CoSimilarity):
-    """χ-Sim with the pseudo-norm k and pruning (S0 eqs. 8-9, S4 eqs. 1-2), for rows and words.
+    """χ-Sim with the pseudo-norm k and pruning, for rows and words.
 
-    After `learn(rows)`, `compare(rows, rows)` is SR(T) of these rows and `columns()` is SC(T).
-    For other rows the last step is taken with the same SC(T-1): a new row is compared as if it
-    had been there, without having changed the words. A word that was not learned is like itself
-    only. An empty row is like nothing, itself included (the paper's matrix would have 1 there).
+    Equations 8-9 of Grimal & Bisson (2011), 1-2 of Bisson & Grimal (2012). After `learn(rows)`,
+    `compare(rows, rows)` is SR(T) of these rows and `columns()` is SC(T). For other rows the last
+    step uses the same SC(T-1): a new row is compared as if it had been learned, but without its
+    effect on the words. A word that was not learned is similar only to itself. An empty row has
+    similarity 0 with every row, itself included (the paper's matrix would have 1 there).
 
-    - `k`: the power; 1 is the plain sum, smaller values favour many weak ties. `inf` takes the
+    - `k`: the power; 1 is the plain sum, smaller values favour many weak links. `inf` uses the
       largest product m_il · sc_ln · m_jn instead of the sum, as printed (`infinite="printed"`);
-      `infinite="limit"` is the true limit of the formula, which sees only where sc_ln > 0.
+      `infinite="limit"` is the true limit of the formula, which depends only on where sc_ln > 0.
     - `prune`: share of the similarities that each step sets to 0, the lowest first, in [0, 1).
       The threshold is the quantile of the entries above the diagonal, zeros included
-      (`prune_population="nonzero"`: without them); ties survive, within 1e-12 (1e-6 in single
-      precision); the diagonal is never pruned. The threshold of SR(T) is part of what is
-      learned and holds for any pair, so `compare` does not depend on what else is compared.
-      SR(T), which it was taken from, is remembered if it fits into `word_memory`.
-      Should it pass 1, which pruning can cause, a row and its exact copy are still kept.
-    - `iterations`: T. Above 4, without pruning, everything becomes alike.
+      (`prune_population="nonzero"`: without them). Ties are not pruned, within 1e-12 (1e-6 in
+      single precision), nor is the diagonal. The threshold of SR(T) is learned and applies to any
+      pair, so `compare` does not depend on the other rows. SR(T) itself is stored if it fits into
+      `word_memory`. If the threshold is above 1, which pruning can cause, the similarity of a row
+      and its exact copy is still not pruned.
+    - `iterations`: T. Above 4, without pruning, everything becomes similar.
     - `initial_rows`, `initial_words`: SR(0) and SC(0) in place of identities. The chain to
-      SR(T) starts from SR(0) for an even T and from SC(0) for an odd one; `columns()` takes
+      SR(T) starts from SR(0) for an even T and from SC(0) for an odd one; `columns()` uses
       the other.
-    - `psd`: SR and SC are projected to positive semidefinite ones between the steps, entries
-      below 0 counting as 0 in a root. The result itself is not projected, because a projection
-      belongs to a whole matrix and not to a pair: `psd_projection(compare(rows, rows))` is a
-      kernel.
-    - `word_memory`: bytes that a word matrix may take. A larger one is never kept: its blocks
-      are computed when they are needed, from the row matrix of the step before, and pruned by
-      an exact quantile over all blocks. Then `compare` of a few rows costs their words squared,
-      of all rows as much as a step of `learn`. Row matrices are kept: rows² values. `k=inf` and
-      `psd` look at the whole matrix and keep it in any case.
+    - `psd`: SR and SC are projected to positive semidefinite matrices between the steps; entries
+      below 0 count as 0 in a root. The result itself is not projected, because a projection
+      needs the whole matrix: `psd_projection(compare(rows, rows))` is a kernel.
+    - `word_memory`: maximum bytes of a word matrix. A larger one is not stored: its blocks are
+      computed when they are needed, from the row matrix of the previous step, and pruned by an
+      exact quantile over all blocks. Then `compare` of a few rows costs their words squared, and
+      of all rows as much as a step of `learn`. Row matrices are stored: rows² values. `k=inf` and
+      `psd` need the whole matrix and always store it.
     - `precision="single"` stores and multiplies float32.
 
-    Values may pass 1 with pruning or a supplied start; with k = 1 or 1/2, no pruning and no
-    supplied start they lie in [0, 1]. The defaults k = 0.8, prune = 0.6 and T = 4 are those of
-    S0's tables, where prune was near its best. `learn` replaces what was learned before.
+    Values may be above 1 with pruning or supplied matrices; with k = 1 or 1/2 and neither of these
+    they are in [0, 1]. The defaults k = 0.8, prune = 0.6 and T = 4 are those of the tables of
+    Grimal & Bisson (2011), where prune was near its best. `learn` replaces what was learned before.
     """
 
     name: ClassVar[str] = "chi-sim"
@@ -657,12 +517,12 @@ class ChiSim(_CoSimilarity):
 
 
 class ChiSimOriginal(_CoSimilarity):
-    """χ-Sim as first published (S0 eq. 6): products over the sums of the rows, no k, no pruning.
+    """χ-Sim as first published (Bisson & Hussain 2008): products over row sums, no k, no pruning.
 
     SR_ij = A_ij / (|m_i|₁ |m_j|₁), SC likewise. The diagonal is not 1 and all values shrink from
-    step to step. `reset_diagonal` sets it to 1 after each step, the last included, where a row
-    meets itself or its exact copy; whether the first paper did so is not certain, so it is off.
-    The other settings, `columns()`, new rows and new words are as in `ChiSim`.
+    step to step. `reset_diagonal` sets it to 1 after each step, the last included, for a row and
+    itself or its exact copy. It is uncertain whether the first paper did so, so it is off. The
+    other settings, `columns()`, new rows and new words are as in `ChiSim`.
     """
 
     name: ClassVar[str] = "chi-sim-original"

@@ -4,13 +4,13 @@ A is a symmetric adjacency, D its row sums on a diagonal, L = D - A, and
 
     K = 1 / (1 + exp(-a L⁺ / s)),     s the standard deviation of all entries of L⁺
 
-L⁺ is found without an eigendecomposition: with u_c the unit vectors that are constant on one
+L⁺ is computed without an eigendecomposition: with u_c the unit vectors that are constant on one
 component of the graph each, L⁺ = (L + Σ u_c u_cᵀ)⁻¹ - Σ u_c u_cᵀ.
 
-How S0 made a graph of a document × word matrix M is not stated. `cooccurrence` takes M Mᵀ without
-its diagonal. `bipartite` takes documents and words as nodes, with M between them; its document
-block and s are computed from the Schur complement D₁ - M D₂⁻¹ Mᵀ, so that nothing of the size of
-documents × words or words × words is ever made dense.
+Grimal & Bisson (2011), who compare with it, do not describe the graph of a document × word matrix
+M. `cooccurrence` uses M Mᵀ without its diagonal. `bipartite` has documents and words as nodes, with
+M between them; its document block and s are computed from the Schur complement D₁ - M D₂⁻¹ Mᵀ, so
+that no dense matrix of documents × words or words × words is needed.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ class Ctk:
     """The kernel of the learned rows.
 
     `a` is the steepness (7 as in the public code). `graph` is `cooccurrence` or `bipartite`.
-    `centre` subtracts the means of rows and columns. Rows that no path joins get values that mean
-    little: `n_components_` says how many parts there are, empty rows left out, and a message is
-    logged if there is more than one. The cost is that of inverting a rows × rows matrix. `learn`
-    replaces what was learned.
+    `centre` subtracts the means of rows and columns. The values of rows that are not connected have
+    little meaning: `n_components_` is the number of components, without empty rows, and a message
+    is logged if there is more than one. The cost is that of inverting a rows × rows matrix. `learn`
+    replaces what was learned before.
     """
 
     unit_diagonal: ClassVar[bool] = False
     learned_rows_only: ClassVar[bool] = True
     bounds: ClassVar[tuple[float, float]] = (-2.0, 2.0)
-    """Of the centred kernel; without centring it lies within 0 and 1."""
+    """Bounds of the centred kernel; without centring it is between 0 and 1."""
 
     def __init__(
         self,
@@ -56,8 +56,8 @@ class Ctk:
         centre: bool = False,
     ) -> None:
         require(0 < a < np.inf, "a", a, "> 0")
-        known = ("cooccurrence", "bipartite")
-        require(graph in known, "graph", repr(graph), " or ".join(known))
+        graphs = ("cooccurrence", "bipartite")
+        require(graph in graphs, "graph", repr(graph), " or ".join(graphs))
         self.a = a
         self.graph = graph
         self.centre = centre
@@ -66,12 +66,14 @@ class Ctk:
         self._kernel: Matrix = np.zeros((0, 0))
 
     def learn(self, rows: Rows) -> None:
-        """The kernel of the graph of these rows."""
+        """Compute the kernel of the graph of these rows."""
         given = non_negative(rows, "ctk")
-        peak = given.data.max(initial=0.0) or 1.0  # L⁺ / s does not notice, and nothing overflows
+        peak = (
+            given.data.max(initial=0.0) or 1.0
+        )  # scaling does not change L⁺ / s, and avoids overflow
         matrix = csr_array((given.data / peak, given.indices, given.indptr), shape=given.shape)
-        found = _bipartite(matrix) if self.graph == "bipartite" else _cooccurrence(matrix)
-        inverse_laplacian, deviation, parts = found
+        inverse_of = _bipartite if self.graph == "bipartite" else _cooccurrence
+        inverse_laplacian, deviation, parts = inverse_of(matrix)
         filled = np.diff(given.indptr) > 0
         self.n_components_ = len(np.unique(parts[filled]))
         if self.n_components_ > 1:
@@ -84,21 +86,21 @@ class Ctk:
         self._learned, self._kernel = LearnedRows({"rows": given}, "ctk"), kernel
 
     def compare(self, left: Rows, right: Rows) -> Matrix:
-        """The kernel of each pair of learned rows; others are refused."""
+        """Return the kernel of each pair of learned rows; raise for other rows."""
         return self._learned.picked(self._kernel, left, right)
 
     def state(self) -> State:
-        """The learned rows and their kernel."""
+        """Return the learned rows and their kernel."""
         return {**self._learned.state(), "kernel": self._kernel}
 
     def restore(self, state: State) -> None:
-        """Puts them back."""
+        """Restore what `state` returned."""
         self._learned = LearnedRows.restored(state, "ctk")
         self._kernel = np.array(state["kernel"], dtype=np.float64)
 
 
 def _pseudo_inverse(laplacian: Matrix, constants: Matrix, degrees: np.ndarray) -> Matrix:
-    """L⁺, given unit vectors that span what L takes to 0, as columns."""
+    """Return L⁺, given unit vectors that span its null space, as columns."""
     if not len(laplacian):
         return laplacian
     kernel = constants @ constants.T
@@ -107,19 +109,19 @@ def _pseudo_inverse(laplacian: Matrix, constants: Matrix, degrees: np.ndarray) -
     from scipy.linalg import cho_factor, cho_solve  # slow to import, and seldom needed
 
     solved = cho_solve(cho_factor(laplacian + size * kernel), np.eye(len(laplacian)))
-    found: Matrix = solved - kernel / size
-    return (found + found.T) / 2
+    pseudo_inverse: Matrix = solved - kernel / size
+    return (pseudo_inverse + pseudo_inverse.T) / 2
 
 
 def _constants(parts: np.ndarray, n_parts: int, weights: np.ndarray) -> Matrix:
-    """One column a component: constant on its nodes, `weights` being the squared lengths."""
+    """Return one column per component, constant on its nodes; `weights` are the squared lengths."""
     columns = np.zeros((len(parts), n_parts))
     columns[np.arange(len(parts)), parts] = 1 / np.sqrt(weights[parts])
     return columns
 
 
 def _cooccurrence(matrix: Rows) -> tuple[Matrix, float, np.ndarray]:
-    """L⁺ of M Mᵀ without its diagonal, the deviation of its entries, and the components."""
+    """Return L⁺ of M Mᵀ without its diagonal, the deviation of its entries, and the components."""
     adjacency = csr_array(matrix @ matrix.T)
     adjacency.setdiag(0)
     adjacency.eliminate_zeros()
@@ -129,16 +131,20 @@ def _cooccurrence(matrix: Rows) -> tuple[Matrix, float, np.ndarray]:
     laplacian = -adjacency.toarray()
     np.fill_diagonal(laplacian, np.asarray(adjacency.sum(axis=1)).ravel())
     constants = _constants(parts, n_parts, np.bincount(parts, minlength=n_parts).astype(float))
-    found = _pseudo_inverse(laplacian, constants, laplacian.diagonal())
-    return found, float(found.std(ddof=1)) if found.size > 1 else 0.0, parts
+    pseudo_inverse = _pseudo_inverse(laplacian, constants, laplacian.diagonal())
+    return (
+        pseudo_inverse,
+        float(pseudo_inverse.std(ddof=1)) if pseudo_inverse.size > 1 else 0.0,
+        parts,
+    )
 
 
 def _bipartite(matrix: Rows) -> tuple[Matrix, float, np.ndarray]:
-    """The document block of L⁺ of [[0, M], [Mᵀ, 0]], the deviation of all entries, components.
+    """Return the document block of L⁺ of [[0, M], [Mᵀ, 0]], the deviation, and the components.
 
-    With T the pseudo-inverse of the Schur complement and B = M D₂⁻¹, the matrix
-    X = [[T, T B], [Bᵀ T, D₂⁻¹ + Bᵀ T B]] is a generalised inverse of L, and L⁺ = P X P where
-    P projects off the vectors that are constant on a component.
+    With T the pseudo-inverse of the Schur complement and B = M D₂⁻¹, the matrix X = [[T, T B], [Bᵀ
+    T, D₂⁻¹ + Bᵀ T B]] is a generalised inverse of L, and L⁺ = P X P where P projects off the
+    vectors that are constant on a component. The deviation is that of all entries of L⁺.
     """
     used = np.flatnonzero(np.bincount(matrix.indices, minlength=matrix.shape[1]))
     matrix = matrix[:, used]

@@ -1,8 +1,8 @@
-"""The generalized vector space models of Farahat & Kamel (S3): words correlate as in a corpus.
+"""The generalized vector space models of Farahat & Kamel (2010): words correlate as in a corpus.
 
 X is terms × documents, Q terms × n_c the reference documents that show how terms correlate (the
 learned rows, unless another set is given). K = Xᵀ G X = Wᵀ W, and a similarity is the cosine
-between columns of W, with H = I - eeᵀ/n_c:
+between columns of W, with H = I - eeᵀ/n_c (equations and sections below are those of the paper):
 
     gvsm-assc     G = Q Qᵀ                          W = Qᵀ X
     gvsm-assc-n   G = L^-½ Q Qᵀ L^-½                W = Qᵀ L^-½ X          L  = diag(Q Qᵀ)
@@ -15,10 +15,10 @@ that is the same for all rows, as 1/√(n_c-1), does not change a cosine and is 
 
 Settings of the four:
 
-- `reference`: the documents Q, rows × the same words; None takes the learned rows.
+- `reference`: the documents Q, rows × the same words; None: the learned rows.
 - `sample`: share of the reference documents to draw, with replacement, each with
-  probability |W_i|² / ‖W‖², and weighted so that the products keep their mean (S3 5, with
-  both norms squared, as they have to be); None takes all. `seed` starts the drawing.
+  probability |W_i|² / ‖W‖², weighted so that the expected products do not change (section 5, with
+  both norms squared, as they must be); None: all. `seed` initialises the random generator.
 - `precision="single"`: float32 products, half the time and memory, about six digits.
 
 lsi-cov and pca-cov project the columns of gvsm-cov's W on its leading directions.
@@ -53,14 +53,15 @@ from segapsith_plugins._sparse_rows import (
     unpacked,
     vanished,
 )
+from segapsith_plugins.similarities._projected_rows import ProjectedRows
 
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
 
 __all__ = ["GvsmAssc", "GvsmAsscN", "GvsmCov", "GvsmPcorr", "LsiCov", "PcaCov"]
 
-_REFERENCES = 8192
-"""Reference documents taken at a time, so that W never exists as a whole for a large set."""
+_REFERENCES_PER_PIECE = 8192
+"""Reference documents processed at a time, so that the whole W of a large set is never in memory."""
 
 
 def _scaled_columns(rows: Rows, scale: Matrix) -> Rows:
@@ -69,7 +70,7 @@ def _scaled_columns(rows: Rows, scale: Matrix) -> Rows:
 
 
 def _unit_size(rows: Rows) -> Rows:
-    """The rows divided by their largest absolute value, which no cosine notices."""
+    """Return the rows divided by their largest absolute value, which changes no cosine."""
     peak = np.abs(rows.data).max(initial=0.0)
     return csr_array((rows.data / (peak or 1.0), rows.indices, rows.indptr), shape=rows.shape)
 
@@ -80,32 +81,36 @@ def _column_mean(rows: Rows) -> Matrix:
 
 
 def _column_squares(rows: Rows) -> Matrix:
-    """diag(Q Qᵀ): the squared length of each term."""
+    """Return diag(Q Qᵀ), the squared length of each term."""
     squares: Matrix = rows.multiply(rows).sum(axis=0)
     return squares
 
 
 def _column_scatter(rows: Rows, mean: Matrix) -> Matrix:
-    """diag(Q H Qᵀ): what each term scatters about its mean, without cancellation."""
+    """Return diag(Q H Qᵀ), the squared deviations of each term from its mean.
+
+    They are summed one by one: the difference of two large sums would lose digits.
+    """
     deviations = np.square(rows.data - mean[rows.indices])
-    n_there = np.bincount(rows.indices, minlength=rows.shape[1])
-    n_absent = rows.shape[0] - n_there
-    there = np.bincount(rows.indices, weights=deviations, minlength=rows.shape[1])
-    scatter: Matrix = there + n_absent * np.square(mean)
+    n_present = np.bincount(rows.indices, minlength=rows.shape[1])
+    n_absent = rows.shape[0] - n_present
+    of_present = np.bincount(rows.indices, weights=deviations, minlength=rows.shape[1])
+    scatter: Matrix = of_present + n_absent * np.square(mean)
     return scatter
 
 
 class _Gvsm:
     """One line of W for each reference document; compare is the cosine between columns of W.
 
-    Words that the reference documents do not have count for nothing, and a row of which W
-    keeps nothing (empty, only unknown words, or for the centred models the same company with
-    every document) is like nothing, itself included. `learn` replaces what was learned before.
+    Words that do not occur in the reference documents have no effect. A row whose column of W is
+    zero has similarity 0 with every row, itself included: it is empty, has only unknown words, or
+    (in the centred models) has the same product with every document. `learn` replaces what was
+    learned before.
     """
 
     bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     unit_diagonal: ClassVar[bool] = False
-    """1 for every row of which W keeps something, which not every non-empty row is."""
+    """False: a row that is not empty may still have a zero column in W, and then similarity 0."""
 
     centred: ClassVar[bool]
     normalised: ClassVar[bool]
@@ -123,16 +128,16 @@ class _Gvsm:
         self.sample = sample
         self.seed = seed
         self.precision: Precision = precision
-        self._given = None if reference is None else canonical(reference)
+        self._reference = None if reference is None else canonical(reference)
         self._lines: Rows = csr_array((0, 0), dtype=np.float64)
-        """Reference documents × words, scaled by word; drawn ones as often as they were drawn."""
+        """Reference documents × words, scaled by word; with `sample`, one line per draw."""
         self._mean: Matrix = np.zeros(0)
         self._weights: Matrix = np.zeros(0)
 
     def learn(self, rows: Rows) -> None:
-        """How words correlate in the reference documents; `rows` also weigh the sample."""
+        """Learn how words correlate in the reference documents; a sample is weighted by `rows`."""
         rows = canonical(rows)
-        lines = _unit_size(rows if self._given is None else self._given)
+        lines = _unit_size(rows if self._reference is None else self._reference)
         mean = _column_mean(lines)
         if self.normalised:
             plain = _column_squares(lines)
@@ -147,12 +152,12 @@ class _Gvsm:
             self._draw(self.sample, rows)
 
     def factors(self, rows: Rows) -> Matrix:
-        """The columns of W as lines, one for each row; `compare` is their cosine."""
+        """Return the columns of W as lines, one for each row; `compare` is their cosine."""
         pieces = [piece.astype(np.float64) for piece, _ in self._pieces(canonical(rows))]
         return np.hstack([np.zeros((rows.shape[0], 0)), *pieces])
 
     def compare(self, left: Rows, right: Rows) -> Matrix:
-        """The cosine of each pair in the space of the reference documents."""
+        """Return the cosine of each pair in the space of the reference documents."""
         left, right = unit_peaks(canonical(left)), unit_peaks(canonical(right))
         same = same_rows(left, right)
         dtype = float_type(self.precision)
@@ -180,27 +185,27 @@ class _Gvsm:
         return similar
 
     def state(self) -> State:
-        """The reference documents, their mean, and the weights of the drawn ones."""
+        """Return the reference documents, their mean, and the weights of the sample."""
         return {**packed(self._lines, "lines"), "mean": self._mean, "weights": self._weights}
 
     def restore(self, state: State) -> None:
-        """Puts them back."""
+        """Restore what `state` returned."""
         self._lines = unpacked(state, "lines")
         self._mean = np.asarray(state["mean"])
         self._weights = np.asarray(state["weights"])
 
     def _scale(self, squares: Matrix, reach: Matrix) -> Floats:
-        """1 / length, and 0 where the length is only the rounding of what was subtracted."""
+        """Return 1 / length, or 0 where the length is only a rounding error of the centring."""
         lengths = np.sqrt(squares)
         lengths[vanished(lengths, np.sqrt(reach), self.precision)] = 0
         return inverse(lengths)
 
     def _pieces(self, rows: Rows) -> Iterator[tuple[Floats, Matrix]]:
-        """Wᵀ for some reference documents at a time, and its squared lengths before centring."""
+        """Yield Wᵀ for a part of the reference documents, and its squared lengths before centring."""
         dtype = float_type(self.precision)
         inside = fitted(rows, self._lines.shape[1])
         common = (inside @ self._mean).astype(dtype)
-        for part in slices(self._lines.shape[0], _REFERENCES):
+        for part in slices(self._lines.shape[0], _REFERENCES_PER_PIECE):
             piece = dense_product(inside, self._lines[part], dtype)
             before = np.zeros(rows.shape[0])
             if self.centred:
@@ -213,7 +218,7 @@ class _Gvsm:
             yield piece, before
 
     def _draw(self, share: float, rows: Rows) -> None:
-        """Keeps a sample of the lines of W, each by its squared length."""
+        """Draw a sample of the lines of W, each with a probability by its squared length."""
         lengths = np.concatenate(
             [np.einsum("ij,ij->j", piece, piece) for piece, _ in self._pieces(_unit_size(rows))]
         ).astype(np.float64)
@@ -226,13 +231,13 @@ class _Gvsm:
 
 
 def _squares(rows: Floats) -> Matrix:
-    """The squared length of each row."""
+    """Return the squared length of each row."""
     squares: Matrix = np.einsum("ij,ij->i", rows, rows).astype(np.float64)
     return squares
 
 
 class GvsmAssc(_Gvsm):
-    """Association: words are near if they occur together (S3 eq. 6).
+    """Association: words are near if they occur together (eq. 6).
 
     Settings: `reference`, `sample`, `seed`, `precision`; see the top of this module.
     """
@@ -242,7 +247,7 @@ class GvsmAssc(_Gvsm):
 
 
 class GvsmAsscN(_Gvsm):
-    """Normalised association: the cosine between words (S3 eq. 7).
+    """Normalised association: the cosine between words (eq. 7).
 
     Settings: `reference`, `sample`, `seed`, `precision`; see the top of this module.
     """
@@ -252,7 +257,7 @@ class GvsmAsscN(_Gvsm):
 
 
 class GvsmCov(_Gvsm):
-    """Covariance of words (S3 eq. 8).
+    """Covariance of words (eq. 8).
 
     Settings: `reference`, `sample`, `seed`, `precision`; see the top of this module.
     """
@@ -262,7 +267,7 @@ class GvsmCov(_Gvsm):
 
 
 class GvsmPcorr(_Gvsm):
-    """Pearson correlation of words (S3 eq. 9, without its spurious factor).
+    """Pearson correlation of words (eq. 9, without its spurious factor).
 
     Settings: `reference`, `sample`, `seed`, `precision`; see the top of this module.
     """
@@ -271,65 +276,47 @@ class GvsmPcorr(_Gvsm):
     normalised: ClassVar[bool] = True
 
 
-class _CovProjection:
-    """Columns of gvsm-cov's W on its leading directions: W_d = U_dᵀ W (S3 4, 7.1).
+class _CovProjection(ProjectedRows):
+    """Columns of gvsm-cov's W on its leading directions: W_d = U_dᵀ W (sections 4 and 7.1).
 
-    `rank` directions, or as many as there are; `reference` as in gvsm-cov. What is kept is
-    words × rank: comparing costs no more than in lsa. Words that the reference documents do
-    not have count for nothing. `learn` replaces what was learned before.
+    `rank` directions, or fewer if W has a lower rank; `reference` as in gvsm-cov. The state is
+    words × rank, so comparing costs the same as in lsa. Words that do not occur in the reference
+    documents have no effect. `learn` replaces what was learned before.
     """
-
-    bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
-    unit_diagonal: ClassVar[bool] = False
-    """1 for every row that the projection leaves something of."""
 
     centred: ClassVar[bool]
 
     def __init__(self, *, rank: int = 50, reference: Rows | None = None) -> None:
         require(isinstance(rank, int) and rank >= 1, "rank", rank, ">= 1")
+        super().__init__()
         self.rank = rank
-        self._given = None if reference is None else canonical(reference)
-        self._projection = Projection.none()
+        self._reference = None if reference is None else canonical(reference)
 
     def learn(self, rows: Rows) -> None:
-        """The leading left directions of W, carried over to the words."""
+        """Learn the leading left directions of W, as vectors of words."""
         rows = canonical(rows)
-        lines = _unit_size(rows if self._given is None else self._given)
+        lines = _unit_size(rows if self._reference is None else self._reference)
         width = max(lines.shape[1], rows.shape[1])
         lines, rows = fitted(lines, width), fitted(rows, width)
         mean = _column_mean(lines)
-        operator, size = _company(lines, mean, rows, self.centred)
+        operator, size = _weight_operator(lines, mean, rows, self.centred)
         left = leading_vectors(operator, self.rank, 1e-10 * size, "left")
         vectors: Matrix = lines.T @ left - np.outer(mean, left.sum(axis=0))
         middle = _column_mean(rows) if self.centred else np.zeros(width)
         self._projection = Projection(vectors, middle)
 
-    def factors(self, rows: Rows) -> Matrix:
-        """The rows in the small space, one line each; `compare` is the cosine of these."""
-        return self._projection.factors(canonical(rows))
 
-    def compare(self, left: Rows, right: Rows) -> Matrix:
-        """The cosine of each pair in the small space."""
-        return self._projection.compare(left, right)
-
-    def state(self) -> State:
-        """The word vectors and the mean row."""
-        return self._projection.state()
-
-    def restore(self, state: State) -> None:
-        """Puts them back."""
-        self._projection = Projection.restored(state)
-
-
-def _company(lines: Rows, mean: Matrix, rows: Rows, centred: bool) -> tuple[LinearOperator, float]:
-    """W = H Qᵀ X (times H_n if centred) as an operator, and the size of Qᵀ X before centring."""
+def _weight_operator(
+    lines: Rows, mean: Matrix, rows: Rows, centred: bool
+) -> tuple[LinearOperator, float]:
+    """Return W = H Qᵀ X (times H_n if centred) as an operator, and the size of Qᵀ X before it."""
     from scipy.sparse.linalg import LinearOperator  # slow to import, and seldom needed
 
     columns, words = rows.T.tocsr(), lines.T.tocsr()
     n_rows = max(rows.shape[0], 1)
 
     def middle(v: Matrix) -> Matrix:
-        """v minus its mean, over the rows, where the documents are centred too."""
+        """Return v minus its mean over the rows, if the documents are centred too."""
         return v - v.sum(axis=0) / n_rows if centred else v
 
     def forward(v: Matrix) -> Matrix:
@@ -363,7 +350,8 @@ class LsiCov(_CovProjection):
 class PcaCov(_CovProjection):
     """Principal components of gvsm-cov: the mean document is subtracted from each (W H_n).
 
-    The length of a row matters here; an empty row is the mean's opposite, as the formula has it.
+    The length of a row matters here; an empty row is the negative of the mean, as the formula
+    requires.
     """
 
     centred: ClassVar[bool] = True

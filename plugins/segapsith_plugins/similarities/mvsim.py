@@ -1,14 +1,14 @@
-"""MVSim: co-similarities learned from several relations at once (Bisson & Grimal 2012, S4).
+"""MVSim: co-similarities learned from several relations at once (Bisson & Grimal 2012).
 
-Types of objects T_i, relations R between two types (n_i × n_j), one χ-Sim node a relation. With
+Types of objects T_i, relations R between two types (n_i × n_j), one χ-Sim node per relation. With
 S_i = I at first,
 
     each relation (i, j):  (S_i', S_j') = one step of χ-Sim on R from the present S_i and S_j
     each type i:           S_i <- ( S_i + λ^t F({S_i'}) ) / (1 + λ^t)          t = 1, 2, …
 
-all at once, F being the mean, the smallest or the largest, entry by entry, over the nodes that
-touch the type. Pruning acts inside the nodes. The nodes of a round do not see each other, so they
-run in threads, and their results are combined in the order of the relations.
+all at once, with F the mean, the minimum or the maximum, entry by entry, over the nodes of the
+type. Pruning acts inside the nodes. The nodes of a round are independent, so they run in threads,
+and their results are combined in the order of the relations.
 """
 
 from __future__ import annotations
@@ -49,71 +49,72 @@ from segapsith_plugins.similarities._learned_rows import LearnedRows
 __all__ = ["MvSim"]
 
 ONE = "rows"
-"""What a single matrix is called as a view."""
+"""The name of a single matrix as a view."""
 
 
 @dataclass(frozen=True)
 class _Relation:
-    """One matrix between two types, and how a self-relation is read."""
+    """One matrix between two types, and how a self-relation is interpreted."""
 
     name: str
     rows: str
     columns: str
     matrix: Rows
     directed: bool = False
-    """Whether it is a self-relation with one similarity by what goes out, one by what comes in."""
+    """Whether it is a self-relation with two similarities, by outgoing and by incoming links."""
 
 
 @dataclass(frozen=True)
 class _Node:
-    """Half of a relation's node: what it multiplies, what it takes, what it feeds."""
+    """Half of a relation's node: its matrix, its inputs and its output."""
 
     matrix: Rows
-    """Objects of the fed type × objects of the taken one, powered."""
+    """Objects of the output type × objects of the input type, to the power k."""
     takes: tuple[tuple[str, int], ...]
-    """Similarities whose mean stands in the middle: type and copy."""
+    """Similarities whose mean is in the middle of the product: type and copy."""
     feeds: tuple[tuple[str, int], ...]
     weight: float
     knows: NDArray[np.bool_]
-    """Which objects of the fed type have anything in it."""
+    """Which objects of the output type are not empty in the matrix."""
 
 
 class MvSim:
     """Similarity of rows learned from any number of views, with that of everything in them.
 
-    `learn` takes one matrix, or a mapping of view name to matrix over the same rows; without
-    more ado each view has a type of objects of its own (its columns). `compare` is then defined
-    for these rows only, given as the mapping, as its matrices side by side or as any one of
-    them; `columns()` gives the similarities of the other types.
+    `learn` accepts one matrix, or a mapping of view name to matrix over the same rows. By default
+    each view has its own type of objects (its columns). `compare` is then defined only for these
+    rows, given as the mapping, as its matrices side by side or as any one of them; `columns()`
+    returns the similarities of the other types.
 
     - `k`, `prune`, `prune_population`: as in chi-sim, inside each node.
     - `iterations`: rounds. `damping`: λ in [0, 1); None replaces S by F in each round, and then
       one view is plain χ-Sim.
-    - `combine`: F as `mean`, `min` or `max`; left out it is the largest, and the mean where views
-      are weighted. `weights`: what a view weighs in the mean, by name (a mapping, or a text as
-      `words:2,names:1`); those not named weigh 1.
-    - S4 prints no values of λ, F and the rounds. The defaults are what did best over the sets of
-      S4 and of the split matrices (docs/research/log): a poor or sparse view waters the
-      others down in a mean, and does not in the largest.
-    - `missing`: what an object that is empty in a view is there to the others. `unlike` takes the
-      zeros that χ-Sim gives, as S4 has it; `unknown` leaves the view out of F for its pairs. To the
-      largest both are the same, and so they are where no other view knows the pair.
+    - `combine`: F as `mean`, `min` or `max`; the default is `max`, and `mean` if views are
+      weighted. `weights`: weights of the views in the mean, by name (a mapping, or a text such as
+      `words:2,names:1`); the default weight is 1.
+    - The paper prints no values of λ, F and the rounds. The defaults gave the best results over the
+      data sets of the paper and the split matrices (docs/research/log): a poor or sparse view
+      weakens the others in a mean, but not in a maximum.
+    - `missing`: the similarities of an object that is empty in a view. `unlike` uses the zeros that
+      χ-Sim gives, as in the paper; `unknown` leaves the view out of F for its pairs. Both are the
+      same for the maximum, and for pairs that are in no other view.
     - `relations`: view name and its two types, for networks of any shape: several relations
       between two types, relations of a type with itself, relations that do not touch the rows:
       `relations={"text": ("doc", "word"), "title": ("doc", "word"), "cites": ("doc", "doc"),
       "near": ("word", "word")}, rows="doc"`. Views that are not named are (rows, own type).
-    - `self_relations`: `symmetric` takes both sides of a self-relation as the same objects;
-      `asymmetric` keeps two similarities, by what goes out and by what comes in, each made from
-      the other; `auto` is symmetric if the matrix is. What others see of such a type, and what
-      is returned, is the mean of the two.
-    - `views`: one matrix is cut into so many blocks of columns (or into the lists given): word
-      matrices become `views`² times smaller in all, and words of different blocks are never
-      alike. `blocks`: `random` by `seed`, or `clusters`, which keeps related words together.
-    - `workers`: nodes at a time; None takes what the machine has. The result is the same.
+    - `self_relations`: `symmetric` treats both sides of a self-relation as the same objects;
+      `asymmetric` has two similarities, by outgoing and by incoming links, each computed from the
+      other; `auto` is symmetric if the matrix is. Other nodes use the mean of the two, which is
+      also the result.
+    - `views`: divide one matrix into N blocks of columns (or into the given lists): word
+      matrices become `views`² times smaller in total, and words of different blocks have
+      similarity 0. `blocks`: `random` by `seed`, or `clusters`, which puts related words together.
+    - `workers`: nodes that run at a time; None: one per core. The result does not depend on it.
     - `precision="single"` stores and multiplies float32.
 
-    Columns that are empty everywhere are like themselves only and take no part; a row that is
-    empty in a view is like itself only there; a row that is empty in all views is like nothing.
+    Columns that are empty everywhere are similar only to themselves and have no effect. A row that
+    is empty in a view is similar only to itself there. A row that is empty in all views has
+    similarity 0 with every row.
     `learn` replaces what was learned before.
     """
 
@@ -182,24 +183,26 @@ class MvSim:
     def _forget(self) -> None:
         self._learned = LearnedRows.none("mvsim")
         self._similar: dict[str, Floats] = {}
-        """Type and the similarities of its objects that take part."""
+        """Similarities of the objects that take part, by type."""
         self._parts: dict[str, NDArray[np.intp]] = {}
-        """Type and which of its objects these are."""
+        """Objects that take part, by type."""
         self._sizes: dict[str, int] = {}
         self._blocks: list[NDArray[np.intp]] = []
-        """Columns of each block, where one matrix was learned."""
+        """Columns of each block, if one matrix was learned."""
 
     def learn(self, rows: Rows | Views) -> None:
-        """Runs the network of nodes over the rows, or over the views of a mapping."""
+        """Run the network of nodes over the rows, or over the views of a mapping."""
         if isinstance(rows, Mapping):
             if self._cut != 1:
-                raise ValueError("views cut one matrix; a mapping brings its views with it")
+                raise ValueError(
+                    "views divides one matrix, but a mapping was given, which has its own views"
+                )
             views = {n: non_negative(m, "mvsim") for n, m in named_views(rows, "mvsim").items()}
             blocks: list[NDArray[np.intp]] = []
             relations = self._read(views)
         else:
             if self.relations:
-                raise ValueError("relations name the views of a mapping, and one matrix was given")
+                raise ValueError("relations names the views of a mapping, but one matrix was given")
             views = {ONE: non_negative(rows, "mvsim")}
             blocks = column_blocks(views[ONE], self._cut, self.blocks, self.seed)
             parts = views[ONE].tocsc()
@@ -209,14 +212,14 @@ class MvSim:
             ]
         over_rows = {r.name: r.matrix for r in relations if r.rows == self.rows}
         if not over_rows:
-            raise ValueError(f"no view is about {self.rows!r}; name its type with rows=")
+            raise ValueError(f"no view has rows of type {self.rows!r}; name their type with rows=")
         if not isinstance(rows, Mapping):
             over_rows = views
         sizes = _sizes(relations)
         unknown = set(self.weights) - {r.name for r in relations}
         if unknown:
             raise ValueError(
-                f"weights name {', '.join(sorted(unknown))}, which is no view"
+                f"weights name {', '.join(sorted(unknown))}, which is not a view"
                 f" (known: {', '.join(r.name for r in relations)})"
             )
         self._forget()
@@ -226,16 +229,16 @@ class MvSim:
         self._similar = self._rounds(relations)
 
     def compare(self, left: Rows | Views, right: Rows | Views) -> Matrix:
-        """The similarity of each pair of learned rows; others are refused.
+        """Return the similarity of each pair of learned rows; raise for other rows.
 
-        Views of other objects may be among those of a mapping, and are passed over.
+        Views between other types in a mapping are ignored.
         """
         main = self._similar.get(self.rows, np.zeros((0, 0)))
         first = self._of_rows(left)
         return self._learned.picked(main, first, first if right is left else self._of_rows(right))
 
     def _of_rows(self, asked: Rows | Views) -> Rows | Views:
-        """What was asked for without the views between other types."""
+        """Return the argument of `compare` without the views between other types."""
         if not isinstance(asked, Mapping):
             return asked
         others = {name for name, types in self.relations.items() if types[0] != self.rows}
@@ -246,22 +249,22 @@ class MvSim:
     @overload
     def columns(self, name: str) -> Matrix: ...
     def columns(self, name: str | None = None) -> Matrix | dict[str, Matrix]:
-        """The similarities of the other objects.
+        """Return the similarities of the other objects.
 
         After one matrix: of its columns, 0 between blocks. After a mapping: those of the type
         `name` (a view's columns are called as the view), or all by type.
         """
         if name is not None:
             if name not in self._sizes:
-                known = ", ".join(sorted(self._sizes))
-                raise ValueError(f"mvsim knows no type {name!r} (known: {known})")
+                types = ", ".join(sorted(self._sizes))
+                raise ValueError(f"mvsim has no type {name!r} (known: {types})")
             return self._whole(name)
         if self._blocks:
             return self._from_blocks()
         return {name: self._whole(name) for name in self._sizes if name != self.rows}
 
     def state(self) -> State:
-        """The learned rows, and the similarities of each type with what they belong to."""
+        """Return the learned rows, and the similarities of each type with what they belong to."""
         names = {"types": list(self._sizes), "sizes": list(self._sizes.values())}
         text = json.dumps({**names, "blocks": len(self._blocks)})
         arrays: dict[str, NDArray[Any]] = {
@@ -276,44 +279,45 @@ class MvSim:
         return arrays
 
     def restore(self, state: State) -> None:
-        """Puts `state` back."""
+        """Restore what `state` returned."""
         self._forget()
         self._learned = LearnedRows.restored(state, "mvsim")
-        said = json.loads(bytes(np.asarray(state["types"], dtype=np.uint8)).decode())
-        self._sizes = dict(zip(said["types"], said["sizes"], strict=True))
+        description = json.loads(bytes(np.asarray(state["types"], dtype=np.uint8)).decode())
+        self._sizes = dict(zip(description["types"], description["sizes"], strict=True))
         for number, name in enumerate(self._sizes):
             self._similar[name] = np.array(state[f"similar{number}"], dtype=self._dtype)
             self._parts[name] = np.asarray(state[f"parts{number}"], dtype=np.intp)
         self._blocks = [
-            np.asarray(state[f"block{number}"], dtype=np.intp) for number in range(said["blocks"])
+            np.asarray(state[f"block{number}"], dtype=np.intp)
+            for number in range(description["blocks"])
         ]
 
     # --- the network
 
     def _read(self, views: Mapping[str, Rows]) -> list[_Relation]:
-        """The relations of a mapping, in its order."""
+        """Return the relations of a mapping, in its order."""
         strangers = set(self.relations) - set(views)
         if strangers:
             raise ValueError(
                 f"relations name {', '.join(sorted(strangers))}, but the views are"
                 f" {', '.join(views)}"
             )
-        found = []
+        relations = []
         for name, matrix in views.items():
             rows, columns = self.relations.get(name, (self.rows, name))
             if rows != columns:
-                found.append(_Relation(name, rows, columns, matrix))
+                relations.append(_Relation(name, rows, columns, matrix))
                 continue
             if matrix.shape[0] != matrix.shape[1]:
                 raise ValueError(f"view {name!r} relates {rows} to itself, but is {matrix.shape}")
             directed = self.self_relations == "asymmetric" or (
                 self.self_relations == "auto" and (matrix != matrix.T).nnz > 0
             )
-            found.append(_Relation(name, rows, columns, matrix, directed))
-        return found
+            relations.append(_Relation(name, rows, columns, matrix, directed))
+        return relations
 
     def _taking_part(self, relations: list[_Relation]) -> dict[str, NDArray[np.intp]]:
-        """All rows; of the other types, the objects that are not empty everywhere."""
+        """Return all rows, and of the other types the objects that are not empty everywhere."""
         used = {name: np.zeros(size, dtype=np.bool_) for name, size in self._sizes.items()}
         used[self.rows][:] = True
         for relation in relations:
@@ -322,7 +326,7 @@ class MvSim:
         return {name: np.flatnonzero(flags) for name, flags in used.items()}
 
     def _nodes(self, relations: list[_Relation]) -> tuple[list[_Node], dict[str, int]]:
-        """The halves of all nodes in order, and how many copies each type has."""
+        """Return the halves of all nodes in order, and the number of copies of each type."""
         copies = dict.fromkeys(self._sizes, 1)
         for relation in relations:
             if relation.directed:
@@ -334,7 +338,7 @@ class MvSim:
             every_column = tuple((relation.columns, c) for c in range(copies[relation.columns]))
             takes, feeds = every_column, every_row
             back_takes, back_feeds = every_row, every_column
-            if relation.directed:  # what goes out is alike if what it reaches is, and back
+            if relation.directed:  # links are similar if their targets are, and vice versa
                 takes, feeds = every_row[1:], every_row[:1]
                 back_takes, back_feeds = every_row[:1], every_row[1:]
             weight = self.weights.get(relation.name, 1.0)
@@ -347,7 +351,7 @@ class MvSim:
         return nodes, copies
 
     def _rounds(self, relations: list[_Relation]) -> dict[str, Floats]:
-        """The similarities of each type after all rounds."""
+        """Return the similarities of each type after all rounds."""
         nodes, copies = self._nodes(relations)
         similar: dict[tuple[str, int], Floats | None] = {
             (name, copy): None for name, n in copies.items() for copy in range(n)
@@ -363,7 +367,10 @@ class MvSim:
         }
 
     def _masses(self, nodes: list[_Node]) -> dict[tuple[str, int], Floats]:
-        """What the nodes weigh in the mean: one figure, or one a pair where some do not know all."""
+        """Return the total weight of the nodes in the mean.
+
+        It is one number, or one per pair if some nodes lack objects.
+        """
         masses: dict[tuple[str, int], Floats] = {}
         for node in nodes:
             weight = np.asarray(node.weight, self._dtype)
@@ -379,7 +386,7 @@ class MvSim:
         similar: Mapping[tuple[str, int], Floats | None],
         masses: Mapping[tuple[str, int], Floats],
     ) -> dict[tuple[str, int], Floats]:
-        """F over the outputs of one round, taken in the order of the nodes."""
+        """Return F over the outputs of one round, taken in the order of the nodes."""
         middles: dict[tuple[tuple[str, int], ...], Floats | None] = {}
         for node in nodes:
             if node.takes not in middles:
@@ -389,24 +396,24 @@ class MvSim:
                     first if len(taken) == 1 or first is None else _mean(taken, len(first))
                 )
         sums: dict[tuple[str, int], Floats] = {}
-        for node, found in zip(nodes, self._outputs(nodes, middles), strict=True):
+        for node, output in zip(nodes, self._outputs(nodes, middles), strict=True):
             if self.combine == "mean":
-                found *= node.weight
+                output *= node.weight
             elif self.combine == "min" and self.missing == "unknown" and not node.knows.all():
-                found[~np.outer(node.knows, node.knows)] = np.inf  # never the smallest
+                output[~np.outer(node.knows, node.knows)] = np.inf  # never the minimum
             for key in node.feeds:
                 if key not in sums:
-                    sums[key] = found.copy()
+                    sums[key] = output.copy()
                 elif self.combine == "mean":
-                    sums[key] += found
+                    sums[key] += output
                 else:
-                    chosen = np.minimum if self.combine == "min" else np.maximum
-                    chosen(sums[key], found, out=sums[key])
+                    combine = np.minimum if self.combine == "min" else np.maximum
+                    combine(sums[key], output, out=sums[key])
         for key, total in sums.items():
             if self.combine == "mean":
                 total *= inverse(masses[key])
             elif self.combine == "min":
-                total[np.isinf(total)] = 0  # known to no view
+                total[np.isinf(total)] = 0  # in no view
             np.fill_diagonal(total, 1)
         return sums
 
@@ -415,7 +422,10 @@ class MvSim:
         nodes: list[_Node],
         middles: Mapping[tuple[tuple[str, int], ...], Floats | None],
     ) -> Iterator[Floats]:
-        """What each node makes of the present similarities, in order; as many at once as wanted."""
+        """Yield the output of each node for the present similarities, in order.
+
+        Up to `workers` nodes run at once.
+        """
         n_workers = self.workers or min(os.cpu_count() or 1, 8)
         if n_workers == 1 or len(nodes) == 1:
             yield from (self._step(node.matrix, middles[node.takes]) for node in nodes)
@@ -424,7 +434,7 @@ class MvSim:
             yield from pool.map(lambda node: self._step(node.matrix, middles[node.takes]), nodes)
 
     def _step(self, rows: Rows, middle: Floats | None) -> Floats:
-        """Half a step of χ-Sim: products, normalisation, pruning."""
+        """Return half a step of χ-Sim: products, normalisation, pruning."""
         infinite = math.isinf(self.k)
         similar = max_bilinear(rows, middle, rows) if infinite else congruence(rows, middle)
         scale = inverse(np.sqrt(np.maximum(similar.diagonal(), 0)))
@@ -437,7 +447,7 @@ class MvSim:
         return similar
 
     def _powered(self, rows: Rows) -> Rows:
-        """Rows with a largest value of 1, to the power k."""
+        """Return the rows, scaled to a largest value of 1, to the power k."""
         scaled = unit_peaks(rows)
         data = np.power(scaled.data, 1.0 if math.isinf(self.k) else self.k).astype(self._dtype)
         return csr_array((data, scaled.indices, scaled.indptr), shape=scaled.shape)
@@ -451,11 +461,11 @@ class MvSim:
             new[np.diag_indices_from(new)] += 1 / (1 + share)
         else:
             new += old * (1 / (1 + share))
-        np.fill_diagonal(new, 1)  # but for rounding, it was so
+        np.fill_diagonal(new, 1)  # it was so, except for rounding
         return new
 
     def _whole(self, name: str) -> Matrix:
-        """The similarities of all objects of a type, also of those that took no part."""
+        """Return the similarities of all objects of a type, also of those that took no part."""
         whole = np.eye(self._sizes[name])
         part = self._parts[name]
         whole[np.ix_(part, part)] = self._similar[name]
@@ -469,16 +479,16 @@ class MvSim:
 
 
 def _mean(matrices: list[Floats | None], size: int) -> Floats:
-    """The mean of the copies of a type; None is the identity."""
-    found = [np.eye(size) if matrix is None else matrix for matrix in matrices]
-    if len(found) == 1:
-        return found[0]
-    mean: Floats = (found[0] + found[1]) / 2
+    """Return the mean of the copies of a type; None is the identity."""
+    copies = [np.eye(size) if matrix is None else matrix for matrix in matrices]
+    if len(copies) == 1:
+        return copies[0]
+    mean: Floats = (copies[0] + copies[1]) / 2
     return mean
 
 
 def _sizes(relations: list[_Relation]) -> dict[str, int]:
-    """How many objects each type has; a `ValueError` if two views say different things."""
+    """Return the number of objects of each type; raise a `ValueError` if two views differ."""
     sizes: dict[str, int] = {}
     for relation in relations:
         for name, size in zip(
@@ -503,7 +513,7 @@ def _two_types(name: str, types: object) -> tuple[str, str]:
 
 
 def _weights(given: Mapping[str, float] | str | None) -> dict[str, float]:
-    """The setting `weights`; a text as it is typed after `--set` is read.
+    """Return the setting `weights`; a text, as given after `--set`, is parsed.
 
     >>> _weights("words:2, names:0.5")
     {'words': 2.0, 'names': 0.5}
@@ -514,10 +524,10 @@ def _weights(given: Mapping[str, float] | str | None) -> dict[str, float]:
             given = {name.strip(): float(value) for name, _, value in pairs}
         except ValueError:
             raise ValueError(f"weights={given!r} should be as words:2,names:1") from None
-    found = {str(name): float(value) for name, value in (given or {}).items()}
-    for name, value in found.items():
+    weights = {str(name): float(value) for name, value in (given or {}).items()}
+    for name, value in weights.items():
         require(math.isfinite(value) and value > 0, f"weights[{name!r}]", value, "> 0")
-    return found
+    return weights
 
 
 @hookimpl

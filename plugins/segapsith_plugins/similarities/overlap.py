@@ -1,7 +1,7 @@
-"""Measures on the words that two rows share: eq7, cosine, jaccard, dice, generalized-cosine.
+"""Similarities by shared words: eq7, cosine, jaccard, dice, generalized-cosine.
 
-Each pair stands for itself, so there is nothing to learn and the vocabulary may grow at any
-time; only the generalized cosine learns how near words are to each other.
+Each pair is independent of the others, so there is nothing to learn and the vocabulary may grow at
+any time. Only the generalized cosine learns the similarity of words.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = ["Cosine", "Dice", "Eq7", "GeneralizedCosine", "Jaccard"]
 
 
 def _widened(left: Rows, right: Rows) -> tuple[Rows, Rows]:
-    """Both with as many columns as the wider one."""
+    """Return both with the number of columns of the wider one."""
     width = max(left.shape[1], right.shape[1])
     return fitted(left, width), fitted(right, width)
 
@@ -45,39 +45,40 @@ def _presence(rows: Rows) -> Rows:
 
 
 class _Unlearned:
-    """Nothing to learn: each pair stands for itself."""
+    """A similarity with nothing to learn."""
 
     def learn(self, rows: Rows) -> None:
-        """Nothing to learn."""
+        """Learn nothing."""
 
     def state(self) -> State:
-        """Nothing was learned."""
+        """Return an empty state."""
         return {}
 
     def restore(self, state: State) -> None:
-        """Nothing to put back."""
+        """Restore nothing."""
 
 
 class Eq7(_Unlearned):
-    """Shares of weight and of occurrences that lie in the common words (S1, eq. 7).
+    """The shares of weight and of occurrences of the common words (Ferret, Grau & Jardino 2001, eq.
+    7).
 
     sim(d, c) = [ Σ_common W_d / Σ W_d · Σ_common O_d / Σ O_d · the same two for c ] ^ (1/4),
-    between 0 (no common word) and 1 (the same words). A row's value is the weight W of its
-    word. The occurrences O are the same values (`occurrences="values"`, so that
-    sim = √(share_d · share_c)), or 1 for each distinct word (`occurrences="presence"`).
-    An empty row is like nothing, itself included.
+    between 0 (no common word) and 1 (the same words). The values of a row are the weights W of its
+    words. The occurrences O are the same values (`occurrences="values"`, so that sim = √(share_d ·
+    share_c)), or 1 for each distinct word (`occurrences="presence"`). An empty row has similarity 0
+    with every row, itself included.
     """
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     unit_diagonal: ClassVar[bool] = True
 
     def __init__(self, *, occurrences: Literal["values", "presence"] = "values") -> None:
-        wanted = "'values' or 'presence'"
-        require(occurrences in ("values", "presence"), "occurrences", occurrences, wanted)
+        expected = "'values' or 'presence'"
+        require(occurrences in ("values", "presence"), "occurrences", occurrences, expected)
         self.occurrences = occurrences
 
     def compare(self, left: Rows, right: Rows) -> Matrix:
-        """Equation 7 for each pair."""
+        """Return equation 7 for each pair."""
         a, b = _widened(*(unit_peaks(non_negative(rows, "eq7")) for rows in (left, right)))
         has_a, has_b = _presence(a), _presence(b)
         share_a = dense_product(a, has_b) * inverse(a.sum(axis=1))[:, None]
@@ -94,7 +95,7 @@ class Eq7(_Unlearned):
 
 
 class Cosine(_Unlearned):
-    """The cosine of the angle between two rows; 0 where one is empty.
+    """The cosine of the angle between two rows; 0 if one is empty.
 
     With rows of counts or weights, which are never negative, it lies in [0, 1].
     """
@@ -103,7 +104,7 @@ class Cosine(_Unlearned):
     unit_diagonal: ClassVar[bool] = True
 
     def compare(self, left: Rows, right: Rows) -> Matrix:
-        """The cosine of each pair."""
+        """Return the cosine of each pair."""
         a, b = _widened(*(unit_peaks(canonical(rows)) for rows in (left, right)))
         similar: Matrix = dense_product(a, b).astype(np.float64, copy=False)
         similar *= inverse(row_norms(a))[:, None]
@@ -112,7 +113,7 @@ class Cosine(_Unlearned):
 
 
 class _Presence(_Unlearned):
-    """Measures on which words are there; a word is there if its value is above `above`."""
+    """Similarities by present words; a word is present if its value is above `above`."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     unit_diagonal: ClassVar[bool] = True
@@ -122,7 +123,7 @@ class _Presence(_Unlearned):
         self.above = above
 
     def _counts(self, left: Rows, right: Rows) -> tuple[Matrix, Matrix, Matrix]:
-        """How many words each pair shares, and how many each row has."""
+        """Return the number of common words of each pair, and of words of each row."""
         a, b = _widened(*(csr_array(canonical(rows) > self.above) for rows in (left, right)))
         a, b = a.astype(np.float64), b.astype(np.float64)
         common: Matrix = dense_product(a, b).astype(np.float64, copy=False)
@@ -132,11 +133,11 @@ class _Presence(_Unlearned):
 class Jaccard(_Presence):
     """Common words over all words of the two rows: |a ∩ b| / |a ∪ b|, 0 for two empty rows.
 
-    With `above` > 0, a row whose values all lie below it counts as empty.
+    With `above` > 0, a row without values above it counts as empty.
     """
 
     def compare(self, left: Rows, right: Rows) -> Matrix:
-        """The overlap of each pair."""
+        """Return the overlap of each pair."""
         common, n_left, n_right = self._counts(left, right)
         overlap: Matrix = common / np.maximum(n_left + n_right - common, 1)
         return overlap
@@ -145,29 +146,29 @@ class Jaccard(_Presence):
 class Dice(_Presence):
     """Common words over the mean number of words: 2 |a ∩ b| / (|a| + |b|), 0 for two empty rows.
 
-    With `above` > 0, a row whose values all lie below it counts as empty.
+    With `above` > 0, a row without values above it counts as empty.
     """
 
     def compare(self, left: Rows, right: Rows) -> Matrix:
-        """The overlap of each pair."""
+        """Return the overlap of each pair."""
         common, n_left, n_right = self._counts(left, right)
         overlap: Matrix = 2 * common / np.maximum(n_left + n_right, 1)
         return overlap
 
 
 class GeneralizedCosine:
-    """The cosine in a space where words are near each other (S0, S2).
+    """The cosine with similarities between words (Grimal & Bisson 2011).
 
     sim(a, b) = <a, A b> / ( √<a, A a> · √<b, A b> ), with A the similarity of words:
 
-    - `words="cosine"` (default): the cosine between the columns of the learned rows, kept
-      as its factor, so that no words × words matrix ever exists;
-    - `words="identity"`: words are only like themselves, which is the plain cosine;
+    - `words="cosine"` (default): the cosine between the columns of the learned rows, stored
+      as its factor, so that no words × words matrix is needed;
+    - `words="identity"`: words are similar only to themselves, which is the plain cosine;
     - a matrix: symmetric, within [0, 1], with unit diagonal and positive semidefinite
       (checked; a supplied similarity that is not can be projected first).
 
-    Words outside A, and words that never occurred in the learned rows, are like themselves
-    only. Rows must not be negative. `learn` replaces what was learned before.
+    Words outside A, and words that never occurred in the learned rows, are similar only to
+    themselves. Rows must not be negative. `learn` replaces what was learned before.
     """
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
@@ -176,8 +177,8 @@ class GeneralizedCosine:
     def __init__(self, *, words: Literal["cosine", "identity"] | ArrayLike = "cosine") -> None:
         self._supplied: Matrix | None = None
         if isinstance(words, str):
-            wanted = "'cosine', 'identity' or a matrix"
-            require(words in ("cosine", "identity"), "words", repr(words), wanted)
+            expected = "'cosine', 'identity' or a matrix"
+            require(words in ("cosine", "identity"), "words", repr(words), expected)
             self.words: str = words
         else:
             self.words = "supplied"
@@ -186,7 +187,7 @@ class GeneralizedCosine:
         """Learned rows with columns of unit length: A = factorᵀ factor."""
 
     def learn(self, rows: Rows) -> None:
-        """The lengths of the columns, which make the rows a factor of A."""
+        """Learn the lengths of the columns, which make the rows a factor of A."""
         if self.words != "cosine":
             return
         columns = unit_peaks(canonical(non_negative(rows, "generalized-cosine").T))
@@ -195,7 +196,7 @@ class GeneralizedCosine:
         self._factor = canonical(unit.T)
 
     def compare(self, left: Rows, right: Rows) -> Matrix:
-        """The generalized cosine of each pair."""
+        """Return the generalized cosine of each pair."""
         a, b = (unit_peaks(non_negative(rows, "generalized-cosine")) for rows in (left, right))
         same = same_rows(a, b)
         inner = self._inner(a, b)
@@ -208,36 +209,39 @@ class GeneralizedCosine:
         return np.clip(inner, 0.0, 1.0, out=inner)
 
     def state(self) -> State:
-        """The factor of A; empty for a supplied A or the identity, which are settings."""
+        """Return the factor of A; empty for a supplied A or the identity, which are settings."""
         return packed(self._factor, "factor")
 
     def restore(self, state: State) -> None:
-        """Puts the factor back."""
+        """Restore what `state` returned."""
         self._factor = unpacked(state, "factor")
 
-    def _known(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        """Which columns A covers."""
+    def _covered(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Return which columns A covers."""
         if self._supplied is not None:
             return np.ones(len(self._supplied), dtype=np.bool_)
-        known = np.zeros(self._factor.shape[1], dtype=np.bool_)
-        known[self._factor.indices] = True
-        return known
+        occurs = np.zeros(self._factor.shape[1], dtype=np.bool_)
+        occurs[self._factor.indices] = True
+        return occurs
 
     def _split(self, rows: Rows) -> tuple[Rows, Rows]:
-        """The part of the rows that A covers, and the part that is like itself only."""
-        known = self._known()
-        covered = np.zeros(max(rows.shape[1], len(known)), dtype=np.bool_)
-        covered[: len(known)] = known
+        """Return the part of the rows that A covers, and the rest."""
+        in_matrix = self._covered()
+        covered = np.zeros(max(rows.shape[1], len(in_matrix)), dtype=np.bool_)
+        covered[: len(in_matrix)] = in_matrix
         inside = covered[rows.indices]
         parts = (
             canonical(csr_array((rows.data * keep, rows.indices, rows.indptr), shape=rows.shape))
             for keep in (inside, ~inside)
         )
         covered_rows, other_rows = parts
-        return fitted(covered_rows, len(known)), other_rows
+        return fitted(covered_rows, len(in_matrix)), other_rows
 
     def _image(self, rows: Rows) -> Matrix:
-        """Rows in the space where A is the inner product (A times the rows, if A is supplied)."""
+        """Return rows in the space where A is the inner product.
+
+        If A is supplied, this is A times the rows.
+        """
         if self._supplied is not None:
             return times(rows, self._supplied).astype(np.float64, copy=False)
         return dense_product(rows, self._factor).astype(np.float64, copy=False)
@@ -252,7 +256,7 @@ class GeneralizedCosine:
         return inner
 
     def _norms(self, rows: Rows) -> Matrix:
-        """√<a, A a> for each row."""
+        """Return √<a, A a> for each row."""
         a, other = self._split(rows)
         image = self._image(a)
         if self._supplied is not None:
@@ -264,7 +268,7 @@ class GeneralizedCosine:
 
 
 def _word_similarity(words: ArrayLike) -> Matrix:
-    """A supplied A, or a `ValueError` that says what is wrong with it."""
+    """Return a supplied A; raise a `ValueError` if it is not valid."""
     matrix = np.array(words, dtype=np.float64)
     shape = matrix.shape
     require(matrix.ndim == 2 and shape[0] == shape[1], "words", f"array{shape}", "square")
@@ -274,8 +278,8 @@ def _word_similarity(words: ArrayLike) -> Matrix:
     require(within, "words", f"array{shape}", "within [0, 1]")
     require(bool(np.allclose(matrix.diagonal(), 1)), "words", f"array{shape}", "1 on its diagonal")
     lowest = float(np.linalg.eigvalsh(matrix)[0]) if len(matrix) else 0.0
-    wanted = f"positive semidefinite (lowest eigenvalue {lowest:.3g})"
-    require(lowest >= -1e-9 * max(1, len(matrix)), "words", f"array{shape}", wanted)
+    expected = f"positive semidefinite (lowest eigenvalue {lowest:.3g})"
+    require(lowest >= -1e-9 * max(1, len(matrix)), "words", f"array{shape}", expected)
     return matrix
 
 

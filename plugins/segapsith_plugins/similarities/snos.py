@@ -1,11 +1,11 @@
-"""SNOS: objects are alike if their features are, and the other way round, with damping.
+"""SNOS: objects are similar if their features are, and vice versa, with damping.
 
-Liu et al. 2004, as S0 compares with it. With M the rows divided by their sums,
+Liu et al. (2004), as Grimal & Bisson (2011) compare with it. With M the rows divided by their sums,
 
-    SR = λ M SC Mᵀ     SC = λ Mᵀ SR M     both with a diagonal of 1 again after each step
+    SR = λ M SC Mᵀ     SC = λ Mᵀ SR M     both with the diagonal reset to 1 after each step
 
-and λ = 0.9 / max(‖M‖₁, ‖M‖_∞), under which λ ‖M‖₂² < 1: the iterates stay finite. The formulas
-are recalled from the literature, and the constant is not certain.
+and λ = 0.9 / max(‖M‖₁, ‖M‖_∞), with which λ ‖M‖₂² < 1: the iterates stay finite. The formulas are
+recalled from the literature, and the constant is uncertain.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ __all__ = ["Snos"]
 class Snos:
     """The similarity of the learned rows after `iterations` steps from identities.
 
-    `damping` is λ; None takes the value above. `normalise="rows"` divides rows by their sums,
-    `"none"` takes them as they are. SR(T) needs SC(T-1), which needs SR(T-2): one chain is
-    walked. Values may pass 1, since nothing normalises them. `learn` replaces what was learned.
+    `damping` is λ; None: the value above. `normalise="rows"` divides rows by their sums, `"none"`
+    uses them as they are. SR(T) needs SC(T-1), which needs SR(T-2): one chain is computed. Values
+    may be above 1, since they are not normalised. `learn` replaces what was learned before.
     """
 
     bounds: ClassVar[tuple[float, float]] = (0.0, math.inf)
@@ -57,7 +57,7 @@ class Snos:
         self._similar: Floats = np.zeros((0, 0))
 
     def learn(self, rows: Rows) -> None:
-        """Walks the chain over these rows."""
+        """Compute the chain over these rows."""
         given = non_negative(rows, "snos")
         matrix = given[:, np.flatnonzero(np.bincount(given.indices, minlength=given.shape[1]))]
         if self.normalise == "rows":
@@ -74,19 +74,21 @@ class Snos:
             np.fill_diagonal(similar, 1.0)
         assert similar is not None
         if not np.isfinite(similar).all():
-            raise ValueError(f"snos: damping={damping} is too large for these rows; none is safe")
+            raise ValueError(
+                f"snos: damping={damping} is too large for these rows; leave it out for a safe value"
+            )
         self._learned, self._similar = LearnedRows({"rows": given}, "snos"), similar
 
     def compare(self, left: Rows, right: Rows) -> Matrix:
-        """The similarity of each pair of learned rows; others are refused."""
+        """Return the similarity of each pair of learned rows; raise for other rows."""
         return self._learned.picked(self._similar, left, right)
 
     def state(self) -> State:
-        """The learned rows and their similarities."""
+        """Return the learned rows and their similarities."""
         return {**self._learned.state(), "similar": self._similar}
 
     def restore(self, state: State) -> None:
-        """Puts them back."""
+        """Restore what `state` returned."""
         self._learned = LearnedRows.restored(state, "snos")
         self._similar = np.array(state["similar"], dtype=np.float64)
 

@@ -1,4 +1,4 @@
-"""Dates as wires write them, to ISO 8601 with the zone that they were given."""
+"""Convert dates as wires write them to ISO 8601, in the time zone that they were written in."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ _ASCTIME = re.compile(
 
 
 def iso(text: str | None, *, month_first: bool = False) -> str | None:
-    """The date in ISO 8601, in its own zone; a bare day stays a day; None if it is none.
+    """Return the date in ISO 8601 in its own zone, a day without a time as a day, or None if
+    invalid.
 
     >>> iso("Mon, 02 Mar 2026 06:15:00 +0100"), iso("20260302T061500Z"), iso("2 mars 2026 à 6h15")
     ('2026-03-02T06:15:00+01:00', '2026-03-02T06:15:00+00:00', '2026-03-02T06:15:00')
@@ -65,11 +66,11 @@ def iso(text: str | None, *, month_first: bool = False) -> str | None:
 
 
 def dated(text: str | None, *, month_first: bool = False) -> tuple[str | None, dict[str, str]]:
-    """The date, and the original as metadata where it was written in another way."""
-    found = iso(text, month_first=month_first)
+    """Return the date, and the original as metadata if it was written differently."""
+    date = iso(text, month_first=month_first)
     original = (text or "").strip()[:200]
-    same = original.replace("Z", "+00:00") == found
-    return found, {} if same or not original else {"date_original": original}
+    same = original.replace("Z", "+00:00") == date
+    return date, {} if same or not original else {"date_original": original}
 
 
 def _basic(text: str) -> str | None:

@@ -1,4 +1,4 @@
-"""JSON values of a stream: one a line, in an array, one after the other, or a single one."""
+"""JSON values of a stream: one per line, in an array, in sequence, or a single one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from segapsith.limits import MAX_ITEM_CHARS, MAX_JSON_VALUES, MAX_LINE_BYTES
 __all__ = ["Numbered", "beginning", "values"]
 
 Numbered = tuple[str, object]
-"""Where a value stands, and the value."""
+"""The place of a value in the input, and the value."""
 
 _SPACE = re.compile(r"[\s,\x1e]*")
 _NEXT = re.compile(r"\n\s*(?=[{\[])")
@@ -22,13 +22,13 @@ _WINDOW = 1 << 20
 
 
 def beginning(head: bytes) -> str:
-    """The first characters of a stream, without mark and space, if it may be JSON."""
+    """Return the beginning of a stream without byte order mark and blanks, or '' if not JSON."""
     text = decoded(head).lstrip("\ufeff \t\r\n\x1e")
     return text if text[:1] in ("{", "[") else ""
 
 
 def values(stream: BinaryIO, name: str) -> Iterator[Numbered | Reject]:
-    """Every value with its place; what is no JSON is a reject and the next one goes on."""
+    """Yield each value with its place, and a reject for what is not JSON; reading continues."""
     line = _line(stream)
     number = 1
     while line is not None and not line.strip(b" \t\r\n\xef\xbb\xbf"):
@@ -51,7 +51,7 @@ def values(stream: BinaryIO, name: str) -> Iterator[Numbered | Reject]:
 
 
 def _line(stream: BinaryIO) -> bytes | None:
-    """The next line; None for one that is too long, which is passed over."""
+    """Return the next line, or None for a line that is too long, which is skipped."""
     line = stream.readline(MAX_LINE_BYTES + 1)
     if len(line) <= MAX_LINE_BYTES:
         return line
@@ -61,7 +61,7 @@ def _line(stream: BinaryIO) -> bytes | None:
 
 
 def _is_spread(line: bytes) -> bool:
-    """Whether values are not one a line: an array, an object over several lines, wide letters."""
+    """Return whether values may span lines: an array, an open object, or a wide encoding."""
     if b"\0" in line:
         return True
     text = line.strip(b" \t\r\n\xef\xbb\xbf\x1e")
@@ -96,7 +96,7 @@ class _TooManyError(Exception):
 
 
 class _Joined:
-    """A stream with its first line put back."""
+    """A stream whose first line was put back."""
 
     def __init__(self, first: bytes, stream: BinaryIO) -> None:
         self._first, self._stream = first, stream
@@ -110,14 +110,14 @@ class _Joined:
 
 
 def _spread(stream: _Joined, name: str) -> Iterator[Numbered | Reject]:
-    """Values that are not one a line, each decoded as soon as it is whole."""
+    """Yield values that may span lines, each as soon as it is complete."""
     chunks = text_chunks(stream)  # type: ignore[arg-type]  # only `read` is used
     decoder = json.JSONDecoder()
     text, place, number, final = "", 0, 0, False
-    inside = False  # of the outermost array
-    wanted = _WINDOW
+    inside = False  # inside the outermost array
+    n_needed = _WINDOW
     while True:
-        while not final and len(text) - place < wanted:
+        while not final and len(text) - place < n_needed:
             chunk = next(chunks, None)
             if chunk is None:
                 final = True
@@ -133,7 +133,7 @@ def _spread(stream: _Joined, name: str) -> Iterator[Numbered | Reject]:
                 if inside:
                     yield Reject(f"{name}: value {number + 1}", "the array has no end")
                 return
-            wanted = _WINDOW
+            n_needed = _WINDOW
             continue
         if text[place] == "[" and not inside and number == 0:
             place, inside = place + 1, True
@@ -151,14 +151,14 @@ def _spread(stream: _Joined, name: str) -> Iterator[Numbered | Reject]:
         except ValueError as error:
             end = getattr(error, "pos", place)
             if not final and len(text) - place < MAX_ITEM_CHARS:
-                wanted = 2 * (len(text) - place)
+                n_needed = 2 * (len(text) - place)
                 continue
             reason = f"it is not JSON: {str(error)[:200]}"
         if not reason and end >= len(text) and not final and end - place < MAX_ITEM_CHARS:
-            wanted = 2 * (len(text) - place)  # a number may go on
+            n_needed = 2 * (len(text) - place)  # a number may continue
             continue
         number += 1
-        wanted = _WINDOW
+        n_needed = _WINDOW
         if not reason:
             yield (where, value)
             place = end

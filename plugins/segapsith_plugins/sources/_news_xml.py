@@ -1,16 +1,17 @@
-"""What NITF and NewsML share: text from a tree, and the particulars of a NITF article."""
+"""Read items of news markup: the loop over a file, text of elements, the metadata of NITF."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from segapsith import Document
+from segapsith import Document, Reject
 from segapsith.io.encoding import repaired
 from segapsith.io.html import text_of, text_of_tokens
 from segapsith.io.markup import Close, Open, Token, unescaped
-from segapsith.io.xml import Element
+from segapsith.io.xml import Element, XmlError
+from segapsith.io.xml_items import Piece
 from segapsith_plugins.sources._dates import dated
 
 if TYPE_CHECKING:
@@ -21,17 +22,56 @@ __all__ = [
     "attribute",
     "body_text",
     "compact",
+    "documents_of",
     "inline_text",
     "nitf_document",
     "text_at",
 ]
 
 NITF_ASIDE = frozenset({"media", "media-caption", "note", "body.end", "hedline", "table.reference"})
-"""Elements beside the running text."""
+"""Elements that are not part of the running text."""
+
+
+def documents_of(
+    pieces: Iterable[Piece | Reject],
+    build: Callable[[Piece, str], Iterable[Document | Reject]],
+    *,
+    name: str,
+    no_items: Callable[[], str],
+) -> Iterator[Document | Reject]:
+    """Yield what `build` makes of each piece, and a reject for a piece that is not well-formed.
+
+    `build` receives a piece and its place in the input, for the rejects. A document without title
+    and text becomes a reject. If nothing at all was yielded, `no_items` gives the reason.
+    """
+    empty = True
+    for piece in pieces:
+        for item in _items_of(piece, build, name):
+            empty = False
+            yield item
+    if empty:
+        yield Reject(name, no_items())
+
+
+def _items_of(
+    piece: Piece | Reject, build: Callable[[Piece, str], Iterable[Document | Reject]], name: str
+) -> Iterator[Document | Reject]:
+    if isinstance(piece, Reject):
+        yield piece
+        return
+    where = f"{name}: item {piece.number}"
+    try:
+        for item in build(piece, where):
+            if isinstance(item, Reject) or item.title or item.body:
+                yield item
+            else:
+                yield Reject(item.uid or where, "it has neither a title nor a text")
+    except XmlError as error:
+        yield Reject(where, str(error))
 
 
 def body_text(element: Element | None, dropped: frozenset[str] = frozenset()) -> str:
-    """The paragraphs of an element."""
+    """Return the paragraphs of an element, without the elements named in `dropped`."""
     text = "" if element is None else text_of_tokens(_tokens(element), dropped)
     return unescaped(text) if _ESCAPED.search(text) else text  # some systems escape twice
 
@@ -50,25 +90,25 @@ def _tokens(element: Element) -> Iterator[Token]:
 
 
 def text_at(element: Element | None, *path: str) -> str:
-    """The text at a path below an element, or nothing."""
-    found = element.first(*path) if element is not None else None
-    return found.text if found is not None else ""
+    """Return the text of the first element at a path, or an empty string."""
+    target = element.first(*path) if element is not None else None
+    return target.text if target is not None else ""
 
 
 def attribute(element: Element | None, *path: str) -> str:
-    """An attribute (the last of the path) of an element below, or nothing."""
-    *names, wanted = path
-    found = element.first(*names) if element is not None else None
-    return found.attributes.get(wanted, "").strip() if found is not None else ""
+    """Return an attribute, named last, of the first element at a path, or an empty string."""
+    *names, key = path
+    target = element.first(*names) if element is not None else None
+    return target.attributes.get(key, "").strip() if target is not None else ""
 
 
 def compact(values: dict[str, Json]) -> dict[str, Json]:
-    """The values that say something."""
+    """Return the values that are not empty."""
     return {key: value for key, value in values.items() if value not in ("", None, [], {})}
 
 
 def nitf_document(nitf: Element, lang: str | None = None) -> Document:
-    """The article in a <nitf> element."""
+    """Return the article of a <nitf> element; `lang` is used if the article declares none."""
     head, body = nitf.child("head"), nitf.child("body")
     data = head.first("docdata") if head is not None else None
     top = body.child("body.head") if body is not None else None
@@ -88,7 +128,7 @@ def nitf_document(nitf: Element, lang: str | None = None) -> Document:
     language = (body.attributes.get("lang") if body is not None else "") or (
         nitf.attributes.get("lang") or nitf.attributes.get("baselang")
     )
-    metadata = compact(_particulars(head, data, top))
+    metadata = compact(_metadata(head, data, top))
     if abstract and text:
         metadata["abstract"] = abstract
     return Document(
@@ -105,18 +145,16 @@ def nitf_document(nitf: Element, lang: str | None = None) -> Document:
     )
 
 
-def _particulars(
-    head: Element | None, data: Element | None, top: Element | None
-) -> dict[str, Json]:
+def _metadata(head: Element | None, data: Element | None, top: Element | None) -> dict[str, Json]:
     subjects: list[Json] = []
     metas: dict[str, Json] = {}
     for subject in head.all("tobject.subject") if head is not None else ():
-        named = [
+        parts = [
             subject.attributes.get(f"tobject.subject.{part}", "")
             for part in ("refnum", "code", "type", "matter", "detail")
         ]
-        if any(named):
-            subjects.append(" ".join(part for part in named if part))
+        if any(parts):
+            subjects.append(" ".join(part for part in parts if part))
     for meta in head.all("meta") if head is not None else ():
         if meta.attributes.get("name"):
             metas[meta.attributes["name"]] = meta.attributes.get("content", "")
@@ -157,9 +195,9 @@ def _without_date(top: Element | None) -> str:
 
 
 def inline_text(kind: str, text: str) -> str:
-    """Text that was given as a string, of some content type; tags in a plain one are tags too."""
-    marked = "html" in kind.lower() or "xml" in kind.lower() or _TAGGED.search(text) is not None
-    return text_of(text) if marked else text.strip()
+    """Return the text of a string with this content type; tags in plain text are tags too."""
+    has_markup = "html" in kind.lower() or "xml" in kind.lower() or _TAGGED.search(text) is not None
+    return text_of(text) if has_markup else text.strip()
 
 
 _TAGGED = re.compile(r"</(?:p|div|span|body|td|b|i|a|em|strong|h[1-6])>|<br ?/?>", re.IGNORECASE)

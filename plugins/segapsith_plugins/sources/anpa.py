@@ -1,7 +1,7 @@
-"""Wire text: IPTC 7901 and ANPA 1312 messages, with their control characters or without.
+"""Wire text: IPTC 7901 and ANPA 1312 messages, with or without their control characters.
 
-A stream holds messages one after the other: from SOH (or ZCZC) to ETX (or NNNN). What stands in the
-header lines becomes metadata; wrapped lines become paragraphs.
+A stream contains messages in sequence: from SOH (or ZCZC) to ETX (or NNNN). Header lines become
+metadata, wrapped lines become paragraphs.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _CORRECTED = re.compile(
 _UPDATED = re.compile(r"\b(?:writethru|lead|ld|update|updates)\b", re.IGNORECASE)
 _BYLINE = re.compile(r"(?:By|Par|de notre|Von|Por)\s.{2,100}", re.IGNORECASE)
 _FURNITURE = re.compile(r"[a-z]{1,4}(?:[/-][a-z]{1,4}){1,5}[/.]?|[*_\s#=-]{2,40}")
-"""Signatures of the desk and rules between the parts."""
+"""Signatures of the desk, and rules between the parts."""
 _TELEX_SECOND = re.compile(r"(?P<urgency>[A-Z]{2}) (?P<section>[A-Z]{2,4})")
 _NOT_FOR_PRINT = re.compile(
     r"the following information is not (?:intended )?for publication|^# Not(?:ebook|izblock)\s*$",
@@ -61,7 +61,7 @@ _NOT_FOR_PRINT = re.compile(
 
 
 class WireText:
-    """Each message is a document; number, day and agency together are its identity."""
+    """A source of wire text: each message is a document, identified by number, day and agency."""
 
     example = (
         b"\x01fra0123 4 pol 0012 FRA\r\n\x02Politique-budget\r\nLe budget est vot\xe9\r\n\r\n"
@@ -71,7 +71,7 @@ class WireText:
     def sniff(self, head: bytes) -> float:
         text = decoded(head).replace("\r\n", "\n").replace("\r", "\n").lstrip("\n \x16\x00\ufeff")
         if text.startswith(("<", "{", "[")) or "\x00" in text:
-            return 0.0  # a wire pads with NUL before a message, never within
+            return 0.0  # a wire pads with NUL before a message, never inside one
         first, _, rest = text.partition("\n")
         first = first.strip()
         headed = _IPTC.fullmatch(first.lstrip(_SOH)) or (
@@ -91,18 +91,18 @@ class WireText:
             if lines is None:
                 yield Reject(where, f"it has more than {MAX_ITEM_CHARS:,} characters")
                 continue
-            found = _document(lines)
-            if found.title or found.body:
-                yield found
+            document = _document(lines)
+            if document.title or document.body:
+                yield document
             else:
-                yield Reject(found.uid or where, "it has neither a title nor a text")
+                yield Reject(document.uid or where, "it has neither a title nor a text")
 
 
 # -- messages ------------------------------------------------------------------------------
 
 
 def _lines(stream: BinaryIO) -> Iterator[str]:
-    """Lines of any ending; a very long one comes in pieces."""
+    """Yield lines with any line end; a very long line comes in pieces."""
     rest = ""
     for chunk in text_chunks(stream):
         text = (rest + chunk).replace("\r\n", "\n")
@@ -118,7 +118,7 @@ def _lines(stream: BinaryIO) -> Iterator[str]:
 
 
 def _messages(stream: BinaryIO) -> Iterator[list[str] | None]:
-    """The lines of each message; None for one that is too long."""
+    """Yield the lines of each message, or None for a message that is too long."""
     message: list[str] = []
     size, ended = 0, True
     for line in _lines(stream):
@@ -138,12 +138,12 @@ def _messages(stream: BinaryIO) -> Iterator[list[str] | None]:
 
 
 def _framed(line: str) -> list[str]:
-    """The line, cut where a message begins in the middle of it."""
+    """Return the line, divided where a message begins in the middle of it."""
     if _SOH not in line:
         return [line]
     first, *others = line.split(_SOH)
-    kept = [first] if first.strip("\x16\x00 \t") else []
-    return [*kept, *(_SOH + other for other in others)]
+    leading = [first] if first.strip("\x16\x00 \t") else []
+    return [*leading, *(_SOH + other for other in others)]
 
 
 def _begins(line: str) -> bool:
@@ -166,21 +166,21 @@ def _document(lines: Sequence[str]) -> Document:
     notes: dict[str, list[str]] = {"headline": [], "byline": [], "slug": [], "note": []}
     for line in top:
         notes[_role(line, notes)].append(line.strip(" ^<=_"))
-    kept = [p for p in paragraphs if p and not _FURNITURE.fullmatch(p)]
-    text = "\n\n".join(kept)
+    content = [p for p in paragraphs if p and not _FURNITURE.fullmatch(p)]
+    text = "\n\n".join(content)
     title = " ".join(" ".join(notes["headline"]).split())
     if not text and len(notes["headline"]) > 1:
         title, text = notes["headline"][0], "\n\n".join(notes["headline"][1:])
-    if text and not title:  # an alert has keywords only
+    if text and not title:  # an alert has only keywords
         title = re.sub(r",\d{1,5}$", "", " ".join(notes["slug"]))
-    told = _DATELINE.match(text)
-    source = told.group("agency").strip() if told else agency
+    dateline = _DATELINE.match(text)
+    source = dateline.group("agency").strip() if dateline else agency
     slug = " ".join(notes["slug"]) or header.get("keywords", "")
     metadata: dict[str, Json] = {k: v for k, v in header.items() if v and k != "keywords"}
     metadata |= {
         key: value
         for key, value in {
-            "dateline": told.group("line").strip() if told else "",
+            "dateline": dateline.group("line").strip() if dateline else "",
             "byline": " ".join(notes["byline"]),
             "slug": slug,
             "keywords": [w for w in re.split(r"[-/\s,]+", slug) if w and not w.isdigit()],
@@ -218,7 +218,7 @@ def _status(text: str) -> str:
 
 
 def _header(lines: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    """What the header lines say, and the lines of the text."""
+    """Return the fields of the header lines, and the lines of the text."""
     header: dict[str, str] = {}
     body: list[str] = []
     slugs: list[str] = []
@@ -245,14 +245,14 @@ def _header(lines: Sequence[str]) -> tuple[dict[str, str], list[str]]:
             slugs.append(_CONTROLS.sub(" ", text).strip())
         if ended:
             tail = lines[number].partition(_ETX)[2]
-            body.append(_CONTROLS.sub(" ", tail).strip())  # the date may stand behind the end
+            body.append(_CONTROLS.sub(" ", tail).strip())  # the date may come after the end
     if slugs:
         header["keywords"] = " ".join([*slugs])
     return header, body
 
 
 def _dated(lines: Sequence[str]) -> tuple[list[str], str | None, str, str]:
-    """The lines without the closing date, the date, as it was given, and the agency in it."""
+    """Return the lines without the closing date, the date, the original date, and its agency."""
     for place in range(len(lines) - 1, max(-1, len(lines) - 12), -1):
         text = lines[place].strip(" \t<=^")
         if not text or text == "NNNN" or len(text) > 60:
@@ -275,7 +275,7 @@ def _dated(lines: Sequence[str]) -> tuple[list[str], str | None, str, str]:
 
 
 def _parted(lines: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The lines above the text, and the paragraphs of the text."""
+    """Return the lines above the text, and the paragraphs of the text."""
     lines = [line for line in lines if line.strip() != "NNNN"]
     if any(line.lstrip().startswith("^") for line in lines):
         top = [line.strip() for line in lines if line.lstrip().startswith("^")]
@@ -298,7 +298,7 @@ def _parted(lines: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _is_headed(block: str) -> bool:
-    """Whether the first block has a headline of its own, beside keywords and marks."""
+    """Return whether the first block has a headline of its own besides keywords and marks."""
     return any(
         not _SLUG.fullmatch(line.strip()) and not _MARK.fullmatch(line.strip())
         for line in block.splitlines()
@@ -306,7 +306,7 @@ def _is_headed(block: str) -> bool:
 
 
 def _paragraphs(lines: Sequence[str], wrapped: bool = False) -> list[str]:
-    """Lines put together: a blank line or an indented one begins a paragraph."""
+    """Return paragraphs from lines: a blank line or an indented line begins one."""
     blocks: list[list[str]] = []
     fresh = True
     note = False
@@ -324,7 +324,7 @@ def _paragraphs(lines: Sequence[str], wrapped: bool = False) -> list[str]:
 
 
 def _role(line: str, notes: Mapping[str, Sequence[str]]) -> str:
-    """What a line above the text is."""
+    """Return the role of a line above the text."""
     text = line.strip(" ^<")
     plain = text.rstrip("= <")
     if text.startswith(("Eds:", "EDS:", "Editors", "EDITOR", "AP Photo", "Note", "(", "ATTENTION")):

@@ -1,4 +1,4 @@
-"""Tables: comma, semicolon, tab or bar between the fields, the first row names the columns."""
+"""Tables: fields separated by comma, semicolon, tab or bar; the first row names the columns."""
 
 from __future__ import annotations
 
@@ -33,11 +33,14 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
     "source": ("source", "publisher", "agency", "outlet", "provider", "publication", "newspaper",
                "agence", "site", "journal", "source_name"),
 }  # fmt: skip
-"""Our names and those that tables use, best first."""
+"""Fields of a document, and the names of columns in tables, best first."""
 
 
 class CsvRows:
-    """Each row with a title or a text is a document; the columns that are not ours are metadata."""
+    """A source of tables: each row with a title or a text is a document.
+
+    The columns that are not fields of a document become metadata.
+    """
 
     example = b"id;titre;texte;date\na;Crue;Le fleuve monte.;2026-03-02\n"
 
@@ -75,8 +78,8 @@ class CsvRows:
             try:
                 row = next(rows, None)
             except csv.Error as error:
-                # most often a quotation mark that is never closed: where rows begin is unknown
-                reason = f"it is no row of a table, and what follows is not read: {error}"
+                # usually a quotation mark that is never closed: it is unknown where the next row begins
+                reason = f"it is not a row of a table, and the rest is not read: {error}"
                 yield Reject(f"{name}: row {number}", reason)
                 return
             if row is None:
@@ -86,7 +89,7 @@ class CsvRows:
 
 
 def _lines(stream: BinaryIO) -> Iterator[str]:
-    """Lines with their ends; one that is too long comes in pieces."""
+    """Yield lines with their line ends; a line that is too long comes in pieces."""
     rest = ""
     for chunk in text_chunks(stream):
         *lines, rest = (rest + chunk).split("\n")
@@ -100,13 +103,13 @@ def _lines(stream: BinaryIO) -> Iterator[str]:
 
 
 def _delimiter(line: str) -> str:
-    """The one that parts the first row into columns that we know."""
+    """Return the delimiter that gives the most columns with a known name."""
 
-    def known(delimiter: str) -> tuple[int, int]:
+    def n_columns(delimiter: str) -> tuple[int, int]:
         row = _row(line, delimiter)
         return len(_columns(row)), len(row)
 
-    return max(_DELIMITERS, key=known)
+    return max(_DELIMITERS, key=n_columns)
 
 
 def _row(line: str, delimiter: str) -> list[str]:
@@ -120,14 +123,14 @@ def _row(line: str, delimiter: str) -> list[str]:
 
 
 def _columns(header: Sequence[str]) -> dict[str, int]:
-    """Our names and the columns that have them."""
+    """Return the fields of a document and the columns that hold them."""
     names = [h.strip().strip('"').lower().replace(" ", "_").replace("-", "_") for h in header]
-    found: dict[str, int] = {}
+    columns: dict[str, int] = {}
     for ours, synonyms in _SYNONYMS.items():
         place = next((names.index(s) for s in synonyms if s in names), None)
         if place is not None:
-            found[ours] = place
-    return found
+            columns[ours] = place
+    return columns
 
 
 def _document(

@@ -1,8 +1,8 @@
 """Feeds: RSS 0.9x, 1.0 and 2.0, Atom and JSON Feed.
 
-The markup is cut into items and made well-formed by `segapsith.io.xml` before feedparser sees it:
-without document types, with short author fields, a few items at a time. So feedparser only ever
-takes its strict way, and a broken item costs nobody but itself.
+The markup is divided into items and made well-formed by `segapsith.io.xml` before feedparser reads
+it: without document types, with short author fields, a few items at a time. So feedparser always
+uses its strict parser, and a broken item affects no other.
 """
 
 from __future__ import annotations
@@ -25,20 +25,23 @@ if TYPE_CHECKING:
     from segapsith.model import Json
 
 AUTHOR_CHARS = 300
-"""Characters of an author that feedparser is given: it looks for addresses in quadratic time."""
+"""Characters of an author that are passed to feedparser, which searches them for addresses in
+quadratic time.
+"""
 
 _CUT = dict.fromkeys(
     ("author", "creator", "name", "email", "publisher", "contributor", "managingeditor"),
     AUTHOR_CHARS,
 ) | dict.fromkeys(("webmaster", "owner", "errorreportsto", "generator", "rights"), AUTHOR_CHARS)
 
-_AT_ONCE = 25
-"""Items that feedparser is given at once."""
+_ITEMS_AT_ONCE = 25
+"""Items that are passed to feedparser at a time."""
 
 _AT_ONCE_CHARS = 500_000
 
 _HEAD_CHARS = 100_000
-"""Characters of a head that feedparser is given; a longer one is cut to its open elements."""
+"""Characters of a head that are passed to feedparser; a longer one is reduced to its open elements.
+"""
 
 _SPACES = {
     "atom": "http://www.w3.org/2005/Atom",
@@ -63,7 +66,7 @@ _JSON_FEED = re.compile(r'"version"\s*:\s*"https?:\\?/\\?/jsonfeed\.org\\?/versi
 
 
 class Feed:
-    """The items of a feed, each with its guid or, failing that, its link as identity."""
+    """A source of feeds: each item is a document, identified by its guid or else its link."""
 
     example = (
         b'<?xml version="1.0"?><rss version="2.0"><channel><title>Wire</title><item>'
@@ -85,7 +88,7 @@ class Feed:
         if name == "rdf":
             return 0.95 if _RDF.search(text) else 0.2
         if name in ("channel", "item", "entry"):
-            return 0.7  # its beginning was lost
+            return 0.7  # the beginning is missing
         return 0.0
 
     def read(self, stream: BinaryIO, name: str) -> Iterator[Document | Reject]:
@@ -97,7 +100,7 @@ class Feed:
 
 
 def _like_json_feed(start: str) -> bool:
-    """Whether it has the keys of a JSON Feed, though its version may stand at the end."""
+    """Return whether it has the keys of a JSON Feed, whose version may come at the end."""
     return (
         re.search(r'"items"\s*:\s*\[', start) is not None
         and re.search(r'"(?:home_page_url|feed_url|content_html|content_text)"\s*:', start)
@@ -141,7 +144,7 @@ def _xml_feed(stream: BinaryIO, name: str) -> Iterator[Document | Reject]:
         frame.know(prefixes)
         waiting.append((where, text))
         size += len(text)
-        if len(waiting) >= _AT_ONCE or size >= _AT_ONCE_CHARS:
+        if len(waiting) >= _ITEMS_AT_ONCE or size >= _AT_ONCE_CHARS:
             yield from _through(waiting, frame)
             waiting, size = [], 0
     yield from _through(waiting, frame)
@@ -153,12 +156,12 @@ _GUID = re.compile(r"<(?:guid|id|link)\b[^>]{0,200}>\s*([^<\s]{1,300})")
 
 
 def _named(piece: Piece, where: str) -> str:
-    found = _GUID.search(piece.text, 0, 20_000)
-    return f"{where} ({found.group(1)})" if found else where
+    guid = _GUID.search(piece.text, 0, 20_000)
+    return f"{where} ({guid.group(1)})" if guid else where
 
 
 class _Frame:
-    """The feed around its items: what feedparser must see to understand them."""
+    """The feed around its items, which feedparser needs to understand them."""
 
     def __init__(self, head: Head) -> None:
         tags = "".join(_tag(o.name, o.attributes) for o in head.opened)
@@ -173,7 +176,7 @@ class _Frame:
             self._take(head)
 
     def _take(self, head: Head) -> None:
-        """The head as it stands, if it can be written; it carries the title and the language."""
+        """Use the head as it is, if it can be written; it has the title and the language."""
         text = head.text[_root_at(head.text, head.opened[0].name) :]
         try:
             whole, prefixes = rewritten(text, _CUT, head.entities)
@@ -184,11 +187,11 @@ class _Frame:
             self._used |= prefixes
 
     def know(self, prefixes: frozenset[str]) -> None:
-        """Takes note of the prefixes that an item uses."""
+        """Declare the prefixes that an item uses."""
         self._used |= prefixes
 
     def around(self, items: Sequence[str]) -> bytes:
-        """A well-formed feed of these items, in which every prefix is declared."""
+        """Return a well-formed feed of these items, in which every prefix is declared."""
         declared = "".join(
             f" xmlns:{p}={quoteattr(_SPACES.get(p.lower(), f'urn:undeclared:{p}'))}"
             for p in sorted(self._used - self._declared)
@@ -201,7 +204,7 @@ _FIRST_NAME = re.compile(r"<[\w.:\-]+")
 
 
 def _root_at(text: str, name: str) -> int:
-    """Where the root begins; comments before it may hold anything.
+    """Return where the root begins; comments before it may contain anything.
 
     >>> _root_at("<!-- <rss> --><rss>", "rss")
     14
@@ -229,7 +232,7 @@ _NAME = re.compile(r"[A-Za-z_][\w.\-]*(?::[A-Za-z_][\w.\-]*)?")
 def _through(
     waiting: Sequence[tuple[str, str]], frame: _Frame | None
 ) -> Iterator[Document | Reject]:
-    """The items as feedparser reads them; one by one if it stumbles over some of them."""
+    """Yield the items as feedparser reads them; one by one if it stumbles over some of them."""
     if not waiting or frame is None:
         return
     feed, entries = _parsed(frame.around([text for _, text in waiting]))
@@ -249,9 +252,9 @@ def _parsed(data: bytes) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     import feedparser
 
     try:
-        found = feedparser.parse(io.BytesIO(data), resolve_relative_uris=False, sanitize_html=False)
-        # as plain mappings: its own ones warn when `updated` is asked for and not there
-        return dict(dict.items(found.feed)), [dict(dict.items(entry)) for entry in found.entries]
+        feed = feedparser.parse(io.BytesIO(data), resolve_relative_uris=False, sanitize_html=False)
+        # as plain mappings: those of feedparser warn if `updated` is missing
+        return dict(dict.items(feed.feed)), [dict(dict.items(entry)) for entry in feed.entries]
     except Exception:  # it may raise anything (feedparser#599)
         return {}, []
 
@@ -279,7 +282,7 @@ def _document(entry: Mapping[str, Any], feed: Mapping[str, Any], where: str) -> 
             source=repaired(_plain(feed.get("title", ""), feed.get("title_detail"))),
             metadata=_metadata(entry, link) | original,
         )
-    except Exception as error:  # a value of a type that nobody expects
+    except Exception as error:  # a value of an unexpected type
         return Reject(where, f"it could not be understood: {type(error).__name__}: {error}")
 
 
@@ -299,7 +302,7 @@ def _language(entry: Mapping[str, Any]) -> str | None:
 
 
 def _body(entry: Mapping[str, Any], title: str) -> str:
-    """The content; the summary if there is none, or none worth more."""
+    """Return the content, or the summary if there is no content or no better one."""
     contents = [
         _plain(c.get("value", ""), c) for c in entry.get("content", ()) if isinstance(c, Mapping)
     ]
@@ -320,7 +323,7 @@ _BLOCK = re.compile(
 
 
 def _plain(value: object, detail: object) -> str:
-    """A value as plain text: RSS does not say what it is, Atom does."""
+    """Return a value as plain text; Atom declares its type, RSS does not."""
     if not isinstance(value, str) or not value.strip():
         return ""
     kind = detail.get("type") if isinstance(detail, Mapping) else None
@@ -329,31 +332,31 @@ def _plain(value: object, detail: object) -> str:
     )
     if kind in _HTML or markup:
         text = text_of(value)
-        # escaped once too often: there is no tag in it, but there are tags in what it says
+        # escaped twice: it has no tags, but its unescaped text has
         return text_of(text) if "<" not in value and _BLOCK.search(text) else text
     return "\n".join(" ".join(line.split()) for line in value.strip().splitlines())
 
 
 def _metadata(entry: Mapping[str, Any], link: str) -> dict[str, Json]:
-    found: dict[str, Json] = {}
+    metadata: dict[str, Json] = {}
     tags = [_string(t.get("label") or t.get("term")) for t in entry.get("tags", ()) if t]
-    if kept := list(dict.fromkeys(t for t in tags if t)):
-        found["tags"] = kept
+    if unique_tags := list(dict.fromkeys(t for t in tags if t)):
+        metadata["tags"] = unique_tags
     if author := _string(entry.get("author")):
-        found["byline"] = author[:AUTHOR_CHARS]
+        metadata["byline"] = author[:AUTHOR_CHARS]
     if "://" in link:
-        found["link"] = link
+        metadata["link"] = link
     updated = _string(entry.get("updated"))
     if updated and updated != _string(entry.get("published")):
-        found["updated"] = updated
+        metadata["updated"] = updated
     source = entry.get("source")
     if isinstance(source, Mapping) and _string(source.get("title")):
-        found["origin"] = _string(source["title"])
+        metadata["origin"] = _string(source["title"])
     for key, value in entry.items():
         ours = key in _TAKEN or key.endswith(("_detail", "_parsed"))
         if not ours and (plain := _string(value)[:1000]):
-            found[key] = plain
-    return found
+            metadata[key] = plain
+    return metadata
 
 
 _TAKEN = frozenset(
@@ -366,11 +369,11 @@ _TAKEN = frozenset(
 
 
 def _json_feed(stream: BinaryIO, name: str) -> Iterator[Document | Reject]:
-    for found in values(stream, name):
-        if isinstance(found, Reject):
-            yield found
+    for value in values(stream, name):
+        if isinstance(value, Reject):
+            yield value
             continue
-        where, feed = found
+        where, feed = value
         items = feed.get("items") if isinstance(feed, dict) else None
         if not isinstance(feed, dict) or not isinstance(items, list):
             yield Reject(where, "it is no JSON Feed: it has no list of items")

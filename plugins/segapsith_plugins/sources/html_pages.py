@@ -25,7 +25,9 @@ _DOCTYPE = re.compile(r"<!doctype\s+html", re.IGNORECASE)
 
 
 class HtmlPage:
-    """A page: heading and text without its furniture; date, language and author if it says so."""
+    """A source of HTML: heading and text without navigation, and the declared date, language,
+    author.
+    """
 
     example = (
         b'<!DOCTYPE html><html lang="en"><head><title>Flood</title></head>'
@@ -47,27 +49,27 @@ class HtmlPage:
         if is_binary(data[:4096]):
             yield Reject(name, "it is not a page: it has NUL bytes")
             return
-        found = page(decoded(data))
-        if not found.title and not found.text:
+        content = page(decoded(data))
+        if not content.title and not content.text:
             yield Reject(name, "it has neither a title nor a text")
             return
-        date, original = dated(found.date)
+        date, original = dated(content.date)
         metadata: dict[str, Json] = {
             key: value
             for key, value in {
-                "byline": found.author,
-                "link": found.url,
-                "section": found.section,
-                "keywords": list(found.keywords),
+                "byline": content.author,
+                "link": content.url,
+                "section": content.section,
+                "keywords": list(content.keywords),
             }.items()
             if value
         }
         yield Document(
-            title=repaired(found.title),
-            body=repaired(found.text),
+            title=repaired(content.title),
+            body=repaired(content.text),
             date=date,
-            lang=found.lang,
-            source=found.site,
+            lang=content.lang,
+            source=content.site,
             metadata=metadata | original,
         )
 

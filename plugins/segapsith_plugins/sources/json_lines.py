@@ -1,6 +1,6 @@
-"""JSON lines: one object a line is one document, or one unit that was made elsewhere.
+"""JSON lines: each object is a document, or a pre-segmented unit.
 
-An array of such objects, or one object over several lines, will do as well.
+An array of such objects, or one object over several lines, is also accepted.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ _OWN = {"id", "title", "text", "date", "lang", "source", "words"}
 
 
 class JsonLines:
-    """Objects with `text` and, as they have them, `id title date lang source`.
+    """A source of objects with `text` and optionally `id title date lang source`.
 
-    An object with `words` (word to count) and no text is a ready unit. Every other field is kept
-    as metadata. What is no such object is a reject; the others go on.
+    An object with `words` (word to count) and no text is a pre-segmented unit. Every other field
+    becomes metadata. Anything else is a reject, and reading continues.
     """
 
     def sniff(self, head: bytes) -> float:
@@ -38,11 +38,11 @@ class JsonLines:
         return 0.9
 
     def read(self, stream: BinaryIO, name: str) -> Iterator[Document | Reject]:
-        for found in values(stream, name):
-            if isinstance(found, Reject):
-                yield found
+        for item in values(stream, name):
+            if isinstance(item, Reject):
+                yield item
             else:
-                yield _document(*found)
+                yield _document(*item)
 
 
 def _document(where: str, value: object) -> Document | Reject:

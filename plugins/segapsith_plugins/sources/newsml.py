@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from segapsith import Document, Reject, hookimpl
 from segapsith.io.encoding import decoded, repaired
-from segapsith.io.xml import Element, XmlError, parsed, root_name
+from segapsith.io.xml import Element, parsed, root_name
 from segapsith.io.xml_items import Piece, pieces
 from segapsith_plugins.sources._dates import dated
 from segapsith_plugins.sources._news_xml import (
@@ -16,6 +16,7 @@ from segapsith_plugins.sources._news_xml import (
     attribute,
     body_text,
     compact,
+    documents_of,
     inline_text,
     nitf_document,
     text_at,
@@ -33,7 +34,7 @@ _REVISION = re.compile(r":\d+[NAU]?$")
 
 
 class NewsMl:
-    """Each news item is a document; its identity does not depend on its version."""
+    """A source of NewsML: each news item is a document, identified without its version."""
 
     example = (
         b'<newsItem xmlns="http://iptc.org/std/nar/2006-10-01/" guid="urn:x:1" version="2">'
@@ -48,48 +49,42 @@ class NewsMl:
         return 0.95 if name in _ROOTS else 0.0
 
     def read(self, stream: BinaryIO, name: str) -> Iterator[Document | Reject]:
-        n_documents = n_rejects = n_without = 0
-        for piece in pieces(stream, ("newsitem", *_WITHOUT_TEXT), name):
-            if isinstance(piece, Reject):
-                n_rejects += 1
-                yield piece
-                continue
-            try:
-                root = parsed(piece.text, piece.head.entities)
-                if root.name != "newsitem":
-                    n_without += 1  # it names other items, or none, and has no text of its own
-                    continue
-                for found in _documents(root, piece, f"{name}: item {piece.number}"):
-                    n_documents += isinstance(found, Document)
-                    n_rejects += isinstance(found, Reject)
-                    yield found
-            except XmlError as error:
-                n_rejects += 1
-                yield Reject(f"{name}: item {piece.number}", str(error))
-        if not n_documents and not n_rejects:
-            reason = "its items have no text of their own" if n_without else "it has no news items"
-            yield Reject(name, reason)
+        without_text = list[str]()
+
+        def build(piece: Piece, where: str) -> Iterator[Document | Reject]:
+            root = parsed(piece.text, piece.head.entities)
+            if root.name == "newsitem":
+                yield from _documents(root, piece, where)
+            else:
+                without_text.append(where)  # it refers to other items and has no text of its own
+
+        yield from documents_of(
+            pieces(stream, ("newsitem", *_WITHOUT_TEXT), name),
+            build,
+            name=name,
+            no_items=lambda: (
+                "its items have no text of their own" if without_text else "it has no news items"
+            ),
+        )
 
 
 def _documents(item: Element, piece: Piece, where: str) -> Iterator[Document | Reject]:
-    first = item.child("identification") or item.child("newsmanagement")
+    """Yield the document of an item; an item without title and text may contain others."""
+    version_1 = item.child("identification") or item.child("newsmanagement")
     try:
-        found = _newsml_1(item, piece) if first is not None else _g2(item, piece)
+        document = _newsml_1(item, piece) if version_1 is not None else _g2(item, piece)
     except (ValueError, RecursionError) as error:
         yield Reject(where, f"it could not be understood: {error}")
         return
-    if found.title or found.body:
-        yield found
-        return
-    inner = list(_outermost(item))
-    if not inner:
-        yield Reject(found.uid or where, "it has neither a title nor a text")
-    for one in inner:
-        yield from _documents(one, piece, where)
+    inner_items = [] if document.title or document.body else list(_outermost(item))
+    if not inner_items:
+        yield document
+    for inner in inner_items:
+        yield from _documents(inner, piece, where)
 
 
 def _outermost(item: Element) -> Iterator[Element]:
-    """The news items in an item; those in them in turn are theirs."""
+    """Yield the news items inside an item, but not those inside them."""
     for child in item:
         if child.name == "newsitem":
             yield child
@@ -111,7 +106,7 @@ def _g2(item: Element, piece: Piece) -> Document:
         text_at(meta, "versioncreated") or text_at(content, "contentmodified") or created
         or text_at(meta, "firstcreated")
     )  # fmt: skip
-    metadata = compact(_g2_particulars(item, meta, content))
+    metadata = compact(_g2_metadata(item, meta, content))
     if description and text:
         metadata["abstract"] = description
     return Document(
@@ -130,7 +125,7 @@ def _g2(item: Element, piece: Piece) -> Document:
 
 
 def _g2_text(item: Element) -> tuple[Document | None, str]:
-    """The inline content: a NITF article, XHTML, or plain text; the longest of several."""
+    """Return the inline content, the longest of several: a NITF article, XHTML or plain text."""
     best: tuple[Document | None, str] = (None, "")
     content = item.child("contentset")
     for part in content if content is not None else ():
@@ -153,7 +148,7 @@ def _g2_text(item: Element) -> tuple[Document | None, str]:
 
 
 def _g2_named(element: Element | None) -> str:
-    """A name, a literal or a code, whichever there is."""
+    """Return the name, the literal or the code of an element."""
     if element is None:
         return ""
     named = text_at(element, "name") or element.text
@@ -161,12 +156,10 @@ def _g2_named(element: Element | None) -> str:
     return named or given.get("literal", "") or given.get("qcode", "") or given.get("uri", "")
 
 
-def _g2_particulars(
-    item: Element, meta: Element | None, content: Element | None
-) -> dict[str, Json]:
+def _g2_metadata(item: Element, meta: Element | None, content: Element | None) -> dict[str, Json]:
     def every(parent: Element | None, name: str) -> list[Json]:
-        found = [_g2_named(e) for e in parent if e.name == name] if parent is not None else []
-        return list(dict.fromkeys(f for f in found if f))
+        names = [_g2_named(e) for e in parent if e.name == name] if parent is not None else []
+        return list(dict.fromkeys(name_ for name_ in names if name_))
 
     subjects: list[Json] = []
     for subject in content if content is not None else ():
@@ -228,14 +221,14 @@ def _newsml_1(item: Element, piece: Piece) -> Document:
         or text_at(identifier, "providerid"),
         metadata={
             **(dict(inner.metadata) if inner else {}),
-            **compact(_particulars_1(item, management, component, lines, identifier)),
+            **compact(_metadata_1(item, management, component, lines, identifier)),
             **original,
         },
     )
 
 
 def _public(identifier: Element | None) -> str:
-    """The identity of an item without its revision."""
+    """Return the identity of an item without its revision."""
     parts = [text_at(identifier, part) for part in ("providerid", "dateid", "newsitemid")]
     if all(parts):
         return "urn:newsml:" + ":".join(parts)
@@ -246,7 +239,10 @@ _CAPTIONS = ("caption", "photo", "picture", "graphic", "video", "audio", "thumbn
 
 
 def _component_text(component: Element | None) -> tuple[Document | None, str]:
-    """The running text of a component and those in it; captions only if there is nothing else."""
+    """Return the running text of a component and its inner ones.
+
+    Captions are used only if there is no other text.
+    """
     texts: list[str] = []
     captions: list[str] = []
     first: Document | None = None
@@ -269,8 +265,8 @@ def _component_text(component: Element | None) -> tuple[Document | None, str]:
         media = attribute(content, "mediatype", "formalname").lower()
         aside = any(word in role for word in _CAPTIONS) or media not in ("", "text")
         (captions if aside else texts).append(text)
-    found = [text for text in dict.fromkeys(texts or captions) if text]
-    return first, "\n\n".join(found)
+    unique_texts = [text for text in dict.fromkeys(texts or captions) if text]
+    return first, "\n\n".join(unique_texts)
 
 
 def _contents(component: Element | None, role: str) -> Iterator[tuple[str, Element]]:
@@ -288,7 +284,7 @@ def _contents(component: Element | None, role: str) -> Iterator[tuple[str, Eleme
             yield from _contents(child, role)
 
 
-def _particulars_1(
+def _metadata_1(
     item: Element,
     management: Element | None,
     component: Element | None,

@@ -1,4 +1,4 @@
-"""ninjs 1.x to 3.x: single objects, arrays, and one object a line."""
+"""ninjs 1.x to 3.x: single objects, arrays, and one object per line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from segapsith_plugins.sources._json_values import beginning, values
 if TYPE_CHECKING:
     from segapsith.model import Json
 
-_TELLING = (
+_TYPICAL_KEYS = (
     "versioncreated", "pubstatus", "representationtype", "body_text", "body_html", "body_xhtml",
     "description_text", "headlines", "bodies", "firstcreated", "altids", "copyrightholder",
     "usageterms", "slugline", "associations", "renditions", "infosource", "infosources",
@@ -29,7 +29,10 @@ _TAKEN = frozenset(
 
 
 class NinJs:
-    """Each object with a `uri` is a document; associated pictures stay in its metadata."""
+    """A source of ninjs: each object with a `uri` is a document.
+
+    Associated pictures remain in its metadata.
+    """
 
     example = (
         b'{"uri": "urn:x:1", "type": "text", "versioncreated": "2026-03-02T06:15:00Z", '
@@ -43,17 +46,17 @@ class NinJs:
         keys = {key.lower() for key in _KEY.findall(start)}
         if "ninjs" in start[:2000].lower() and "uri" in keys:
             return 0.97
-        told = sum(key in keys for key in _TELLING)
-        if "uri" in keys and told >= 1:
+        n_typical = sum(key in keys for key in _TYPICAL_KEYS)
+        if "uri" in keys and n_typical >= 1:
             return 0.95
-        return 0.92 if told >= 3 else 0.0
+        return 0.92 if n_typical >= 3 else 0.0
 
     def read(self, stream: BinaryIO, name: str) -> Iterator[Document | Reject]:
-        for found in values(stream, name):
-            if isinstance(found, Reject):
-                yield found
+        for numbered in values(stream, name):
+            if isinstance(numbered, Reject):
+                yield numbered
                 continue
-            where, value = found
+            where, value = numbered
             if isinstance(value, list):
                 inner = [one for element in value for one in list(_items(element, 4)) or [element]]
             else:
@@ -68,7 +71,7 @@ def _is_item(value: Mapping[str, object]) -> bool:
 
 
 def _items(value: object, depth: int) -> Iterator[object]:
-    """The items in an answer of an agency's programming interface, which wraps them in its own way."""
+    """Yield the items in a response of an agency, which may wrap them in any way."""
     if isinstance(value, dict) and _is_item(value):
         yield value
     elif depth and isinstance(value, dict | list):
@@ -100,13 +103,13 @@ def _document(value: object, where: str) -> Document | Reject:
     )
     located = item.get("located")
     metadata: dict[str, Json] = {
-        str(key): kept
-        for key, kept in value.items()
+        str(key): field
+        for key, field in value.items()
         if str(key).lower() not in _TAKEN and not str(key).lower().startswith("body_")
     }
     metadata |= {
-        key: kept
-        for key, kept in {
+        key: field
+        for key, field in {
             "version": _plain(item.get("version")),
             "status": _string(item.get("pubstatus")),
             "urgency": _plain(item.get("urgency")),
@@ -118,7 +121,7 @@ def _document(value: object, where: str) -> Document | Reject:
             "subjects": _named(item.get("subject") or item.get("subjects")),
             "keywords": _named(item.get("keywords")),
         }.items()
-        if kept not in ("", None, [])
+        if field not in ("", None, [])
     }
     return Document(
         uid=uid,
@@ -140,7 +143,7 @@ def _plain(value: object) -> Json:
 
 
 def _body(item: Mapping[str, object]) -> str:
-    """The running text: the marked-up one, which has paragraphs, before the plain one."""
+    """Return the running text; marked-up text, which has paragraphs, is preferred to plain text."""
     for key in ("body_xhtml", "body_html"):
         if text := text_of(_string(item.get(key))):
             return text
@@ -166,7 +169,7 @@ def _body(item: Mapping[str, object]) -> str:
 
 
 def _one_of(values: object, *roles: str) -> str:
-    """The value of the first entry that has one of these roles, else of the first entry."""
+    """Return the value of the first entry with one of these roles, else of the first entry."""
     entries = [v for v in values if isinstance(v, dict)] if isinstance(values, list) else []
     for role in roles:
         for entry in entries:
@@ -176,8 +179,8 @@ def _one_of(values: object, *roles: str) -> str:
 
 
 def _named(values: object) -> list[Json]:
-    """Codes with their names, or plain words."""
-    found: list[Json] = []
+    """Return codes with their names, or plain words."""
+    names: list[Json] = []
     for value in values if isinstance(values, list) else [values]:
         if isinstance(value, dict):
             code = (
@@ -188,9 +191,9 @@ def _named(values: object) -> list[Json]:
             named = " ".join(p for p in (code, _string(value.get("name"))) if p)
         else:
             named = _string(value)
-        if named and named not in found:
-            found.append(named)
-    return found
+        if named and named not in names:
+            names.append(named)
+    return names
 
 
 def _section(item: Mapping[str, object]) -> str:

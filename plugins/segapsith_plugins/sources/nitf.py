@@ -1,4 +1,4 @@
-"""NITF: news articles in the News Industry Text Format, one or several in a file."""
+"""NITF: articles in the News Industry Text Format, one or several per file."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import BinaryIO
 
 from segapsith import Document, Reject, hookimpl
 from segapsith.io.encoding import decoded
-from segapsith.io.xml import XmlError, parsed, root_name
-from segapsith.io.xml_items import pieces
-from segapsith_plugins.sources._news_xml import nitf_document
+from segapsith.io.xml import parsed, root_name
+from segapsith.io.xml_items import Piece, pieces
+from segapsith_plugins.sources._news_xml import documents_of, nitf_document
 
 
 class Nitf:
-    """Each <nitf> is a document; its identity is the doc-id."""
+    """A source of NITF: each <nitf> is a document, identified by its doc-id."""
 
     example = (
         b'<nitf><head><docdata><doc-id id-string="n1"/><date.issue norm="20260302T061500Z"/>'
@@ -26,24 +26,16 @@ class Nitf:
         return 0.95 if name == "nitf" else 0.0
 
     def read(self, stream: BinaryIO, name: str) -> Iterator[Document | Reject]:
-        n_found = 0
-        for piece in pieces(stream, ("nitf",), name):
-            n_found += 1
-            if isinstance(piece, Reject):
-                yield piece
-                continue
-            where = f"{name}: item {piece.number}"
-            try:
-                found = nitf_document(parsed(piece.text, piece.head.entities), piece.head.language)
-            except XmlError as error:
-                yield Reject(where, str(error))
-                continue
-            if found.title or found.body:
-                yield found
-            else:
-                yield Reject(found.uid or where, "it has neither a title nor a text")
-        if not n_found:
-            yield Reject(name, "it has no <nitf> that can be read")
+        yield from documents_of(
+            pieces(stream, ("nitf",), name),
+            _documents,
+            name=name,
+            no_items=lambda: "it has no <nitf> that can be read",
+        )
+
+
+def _documents(piece: Piece, where: str) -> Iterator[Document]:
+    yield nitf_document(parsed(piece.text, piece.head.entities), piece.head.language)
 
 
 @hookimpl

@@ -11,7 +11,7 @@ from segapsith.limits import MAX_WHOLE_BYTES
 
 
 class PlainText:
-    """A whole stream as one document, in whatever encoding it is."""
+    """A source of plain text: the whole stream is one document, in any encoding."""
 
     def sniff(self, head: bytes) -> float:
         return 0.0 if is_binary(head) else 0.1

@@ -1,4 +1,4 @@
-"""Reuters-21578: SGML files of many REUTERS elements."""
+"""Reuters-21578: SGML files with many REUTERS elements."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ from typing import TYPE_CHECKING, BinaryIO
 from segapsith import Document, Reject, hookimpl
 from segapsith.io.encoding import decoded
 from segapsith.io.markup import Open, tokens
-from segapsith.io.xml import Element, XmlError, parsed
-from segapsith.io.xml_items import pieces
+from segapsith.io.xml import Element, parsed
+from segapsith.io.xml_items import Piece, pieces
 from segapsith_plugins.sources._dates import dated
+from segapsith_plugins.sources._news_xml import documents_of
 
 if TYPE_CHECKING:
     from segapsith.model import Json
 
-_LISTS = ("topics", "places", "people", "orgs", "exchanges", "companies")
+_LABEL_LISTS = ("topics", "places", "people", "orgs", "exchanges", "companies")
 _CLOSING = re.compile(r"\s*\breuter[s]?[\s&#;0-9\x03\x1f\ufffd\x00-\x1f]*\Z", re.IGNORECASE)
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffd]")
 _CONTROL_REFERENCE = re.compile(r"&#(?:\d|[12]\d|3[01]|127);")
 
 
 class ReutersSgml:
-    """Each REUTERS element is a document; its NEWID is its identity."""
+    """A source of Reuters-21578: each REUTERS element is a document, identified by its NEWID."""
 
     example = (
         b'<!DOCTYPE lewis SYSTEM "lewis.dtd">\n<REUTERS TOPICS="YES" LEWISSPLIT="TRAIN" '
@@ -40,24 +41,16 @@ class ReutersSgml:
         return 0.97 if first is not None and first.name.upper() == "REUTERS" else 0.0
 
     def read(self, stream: BinaryIO, name: str) -> Iterator[Document | Reject]:
-        n_found = 0
-        for piece in pieces(stream, ("reuters",), name):
-            n_found += 1
-            if isinstance(piece, Reject):
-                yield piece
-                continue
-            where = f"{name}: item {piece.number}"
-            try:
-                found = _document(parsed(_CONTROL_REFERENCE.sub(" ", piece.text)))
-            except XmlError as error:
-                yield Reject(where, str(error))
-                continue
-            if found.title or found.body:
-                yield found
-            else:
-                yield Reject(found.uid or where, "it has neither a title nor a text")
-        if not n_found:
-            yield Reject(name, "it has no <REUTERS> element that can be read")
+        yield from documents_of(
+            pieces(stream, ("reuters",), name),
+            _documents,
+            name=name,
+            no_items=lambda: "it has no <REUTERS> element that can be read",
+        )
+
+
+def _documents(piece: Piece, where: str) -> Iterator[Document]:
+    yield _document(parsed(_CONTROL_REFERENCE.sub(" ", piece.text)))
 
 
 def _document(item: Element) -> Document:
@@ -66,13 +59,13 @@ def _document(item: Element) -> Document:
     dateline = _plain(text.first("dateline") if text is not None else None)
     body_element = text.first("body") if text is not None else None
     if body_element is None and text is not None and not title:
-        body_element = text  # a text of the type UNPROC has neither title nor body
+        body_element = text  # a text of type UNPROC has neither title nor body
     body = _body(body_element)
     date, original = dated(_plain(item.first("date")))
     metadata: dict[str, Json] = {key: value for key, value in item.attributes.items() if value}
-    if "topics" in metadata:  # whether it has been indexed; the topics themselves are elements
+    if "topics" in metadata:  # "has been indexed"; the topics themselves are elements
         metadata["has_topics"] = metadata.pop("topics")
-    for key in _LISTS:
+    for key in _LABEL_LISTS:
         element = item.child(key)
         if element is not None and (labels := [d.text for d in element.all("d") if d.text]):
             metadata[key] = labels
@@ -102,7 +95,7 @@ def _plain(element: Element | None) -> str:
 
 
 def _body(element: Element | None) -> str:
-    """The paragraphs, which begin with spaces, without the closing word."""
+    """Return the paragraphs, whose first lines are indented, without the closing "Reuter"."""
     if element is None:
         return ""
     text = _CLOSING.sub("", _CONTROLS.sub(" ", "".join(element.texts())))

@@ -15,7 +15,12 @@ from hypothesis import strategies as st
 from segapsith.model import Annotation, Document, Lexicon
 from segapsith.plugin.contracts import Annotator
 from segapsith.testing import annotator_checks
-from segapsith_plugins.annotators import _words, simplemma_words
+from segapsith_plugins.annotators import (
+    _chunk_words,
+    _sentence_ends,
+    _words,
+    simplemma_words,
+)
 from segapsith_plugins.annotators.simplemma_words import SimplemmaWords
 
 DATA = Path(__file__).parents[1] / "data"
@@ -427,8 +432,9 @@ def test_nasty_input_takes_work_that_grows_with_its_length(unit, monkeypatch):
 
         return count
 
-    monkeypatch.setattr(simplemma_words, "normal", counted(_words.normal, 0))
-    monkeypatch.setattr(simplemma_words, "_gap", counted(simplemma_words._gap, 0))
+    for module in (_chunk_words, _sentence_ends):
+        monkeypatch.setattr(module, "normal", counted(_words.normal, 0))
+    monkeypatch.setattr(_sentence_ends, "_gap", counted(_sentence_ends._gap, 0))
     monkeypatch.setattr(_words.Lemmas, "of", counted(_words.Lemmas.of, 1))
     monkeypatch.setattr(_words.Lemmas, "knows", counted(_words.Lemmas.knows, 1))
 
@@ -455,11 +461,11 @@ def test_a_long_text_of_few_forms_asks_the_dictionary_once_for_each(monkeypatch)
 
 
 def test_what_is_remembered_is_bounded(monkeypatch):
-    monkeypatch.setattr(simplemma_words, "_MOST_PIECES", 5)
+    monkeypatch.setattr(simplemma_words, "_MAX_PIECES", 5)
     annotator = SimplemmaWords()
     documents = [Document(body=f"alpha{chr(97 + i)} beta{chr(97 + i)}") for i in range(20)]
     assert [len(a.lemmas) for a in annotator.annotate(iter(documents), Lexicon())] == [2] * 20
-    assert len(annotator._memories["en"].known) <= 8
+    assert len(annotator._caches["en"].numbering) <= 8
 
 
 # --- lemmas, measured --------------------------------------------------------------------
@@ -502,9 +508,9 @@ def test_every_exception_is_needed(lang, monkeypatch):
 @pytest.mark.parametrize("lang", ["en", "fr"])
 def test_word_lists_are_lower_case_and_plain(lang):
     stops = _words.stop_list(lang)
-    for word in (*stops.words, *stops.kept, *_words.exceptions(lang)):
+    for word in (*stops.words, *stops.exempt, *_words.exceptions(lang)):
         assert word == _words.normal(word)
-    assert not stops.words & stops.kept
+    assert not stops.words & stops.exempt
 
 
 def test_a_full_stop_that_stands_alone_ends_a_sentence():

@@ -216,7 +216,7 @@ def literal_inferred(
             "tf": lambda w, counts=counts: 1 / max(counts.values()),
         }[rule.weight]
         by = {w: (1.0 if rule.weight == "tf" else signif(net, w, lens)) * height(w) for w in often}
-        most = len(counts) if rule.most is None else rule.most
+        most = len(counts) if rule.max_words is None else rule.max_words
         ranked = sorted((-round(v, 12), w) for w, v in by.items() if v > 0)[:most]
         found.append({w: -v for v, w in ranked})
     return found
@@ -240,7 +240,7 @@ def test_inferred_words_are_those_selected_nearly_everywhere(words, net, lens, r
     cuts = [0, *sorted(inner)]
     found = inferred_words(read(words, net, lens), np.array(cuts), net, lens, rule)
     wanted = literal_inferred(words, [*cuts, len(words)], net, lens, rule)
-    assert [f.keys() for f in found] == [w.keys() for w in wanted] or rule.most == 2
+    assert [f.keys() for f in found] == [w.keys() for w in wanted] or rule.max_words == 2
     for f, w in zip(found, wanted, strict=True):
         assert sorted(f.values()) == pytest.approx(sorted(w.values()), abs=1e-9)
 

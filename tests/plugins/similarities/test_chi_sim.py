@@ -10,11 +10,11 @@ from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
 from segapsith.testing import similarity_checks
+from segapsith_plugins.similarities._word_matrices import streamed_quantile
 from segapsith_plugins.similarities.chi_sim import (
     ChiSim,
     ChiSimOriginal,
     psd_projection,
-    streamed_quantile,
 )
 
 counts = st.integers(1, 6).flatmap(
@@ -307,7 +307,7 @@ def test_single_precision_is_near():
 
 
 def test_many_blocks_are_one_matrix(monkeypatch):
-    monkeypatch.setattr("segapsith_plugins.similarities.chi_sim._BLOCK_BYTES", 64)
+    monkeypatch.setattr("segapsith_plugins.similarities._word_matrices._BLOCK_BYTES", 64)
     rng = np.random.default_rng(3)
     rows = csr_array(rng.poisson(0.1, (150, 200)))
     kept, blocks = ChiSim(), ChiSim(word_memory=0)

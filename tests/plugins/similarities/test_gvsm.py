@@ -133,7 +133,7 @@ def test_many_reference_blocks_are_one(model, monkeypatch):
     sim = model()
     sim.learn(rows)
     whole, beside = sim.compare(rows, rows), sim.compare(rows[:7], rows)
-    monkeypatch.setattr("segapsith_plugins.similarities.gvsm._REFERENCES", 4)
+    monkeypatch.setattr("segapsith_plugins.similarities.gvsm._REFERENCES_PER_PIECE", 4)
     np.testing.assert_allclose(sim.compare(rows, rows), whole, rtol=0, atol=1e-12)
     np.testing.assert_allclose(sim.compare(rows[:7], rows), beside, rtol=0, atol=1e-12)
     np.testing.assert_allclose(beside, whole[:7], rtol=0, atol=1e-12)

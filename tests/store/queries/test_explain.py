@@ -10,7 +10,7 @@ from segapsith.errors import MissingInputError
 
 def test_the_score_is_the_mean_of_the_four_ratios(sampled: Wire) -> None:
     domain = sampled.domains(limit=1)[0]
-    for unit in sampled.show(domain.id).unit_ids:
+    for unit in sampled.domains.show(domain.id).unit_ids:
         explanation = sampled.explain(unit)
         product = 1.0
         for ratio in explanation.ratios.values():

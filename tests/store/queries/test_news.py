@@ -140,7 +140,7 @@ def test_status_counts_stable_domains_by_the_setting(wire: Wire, open_wire: Open
     assert open_wire(stable=25).status()["stable_domains"] == 1
     assert open_wire(stable=10).status()["stable_domains"] == 3
     page = open_wire(stable=25).report()
-    assert "(25+ units)</span></dt><dd>1</dd>" in page
+    assert "(at least 25 units)</span></dt><dd>1</dd>" in page
 
 
 # -- what is printed -----------------------------------------------------------------------------
@@ -152,7 +152,7 @@ def test_the_report_tells_arrivals_and_rearrangements_apart(wire: Wire) -> None:
     wire.learn(bags("n", "river flood", 6, "2026-03-02"))
     wire.domains.merge([known["strike"], known["bank"]])
     page = wire.report(since=run)
-    assert f"6 units of 6 new stories since run {run}, beside 60 before" in page
+    assert f"6 units of 6 new stories since run {run}; 60 units before" in page
     assert "1 domain merged into 1 other" in page
     assert "36 units" not in page.split('id="map"')[0].split('id="changes"')[1]
 
