@@ -207,7 +207,7 @@ def test_undo_takes_all_of_it_back(kept: Wire) -> None:
     moments.append(state())
     learned(kept, 1200, 1300)
     moments.append(state())
-    kept.follow_none()
+    kept.threshold.unfollow()
     moments.append(state())
     assert moments[-1][1] is None and len({digest for digest, _ in moments}) == 4
     for moment in reversed(moments[:-1]):
@@ -216,7 +216,7 @@ def test_undo_takes_all_of_it_back(kept: Wire) -> None:
     kept.undo()  # the target itself
     assert kept.status()["target"] is None
     with pytest.raises(UsageError, match="no target is kept"):
-        kept.follow_none()
+        kept.threshold.unfollow()
 
 
 def test_what_is_forgotten_was_counted(kept: Wire) -> None:
@@ -330,7 +330,7 @@ def test_on_the_command_line(command: Command, tmp_path: Path) -> None:
     assert code == 78 and "--change-learning" in err
     code, _, err = command(*given, "--change-learning")
     assert code == 0
-    assert "the target that the store keeps was not followed: threshold=0.2 (flag)" in err
+    assert "the stored target was not followed: threshold=0.2 (flag)" in err
     (tmp_path / "segapsith.toml").write_text("threshold = 0.25\n", encoding="utf-8")
     assert told("config")["threshold"]["value"] == 0.25
     code, _, err = command("tune", "--target-new-rate", "0.3", "--keep")

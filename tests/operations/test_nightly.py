@@ -127,7 +127,7 @@ def test_a_night_refines_merges_and_groups_as_the_settings_ask(house: Any) -> No
 
 def test_a_night_counts_what_arrived_and_not_what_was_moved(house: Any) -> None:
     line = tuple(step for step in STEPS if step.name not in ("validate", "topics"))
-    house.settings |= {"threshold": 0.3, "consolidate": 0.0}
+    house.settings |= {"threshold": 0.3, "merge_similarity": 0.0}
     house.drop("a.jsonl", ITEMS[:80])
     house.night(line)
     house.settings |= {"merge_similarity": 0.05, "merge_stable_similarity": 0.05, "merge_after": 0}

@@ -92,7 +92,11 @@ def work_until(path: Path, statements: int, work: Callable[[Wire], object]) -> C
 def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     with wire_on(tmp_path_factory.mktemp("whole") / "whole.db") as wire:
         wire.ingest(Delivery())
-        return {"status": wire.status(), "domains": wire.domains(), "show": wire.domains.show(1)}
+        return {
+            "status": wire.status().as_json(),
+            "domains": wire.domains(),
+            "show": wire.domains.show(1).as_json(),
+        }
 
 
 def check_resumed(path: Path, expected: dict[str, Any]) -> None:
@@ -100,13 +104,13 @@ def check_resumed(path: Path, expected: dict[str, Any]) -> None:
         verdict = wire.verify()
         assert verdict.sound, verdict.faults
         wire.ingest(Delivery())
-        status = wire.status()
+        status = wire.status().as_json()
         for name in ("store", "runs", "last_run"):
             status.pop(name)
         wanted = {k: v for k, v in expected["status"].items() if k in status}
         assert status == wanted
         assert wire.domains() == expected["domains"]
-        shown, wanted_show = wire.domains.show(1), dict(expected["show"])
+        shown, wanted_show = wire.domains.show(1).as_json(), dict(expected["show"])
         shown.pop("history"), wanted_show.pop("history")
         assert shown == wanted_show
 
