@@ -229,20 +229,36 @@ SMALL = 40
 TESTED_BY_OTHERS = {
     f"{package}.{name}"
     for package, names in {
-        "segapsith.api": "classification clustering comparison figures learning network reporting topic_grouping topics tuning wire",
-        "segapsith.cli": "classify cluster compare explain feeds forget network options segment show topics tune update",
-        "segapsith.engine": "arrivals classify engine reading records reference_corpus runs state updates",
         "segapsith": "errors limits",
+        "segapsith.api": (
+            "classification clustering comparison figures learning network reporting "
+            "topic_grouping topics tuning wire"
+        ),
+        "segapsith.cli": (
+            "classify cluster compare explain feeds forget network options segment show "
+            "topics tune update"
+        ),
+        "segapsith.engine": (
+            "arrivals classify engine reading records reference_corpus runs state updates"
+        ),
         "segapsith.plugin": "contracts hookspecs",
         "segapsith.report.charts": "gauges",
         "segapsith_plugins": "_sparse_rows _views",
-        "segapsith_plugins.annotators": "_words",
-        "segapsith_plugins.clusterers": "_co_clusters _entropy_kernels _entropy_search _row_algebra",
-        "segapsith_plugins.segmenters": "_cohesion_curve _network_units _sentences _valleys lcp",
-        "segapsith_plugins.similarities": "_co_similarity _learned_rows",
+        "segapsith_plugins.annotators": "_boilerplate _chunk_words _sentence_ends _words",
+        "segapsith_plugins.clusterers": (
+            "_co_clusters _entropy_kernels _entropy_search _row_algebra"
+        ),
+        "segapsith_plugins.segmenters": (
+            "_cohesion_curve _network_units _recurrence _sentences _valleys _word_spaces lcp"
+        ),
+        "segapsith_plugins.similarities": "_co_similarity _learned_rows _word_matrices",
         "segapsith_plugins.sources": "_dates _json_values _news_xml json_lines",
-        "segapsith_reproduce": "cells chi_sim data_sets gvsm month mvsim segmentation_baselines single_pass streaming",
-        "segapsith_store": "codecs connections feed_states pair_runs schema tombstones verify writing",
+        "segapsith_reproduce": (
+            "cells chi_sim data_sets gvsm month mvsim segmentation_baselines single_pass streaming"
+        ),
+        "segapsith_store": (
+            "codecs connections feed_states pair_runs schema tombstones verify writing"
+        ),
         "segapsith_store.queries": "nights targets topics words",
     }.items()
     for name in names.split()

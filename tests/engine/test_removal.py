@@ -425,7 +425,7 @@ def test_the_command_forgets_one_or_several(command: Command, store: str) -> Non
     Path("wire.jsonl").write_bytes(b"".join(json.dumps(i).encode() + b"\n" for i in EN[:10]))
     assert "5 rejected as forgotten" in command("ingest", "wire.jsonl")[1]
     assert answer(command, "ingest", "wire.jsonl")["forgotten"] == 5
-    assert "accepted again" in command("forget", "--allow-again", "en-004")[1]
+    assert "delivered again" in command("forget", "--allow-again", "en-004")[1]
     assert answer(command, "ingest", "wire.jsonl")["forgotten"] == 4
     assert command("forget", "--allow-again", "en-004")[0] == 66
     assert command("verify")[0] == 0
