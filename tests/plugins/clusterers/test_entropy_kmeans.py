@@ -411,7 +411,7 @@ def test_nothing_at_all_is_no_cluster(shape):
 
 
 def test_negative_counts_are_refused():
-    with pytest.raises(ValueError, match="rows hold -1; counts should be >= 0"):
+    with pytest.raises(ValueError, match="rows contain -1; counts should be >= 0"):
         EntropyKMeans(k=2).cluster(csr_array([[1, -1], [2, 0]]))
 
 

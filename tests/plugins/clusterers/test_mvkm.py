@@ -84,7 +84,7 @@ def test_views_that_do_not_fit_are_refused():
         MvKm().cluster({"a": rows, "b": rows[:2]}, None)
     with pytest.raises(ValueError, match="no view"):
         MvKm().cluster({}, None)
-    with pytest.raises(ValueError, match="cut one matrix"):
+    with pytest.raises(ValueError, match="divides one matrix"):
         MvKm(views=2).cluster({"a": rows}, None)
 
 
