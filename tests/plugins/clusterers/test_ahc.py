@@ -169,11 +169,11 @@ def test_blocks_say_what_the_whole_says(counts, budget):
     where = np.flatnonzero(counts.sum(axis=1))
     whole = cosine(rows[where], rows[where]) if len(where) else np.empty((0, 0))
     seen = 0
-    for start, found in similarity_blocks(rows, where, cosine, budget=budget):
+    for start, actual in similarity_blocks(rows, where, cosine, budget=budget):
         assert start == seen
-        assert found.size <= max(budget, len(where))
-        assert np.allclose(found, whole[start : start + len(found), start:])
-        seen += len(found)
+        assert actual.size <= max(budget, len(where))
+        assert np.allclose(actual, whole[start : start + len(actual), start:])
+        seen += len(actual)
     assert seen == len(where)
 
 

@@ -49,8 +49,8 @@ def obvious_objective(cells, labels):
 @given(tables(), st.data())
 def test_the_closed_form_is_the_sum_of_cosines(cells, data):
     labels = data.draw(arrays(np.int64, len(cells), elements=st.integers(-1, 3)))
-    found = total_cosine(csr_array(cells), labels)
-    assert found == pytest.approx(obvious_objective(cells, labels), abs=1e-8)
+    actual = total_cosine(csr_array(cells), labels)
+    assert actual == pytest.approx(obvious_objective(cells, labels), abs=1e-8)
 
 
 @quick
