@@ -1,7 +1,7 @@
 """Shared by similarities and clusterers: sparse rows in canonical form, products with little
 memory.
 
-Not a plugin. No function changes its arguments, unless it says so.
+Not a plugin. Only `times` changes an argument, `add_to`.
 """
 
 from __future__ import annotations

@@ -134,33 +134,33 @@ def test_partitions_are_compared_as_the_functions_do():
     b = np.where(rng.random(80) < 0.6, a, rng.integers(0, 4, 80))
     left, right = snapshot(a), snapshot(b)
     for mapping in ("greedy", "hungarian", "optimal"):
-        found = KappaComparison(mapping=mapping).measure(left, right)
-        assert found.value == compare.kappa(a, b, mapping=mapping)
+        actual = KappaComparison(mapping=mapping).measure(left, right)
+        assert actual.value == compare.kappa(a, b, mapping=mapping)
     expected = compare.mantel(a, b, permutations=99, seed=3)
-    found = MantelComparison(permutations=99, seed=3).measure(left, right)
-    assert found.value == expected.normalised
-    assert (found.details["p"], found.details["ari"]) == (expected.p, expected.ari)
+    actual = MantelComparison(permutations=99, seed=3).measure(left, right)
+    assert actual.value == expected.normalised
+    assert (actual.details["p"], actual.details["ari"]) == (expected.p, expected.ari)
     covered = compare.coverage(a, b)
-    found = CoverageComparison().measure(left, right)
-    assert found.value == min(covered.share, covered.backward_share)
-    assert found.details["left_bins"] == covered.bins
+    actual = CoverageComparison().measure(left, right)
+    assert actual.value == min(covered.share, covered.backward_share)
+    assert actual.details["left_bins"] == covered.bins
 
 
 def test_lumping_all_groups_is_no_full_coverage():
-    found = CoverageComparison().measure(snapshot([0, 0, 1, 2]), snapshot([0, 0, 0, 0]))
-    assert found.details["left_share"] == 1.0
-    assert found.value == 0.5
+    actual = CoverageComparison().measure(snapshot([0, 0, 1, 2]), snapshot([0, 0, 0, 0]))
+    assert actual.details["left_share"] == 1.0
+    assert actual.value == 0.5
 
 
 def test_links_follow_the_words():
     rows = [[2, 1, 0, 0, 0]] * 2 + [[0, 0, 0, 3, 1]] * 2
     left, right = snapshot([4, 4, 7, 7], rows), snapshot([1, 1, 0, 0], rows)
     for kind in (SimilarityLinks, EntropyLinks):
-        found = kind().measure(left, right)
-        assert found.value == 1.0
-        assert found.details["links"] == {"0": 7, "1": 4}
-        assert found.details["table"] == {"0": 0, "1": 2}
-        assert found.details["units_in_links"] == 4
+        actual = kind().measure(left, right)
+        assert actual.value == 1.0
+        assert actual.details["links"] == {"0": 7, "1": 4}
+        assert actual.details["table"] == {"0": 0, "1": 2}
+        assert actual.details["units_in_links"] == 4
 
 
 def test_mixed_groups_are_worth_less_than_clean_ones():
@@ -174,10 +174,10 @@ def test_weights_of_the_snapshots_are_taken_where_both_know_them():
     rows = [[1, 1, 0, 0, 0], [1, 0, 1, 0, 0]]
     left = snapshot([0, 0], rows, groups={0: {"wind": 1.0, "storm": 0.5}})
     right = snapshot([0, 0], rows, groups={0: {"wind": 1.0, "rain": 0.5}})
-    found = SimilarityLinks().measure(left, right)
-    assert found.details["weights"] == "groups"
+    actual = SimilarityLinks().measure(left, right)
+    assert actual.details["weights"] == "groups"
     # each side: two thirds of the weight and of the occurrences lie on "wind"
-    assert found.value == pytest.approx(2 / 3)
+    assert actual.value == pytest.approx(2 / 3)
     alone = SimilarityLinks().measure(left, snapshot([0, 0], rows))
     assert alone.details["weights"] == "rows"
     assert alone.value == 1.0
@@ -186,9 +186,9 @@ def test_weights_of_the_snapshots_are_taken_where_both_know_them():
 def test_groups_below_the_threshold_stay_unlinked_and_count_nothing():
     left = snapshot([0, 0], [[9, 9, 0, 0, 1]] * 2)
     right = snapshot([0, 0], [[0, 0, 9, 9, 1]] * 2)
-    found = SimilarityLinks(count="tokens").measure(left, right)
-    assert found.details["unlinked"] == 1
-    assert found.value == 0.0
+    actual = SimilarityLinks(count="tokens").measure(left, right)
+    assert actual.details["unlinked"] == 1
+    assert actual.value == 0.0
     assert SimilarityLinks(count="tokens", threshold=0).measure(left, right).value > 0
 
 

@@ -1,7 +1,7 @@
-"""Rows and words grouped at once, taking turns: what `itcc` and `rsn` share.
+"""Group rows and words together, in alternation: shared by `itcc` and `rsn`.
 
-Not a plugin. Of two sides, each is grouped anew while the other stands, until neither changes. What
-is best, and how a side is grouped anew, is the measure's own.
+Not a plugin. Each of the two sides is grouped again while the other is fixed, until neither
+changes. The objective and the grouping of a side belong to the clusterer.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["CoClusterer", "Sides", "Turns"]
 
 
 class Sides(NamedTuple):
-    """The groups of the rows and of the words, and how many there may be."""
+    """The groups of the rows and of the words, and their maximum numbers."""
 
     rows: Labels
     n_rows: int
@@ -37,21 +37,21 @@ class Sides(NamedTuple):
 
 @dataclass(frozen=True)
 class Turns:
-    """One way of taking turns on a matrix."""
+    """The alternation on one matrix."""
 
     start: Callable[[np.random.Generator], Sides]
     regrouped: Callable[[Rows, Labels, int, Labels, int, np.random.Generator], Labels]
-    """Items, their groups and how many, the groups of the other side and how many: new groups."""
+    """Items, their groups and number, the groups of the other side and number: new groups."""
     worth: Callable[[Sides], float]
-    """What no half-step may lower."""
+    """The objective, which no half-step may lower."""
 
 
 class CoClusterer(ABC):
-    """Settings, starts and the choice among them; a measure adds `_turns`.
+    """Settings, starts and the choice of the best; a subclass adds `_turns`.
 
-    After `cluster`: `objective_`, `objectives_` (one a start), `trace_` (the best start, one a
-    half-step, its beginning first) and `word_labels_` (the group of each column, -1 for an empty
-    one).
+    After `cluster`: `objective_`, `objectives_` (one per start), `trace_` (of the best start, its
+    initial value and one per half-step) and `word_labels_` (the group of each column, -1 for an
+    empty one).
     """
 
     _name: str
@@ -83,18 +83,18 @@ class CoClusterer(ABC):
 
     @abstractmethod
     def _turns(self, m: Rows, n_rows: int, n_words: int) -> Turns:
-        """Return how turns are taken on a matrix without empty rows and columns."""
+        """Return the alternation on a matrix without empty rows and columns."""
 
     def _numbers(self, n_columns: int) -> list[int]:
-        """Return the numbers of word groups to be tried."""
+        """Return the numbers of word groups to try."""
         return [min(self.word_clusters or self.k, n_columns)]
 
     def _price(self, m: Rows, n_words: int) -> float:
-        """Return what a number of word groups has to be worth more than."""
+        """Return the cost of a number of word groups, which is subtracted from the objective."""
         return 0.0
 
     def _cluster(self, rows: Rows) -> Labels:
-        """Return one group a row: the best of all starts and numbers of word groups."""
+        """Return one group per row: the best of all starts and numbers of word groups."""
         filled, where = filled_rows(rows)
         needs_counts(filled, self._name)
         self._reset(rows.shape[1])
@@ -102,27 +102,25 @@ class CoClusterer(ABC):
             return np.full(rows.shape[0], -1, dtype=np.int64)
         used = np.flatnonzero(np.bincount(filled.indices, minlength=rows.shape[1]))
         m = used_columns(filled)
-        best, chosen = -np.inf, None
+        best, best_sides = -np.inf, None
         for n_words in self._numbers(len(used)):
             turns = self._turns(m, min(self.k, len(where)), n_words)
             seeds = np.random.SeedSequence(self.seed).spawn(self.n_init)
-            found = [self._run(m, turns, np.random.default_rng(seed)) for seed in seeds]
-            worths = [worth[-1] for worth, _ in found]
+            runs = [self._run(m, turns, np.random.default_rng(seed)) for seed in seeds]
+            worths = [worth[-1] for worth, _ in runs]
             worth = max(worths) - self._price(m, n_words)
-            if chosen is None or worth > best:
+            if best_sides is None or worth > best:
                 first = worths.index(max(worths))
-                best, chosen = worth, found[first][1]
+                best, best_sides = worth, runs[first][1]
                 self.objectives_ = tuple(self._sign * value for value in worths)
-                self.trace_ = tuple(self._sign * value for value in found[first][0])
+                self.trace_ = tuple(self._sign * value for value in runs[first][0])
                 self.objective_ = self.trace_[-1]
-        assert chosen is not None
-        self.word_labels_[used] = in_order(chosen.words)
-        return spread(chosen.rows, where, rows.shape[0])
+        assert best_sides is not None
+        self.word_labels_[used] = in_order(best_sides.words)
+        return spread(best_sides.rows, where, rows.shape[0])
 
     def _run(self, m: Rows, turns: Turns, rng: np.random.Generator) -> tuple[list[float], Sides]:
-        """Return what the groups were worth after each half-step, and the last ones, from one
-        start.
-        """
+        """Return the objective after each half-step and the final groups, from one start."""
         turned = m.T.tocsr()
         sides = turns.start(rng)
         trace = [turns.worth(sides)]

@@ -1,7 +1,7 @@
-"""The kernels behind entropy k-means: what moves, trials and merges cost, on sums laid by words.
+"""The kernels of entropy k-means: the cost of moves, trials and merges, on sums stored by word.
 
 `levels` and `rises` are tables of f(x) = x ln x and of its differences for whole numbers
-(`_entropy_search.Tables`); where counts are fractions the tables are empty and f is computed.
+(`_entropy_search.Tables`). If counts are fractions the tables are empty and f is computed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Ints = NDArray[np.int64]
 
 @kernel
 def _f(value: float, levels: Floats) -> float:
-    """Return f(value), from the table where it has it."""
+    """Return f(value), from the table if it is there."""
     if value <= 0.0:
         return 0.0
     if value < levels.size:
@@ -44,7 +44,7 @@ def _f(value: float, levels: Floats) -> float:
 
 @kernel
 def _remember(word: int, cluster: int, counts: Counts, memo: Floats, rises: Floats) -> None:
-    """Brings the memo of one sum up to date."""
+    """Update the memo of one sum."""
     count = counts[word, cluster]
     if rises.size:
         memo[word, cluster] = rises[1, int(count)]
@@ -54,7 +54,7 @@ def _remember(word: int, cluster: int, counts: Counts, memo: Floats, rises: Floa
 
 @kernel
 def _rise(count: float, tally: float, rises: Floats) -> float:
-    """f(count + tally) - f(count)."""
+    """Return f(count + tally) - f(count)."""
     if tally < rises.shape[0]:
         return float(rises[int(tally), int(count)])
     if count <= 0.0:
@@ -67,12 +67,12 @@ def _put(
     unit: int, cluster: int, sign: float, indptr: Ints, words: Ints, tallies: Floats,
     masses: Floats, counts: Counts, memo: Floats, totals: Floats, rises: Floats,
 ) -> None:  # fmt: skip
-    """Adds a unit to the sums of a cluster, or with sign -1 takes it out."""
+    """Add a unit to the sums of a cluster, or remove it with sign -1."""
     totals[cluster] += sign * masses[unit]
     for e in range(indptr[unit], indptr[unit + 1]):
         count = counts[words[e], cluster] + sign * tallies[e]
         if count < 1e-10 * tallies[e]:
-            count = 0.0  # what rounding leaves of a sum of fractions
+            count = 0.0  # the rounding error of a sum of fractions
         counts[words[e], cluster] = count
         _remember(words[e], cluster, counts, memo, rises)
 
@@ -82,7 +82,7 @@ def tabulate(
     indptr: Ints, words: Ints, tallies: Floats, masses: Floats, labels: Ints,
     counts: Counts, memo: Floats, totals: Floats, rises: Floats, levels: Floats,
 ) -> None:  # fmt: skip
-    """The sums from the labels."""
+    """Compute the sums from the labels."""
     counts[:] = 0.0
     memo[:] = 0.0  # f(0) = f(1) - f(0) = 0
     totals[:] = 0.0
@@ -98,15 +98,15 @@ def tabulate(
 
 @kernel
 def move_all(
-    wanted: Ints, indptr: Ints, words: Ints, tallies: Floats, masses: Floats, labels: Ints,
+    targets: Ints, indptr: Ints, words: Ints, tallies: Floats, masses: Floats, labels: Ints,
     counts: Counts, memo: Floats, totals: Floats, rises: Floats, levels: Floats,
 ) -> None:  # fmt: skip
-    """Moves the units whose label differs from the one wanted."""
+    """Move the units whose label differs from the target."""
     for t in range(labels.size):
-        if wanted[t] != labels[t]:
+        if targets[t] != labels[t]:
             _put(t, labels[t], -1.0, indptr, words, tallies, masses, counts, memo, totals, rises)
-            _put(t, wanted[t], 1.0, indptr, words, tallies, masses, counts, memo, totals, rises)
-            labels[t] = wanted[t]
+            _put(t, targets[t], 1.0, indptr, words, tallies, masses, counts, memo, totals, rises)
+            labels[t] = targets[t]
 
 
 @kernel
@@ -114,7 +114,7 @@ def _insertion_costs(
     unit: int, indptr: Ints, words: Ints, tallies: Floats, masses: Floats,
     counts: Counts, memo: Floats, totals: Floats, rises: Floats, levels: Floats, costs: Floats,
 ) -> None:  # fmt: skip
-    """ins(t -> k) for all k at once; that of the unit's own cluster counts it twice."""
+    """Compute ins(t -> k) for all k at once; the unit's own cluster counts it twice."""
     mass = masses[unit]
     for k in range(costs.size):
         costs[k] = _f(totals[k] + mass, levels) - _f(totals[k], levels)
@@ -129,7 +129,7 @@ def _take_whole(
     unit: int, indptr: Ints, words: Ints, tallies: Floats, counts: Counts, memo: Floats,
     rises: Floats, costs: Floats,
 ) -> None:  # fmt: skip
-    """Takes what the words bring off the costs, by table."""
+    """Subtract the gains of the words from the costs, by table."""
     for e in range(indptr[unit], indptr[unit + 1]):
         w, n = words[e], tallies[e]
         if n == 1.0:
@@ -150,7 +150,7 @@ def _take_fractions(
     unit: int, indptr: Ints, words: Ints, tallies: Floats, counts: Counts, memo: Floats,
     costs: Floats,
 ) -> None:  # fmt: skip
-    """Takes what the words bring off the costs, by logarithm."""
+    """Subtract the gains of the words from the costs, by logarithm."""
     for e in range(indptr[unit], indptr[unit + 1]):
         w, n = words[e], tallies[e]
         alone = n * math.log(n)
@@ -167,7 +167,7 @@ def _insertion_cost(
     unit: int, cluster: int, inside: bool, indptr: Ints, words: Ints, tallies: Floats,
     masses: Floats, counts: Counts, totals: Floats, rises: Floats, levels: Floats,
 ) -> float:  # fmt: skip
-    """Return ins(t -> k) for one k; `inside`: the unit is there, and is taken out first."""
+    """Return ins(t -> k) for one k; `inside`: the unit is in it, and is removed first."""
     mass = masses[unit]
     base = max(totals[cluster] - mass, 0.0) if inside else totals[cluster]
     cost = _f(base + mass, levels) - _f(base, levels)
@@ -187,7 +187,7 @@ def sweep(
     counts: Counts, memo: Floats, totals: Floats, rises: Floats, levels: Floats,
     tolerance: float,
 ) -> int:  # fmt: skip
-    """Return one pass over the units of `order`; the number that moved."""
+    """Make one pass over the units of `order`, and return the number that moved."""
     costs = np.empty(totals.size)
     moved = 0
     for t in order:
@@ -216,11 +216,11 @@ def trials(
     tallies: Floats, masses: Floats, labels: Ints, counts: Counts, memo: Floats, totals: Floats,
     rises: Floats, levels: Floats, tolerance: float,
 ) -> Ints:  # fmt: skip
-    """Return each unit into one other cluster if O * H_K falls; 1 where that was done.
+    """Move each unit to one other cluster if O * H_K falls, and return 1 for each move.
 
-    `clusters` counts the others: 0 … k - 2, the unit's own left out.
+    `clusters` numbers the others: 0 … k - 2, without the unit's own.
     """
-    made = np.zeros(units.size, dtype=np.int64)
+    was_moved = np.zeros(units.size, dtype=np.int64)
     for i in range(units.size):
         t, a = units[i], labels[units[i]]
         b = clusters[i] + 1 if clusters[i] >= a else clusters[i]
@@ -236,8 +236,8 @@ def trials(
             _put(t, a, -1.0, indptr, words, tallies, masses, counts, memo, totals, rises)
             _put(t, b, 1.0, indptr, words, tallies, masses, counts, memo, totals, rises)
             labels[t] = b
-            made[i] = 1
-    return made
+            was_moved[i] = 1
+    return was_moved
 
 
 @kernel
@@ -245,7 +245,7 @@ def best_move(
     indptr: Ints, words: Ints, tallies: Floats, masses: Floats, labels: Ints,
     counts: Counts, memo: Floats, totals: Floats, rises: Floats, levels: Floats,
 ) -> tuple[float, int, int]:  # fmt: skip
-    """Return the change by the best single move, its unit and its cluster."""
+    """Return the change of the best single move, its unit and its cluster."""
     costs = np.empty(totals.size)
     best, unit, cluster = np.inf, -1, -1
     for t in range(labels.size):
@@ -275,7 +275,7 @@ def losses(counts: Counts, totals: Floats, levels: Floats) -> Floats:
 
 @kernel
 def merge_costs(fresh: Ints, counts: Counts, totals: Floats, levels: Floats, costs: Floats) -> None:
-    """What O * H_K would rise by if two clusters were one, for the pairs with a fresh one."""
+    """Compute the rise of O * H_K by merging two clusters, for the pairs with a fresh one."""
     n_clusters = totals.size
     row = np.empty(n_clusters)
     for a in fresh:
@@ -300,16 +300,15 @@ def merge_costs(fresh: Ints, counts: Counts, totals: Floats, levels: Floats, cos
 def merge_tree(
     indptr: Ints, words: Ints, tallies: Floats, n_words: int, levels: Floats
 ) -> tuple[Ints, Ints, Floats, Floats]:
-    """Return pairs that were merged, by a nearest-neighbour chain, what each merge cost, and the
-    same made to rise from the leaves up, so that the tree can be cut.
+    """Return the merged pairs, the cost of each merge, and ascending costs to cut the tree.
 
-    The cost is O * H_K's rise; merged clusters share their word lists through an inverted
-    index, so that a neighbour is sought only among clusters with words in common, and the
-    others cost what their sizes say. The cost is not reducible in the strict sense: a merge
-    may bring a cluster closer to one further down the chain, which is then cut back there.
+    The pairs come from a nearest-neighbour chain. The cost is the rise of O * H_K. An inverted index
+    gives the clusters with common words, among which a neighbour is searched; the cost of the
+    others depends only on their sizes. The cost is not strictly reducible: a merge may bring a
+    cluster closer to one further down the chain, and then the chain is cut back to it.
     """
     n_units, n_entries = indptr.size - 1, words.size
-    # entries of one word lie side by side; a cluster's entries hang on a list of nodes
+    # the entries of one word are contiguous; those of a cluster form a linked list
     totals = np.zeros(n_units)
     follow = np.empty(n_entries, dtype=np.int64)
     head, tail = indptr[:-1].copy(), indptr[1:] - 1
@@ -342,7 +341,7 @@ def merge_tree(
     chain = np.empty(n_units + 1, dtype=np.int64)
     in_chain = np.full(n_units, -1)
     length = 0
-    top = np.zeros(n_units)  # cost of the last merge inside, so that the tree rises
+    top = np.zeros(n_units)  # cost of the last merge inside, so that heights ascend
     left = np.empty(max(n_units - 1, 0), dtype=np.int64)
     right = np.empty(max(n_units - 1, 0), dtype=np.int64)
     costs = np.empty(max(n_units - 1, 0))
@@ -374,7 +373,7 @@ def merge_tree(
                     y, best = c, cost
             if y == before:
                 break
-            if in_chain[y] >= 0:  # cut the chain back to y, and go on from there
+            if in_chain[y] >= 0:  # cut the chain back to y, and continue from there
                 while length - 1 > in_chain[y]:
                     length -= 1
                     in_chain[chain[length]] = -1
@@ -403,9 +402,9 @@ def merge_tree(
         while e >= 0:
             after = follow[e]
             w = words[e]
-            kept = entry_of[w]
-            if kept >= 0:
-                p, hole, end = place[kept], place[e], starts[w] + lengths[w] - 1
+            own_entry = entry_of[w]
+            if own_entry >= 0:
+                p, hole, end = place[own_entry], place[e], starts[w] + lengths[w] - 1
                 tally[p] += tally[hole]
                 height[p] = _f(tally[p], levels)
                 node[hole], owner[hole] = node[end], owner[end]

@@ -1,13 +1,12 @@
-"""The search behind entropy k-means: sums that make a move cheap, starts, splits and merges.
+"""The search of entropy k-means: sums that make a move cheap, starts, splits and merges.
 
-With f(x) = x ln x, a unit t with counts n_w and size n that goes into cluster b costs
+With f(x) = x ln x, a unit t with counts n_w and size n that joins cluster b costs
 
     ins(t -> b) = f(O_b + n) - f(O_b) - sum_w [ f(O_wb + n_w) - f(O_wb) ]
 
-and a move from a to b changes O * H_K by ins(t -> b) - ins(t -> a without t), exactly.
-Counts that are whole numbers find the differences of f in a table; others take a logarithm.
-The sums lie word by word, contiguous over the clusters: the rows of a unit's words, added
-up, are all its costs at once.
+and a move from a to b changes O * H_K by ins(t -> b) - ins(t -> a without t), exactly. For whole
+counts the differences of f are in a table; others need a logarithm. The sums are stored by word,
+contiguous over the clusters: the sum of the rows of a unit's words gives all its costs at once.
 """
 
 from __future__ import annotations
@@ -48,21 +47,22 @@ __all__ = [
 ]
 
 TABLE = 2**22
-"""Whole numbers up to here have their f in a table; above, it is computed."""
+"""Whole numbers up to this have their f in a table; above, it is computed."""
 EXACT_START = 5000
-"""Units up to here are agglomerated one by one; above, micro-clusters of them are."""
+"""Up to this number of units, agglomeration starts from single units; above, from micro-clusters.
+"""
 MICRO = 20
-"""Micro-clusters for each cluster wanted."""
+"""Micro-clusters per requested cluster."""
 MICRO_CELLS = 2**25
-"""Word sums that the micro-clusters may take: 256 MB for each of two tables."""
+"""Maximum word sums of the micro-clusters: 256 MB for each of two tables."""
 TRIALS = 2**16
-"""Random moves that are drawn at once, at most."""
+"""Maximum random moves that are drawn at once."""
 HASTE = 5
-"""Failures in a row before all units settle."""
+"""Consecutive failures before all units are settled."""
 HOPE = 0.5
-"""Share of what is missing that a sweep must gain for the next one to be worth its time."""
+"""Share of the missing gain that a sweep must reach for another sweep to follow."""
 ATTEMPTS = 20
-"""Failures in a row that end split and merge."""
+"""Consecutive failures that end split and merge."""
 
 
 def xlogx(values: Floats) -> Floats:
@@ -72,7 +72,7 @@ def xlogx(values: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """What all partitions of the same units share."""
+    """The data shared by all partitions of the same units."""
 
     masses: Floats
     """Size of each unit."""
@@ -83,7 +83,7 @@ class Tables:
     levels: Floats
     """f(c) for c = 0, 1, …; empty where counts are not whole numbers."""
     tolerance: float
-    """Changes of O * H_K that are no more than the rounding of a sum."""
+    """Changes of O * H_K up to this are rounding errors of a sum."""
 
 
 def tables_for(units: Rows) -> Tables:
@@ -124,17 +124,20 @@ class Partition:
         self.tabulate()
 
     def tabulate(self) -> None:
-        """Makes the sums again from the labels."""
+        """Compute the sums again from the labels."""
         tabulate(*self._units(), *self._sums())
 
     def sweep(self, order: Ints) -> int:
-        """Return each unit in that order to its cheapest cluster, ties to the old; how many moved."""
+        """Move each unit in this order to its cheapest cluster, and return how many moved.
+
+        Ties go to the old cluster.
+        """
         if not len(self.tables.rises):
-            self.tabulate()  # sums of fractions drift
+            self.tabulate()  # sums of fractions accumulate rounding errors
         return sweep(order, *self._units(), *self._sums(), self.tables.tolerance)
 
     def trials(self, units: Ints, clusters: Ints, chances: Floats, temperature: float) -> Ints:
-        """Return which of these moves were made, one after the other."""
+        """Try these moves one after the other, and return which were made."""
         return trials(
             units, clusters, chances, temperature, *self._units(), *self._sums(),
             self.tables.tolerance,
@@ -145,7 +148,7 @@ class Partition:
         return best_move(*self._units(), *self._sums())
 
     def relabel(self, labels: Labels) -> None:
-        """Moves the units whose label differs."""
+        """Move the units whose label differs."""
         if not len(self.tables.rises):
             self.labels[:] = labels
             self.tabulate()
@@ -157,7 +160,7 @@ class Partition:
         return losses(self.counts, self.totals, self.tables.levels)
 
     def loss(self) -> float:
-        """Return O * H_K from the sums as they stand."""
+        """Return O * H_K from the present sums."""
         return math.fsum(self.losses())
 
     def _units(self) -> tuple[Ints, Ints, Floats, Floats, Ints]:
@@ -168,7 +171,7 @@ class Partition:
 
 
 def settle(partition: Partition, rng: np.random.Generator, max_sweeps: int) -> None:
-    """Sweeps in random order until one moves nothing: a single-move optimum."""
+    """Sweep in random order until no unit moves: a single-move optimum."""
     for _ in range(max_sweeps):
         if not partition.sweep(rng.permutation(partition.n_units)):
             return
@@ -182,11 +185,11 @@ def random_moves(
     temperature: float,
     max_sweeps: int,
 ) -> None:
-    """The published search from where the partition stands.
+    """Run the published search from the present partition.
 
-    While it is warm, a move that raises O * H_K by d is made with probability
-    exp(-d / temperature); each n_units * k trials take a tenth off, until nothing is left
-    of it but a thousandth, which is dropped. `max_sweeps` counts the closing sweeps.
+    With a temperature, a move that raises O * H_K by d is made with probability
+    exp(-d / temperature). After each n_units * k trials the temperature falls by a tenth; below a
+    thousandth of the first value it is 0. `max_sweeps` counts the closing sweeps.
     """
     cold = temperature / 1000
     budget = partition.n_units * partition.k
@@ -195,8 +198,8 @@ def random_moves(
     while True:
         units = rng.integers(partition.n_units, size=size)
         clusters = rng.integers(partition.k - 1, size=size)
-        made = np.flatnonzero(partition.trials(units, clusters, rng.random(size), temperature))
-        rejected = size - 1 - int(made[-1]) if len(made) else rejected + size
+        moved = np.flatnonzero(partition.trials(units, clusters, rng.random(size), temperature))
+        rejected = size - 1 - int(moved[-1]) if len(moved) else rejected + size
         tried += size
         if temperature > 0:
             while tried >= budget:
@@ -214,12 +217,11 @@ def random_moves(
 def split_and_merge(
     partition: Partition, rng: np.random.Generator, max_sweeps: int
 ) -> Iterator[None]:
-    """Yield two clusters merged, a third split, kept where O * H_K falls: one step a success.
+    """Merge two clusters and split a third, if O * H_K falls; yield after each success.
 
-    Candidates are ordered by what merging costs and splitting gains before anything else
-    moves. Then the units that were touched are swept; once all units have settled, all are,
-    as long as that promises to reach a lower loss. What does not is taken back. All units
-    have settled when the last step is done.
+    Candidates are ordered by the cost of merging and the gain of splitting before any other move.
+    Then the affected units are swept; after all units have settled, all are swept, while a lower
+    loss is likely. Failures are undone. All units have settled after the last step.
     """
     k = partition.k
     costs = np.full((k, k), np.inf)
@@ -270,7 +272,7 @@ def split_and_merge(
 def _falls_below(
     target: float, partition: Partition, touched: Ints, patient: bool, rng: np.random.Generator
 ) -> bool:
-    """Return whether a few sweeps bring the loss below the target; hopeless ones end early."""
+    """Return whether a few sweeps bring the loss below the target; unlikely ones end early."""
     target -= partition.tables.tolerance
     for _ in range(5):
         if not partition.sweep(rng.permutation(touched)):
@@ -287,7 +289,7 @@ def _falls_below(
 def _candidate(
     costs: Floats, gains: Floats, tried: set[tuple[int, int, int]]
 ) -> tuple[int, int, int] | None:
-    """Return the pair to merge and the cluster to split that promise most and were not tried."""
+    """Return the untried pair to merge and cluster to split with the highest expected gain."""
     k = len(gains)
     upper = np.triu_indices(k, 1)
     cheap = np.argsort(costs[upper], kind="stable")[:ATTEMPTS]
@@ -305,7 +307,7 @@ def _candidate(
 def _halves(
     partition: Partition, cluster: int, loss: float, rng: np.random.Generator
 ) -> tuple[float, Labels]:
-    """Return what splitting a cluster in two gains, and which of its units go to the second half."""
+    """Return the gain of splitting a cluster in two, and which units go to the second half."""
     inside = np.flatnonzero(partition.labels == cluster)
     sides = np.zeros(partition.n_units, dtype=np.int64)
     sides[inside] = rng.permutation(len(inside)) % 2
@@ -330,10 +332,10 @@ def _halves(
 
 
 def batch_start(units: Rows, k: int, rng: np.random.Generator, smoothing: float) -> Labels:
-    """Return units to the cluster that predicts them best, all at once, the smoothing fading away.
+    """Move all units at once to the cluster that predicts them best, with decreasing smoothing.
 
-    Cluster k predicts word w with q_k(w) = (O_wk + l p(w)) / (O_k + l); without the l
-    pseudo-counts a word that a cluster lacks would forbid it, and units would freeze.
+    Cluster k predicts word w with q_k(w) = (O_wk + l p(w)) / (O_k + l). Without the l pseudo-counts
+    a missing word would exclude a cluster, and units could not move.
     """
     n_units = units.shape[0]
     labels = (rng.permutation(n_units) % k).astype(np.int64)
@@ -357,10 +359,10 @@ def batch_start(units: Rows, k: int, rng: np.random.Generator, smoothing: float)
 
 
 def agglomerated(units: Rows, k: int, rng: np.random.Generator, max_sweeps: int) -> Labels:
-    """Return groups from merging the pair that loses least, again and again, down to k.
+    """Return k groups, from repeatedly merging the pair with the lowest cost.
 
-    Up to 5,000 units each begins alone; above, 20 k micro-clusters do (fewer where the
-    vocabulary is so large that their sums would not fit), from one sequential run.
+    Up to 5,000 units each starts alone; above, 20 k micro-clusters of one sequential run (fewer if
+    their sums would not fit for a large vocabulary).
     """
     n_units, n_words = units.shape
     if n_units <= EXACT_START:
@@ -393,4 +395,4 @@ def _merged(units: Rows, k: int) -> Labels:
 
 
 # Kernels. `rises` is empty where counts are not whole numbers; then `memo` holds f(O_wk),
-# else f(O_wk + 1) - f(O_wk), which is what most words of a unit ask for.
+# else f(O_wk + 1) - f(O_wk), which most words of a unit need.

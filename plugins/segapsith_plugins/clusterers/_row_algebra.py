@@ -1,4 +1,4 @@
-"""What the clusterers share: rows without the empty ones, labels in order, similarities by blocks."""
+"""Shared by the clusterers: rows without empty ones, labels in order, similarities by blocks."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ __all__ = [
 ]
 
 BLOCK = 2**23
-"""Similarities held at once while a matrix is filled: 64 MB."""
+"""Similarities in memory at once while a matrix is filled: 64 MB."""
 
 
 def check_whole(name: str, value: int, least: int) -> None:
-    """Refuses a setting that is not a whole number from `least` on."""
+    """Raise a `ValueError` if a setting is not a whole number of at least `least`."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not whole:
         raise ValueError(f"{name}={value!r} should be a whole number")
@@ -44,23 +44,23 @@ def check_whole(name: str, value: int, least: int) -> None:
 
 
 def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
-    """Refuses a setting that is none of the choices."""
+    """Raise a `ValueError` if a setting is not one of the choices."""
     if value not in choices:
         raise ValueError(f"{name}={value!r} should be one of {', '.join(choices)}")
 
 
 def canonical(rows: Rows) -> Rows:
-    """Return the rows as double-precision CSR, sorted, without explicit zeros: always a copy."""
+    """Return a copy of the rows as double-precision CSR, sorted, without explicit zeros."""
     copy = csr_array(rows, dtype=np.float64, copy=True)
     copy.sum_duplicates()
     copy.eliminate_zeros()
     if not np.isfinite(copy.data).all():
-        raise ValueError("rows should hold finite numbers only")
+        raise ValueError("rows should contain only finite numbers")
     return copy
 
 
 def filled_rows(rows: Rows) -> tuple[Rows, NDArray[np.int64]]:
-    """Return the rows that hold anything, in canonical form, and where they stood."""
+    """Return the rows that are not empty, in canonical form, and their positions."""
     clean = canonical(rows)
     where = np.flatnonzero(np.diff(clean.indptr)).astype(np.int64)
     return (clean if len(where) == clean.shape[0] else clean[where]), where
@@ -73,15 +73,15 @@ def in_order(labels: NDArray[np.integer]) -> Labels:
     [0, -1, 1, 0, 2]
     """
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-    known = np.asarray(labels)[first] >= 0
+    is_group = np.asarray(labels)[first] >= 0
     rank = np.full(len(first), -1, dtype=np.int64)
-    rank[known] = np.argsort(np.argsort(first[known], kind="stable"), kind="stable")
+    rank[is_group] = np.argsort(np.argsort(first[is_group], kind="stable"), kind="stable")
     ordered: Labels = rank[inverse]
     return ordered
 
 
 def spread(labels: NDArray[np.integer], where: NDArray[np.int64], n_rows: int) -> Labels:
-    """Return the labels of the filled rows, put back among all rows; -1 for the empty ones."""
+    """Return the labels of the filled rows at their positions among all rows, -1 for empty rows."""
     full = np.full(n_rows, -1, dtype=np.int64)
     full[where] = labels
     return in_order(full)
@@ -94,7 +94,7 @@ def unit_rows(rows: Rows) -> Rows:
     counts = np.diff(clean.indptr)
     full = np.flatnonzero(counts)
     if len(full):
-        # the largest entry goes first, so that squares neither vanish nor overflow
+        # divide by the largest entry first, so that squares neither vanish nor overflow
         peaks[full] = np.maximum.reduceat(np.abs(clean.data), clean.indptr[full])
     clean.data /= np.repeat(peaks, counts)
     lengths = np.sqrt(np.asarray(clean.multiply(clean).sum(axis=1)).ravel())
@@ -103,7 +103,7 @@ def unit_rows(rows: Rows) -> Rows:
 
 
 def used_columns(rows: Rows) -> Rows:
-    """Return the rows without the columns that none of them has; shares its values with `rows`."""
+    """Return the rows without empty columns; the values are shared with `rows`."""
     used = np.bincount(rows.indices, minlength=rows.shape[1]) > 0
     renumbered = np.cumsum(used) - 1
     shape = (rows.shape[0], int(used.sum()))
@@ -111,13 +111,13 @@ def used_columns(rows: Rows) -> Rows:
 
 
 def cosine(left: Rows, right: Rows) -> Matrix:
-    """Return cosines of rows; an empty row has none with anything."""
+    """Return the cosines of rows, 0 for an empty row."""
     product: Matrix = (unit_rows(left) @ unit_rows(right).T).toarray()
     return np.clip(product, -1.0, 1.0)
 
 
 def needs_counts(rows: Rows, clusterer: str) -> None:
-    """Refuses rows that hold a value below 0."""
+    """Raise a `ValueError` if a value of the rows is below 0."""
     lowest = rows.data.min(initial=0.0)
     if lowest < 0:
         raise ValueError(f"{clusterer} needs rows >= 0, found {lowest}; clip them first")
@@ -129,13 +129,14 @@ def membership(labels: NDArray[np.integer], k: int) -> Rows:
     >>> membership(np.array([1, 0, -1]), 2).toarray().tolist()
     [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
     """
-    kept = np.flatnonzero(np.asarray(labels) >= 0)
-    return csr_array((np.ones(len(kept)), (labels[kept], kept)), shape=(k, len(labels)))
+    members = np.flatnonzero(np.asarray(labels) >= 0)
+    return csr_array((np.ones(len(members)), (labels[members], members)), shape=(k, len(labels)))
 
 
 def far_apart(units: Rows, k: int, rng: np.random.Generator) -> Labels:
-    """Return each unit row with the nearest of at most k rows, drawn by their distance to those
-    before.
+    """Return the labels of rows by the nearest of at most k rows that are far apart.
+
+    The k rows are drawn with probabilities by their distance to those drawn before.
     """
     n = units.shape[0]
     labels = np.zeros(n, dtype=np.int64)
@@ -149,14 +150,14 @@ def far_apart(units: Rows, k: int, rng: np.random.Generator) -> Labels:
         nearest = np.maximum(nearest, cosines)
         chances = np.maximum(1.0 - nearest, 0.0).cumsum()
         if chances[-1] <= n * 1e-12:
-            break  # every row lies on one that was drawn
+            break  # every row equals one that was drawn
         drawn = int(np.searchsorted(chances, rng.random() * chances[-1], side="right"))
         drawn = min(drawn, n - 1)
     return labels
 
 
 def blocks(n_rows: int, width: int, budget: int = BLOCK) -> Iterator[slice]:
-    """Yield slices of rows such that a block of that width stays within the budget.
+    """Yield slices of rows such that a block of this width stays within the budget.
 
     >>> list(blocks(5, 10, budget=25))
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
@@ -169,27 +170,27 @@ def blocks(n_rows: int, width: int, budget: int = BLOCK) -> Iterator[slice]:
 def similarity_blocks(
     rows: Rows, where: NDArray[np.int64], compare: Compare | None, *, budget: int = BLOCK
 ) -> Iterator[tuple[int, Matrix]]:
-    """Yield each block's first row, and its similarities with the rows from there on.
+    """Yield the first row of each block, and its similarities with that and all later rows.
 
-    The half below the diagonal is never asked for: a measure promises symmetry. Where
-    nothing is left out, the measure is given `rows` itself. No measure means cosine.
+    The half below the diagonal is not computed, since similarities are symmetric. If all rows are
+    used, `compare` receives `rows` itself. None means cosine.
     """
     if compare is None:
         compare = cosine
         rows = unit_rows(rows)
-    kept = rows if len(where) == rows.shape[0] else csr_array(rows)[where]
+    used = rows if len(where) == rows.shape[0] else csr_array(rows)[where]
     for block in blocks(len(where), len(where), budget):
         whole = block == slice(0, len(where))
-        left = kept if whole else kept[block.start : block.stop]
-        right = kept if block.start == 0 else kept[block.start :]
-        found = np.asarray(compare(left, right), dtype=np.float64)
-        if found.shape != (left.shape[0], right.shape[0]):
+        left = used if whole else used[block.start : block.stop]
+        right = used if block.start == 0 else used[block.start :]
+        similar = np.asarray(compare(left, right), dtype=np.float64)
+        if similar.shape != (left.shape[0], right.shape[0]):
             raise ValueError(
-                f"compare gave shape {found.shape}; {(left.shape[0], right.shape[0])} is wanted"
+                f"compare returned shape {similar.shape}, expected {(left.shape[0], right.shape[0])}"
             )
-        if not np.isfinite(found).all():
-            raise ValueError("compare gave a similarity that is not finite")
-        yield block.start, found
+        if not np.isfinite(similar).all():
+            raise ValueError("compare returned a similarity that is not finite")
+        yield block.start, similar
 
 
 def _one_minus(similarities: Matrix) -> Matrix:
@@ -210,7 +211,7 @@ of unit vectors when the similarities are their products. Above 1, s counts as 1
 
 @kernel
 def joined(left: NDArray[np.int64], right: NDArray[np.int64], n_items: int) -> NDArray[np.int64]:
-    """Return the groups that are left when item left[m] is joined with item right[m] for all m."""
+    """Return the groups after joining item left[m] with item right[m] for all m."""
     parent = np.arange(n_items)
     for m in range(len(left)):
         a, b = left[m], right[m]

@@ -1,7 +1,7 @@
-"""Agglomerative clustering: the two closest groups become one, again and again.
+"""Agglomerative clustering: the two closest groups are merged repeatedly.
 
-The tree comes from a nearest-neighbour chain on the condensed distances, updated in place
-after Lance and Williams, so that the half matrix is the only large thing held.
+The tree comes from a nearest-neighbour chain on the condensed distances. They are updated in place
+after Lance and Williams, so only half a matrix is in memory.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from segapsith_plugins.clusterers._row_algebra import (
     spread,
 )
 
-__all__ = ["AHC", "chosen_merges", "condensed_distances", "merge_tree", "merges_between"]
+__all__ = ["AHC", "best_merges", "condensed_distances", "merge_tree", "merges_between"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-CLEAR = 0.5
-"""Mean hold of a cut that is believed whatever its number of groups."""
+CLEAR_DEPTH = 0.5
+"""Mean depth at which a cut is accepted for any number of groups."""
 LINKAGES = ("single", "complete", "average", "ward")
 MASSES = ("equal", "length")
 
@@ -57,8 +57,8 @@ def condensed_distances(
 def merge_tree(distances: Floats, linkage: str = "average", masses: Floats | None = None) -> Matrix:
     """Return the merges in SciPy's form (left, right, height, size), by height.
 
-    Overwrites `distances`, which are condensed: the tree needs no second copy of them. In the
-    averages of average linkage each item counts with its mass, if masses are given.
+    `distances` are condensed and are overwritten: the tree needs no second copy of them. In average
+    linkage each item is weighted by its mass, if masses are given.
 
     >>> merge_tree(np.array([1.0, 4.0, 5.0]), "average").tolist()
     [[0.0, 1.0, 1.0, 2.0], [2.0, 3.0, 4.5, 3.0]]
@@ -76,46 +76,44 @@ def merge_tree(distances: Floats, linkage: str = "average", masses: Floats | Non
     return _numbered(left[order], right[order], heights[order], n)
 
 
-def chosen_merges(tree: Matrix) -> int:
-    """Return how many merges the data ask for: where items lie deepest inside their groups
-    (`_holds`).
+def best_merges(tree: Matrix) -> int:
+    """Return the number of merges at which items lie deepest inside their groups (`_depths`).
 
-    The cut with the highest mean is taken if that is at least 0.5, clear structure in the
-    silhouette's usual reading. Else the tree tells little (texts in many dimensions;
-    near-duplicates would win), and the best cut into at most sqrt(n) groups is taken. Of equal cuts
-    the one with fewer groups. Where no cut holds anything (all distances equal, one or two items)
-    everything is one group.
+    The cut with the highest mean depth is used if that is at least 0.5, clear structure in the
+    usual interpretation of the silhouette. Otherwise the tree shows little structure (texts in many
+    dimensions, where near-duplicates would win), and the best cut into at most sqrt(n) groups is
+    used. Of equal cuts the one with fewer groups. If no cut has a positive depth (all distances
+    equal, one or two items) everything is one group.
     """
     n = len(tree) + 1
     if n < 3:
         return n - 1
-    means = _holds(tree)
-    if means.max(initial=0.0) < CLEAR:
+    means = _depths(tree)
+    if means.max(initial=0.0) < CLEAR_DEPTH:
         means[: max(0, n - 1 - math.isqrt(n))] = -1.0
     return _best(means) if means.max(initial=0.0) > 1e-9 else n - 1
 
 
 def merges_between(tree: Matrix, low: float, high: float, masses: Floats | None = None) -> int:
-    """Return how many merges the data ask for if the cut shall lie between two heights.
+    """Return the number of merges of the best cut between two heights.
 
-    Of the cuts in between, the one at which the groups hold best, each item counting with its mass.
+    The best cut has the highest mean depth (`_depths`), weighted by mass.
     """
     first, last = (int(np.searchsorted(tree[:, 2], h, side="right")) for h in (low, high))
     if first == last:
         return first
-    means = np.append(0.0, _holds(tree, masses))  # after no merge nothing is held
+    means = np.append(0.0, _depths(tree, masses))  # before any merge the depth is 0
     return first + _best(means[first : last + 1]) - 1
 
 
-def _holds(tree: Matrix, masses: Floats | None = None) -> Floats:
-    """Return how deep items lie inside their groups after each merge, on average; -1 inside a tie.
+def _depths(tree: Matrix, masses: Floats | None = None) -> Floats:
+    """Return the mean depth of items inside their groups after each merge; -1 inside a tie.
 
-    A group that was closed at height a and is swallowed at height b holds its items with
-    (b - a) / b, a lone item counts 0: the silhouette, read off the tree. Merges of one height are
-    never torn apart.
+    A group that was closed at height a and merged at height b has depth (b - a) / b, a single item
+    0: the silhouette, computed from the tree. Merges of one height are not separated.
     """
     n = len(tree) + 1
-    rounding = 1e-7 * tree[-1, 2]  # equal rows come out at 0, or at what a square root makes of it
+    rounding = 1e-7 * tree[-1, 2]  # equal rows have distance 0, or the root of a rounding error
     heights = np.where(tree[:, 2] > rounding, tree[:, 2], 0.0)
     closing, swallowed = np.zeros(2 * n - 1), np.full(2 * n - 1, np.inf)
     closing[n:] = heights
@@ -128,7 +126,7 @@ def _holds(tree: Matrix, masses: Floats | None = None) -> Floats:
     held = weights * (1.0 - np.minimum(closing / safe, 1.0))
     held[:n] = 0.0
     held[swallowed <= 0] = 0.0
-    held[-1] = 0.0  # all in one group: nothing to be told apart from
+    held[-1] = 0.0  # all in one group: there is no other group
     gains = held[n:] - held[children[:, 0]] - held[children[:, 1]]
     means: Floats = np.cumsum(gains) / weights[:n].sum()
     means[-1] = 0.0
@@ -142,16 +140,15 @@ def _best(means: Floats) -> int:
 
 
 class AHC:
-    """Groups from a merge tree, cut at `k` groups, at a `distance`, or where the data say.
+    """Groups from a merge tree, cut at `k` groups, at a `distance`, or by the data.
 
-    With `farthest` the data choose the cut between `distance` and that (`merges_between`).
+    With `farthest` the data determine the cut between `distance` and `farthest` (`merges_between`).
 
-    `linkage` is average, single, complete or ward. `mass` is what a row counts for in the
-    averages of average linkage: `equal`, or its Euclidean `length`, so that rows which are sums
-    of much outweigh those of little. `distance_from` says how a similarity s
-    becomes a distance: `one-minus` is 1 - s, `euclidean` is sqrt(2 (1 - s)); the default is
-    `euclidean` for Ward and `one-minus` otherwise. Without `k` and `distance` the cut is
-    that of `chosen_merges`. A `compare` of None means cosine.
+    `linkage` is average, single, complete or ward. `mass` is the weight of a row in average
+    linkage: `equal`, or its Euclidean `length`, so that rows with large sums have more weight.
+    `distance_from` converts a similarity s to a distance: `one-minus` is 1 - s, `euclidean` is
+    sqrt(2 (1 - s)). The default is `euclidean` for Ward and `one-minus` otherwise. Without `k` and
+    `distance` the cut is that of `best_merges`. A `compare` of None means cosine.
 
     After `cluster`: `tree_`, the merges in SciPy's form over the rows that are not empty.
     """
@@ -190,7 +187,7 @@ class AHC:
         self.tree_: Matrix = np.empty((0, 4))
 
     def cluster(self, rows: Rows, compare: Compare | None = None) -> Labels:
-        """Return one group a row; the tree is made from the similarities of all pairs."""
+        """Return one group per row; the tree needs the similarities of all pairs."""
         where = filled_rows(rows)[1]
         n = len(where)
         if n < 2:
@@ -208,13 +205,13 @@ class AHC:
         if self.distance is not None:
             high = self.distance if self.farthest is None else self.farthest
             return merges_between(tree, self.distance, high, masses)
-        return chosen_merges(tree)
+        return best_merges(tree)
 
 
 def _cut(tree: Matrix, n_merges: int) -> Ints:
     """Return the groups after the first merges."""
     n = len(tree) + 1
-    leaf = np.arange(2 * n - 1)  # any leaf of each node will do to join it
+    leaf = np.arange(2 * n - 1)  # any leaf of a node can represent it
     children = tree[:, :2].astype(np.int64)
     for m in range(n_merges):
         leaf[n + m] = leaf[children[m, 0]]
@@ -226,7 +223,7 @@ def _cut(tree: Matrix, n_merges: int) -> Ints:
 def _updated(
     linkage: int, xa: float, ya: float, xy: float, nx: float, ny: float, na: float
 ) -> float:
-    """Lance and Williams: from x and y to their union, seen from a (Ward: squares)."""
+    """Return the distance of a to the union of x and y, after Lance and Williams (Ward: squares)."""
     if linkage == 0:
         return min(xa, ya)
     if linkage == 1:
@@ -238,9 +235,9 @@ def _updated(
 
 @kernel
 def _chain(d: Floats, n: int, linkage: int, masses: Floats) -> tuple[Ints, Ints, Floats]:
-    """Merges by a nearest-neighbour chain, in the order in which the chain finds them.
+    """Return merges by a nearest-neighbour chain, in the order of the chain.
 
-    A union keeps the smaller number: rows of small numbers are the contiguous ones.
+    A union has the smaller number of its two parts: rows of small numbers are contiguous.
     """
     rows = np.empty(n, dtype=np.int64)  # d[rows[i] + j] is the distance of i < j
     for i in range(n):
@@ -260,7 +257,7 @@ def _chain(d: Floats, n: int, linkage: int, masses: Floats) -> tuple[Ints, Ints,
         while True:
             x = chain[length - 1]
             y, best = -1, np.inf
-            if length > 1:  # ties go back, so that the chain ends
+            if length > 1:  # ties go back to the previous item, so that the chain ends
                 y = chain[length - 2]
                 best = d[rows[min(x, y)] + max(x, y)]
             below = 0
@@ -281,24 +278,24 @@ def _chain(d: Floats, n: int, linkage: int, masses: Floats) -> tuple[Ints, Ints,
         length -= 2
         x, y = min(x, y), max(x, y)
         left[m], right[m], heights[m] = x, y, best
-        kept = 0
+        n_left = 0
         for i in range(n_alive):
             a = alive[i]
             if a != y:
-                alive[kept] = a
-                kept += 1
+                alive[n_left] = a
+                n_left += 1
                 if a != x:
                     here = rows[min(x, a)] + max(x, a)
                     ya = d[rows[min(y, a)] + max(y, a)]
                     d[here] = _updated(linkage, d[here], ya, best, sizes[x], sizes[y], sizes[a])
-        n_alive = kept
+        n_alive = n_left
         sizes[x] += sizes[y]
     return left, right, heights
 
 
 @kernel
 def _numbered(left: Ints, right: Ints, heights: Floats, n: int) -> Matrix:
-    """Merges of items as merges of nodes, numbered n, n + 1, … as SciPy does."""
+    """Return merges of items as merges of nodes, numbered n, n + 1, … as in SciPy."""
     tree = np.empty((n - 1, 4))
     parent = np.arange(2 * n - 1)
     sizes = np.ones(2 * n - 1)

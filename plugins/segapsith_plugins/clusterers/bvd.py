@@ -2,11 +2,11 @@
 
     minimise  ‖Z - R B C‖²,   all ≥ 0,   R rows × k,  B k × l,  C l × words
 
-by multiplicative updates, each of which lowers the objective or leaves it:
+by multiplicative updates, none of which raises the objective:
 
     R *= (Z Cᵀ Bᵀ) / (R B C Cᵀ Bᵀ)    B *= (Rᵀ Z Cᵀ) / (Rᵀ R B C Cᵀ)    C *= (Bᵀ Rᵀ Z) / (Bᵀ Rᵀ R B C)
 
-Products are taken from the small sides, so that nothing of the size of Z is ever dense.
+Products start from the small matrices, so that no dense matrix has the size of Z.
 """
 
 from __future__ import annotations
@@ -35,23 +35,22 @@ __all__ = ["Bvd"]
 Floats = NDArray[np.float64]
 
 TINY = 1e-12
-"""Added to denominators, in units of the largest value."""
+"""Added to denominators, relative to the largest value."""
 
 SHARED = 0.2
-"""What a row has of every group at the start, beside 1 of its own."""
+"""Initial weight of a row in each other group; that in its own is 1 more."""
 
 
 class Bvd:
     """At most `k` groups of rows from the factor R; `compare` is not needed.
 
-    `word_clusters` is l (k where none is given). Each of `n_init` starts begins with rows around
-    some that lie far apart, and ends when the objective falls by less than `tolerance` of itself
-    or after `max_iterations`. The best is returned. A row belongs to the column of R in which it
-    is largest, columns being scaled by the lengths of the rows of B C, since R alone is known up
-    to a scale only.
+    `word_clusters` is l (default: k). Each of `n_init` starts begins with groups around rows that
+    are far apart, and ends when the objective falls by less than the share `tolerance` or after
+    `max_iterations`. The best is returned. A row belongs to its largest column of R, with columns
+    scaled by the lengths of the rows of B C, since R alone is determined only up to a scale.
 
-    After `cluster`: `objective_`, ‖Z - R B C‖² of the rows as given; `objectives_`, one a start;
-    `trace_`, its fall in the best start.
+    After `cluster`: `objective_`, ‖Z - R B C‖² of the given rows; `objectives_`, one per start;
+    `trace_`, its values in the best start.
     """
 
     def __init__(
@@ -84,7 +83,7 @@ class Bvd:
         self.trace_: tuple[float, ...] = ()
 
     def cluster(self, rows: Rows, compare: Compare | None = None) -> Labels:
-        """Return one group a row."""
+        """Return one group per row."""
         filled, where = filled_rows(rows)
         needs_counts(filled, "bvd")
         self.objective_, self.objectives_, self.trace_ = 0.0, (), ()
@@ -94,18 +93,18 @@ class Bvd:
         peak = float(z.data.max())
         z = z / peak
         best = np.zeros(len(where), dtype=np.int64)
-        least, found = math.inf, []
+        least, objectives = math.inf, []
         for seed in np.random.SeedSequence(self.seed).spawn(self.n_init):
             labels, trace = self._run(z, np.random.default_rng(seed))
             scaled = tuple(value * peak * peak for value in trace)
-            found.append(scaled[-1])
+            objectives.append(scaled[-1])
             if scaled[-1] < least:
                 best, least, self.trace_ = labels, scaled[-1], scaled
-        self.objectives_, self.objective_ = tuple(found), least
+        self.objectives_, self.objective_ = tuple(objectives), least
         return spread(best, where, rows.shape[0])
 
     def _run(self, z: Rows, rng: np.random.Generator) -> tuple[Labels, list[float]]:
-        """Return labels from one start, and the objective after each iteration."""
+        """Return the labels of one start, and the objective after each iteration."""
         n, m = z.shape
         k = min(self.k, n)
         n_words = min(self.word_clusters or k, m)

@@ -1,12 +1,12 @@
-"""Entropy k-means: groups in which the words of a unit are as little surprising as can be.
+"""Entropy k-means: groups with the lowest entropy of the words, given the group.
 
 The objective is that of Jardino (Ferret, Grau & Jardino 2001, eqs. 1-5). With O_wk the
 occurrences of word w in cluster k, O_k and O their sums, and f(x) = x ln x,
 
     H_K = - sum_wk p(w,k) ln p(w|k) = ( sum_k f(O_k) - sum_wk f(O_wk) ) / O
 
-in nats: the hard form of the information bottleneck. Only the search is ours, except
-for `method="random-moves"`, which is the published one.
+in nats: the hard form of the information bottleneck. The search is our own, except
+`method="random-moves"`, which is the published one.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ from segapsith_plugins.clusterers._row_algebra import (
 __all__ = ["EntropyKMeans", "Move", "best_move", "conditional_entropy", "is_single_move_optimum"]
 
 OPENING = 3
-"""Sweeps after which the best of several starts is chosen."""
+"""Sweeps after which the best of several starts is selected."""
 METHODS = ("sequential", "agglomerative", "batch", "random-moves")
 MASSES = ("counts", "equal")
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One unit going to another cluster, and what that does to the entropy, in nats."""
+    """A move of one unit to another cluster, and the change of the entropy, in nats."""
 
     unit: int
     cluster: int
@@ -68,10 +68,12 @@ def conditional_entropy(counts: Rows, labels: NDArray[np.integer]) -> float:
     0.173287
     """
     clean, labels = canonical(counts), np.asarray(labels)
-    kept = np.flatnonzero(labels >= 0)
-    _, groups = np.unique(labels[kept], return_inverse=True)
-    ones = np.ones(len(kept))
-    member = csr_array((ones, (groups, kept)), shape=(int(groups.max(initial=-1)) + 1, len(labels)))
+    members = np.flatnonzero(labels >= 0)
+    _, groups = np.unique(labels[members], return_inverse=True)
+    ones = np.ones(len(members))
+    member = csr_array(
+        (ones, (groups, members)), shape=(int(groups.max(initial=-1)) + 1, len(labels))
+    )
     pooled = csr_array(member @ clean)
     total = float(pooled.sum())
     if total <= 0:
@@ -81,10 +83,10 @@ def conditional_entropy(counts: Rows, labels: NDArray[np.integer]) -> float:
 
 
 def best_move(counts: Rows, labels: NDArray[np.integer], k: int | None = None) -> Move:
-    """Return the single move that lowers H_K most, or raises it least: a partition's certificate.
+    """Return the single move that lowers H_K most, or raises it least.
 
-    With `k` above the number of clusters in use, a move into an empty one counts too.
-    Where there is nothing to move or nowhere to go the change is 0 and the unit -1.
+    It certifies a partition. With `k` above the number of clusters in use, a move into an empty one
+    counts too. If no move is possible, the change is 0 and the unit -1.
     """
     rows, where = filled_rows(counts)
     held = np.asarray(labels, dtype=np.int64)[where]
@@ -101,7 +103,7 @@ def best_move(counts: Rows, labels: NDArray[np.integer], k: int | None = None) -
 
 
 def is_single_move_optimum(counts: Rows, labels: NDArray[np.integer], k: int | None = None) -> bool:
-    """Return whether no single move of a unit lowers H_K (by more than the rounding of a sum)."""
+    """Return whether no single move of a unit lowers H_K, except for rounding."""
     tables = tables_for(filled_rows(counts)[0])
     return best_move(counts, labels, k).change * tables.total >= -2 * tables.tolerance
 
@@ -109,29 +111,28 @@ def is_single_move_optimum(counts: Rows, labels: NDArray[np.integer], k: int | N
 class EntropyKMeans:
     """At most `k` clusters of low conditional entropy; `compare` is not needed.
 
-    `method` says how the partition is searched; each ends where no single move lowers H_K,
-    unless `max_sweeps` ends it first.
+    `method` is the search. Each ends when no single move lowers H_K, or after `max_sweeps`.
 
-    - `sequential`: units in random order, each into its cheapest cluster, from a random start.
-    - `agglomerative`: pairs merged by the least loss (units up to 5,000, micro-clusters of
-      them above), then sequential.
-    - `batch`: all units at once against smoothed clusters, the smoothing fading away, then
-      sequential: for very many units.
-    - `random-moves`: the published search, all units in one cluster, a random unit into a
-      random cluster if that lowers H_K, until `patience` trials in a row (default: units
-      times clusters) and then a sweep over all moves bring nothing. `temperature0` above 0
-      anneals it.
+    - `sequential`: units in random order, each to its cheapest cluster, from a random start.
+    - `agglomerative`: merges with the lowest loss (of units up to 5,000, above of
+      micro-clusters), then sequential.
+    - `batch`: all units at once, with smoothed clusters and decreasing smoothing, then
+      sequential; for very many units.
+    - `random-moves`: the published search. All units start in one cluster; a random unit moves to
+      a random cluster if that lowers H_K. It ends when `patience` consecutive trials (default:
+      units times clusters) and then a sweep over all moves fail. `temperature0` above 0 adds
+      simulated annealing.
 
-    `split_merge` then merges two clusters, splits a third and keeps what is better, until
-    20 attempts in a row fail: it leaves optima that single moves cannot. It is on, except
-    for `random-moves`. Of `n_init` starts (10 for `sequential` and `batch`, else 1) the best
-    third after three sweeps goes on, and of these the best. `unit_mass="equal"` gives each
-    unit the same weight instead of its length. `smoothing` are the pseudo-counts with which
-    `batch` begins (default: a fortieth of a mean cluster).
+    `split_merge` then merges two clusters and splits a third if that is better, until 20
+    consecutive attempts fail: it can leave optima of single moves. It is on, except for
+    `random-moves`. Of `n_init` starts (10 for `sequential` and `batch`, else 1) the best third
+    after three sweeps continues, and the best of these is returned. `unit_mass="equal"` gives each
+    unit the same weight instead of its length. `smoothing` is the initial number of pseudo-counts
+    of `batch` (default: a fortieth of a mean cluster).
 
     After `cluster`: `entropy_` in nats, `entropies_` (of each start, when they were compared)
-    and `move_`, the best single move left, whose `change` is not below 0, but for rounding,
-    where the result is certified: see `is_single_move_optimum`.
+    and `move_`, the best remaining single move. If its `change` is not below 0, except for
+    rounding, the result is a single-move optimum (`is_single_move_optimum`).
     """
 
     def __init__(
@@ -159,7 +160,7 @@ class EntropyKMeans:
         check_choice("unit_mass", unit_mass, MASSES)
         if smoothing is not None:
             _only_with("smoothing", smoothing, method, "batch")
-            if smoothing == 0:  # a word that a cluster lacks would forbid it
+            if smoothing == 0:  # otherwise a missing word would exclude a cluster
                 raise ValueError(f"smoothing={smoothing} should be > 0")
         if patience is not None:
             _only_with("patience", patience, method, "random-moves")
@@ -183,10 +184,10 @@ class EntropyKMeans:
         self.move_ = Move(-1, -1, 0.0)
 
     def cluster(self, rows: Rows, compare: Compare | None = None) -> Labels:
-        """Return one cluster a row; rows hold counts, or anything else that is >= 0."""
+        """Return one cluster per row; rows contain counts, or other values >= 0."""
         units, where = filled_rows(rows)
         if len(units.data) and units.data.min() < 0:
-            raise ValueError(f"rows hold {units.data.min():g}; counts should be >= 0")
+            raise ValueError(f"rows contain {units.data.min():g}; counts should be >= 0")
         if self.unit_mass == "equal":
             masses = np.asarray(units.sum(axis=1)).ravel()
             units.data /= np.repeat(masses, np.diff(units.indptr))
@@ -209,8 +210,10 @@ class EntropyKMeans:
         return full
 
     def _search(self, units: Rows, k: int) -> Labels:
-        """Return the labels at the end of the run; each start has its own seed, so that one more
-        changes none of the others."""
+        """Return the labels at the end of the run.
+
+        Each start has its own seed, so that one more start does not change the others.
+        """
         tables = tables_for(units)
         seeds = np.random.SeedSequence(self.seed).spawn(self.n_init)
         rngs = [np.random.default_rng(seed) for seed in seeds]
@@ -237,7 +240,7 @@ class EntropyKMeans:
         return labels
 
     def _start(self, units: Rows, k: int, tables: Tables, rng: np.random.Generator) -> Labels:
-        """Return where one run begins."""
+        """Return the initial labels of one run."""
         if self.method == "agglomerative":
             return agglomerated(units, k, rng, self.max_sweeps)
         if self.method == "batch":
@@ -259,7 +262,7 @@ class EntropyKMeans:
 
 
 def _by_loss(run: tuple[float, int, Labels]) -> tuple[float, int]:
-    """Return the lower loss first, of equal ones the earlier start."""
+    """Return a sort key: the lower loss first, of equal ones the earlier start."""
     return run[:2]
 
 

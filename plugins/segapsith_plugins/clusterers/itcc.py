@@ -1,12 +1,12 @@
-"""ITCC: rows and words grouped at once, so that the groups tell most of each other.
+"""ITCC: rows and words grouped together, with maximal mutual information of the groups.
 
 Dhillon, Mallela & Modha (2003). With p(x, y) = M / ΣM, groups x̂ of rows and ŷ of words,
 
     maximise  I(X̂; Ŷ)        which is  I(X; Y) - KL(p ‖ q),  q = p(x̂, ŷ) p(x | x̂) p(y | ŷ)
 
-Given the word groups, the row half is entropy clustering of rows counted by word group, and the
-other way round. Each half is done by single moves, each of which raises I(X̂; Ŷ) (the batch form
-of the paper freezes where a group lacks a word group that a row has).
+Given the word groups, the row half is entropy clustering of rows counted by word group, and vice
+versa. Each half consists of single moves that raise I(X̂; Ŷ). (In the batch form of the paper a row
+cannot move to a group that lacks one of its word groups.)
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from segapsith_plugins.clusterers._row_algebra import canonical, far_apart, memb
 __all__ = ["Itcc", "block_information"]
 
 WORD_CLUSTERS = (8, 16, 32, 64, 128)
-"""Numbers of word groups that are tried where none is given."""
+"""Numbers of word groups that are tried by default."""
 
 
 def block_information(blocks: NDArray[np.float64]) -> float:
@@ -45,14 +45,14 @@ def block_information(blocks: NDArray[np.float64]) -> float:
 class Itcc(CoClusterer):
     """At most `k` groups of rows, with `word_clusters` groups of words; `compare` is not needed.
 
-    `word_clusters=None` tries 8, 16 … 128 and keeps the number whose information, less what it
-    takes to write down the table and the word groups, is largest: labels never enter. Each of
-    `n_init` starts begins with rows around some that lie far apart, and takes turns between
-    words and rows until neither gains, or for `max_rounds` rounds. The best is returned.
+    `word_clusters=None` tries 8, 16 … 128 and uses the number with the largest information minus
+    the description length of the table and the word groups; labels are not used. Each of `n_init`
+    starts begins with groups around rows that are far apart, and alternates between words and rows
+    until neither gains, or for `max_rounds` rounds. The best is returned.
 
-    After `cluster`: `objective_`, I(X̂; Ŷ) in nats; `objectives_`, one a start; `trace_`, its rise
-    in the best start, one a half-step; `word_labels_`, the group of each column, -1 for an empty
-    one.
+    After `cluster`: `objective_`, I(X̂; Ŷ) in nats; `objectives_`, one per start; `trace_`, its
+    values in the best start, one per half-step; `word_labels_`, the group of each column, -1 for an
+    empty one.
     """
 
     _name = "itcc"
@@ -72,7 +72,7 @@ class Itcc(CoClusterer):
         )
 
     def cluster(self, rows: Rows, compare: Compare | None = None) -> Labels:
-        """Return one group a row."""
+        """Return one group per row."""
         return self._cluster(rows)
 
     def _numbers(self, n_columns: int) -> list[int]:
@@ -81,9 +81,7 @@ class Itcc(CoClusterer):
         return [number for number in WORD_CLUSTERS if number < n_columns] or [n_columns]
 
     def _price(self, m: Rows, n_words: int) -> float:
-        """Return nats for each observation to write down the table and which word is in which
-        group.
-        """
+        """Return the description length of the table and the word groups, in nats per observation."""
         total = max(float(m.sum()), float(m.nnz))
         table = self.k * n_words / 2 * math.log(max(total, 2.0))
         price: float = (table + m.shape[1] * math.log(n_words)) / total
@@ -106,7 +104,7 @@ class Itcc(CoClusterer):
 def _regrouped(
     items: Rows, labels: Labels, k: int, others: Labels, n_others: int, rng: np.random.Generator
 ) -> Labels:
-    """Return the items after single moves, counted by the groups of the others."""
+    """Return the groups of the items, counted by groups of the other side, after single moves."""
     profiles = canonical(items @ membership(others, n_others).T)
     partition = Partition(profiles, labels, k, tables_for(profiles))
     settle(partition, rng, 100)

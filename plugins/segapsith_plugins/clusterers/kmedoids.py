@@ -1,9 +1,9 @@
-"""k-medoids: groups around rows of their own, for any similarity.
+"""k-medoids: groups around one of their rows, for any similarity.
 
-The objective is the sum of the distances between rows and the medoid of their cluster. The
-search is that of Schubert & Rousseeuw (2021, FasterPAM): a row takes the place of a medoid
-as soon as that lowers the objective, and what every exchange with one row would change is
-found in one pass over that row's distances.
+The objective is the sum of the distances between rows and the medoid of their cluster. The search
+is that of Schubert & Rousseeuw (2021, FasterPAM): a row replaces a medoid as soon as that lowers
+the objective. One pass over the distances of a row gives the change for its exchange with every
+medoid.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Singles = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
 TOLERANCE = 1e-9
-"""Changes of the objective, for each row, that are no more than the rounding of a sum."""
+"""Changes of the objective per row up to this are rounding errors of a sum."""
 
 
 def square_distances(
@@ -55,14 +55,13 @@ def square_distances(
 class KMedoids:
     """At most `k` clusters, each around one of its rows.
 
-    `distance_from` says how a similarity s becomes a distance: `one-minus` is 1 - s,
-    `euclidean` is sqrt(2 (1 - s)). Each of `n_init` starts draws medoids that lie far from
-    those drawn before and ends where no exchange of one medoid helps (or after `max_passes`
-    over all rows); the best is returned. A `compare` of None means cosine. All distances
-    are held, in single precision.
+    `distance_from` converts a similarity s to a distance: `one-minus` is 1 - s, `euclidean` is
+    sqrt(2 (1 - s)). Each of `n_init` starts draws medoids that are far from those drawn before and
+    ends when no exchange of one medoid helps (or after `max_passes` over all rows). The best is
+    returned. A `compare` of None means cosine. All distances are in memory, in single precision.
 
-    After `cluster`: `medoids_`, the row of each cluster's medoid in the order of the labels,
-    and `objective_`, the sum of the distances to them.
+    After `cluster`: `medoids_`, the row of each cluster's medoid in the order of the labels, and
+    `objective_`, the sum of the distances to them.
     """
 
     def __init__(
@@ -89,7 +88,7 @@ class KMedoids:
         self.objective_ = 0.0
 
     def cluster(self, rows: Rows, compare: Compare | None = None) -> Labels:
-        """Return one cluster a row, that of the nearest medoid."""
+        """Return one cluster per row, that of the nearest medoid."""
         where = filled_rows(rows)[1]
         n = len(where)
         self.medoids_, self.objective_ = np.empty(0, dtype=np.int64), 0.0
@@ -129,12 +128,12 @@ def _far_apart(distances: Singles, k: int, rng: np.random.Generator) -> Ints:
     while len(medoids) < k:
         chances = nearest.copy()
         chances[medoids] = 0.0
-        if chances.sum() <= 0:  # the rest lies on medoids: any other row will do
+        if chances.sum() <= 0:  # the other rows equal medoids: use any of them
             chances = np.ones(n)
             chances[medoids] = 0.0
         heights = chances.cumsum()
         drawn = int(np.searchsorted(heights, rng.random() * heights[-1], side="right"))
-        while drawn >= n or chances[drawn] <= 0:  # rounding may carry past the last one
+        while drawn >= n or chances[drawn] <= 0:  # rounding may lead beyond the last one
             drawn -= 1
         medoids.append(drawn)
         nearest = np.minimum(nearest, distances[drawn])
@@ -145,7 +144,7 @@ def _far_apart(distances: Singles, k: int, rng: np.random.Generator) -> Ints:
 def _attend(
     distances: Singles, medoids: Ints, i: int, first: Ints, second: Ints, near: Floats, far: Floats
 ) -> None:
-    """The two nearest medoids of one row, and its distances to them."""
+    """Find the two nearest medoids of one row, and its distances to them."""
     near[i] = far[i] = np.inf
     row = distances[i]
     for m in range(medoids.size):
@@ -161,9 +160,9 @@ def _attend(
 def _exchanged(
     distances: Singles, medoids: Ints, m: int, first: Ints, second: Ints, near: Floats, far: Floats
 ) -> None:
-    """The same of all rows after medoid m became another row.
+    """Update the two nearest medoids of all rows after medoid m was replaced.
 
-    Only rows that had it among their two nearest, and now have it farther, look at all medoids.
+    Only rows for which it was one of the two nearest, and is farther now, compare all medoids.
     """
     row = distances[medoids[m]]
     for i in range(near.size):
@@ -187,7 +186,7 @@ def _exchanged(
 
 @kernel
 def _removals(first: Ints, near: Floats, far: Floats, removal: Floats) -> None:
-    """What removing each medoid would cost."""
+    """Compute the cost of removing each medoid."""
     removal[:] = 0.0
     for i in range(near.size):
         removal[first[i]] += far[i] - near[i]
@@ -197,7 +196,7 @@ def _removals(first: Ints, near: Floats, far: Floats, removal: Floats) -> None:
 def _exchange(
     distances: Singles, medoids: Ints, order: Ints, max_passes: int, tolerance: float
 ) -> None:
-    """Exchanges medoids with rows, as soon as that helps, until none does."""
+    """Exchange medoids with rows, as soon as that helps, until no exchange does."""
     n, k = order.size, medoids.size
     first, second = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
     near, far = np.empty(n), np.empty(n)

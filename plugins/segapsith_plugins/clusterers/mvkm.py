@@ -1,8 +1,8 @@
 """MVKM: multi-view spherical k-means (Bickel & Scheffer 2004).
 
-Each view teaches the next: centres in a view are made from the groups that the view before has
-found, and the rows go to the nearest centre there. At the end, the centres of each view are made
-from the rows on which all views agree, and a row goes where the sum of its cosines is largest.
+The views alternate: the centres in a view are computed from the groups of the previous view, and
+each row goes to the nearest centre there. At the end, the centres of each view are computed from
+the rows on which all views agree, and a row goes to the group with the largest sum of cosines.
 Details are recalled from the literature.
 """
 
@@ -34,17 +34,17 @@ Floats = NDArray[np.float64]
 
 
 class MvKm:
-    """At most `k` groups of rows that are seen in several views; `compare` is not needed.
+    """At most `k` groups of rows with several views; `compare` is not needed.
 
-    `cluster` takes a mapping of view name to matrix over the same rows, or one matrix, which
-    `views` cuts into so many blocks of columns (or into the lists given; 1: spherical k-means),
-    dealt out by `blocks` = `random` or `clusters`. Each of `n_init` starts begins with rows around
-    some that lie far apart in the first view, and ends when the sum of the cosines over all views
-    has not risen for `patience` rounds; the best round counts, and the best start is returned. A
-    row that is empty in a view keeps there the group that it has in the view before.
+    `cluster` accepts a mapping of view name to matrix over the same rows, or one matrix, which
+    `views` divides into N blocks of columns (or into the given lists; 1: spherical k-means), by
+    `blocks` = `random` or `clusters`. Each of `n_init` starts begins with groups around rows that
+    are far apart in the first view, and ends when the sum of the cosines over all views has not
+    risen for `patience` rounds. The best round counts, and the best start is returned. A row that
+    is empty in a view has the group of the previous view there.
 
-    After `cluster`: `objective_`, the sum of the cosines of rows and final centres over all
-    views; `objectives_`, one a start; `trace_`, the best sum so far in the best start, by round.
+    After `cluster`: `objective_`, the sum of the cosines of rows and final centres over all views;
+    `objectives_`, one per start; `trace_`, the best sum so far in the best start, by round.
     """
 
     takes_views: ClassVar[bool] = True
@@ -79,7 +79,7 @@ class MvKm:
         self.trace_: tuple[float, ...] = ()
 
     def cluster(self, rows: Rows | Views, compare: Compare | None = None) -> Labels:
-        """Return one group a row."""
+        """Return one group per row."""
         views = self._views(rows)
         n_rows = views[0].shape[0]
         seen = sum(np.diff(view.indptr) > 0 for view in views)
@@ -90,19 +90,21 @@ class MvKm:
         units = [unit_rows(view[where]) for view in views]
         k = min(self.k, len(where))
         best = np.zeros(len(where), dtype=np.int64)
-        found: list[float] = []
+        objectives: list[float] = []
         for seed in np.random.SeedSequence(self.seed).spawn(self.n_init):
             labels, objective, trace = self._run(units, k, np.random.default_rng(seed))
-            if objective > max(found, default=-math.inf):
+            if objective > max(objectives, default=-math.inf):
                 best, self.trace_ = labels, tuple(trace)
-            found.append(objective)
-        self.objectives_, self.objective_ = tuple(found), max(found)
+            objectives.append(objective)
+        self.objectives_, self.objective_ = tuple(objectives), max(objectives)
         return spread(best, where, n_rows)
 
     def _views(self, rows: Rows | Views) -> list[Rows]:
         if isinstance(rows, Mapping):
             if self._cut != 1:
-                raise ValueError("views cut one matrix; a mapping brings its views with it")
+                raise ValueError(
+                    "views divides one matrix, but a mapping was given, which has its own views"
+                )
             named = named_views(rows, "mvkm")
             sizes = {name: view.shape[0] for name, view in named.items()}
             if len(set(sizes.values())) > 1:
@@ -121,7 +123,7 @@ class MvKm:
         first = far_apart(units[0], k, rng)
         partitions = [first] * n_views
         sums = [-math.inf] * n_views
-        best, kept, since = -math.inf, list(partitions), 0
+        best, best_partitions, since = -math.inf, list(partitions), 0
         trace: list[float] = []
         previous = 0
         for turn in range(self.max_rounds):
@@ -133,24 +135,24 @@ class MvKm:
             previous = view
             total = math.fsum(sums) if all(map(math.isfinite, sums)) else -math.inf
             if total > best + 1e-9 or turn < n_views:
-                best, kept, since = total, list(partitions), 0
+                best, best_partitions, since = total, list(partitions), 0
             else:
                 since += 1
             if math.isfinite(best):
                 trace.append(best)
             if since >= self.patience:
                 break
-        labels, objective = _consensus(units, kept, k)
+        labels, objective = _consensus(units, best_partitions, k)
         return labels, objective, trace
 
 
 def _centres(units: Rows, labels: Labels, k: int) -> Rows:
-    """Return the sums of the groups at length 1; a group without rows has none."""
+    """Return the sums of the groups at length 1; a group without rows has 0."""
     return unit_rows(membership(labels, k) @ units)
 
 
 def _nearest(cosines: Floats, taught: Labels) -> Labels:
-    """Return the nearest centre of each row, ties to the group it was taught."""
+    """Return the nearest centre of each row; ties go to the group in the previous view."""
     every = np.arange(len(taught))
     nearest = cosines.argmax(axis=1)
     better = cosines[every, nearest] > cosines[every, taught] + 1e-12
@@ -158,8 +160,9 @@ def _nearest(cosines: Floats, taught: Labels) -> Labels:
 
 
 def _consensus(units: list[Rows], partitions: list[Labels], k: int) -> tuple[Labels, float]:
-    """Return the labels by the sum of cosines with the centres of the rows on which all views
-    agree.
+    """Return the labels by the sum of cosines, and that sum.
+
+    The centres are those of the rows on which all views agree.
     """
     first = partitions[0]
     agreed = np.all([labels == first for labels in partitions], axis=0)
@@ -167,7 +170,9 @@ def _consensus(units: list[Rows], partitions: list[Labels], k: int) -> tuple[Lab
     for view, labels in zip(units, partitions, strict=True):
         settled = np.where(agreed, labels, -1)
         lost = np.bincount(settled[agreed], minlength=k) == 0
-        settled = np.where(lost[labels], labels, settled)  # a group nobody agrees on stays whole
+        settled = np.where(
+            lost[labels], labels, settled
+        )  # a group without agreement does not change
         total += view @ _centres(view, settled, k).T.toarray()
     labels = _nearest(total, partitions[-1])
     return labels, float(total[np.arange(len(labels)), labels].sum())

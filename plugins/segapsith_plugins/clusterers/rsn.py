@@ -1,12 +1,12 @@
-"""RSN: the relation summary network of Long, Wu, Zhang & Yu (KDD 2006), for one relation.
+"""RSN: the relation summary network of Long, Wu, Zhang & Yu (2006), for one relation.
 
-Rows and words are in one group each, and every block of M is summarised by its mean. What is
-minimised is the distortion of M by these means,
+Each row and each word is in one group, and every block of M is summarised by its mean. The
+objective is the distortion of M by these means,
 
     i-divergence   Σ m ln(m / b) - m + b          squared   Σ (m - b)²
 
-taking turns: means of the blocks, words to the group whose means fit best, means, rows likewise.
-Details are recalled from the literature.
+minimised in alternation: means of the blocks, words to the group whose means fit best, means, rows
+likewise. Details are recalled from the literature.
 """
 
 from __future__ import annotations
@@ -31,13 +31,14 @@ Floats = NDArray[np.float64]
 class Rsn(CoClusterer):
     """At most `k` groups of rows, with `word_clusters` groups of words; `compare` is not needed.
 
-    `word_clusters=None` takes as many as rows have. `distortion` is `i-divergence`, for counts, or
-    `squared`, which is block k-means. Each of `n_init` starts begins with rows and words around
-    some that lie far apart; a group that runs empty takes the row that fits worst where it is.
-    The best after at most `max_rounds` rounds is returned.
+    `word_clusters=None` uses `k` too. `distortion` is `i-divergence`, for counts, or `squared`,
+    which is block k-means. Each of `n_init` starts begins with groups around rows and words that
+    are far apart. An empty group receives the row that fits its own group worst. The best after at
+    most `max_rounds` rounds is returned.
 
-    After `cluster`: `objective_`, the distortion; `objectives_`, one a start; `trace_`, its fall in
-    the best start, one a half-step; `word_labels_`, the group of each column, -1 for an empty one.
+    After `cluster`: `objective_`, the distortion; `objectives_`, one per start; `trace_`, its
+    values in the best start, one per half-step; `word_labels_`, the group of each column, -1 for an
+    empty one.
     """
 
     _name = "rsn"
@@ -60,7 +61,7 @@ class Rsn(CoClusterer):
         self.distortion = distortion
 
     def cluster(self, rows: Rows, compare: Compare | None = None) -> Labels:
-        """Return one group a row."""
+        """Return one group per row."""
         return self._cluster(rows)
 
     def _turns(self, m: Rows, n_rows: int, n_words: int) -> Turns:
@@ -72,7 +73,7 @@ class Rsn(CoClusterer):
             return Sides(rows, n_rows, far_apart(word_units, n_words, rng), n_words)
 
         def worth(sides: Sides) -> float:
-            return -max(own - self._told(m, *sides), 0.0)
+            return -max(own - self._explained(m, *sides), 0.0)
 
         return Turns(start, self._regrouped, worth)
 
@@ -81,8 +82,11 @@ class Rsn(CoClusterer):
         values = m.data if self.distortion == "squared" else np.log(m.data)
         return math.fsum(m.data * values)
 
-    def _told(self, m: Rows, labels: Labels, k: int, words: Labels, n_words: int) -> float:
-        """Return what the blocks take off it: Σ s ln b, or Σ s b, of block sums s and means b."""
+    def _explained(self, m: Rows, labels: Labels, k: int, words: Labels, n_words: int) -> float:
+        """Return the part of the distortion that the blocks explain.
+
+        It is Σ s ln b, or Σ s b, of block sums s and means b.
+        """
         sums = (membership(labels, k) @ m @ membership(words, n_words).T).toarray()
         means = _means(sums, labels, k, words, n_words)
         if self.distortion == "squared":
@@ -114,8 +118,8 @@ class Rsn(CoClusterer):
         mine = costs[every, labels]
         nearest = costs.argmin(axis=1)
         better = costs[every, nearest] < mine - 1e-12 * np.maximum(np.abs(mine), 1.0)
-        found = np.where(better, nearest, labels)
-        return _refilled(found, k, costs[every, found])
+        updated = np.where(better, nearest, labels)
+        return _refilled(updated, k, costs[every, updated])
 
 
 def _means(sums: Floats, labels: Labels, k: int, others: Labels, n_others: int) -> Floats:
@@ -126,7 +130,9 @@ def _means(sums: Floats, labels: Labels, k: int, others: Labels, n_others: int) 
 
 
 def _refilled(labels: Labels, k: int, costs: Floats) -> Labels:
-    """Return empty groups take the items that fit worst, from groups that keep another."""
+    """Return labels in which empty groups have the items that fit worst, from groups of two or
+    more.
+    """
     counts = np.bincount(labels, minlength=k)
     worst = iter(np.argsort(-costs, kind="stable"))
     for group in np.flatnonzero(counts == 0):

@@ -6,7 +6,7 @@ unit rows of cluster k it is sum_k |s_k|, and a move of x from a to b changes it
 
     |s_b + x| - |s_b| + |s_a - x| - |s_a|
 
-Nothing but products of rows is looked at, so the cosines of all pairs do as well as the rows:
+Only products of rows are used, so the cosines of all pairs can replace the rows:
 x · s_k is then the sum of x's cosines with the rows of k, and a move changes it for all x at once.
 """
 
@@ -37,33 +37,34 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 TOLERANCE = 1e-9
-"""Gains of the objective that are no more than the rounding of a sum."""
+"""Gains of the objective up to this are rounding errors of a sum."""
 
 
 def total_cosine(rows: Rows, labels: NDArray[np.integer]) -> float:
-    """Return the objective: sum_k |s_k| over the unit rows of each cluster; negative labels left
-    out.
+    """Return the objective: sum_k |s_k| over the unit rows of each cluster.
+
+    Rows with negative labels are left out.
 
     >>> total_cosine(csr_array([[2.0, 0.0], [5.0, 0.0], [0.0, 1.0]]), np.array([0, 0, 1]))
     3.0
     """
     labels = np.asarray(labels)
-    kept = np.flatnonzero(labels >= 0)
-    _, groups = np.unique(labels[kept], return_inverse=True)
+    members = np.flatnonzero(labels >= 0)
+    _, groups = np.unique(labels[members], return_inverse=True)
     shape = (int(groups.max(initial=-1)) + 1, len(labels))
-    sums = csr_array((np.ones(len(kept)), (groups, kept)), shape=shape) @ unit_rows(rows)
+    sums = csr_array((np.ones(len(members)), (groups, members)), shape=shape) @ unit_rows(rows)
     return math.fsum(np.sqrt(np.asarray(sums.multiply(sums).sum(axis=1)).ravel()))
 
 
 class SphericalKMeans:
     """At most `k` clusters with a high sum of cosines; `compare` is not needed.
 
-    Each of `n_init` starts draws rows that lie far from those drawn before, then all rows go
-    to the nearest centre at once, for at most `max_iterations` rounds, and then one after the
-    other wherever that raises the objective, until no single move does (at most
-    `max_iterations` passes again). The best start is returned. Rows are taken at length 1.
+    Each of `n_init` starts draws rows that are far from those drawn before. Then all rows move to
+    the nearest centre at once, for at most `max_iterations` rounds, and then one by one if that
+    raises the objective, until no single move does (again at most `max_iterations` passes). The
+    best start is returned. Rows are scaled to length 1.
 
-    After `cluster`: `objective_`, and `objectives_`, one a start.
+    After `cluster`: `objective_`, and `objectives_`, one per start.
     """
 
     def __init__(
@@ -82,21 +83,21 @@ class SphericalKMeans:
         self.objectives_: tuple[float, ...] = ()
 
     def cluster(self, rows: Rows, compare: Compare | None = None) -> Labels:
-        """Return one cluster a row."""
+        """Return one cluster per row."""
         filled, where = filled_rows(rows)
         state = _ByWord(used_columns(unit_rows(filled)), min(self.k, max(len(where), 1)))
         return spread(self._best(state), where, rows.shape[0])
 
     def cluster_by_cosines(self, cosines: Matrix) -> Labels:
-        """Return the same clusters, but for rounding, from the cosines of all rows with all.
+        """Return the same clusters, except for rounding, from the cosines of all pairs of rows.
 
-        Far cheaper where rows are dense and as wide as there are rows. A row whose cosine with
-        itself is 0 is empty.
+        This is much cheaper for dense rows that are as wide as there are rows. A row whose cosine
+        with itself is 0 is empty.
         """
         if cosines.ndim != 2 or cosines.shape[0] != cosines.shape[1]:
             raise ValueError(f"cosines of shape {cosines.shape} should be square")
         if not np.isfinite(cosines).all():
-            raise ValueError("cosines should hold finite numbers only")
+            raise ValueError("cosines should contain only finite numbers")
         where = np.flatnonzero(cosines.diagonal() > 0.5).astype(np.int64)
         inside = np.ascontiguousarray(cosines, dtype=np.float64)
         if len(where) < len(inside):
@@ -107,19 +108,19 @@ class SphericalKMeans:
     def _best(self, state: _State) -> Labels:
         """Return the labels of the best start."""
         best: Labels = np.zeros(state.n_rows, dtype=np.int64)
-        found: list[float] = []
+        objectives: list[float] = []
         for seed in np.random.SeedSequence(self.seed).spawn(self.n_init if state.k > 1 else 0):
             labels = state.run(np.random.default_rng(seed), self.max_iterations)
-            found.append(state.objective(labels))
-            if found[-1] > max(found[:-1], default=-math.inf):
+            objectives.append(state.objective(labels))
+            if objectives[-1] > max(objectives[:-1], default=-math.inf):
                 best = labels
-        self.objectives_ = tuple(found) or (state.objective(best),)
+        self.objectives_ = tuple(objectives) or (state.objective(best),)
         self.objective_ = max(self.objectives_)
         return best
 
 
 class _State(ABC):
-    """What is known of the clusters; it owns the squared lengths of their sums."""
+    """The state of the clusters; it owns the squared lengths of their sums."""
 
     def __init__(self, n_rows: int, k: int) -> None:
         self.n_rows, self.k = n_rows, k
@@ -127,21 +128,22 @@ class _State(ABC):
 
     @abstractmethod
     def sum_up(self, labels: Labels) -> None:
-        """The sums of the clusters, from the labels."""
+        """Compute the sums of the clusters from the labels."""
 
     @abstractmethod
     def assign(self, labels: Labels) -> int:
-        """Return each row to the centre nearest by cosine, ties to the old; how many changed."""
+        """Move each row to the centre nearest by cosine, and return how many changed.
 
-    @abstractmethod
-    def move(self, order: Ints, labels: Labels) -> int:
-        """Return each row to where it raises the objective most, one after the other; how many
-        moved.
+        Ties go to the old cluster.
         """
 
     @abstractmethod
+    def move(self, order: Ints, labels: Labels) -> int:
+        """Move rows one by one to where they raise the objective most; return how many moved."""
+
+    @abstractmethod
     def nearer(self, drawn: int, k: int, labels: Labels, nearest: Floats) -> None:
-        """Gives the rows that are nearer to the row drawn than to any before the label k."""
+        """Assign label k to the rows that are nearer to the drawn row than to any before."""
 
     def objective(self, labels: Labels) -> float:
         """Return sum_k |s_k|, from the labels."""
@@ -153,7 +155,7 @@ class _State(ABC):
         labels = self._far_apart(rng)
         for _ in range(max_iterations):
             self.sum_up(labels)
-            # a few rows that still change are the business of the single moves
+            # a few rows that still change are left to the single moves
             if self.assign(labels) <= self.n_rows // 50:
                 break
         for _ in range(max_iterations):
@@ -163,7 +165,9 @@ class _State(ABC):
         return labels
 
     def _far_apart(self, rng: np.random.Generator) -> Labels:
-        """Return each row with the nearest of k rows, drawn by their distance to those before."""
+        """Return the labels of rows by the nearest of k rows, drawn by their distance to those
+        before.
+        """
         labels = np.zeros(self.n_rows, dtype=np.int64)
         nearest = np.full(self.n_rows, -np.inf)
         drawn = int(rng.integers(self.n_rows))
@@ -171,7 +175,7 @@ class _State(ABC):
             self.nearer(drawn, k, labels, nearest)
             chances = np.maximum(1.0 - nearest, 0.0).cumsum()
             if chances[-1] <= self.n_rows * 1e-12:
-                break  # every row lies on one that was drawn
+                break  # every row equals one that was drawn
             drawn = int(np.searchsorted(chances, rng.random() * chances[-1], side="right"))
             drawn = min(drawn, self.n_rows - 1)
         return labels
@@ -199,7 +203,7 @@ class _ByWord(_State):
 
 
 class _ByProduct(_State):
-    """Products of all rows, and what each row has with the sum of each cluster."""
+    """Products of all rows, and the product of each row with the sum of each cluster."""
 
     def __init__(self, products: Floats, k: int) -> None:
         super().__init__(len(products), k)
@@ -210,7 +214,7 @@ class _ByProduct(_State):
 
     def sum_up(self, labels: Labels) -> None:
         if np.count_nonzero(labels != self._summed) > self.n_rows // 4:
-            self.shared[:] = 0.0  # half of the additions, and no rounding kept
+            self.shared[:] = 0.0  # half of the additions, and no old rounding errors
             self._summed[:] = -1
         _shift(self.products, self._summed, labels, self.shared, self.squares)
 
@@ -240,7 +244,7 @@ def _nearer(
     drawn: int, k: int, indptr: Ints, words: Ints, values: Floats, labels: Ints,
     nearest: Floats, dense: Floats,
 ) -> None:  # fmt: skip
-    """Gives the rows that are nearer to the row drawn than to any before the label k."""
+    """Assign label k to the rows that are nearer to the drawn row than to any before."""
     for e in range(indptr[drawn], indptr[drawn + 1]):
         dense[words[e]] = values[e]
     for i in range(labels.size):
@@ -258,7 +262,7 @@ def _nearer(
 def _sum_up(
     indptr: Ints, words: Ints, values: Floats, labels: Ints, sums: Floats, squares: Floats
 ) -> None:
-    """The sums of the clusters and their squared lengths, from the labels."""
+    """Compute the sums of the clusters and their squared lengths, from the labels."""
     sums[:] = 0.0
     squares[:] = 0.0
     for i in range(labels.size):
@@ -273,7 +277,7 @@ def _sum_up(
 def _products(
     i: int, indptr: Ints, words: Ints, values: Floats, sums: Floats, products: Floats
 ) -> None:
-    """x · s_k for all k."""
+    """Compute x · s_k for all k."""
     products[:] = 0.0
     for e in range(indptr[i], indptr[i + 1]):
         row, value = sums[words[e]], values[e]
@@ -283,7 +287,7 @@ def _products(
 
 @kernel
 def _scales(squares: Floats) -> Floats:
-    """Return what makes unit vectors of the sums; 0 for those that are nothing."""
+    """Return the factors that scale the sums to length 1, 0 for empty sums."""
     scales = np.zeros(squares.size)
     for k in range(squares.size):
         if squares[k] > 1e-20:
@@ -295,7 +299,7 @@ def _scales(squares: Floats) -> Floats:
 def _assign(
     indptr: Ints, words: Ints, values: Floats, labels: Ints, sums: Floats, squares: Floats
 ) -> int:
-    """Return each row to the centre nearest by cosine, ties to the old; how many changed."""
+    """Move each row to the centre nearest by cosine; return how many changed."""
     products = np.empty(squares.size)
     scales = _scales(squares)
     changed = 0
@@ -317,7 +321,7 @@ def _move(
     order: Ints, indptr: Ints, words: Ints, values: Floats, labels: Ints, sums: Floats,
     squares: Floats, tolerance: float,
 ) -> int:  # fmt: skip
-    """Return each row to where it raises the objective most, one after the other; how many moved."""
+    """Move rows one by one to where they raise the objective most; return how many moved."""
     products = np.empty(squares.size)
     lengths = np.sqrt(np.maximum(squares, 0.0))
     moved = 0
@@ -345,7 +349,7 @@ def _move(
 
 @kernel
 def _shift(products: Floats, before: Ints, labels: Ints, shared: Floats, squares: Floats) -> None:
-    """Brings the sums from the labels before (-1: in none) to the labels now."""
+    """Update the sums from the previous labels (-1: in none) to the present ones."""
     for i in range(labels.size):
         if before[i] != labels[i]:
             if before[i] >= 0:
@@ -359,7 +363,7 @@ def _shift(products: Floats, before: Ints, labels: Ints, shared: Floats, squares
 
 @kernel
 def _assign_products(labels: Ints, shared: Floats, squares: Floats) -> int:
-    """As `_assign`, from the products with the sums."""
+    """Do the same as `_assign`, from the products with the sums."""
     scales = _scales(squares)
     changed = 0
     for i in range(labels.size):
@@ -378,7 +382,7 @@ def _assign_products(labels: Ints, shared: Floats, squares: Floats) -> int:
 def _move_products(
     order: Ints, products: Floats, labels: Ints, shared: Floats, squares: Floats, tolerance: float
 ) -> int:
-    """As `_move`, from the products with the sums."""
+    """Do the same as `_move`, from the products with the sums."""
     lengths = np.sqrt(np.maximum(squares, 0.0))
     moved = 0
     for i in order:

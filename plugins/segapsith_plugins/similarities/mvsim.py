@@ -178,9 +178,9 @@ class MvSim:
         self.precision: Precision = precision
         self._cut = read_blocks(views)
         self._dtype = float_type(precision)
-        self._forget()
+        self._reset()
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         self._learned = LearnedRows.none("mvsim")
         self._similar: dict[str, Floats] = {}
         """Similarities of the objects that take part, by type."""
@@ -222,7 +222,7 @@ class MvSim:
                 f"weights name {', '.join(sorted(unknown))}, which is not a view"
                 f" (known: {', '.join(r.name for r in relations)})"
             )
-        self._forget()
+        self._reset()
         self._learned = LearnedRows(over_rows, "mvsim")
         self._sizes, self._blocks = sizes, blocks
         self._parts = self._taking_part(relations)
@@ -251,8 +251,8 @@ class MvSim:
     def columns(self, name: str | None = None) -> Matrix | dict[str, Matrix]:
         """Return the similarities of the other objects.
 
-        After one matrix: of its columns, 0 between blocks. After a mapping: those of the type
-        `name` (a view's columns are called as the view), or all by type.
+        After one matrix: those of its columns, 0 between blocks. After a mapping: those of the type
+        `name` (the columns of a view have its name), or all by type.
         """
         if name is not None:
             if name not in self._sizes:
@@ -280,7 +280,7 @@ class MvSim:
 
     def restore(self, state: State) -> None:
         """Restore what `state` returned."""
-        self._forget()
+        self._reset()
         self._learned = LearnedRows.restored(state, "mvsim")
         description = json.loads(bytes(np.asarray(state["types"], dtype=np.uint8)).decode())
         self._sizes = dict(zip(description["types"], description["sizes"], strict=True))

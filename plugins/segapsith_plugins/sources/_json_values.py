@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from segapsith import Reject
 from segapsith.io.encoding import decoded, text_chunks
@@ -19,6 +19,9 @@ Numbered = tuple[str, object]
 _SPACE = re.compile(r"[\s,\x1e]*")
 _NEXT = re.compile(r"\n\s*(?=[{\[])")
 _WINDOW = 1 << 20
+"""Characters that are decoded at a time; a value may be longer."""
+
+_DECODER = json.JSONDecoder()
 
 
 def beginning(head: bytes) -> str:
@@ -91,10 +94,6 @@ def _refused(text: str) -> str:
     )
 
 
-class _TooManyError(Exception):
-    """The value would become too many objects."""
-
-
 class _Joined:
     """A stream whose first line was put back."""
 
@@ -109,67 +108,96 @@ class _Joined:
         return self._stream.read(size)
 
 
+class _Window:
+    """The decoded text of a stream that has not been read yet."""
+
+    def __init__(self, chunks: Iterator[str]) -> None:
+        self._chunks = chunks
+        self.text, self.place, self.final = "", 0, False
+
+    def fill(self, n_needed: int) -> None:
+        """Read until there are `n_needed` characters, or the stream ends."""
+        while not self.final and len(self.text) - self.place < n_needed:
+            chunk = next(self._chunks, None)
+            if chunk is None:
+                self.final = True
+            else:
+                self.text, self.place = self.text[self.place :] + chunk, 0
+
+    def skip_space(self) -> str:
+        """Skip blanks and commas, and return the next character, or an empty string."""
+        if space := _SPACE.match(self.text, self.place):
+            self.place = space.end()
+        return self.text[self.place : self.place + 1]
+
+    def skip_to_next(self, after: int) -> bool:
+        """Skip to the next line that may begin a value; return whether there is one."""
+        following = _NEXT.search(self.text, max(after, self.place + 1))
+        while following is None and not self.final:
+            chunk = next(self._chunks, None)
+            self.final = chunk is None
+            self.text, self.place = chunk or "", 0
+            following = _NEXT.search(self.text)
+        if following is None:
+            return False
+        self.place = following.end()
+        return True
+
+
+class _Decoded(NamedTuple):
+    """A value and where it ends, or the reason why it is none and where it is broken."""
+
+    value: object
+    end: int
+    reason: str = ""
+
+
+def _decoded(window: _Window) -> _Decoded | None:
+    """Return the next value, or None if it may continue after the text of the window."""
+    text, place = window.text, window.place
+    may_continue = not window.final and len(text) - place < MAX_ITEM_CHARS
+    if too_many := _refused(text[place:] if len(text) - place > MAX_JSON_VALUES else ""):
+        return _Decoded(None, len(text), too_many)
+    try:
+        value, end = _DECODER.raw_decode(text, place)
+    except RecursionError:
+        return _Decoded(None, place, "its JSON is nested too deeply")
+    except ValueError as error:
+        reason = f"it is not JSON: {str(error)[:200]}"
+        return None if may_continue else _Decoded(None, getattr(error, "pos", place), reason)
+    if end >= len(text) and may_continue:
+        return None  # it may be the beginning of a longer number
+    return _Decoded(value, end)
+
+
 def _spread(stream: _Joined, name: str) -> Iterator[Numbered | Reject]:
     """Yield values that may span lines, each as soon as it is complete."""
-    chunks = text_chunks(stream)  # type: ignore[arg-type]  # only `read` is used
-    decoder = json.JSONDecoder()
-    text, place, number, final = "", 0, 0, False
-    inside = False  # inside the outermost array
+    window = _Window(text_chunks(stream))  # type: ignore[arg-type]  # only `read` is used
+    number = 0
+    in_array = False  # inside the outermost array
     n_needed = _WINDOW
     while True:
-        while not final and len(text) - place < n_needed:
-            chunk = next(chunks, None)
-            if chunk is None:
-                final = True
-            else:
-                text, place = text[place:] + chunk, 0
-        space = _SPACE.match(text, place)
-        place = space.end() if space else place
-        if text[place : place + 1] == "]" and inside:
-            place, inside = place + 1, False
-            continue
-        if place >= len(text):
-            if final:
-                if inside:
-                    yield Reject(f"{name}: value {number + 1}", "the array has no end")
-                return
-            n_needed = _WINDOW
-            continue
-        if text[place] == "[" and not inside and number == 0:
-            place, inside = place + 1, True
-            continue
+        window.fill(n_needed)
+        sign = window.skip_space()
         where = f"{name}: value {number + 1}"
-        reason, end = "", place
-        try:
-            if too_many := _refused(text[place:] if len(text) - place > MAX_JSON_VALUES else ""):
-                raise _TooManyError(too_many)
-            value, end = decoder.raw_decode(text, place)
-        except _TooManyError as error:
-            reason, end = str(error), len(text)
-        except RecursionError:
-            reason = "its JSON is nested too deeply"
-        except ValueError as error:
-            end = getattr(error, "pos", place)
-            if not final and len(text) - place < MAX_ITEM_CHARS:
-                n_needed = 2 * (len(text) - place)
-                continue
-            reason = f"it is not JSON: {str(error)[:200]}"
-        if not reason and end >= len(text) and not final and end - place < MAX_ITEM_CHARS:
-            n_needed = 2 * (len(text) - place)  # a number may continue
-            continue
-        number += 1
-        n_needed = _WINDOW
-        if not reason:
-            yield (where, value)
-            place = end
-            continue
-        yield Reject(where, reason)
-        following = _NEXT.search(text, max(end, place + 1))
-        while following is None and not final:
-            chunk = next(chunks, None)
-            final = chunk is None
-            text, place, end = chunk or "", 0, 0
-            following = _NEXT.search(text)
-        if following is None:
+        if sign == "" and window.final:
+            if in_array:
+                yield Reject(where, "the array has no end")
             return
-        place = following.end()
+        if sign == "":
+            n_needed = _WINDOW
+        elif sign == "]" and in_array:
+            window.place, in_array = window.place + 1, False
+        elif sign == "[" and not in_array and number == 0:
+            window.place, in_array = window.place + 1, True
+        elif (decoded_value := _decoded(window)) is None:
+            n_needed = 2 * (len(window.text) - window.place)
+        else:
+            number, n_needed = number + 1, _WINDOW
+            if not decoded_value.reason:
+                yield where, decoded_value.value
+                window.place = decoded_value.end
+                continue
+            yield Reject(where, decoded_value.reason)
+            if not window.skip_to_next(decoded_value.end):
+                return

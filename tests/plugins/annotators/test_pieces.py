@@ -22,10 +22,10 @@ def test_pieces_are_what_the_pattern_finds(texts: list[str]) -> None:
     order: dict[str, int] = {}
     for text in texts:
         numbers, starts, n_new = pieces.numbers(text)
-        found = list(_ORACLE.finditer(text))
-        assert starts.tolist() == [*(match.start() for match in found), len(text)]
+        actual = list(_ORACLE.finditer(text))
+        assert starts.tolist() == [*(match.start() for match in actual), len(text)]
         before = len(order)
-        want = [order.setdefault(match[0], len(order)) for match in found]
+        want = [order.setdefault(match[0], len(order)) for match in actual]
         assert numbers.tolist() == want
         assert n_new == len(order) - before
     assert [pieces.text(number) for number in range(len(pieces))] == list(order)

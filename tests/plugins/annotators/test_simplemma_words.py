@@ -227,8 +227,8 @@ def test_a_title_in_capitals_says_the_same_as_one_without():
     ],
 )
 def test_content_words_are_those_that_carry_a_subject(lang, text, expected):
-    found = [word for word in content(read(text, lang)) if word not in {"see", "write", "desk"}]
-    assert " ".join(found) == expected
+    actual = [word for word in content(read(text, lang)) if word not in {"see", "write", "desk"}]
+    assert " ".join(actual) == expected
 
 
 @pytest.mark.parametrize(
@@ -297,7 +297,7 @@ def test_a_text_without_capitals_still_has_sentences():
 
 
 def lexicon(**terms: list[tuple[str, ...]]) -> Lexicon:
-    return Lexicon(1, {lang: frozenset(found) for lang, found in terms.items()})
+    return Lexicon(1, {lang: frozenset(actual) for lang, actual in terms.items()})
 
 
 def test_a_term_is_one_token_with_its_own_span():
@@ -515,8 +515,8 @@ def test_word_lists_are_lower_case_and_plain(lang):
 
 def test_a_full_stop_that_stands_alone_ends_a_sentence():
     text = "the river rose . nobody slept . The U.S. army came ."
-    (found,) = SimplemmaWords().annotate([Document(body=text)], Lexicon())
-    assert [text[a:b] for a, b in found.sentences.tolist()] == [
+    (actual,) = SimplemmaWords().annotate([Document(body=text)], Lexicon())
+    assert [text[a:b] for a, b in actual.sentences.tolist()] == [
         "the river rose . ",
         "nobody slept . ",
         "The U.S. army came .",

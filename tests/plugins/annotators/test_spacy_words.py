@@ -87,8 +87,8 @@ def test_french_is_read_by_french_rules():
 def test_sentences_are_spacys_and_an_empty_line_ends_one():
     annotation = read("The river rose. It rained\n\nAll night", title="Flood")
     text = annotation.document.text
-    found = [text[start:end].strip() for start, end in annotation.sentences.tolist()]
-    assert found == ["Flood", "The river rose.", "It rained", "All night"]
+    actual = [text[start:end].strip() for start, end in annotation.sentences.tolist()]
+    assert actual == ["Flood", "The river rose.", "It rained", "All night"]
 
 
 def test_terms_are_merged():
@@ -134,8 +134,8 @@ def test_tables_that_are_not_installed_are_named_with_the_way_to_them():
         with pytest.raises(ValueError, match="pip install spacy-lookups-data"):
             SpacyWords(lookups=True)
     else:
-        found = next(SpacyWords(lookups=True).annotate([Document(body="houses")], Lexicon()))
-        assert found.lemmas == ["house"]
+        actual = next(SpacyWords(lookups=True).annotate([Document(body="houses")], Lexicon()))
+        assert actual.lemmas == ["house"]
 
 
 @pytest.fixture

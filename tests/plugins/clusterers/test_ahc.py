@@ -15,7 +15,7 @@ from scipy.spatial.distance import squareform
 from segapsith_plugins.clusterers._row_algebra import blocks, cosine, in_order, similarity_blocks
 from segapsith_plugins.clusterers.ahc import (
     AHC,
-    chosen_merges,
+    best_merges,
     condensed_distances,
     merge_tree,
     merges_between,
@@ -169,11 +169,11 @@ def test_blocks_say_what_the_whole_says(counts, budget):
     where = np.flatnonzero(counts.sum(axis=1))
     whole = cosine(rows[where], rows[where]) if len(where) else np.empty((0, 0))
     seen = 0
-    for start, found in similarity_blocks(rows, where, cosine, budget=budget):
+    for start, actual in similarity_blocks(rows, where, cosine, budget=budget):
         assert start == seen
-        assert found.size <= max(budget, len(where))
-        assert np.allclose(found, whole[start : start + len(found), start:])
-        seen += len(found)
+        assert actual.size <= max(budget, len(where))
+        assert np.allclose(actual, whole[start : start + len(actual), start:])
+        seen += len(actual)
     assert seen == len(where)
 
 
@@ -257,7 +257,7 @@ def test_where_nothing_falls_apart_all_is_one():
     assert AHC().cluster(csr_array(np.ones((6, 2)))).tolist() == [0] * 6
     assert AHC().cluster(csr_array(np.eye(2))).tolist() == [0, 0]
     assert AHC().cluster(csr_array([[0, 3]])).tolist() == [0]
-    assert chosen_merges(np.empty((0, 4))) == 0
+    assert best_merges(np.empty((0, 4))) == 0
 
 
 def held(tree, n_merges, masses):
@@ -313,16 +313,16 @@ def test_copies_are_one_height_whatever_rounding_makes_of_them(linkage):
     tree = AHC(k=4, linkage=linkage)
     wanted = tree.cluster(csr_array(copies * lengths)).tolist()
     assert wanted == np.repeat(np.arange(4), 3).tolist()
-    assert chosen_merges(tree.tree_) >= 8
+    assert best_merges(tree.tree_) >= 8
     apart = csr_array(np.repeat(np.eye(4), 3, axis=0) * lengths)
     assert AHC(linkage=linkage).cluster(apart).tolist() == wanted
 
 
 def test_a_measure_that_breaks_its_promise_is_named():
     rows = csr_array(np.eye(3))
-    with pytest.raises(ValueError, match=r"compare gave shape \(2, 2\); \(3, 3\) is wanted"):
+    with pytest.raises(ValueError, match=r"compare returned shape \(2, 2\), expected \(3, 3\)"):
         AHC(k=2).cluster(rows, lambda left, right: np.eye(2))
-    with pytest.raises(ValueError, match="compare gave a similarity that is not finite"):
+    with pytest.raises(ValueError, match="compare returned a similarity that is not finite"):
         AHC(k=2).cluster(rows, lambda left, right: np.full((3, 3), np.nan))
 
 

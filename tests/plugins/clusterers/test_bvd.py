@@ -29,8 +29,8 @@ def test_one_iteration_is_the_papers(monkeypatch):
         return words[-1]
 
     monkeypatch.setattr(bvd, "far_apart", noted)
-    made = Bvd(k=3, word_clusters=2, n_init=1, max_iterations=1)
-    made.cluster(csr_array(z), None)
+    clusterer = Bvd(k=3, word_clusters=2, n_init=1, max_iterations=1)
+    clusterer.cluster(csr_array(z), None)
     (r, b), (r_next, b_next) = factors
     c = np.eye(2)[words[1]].T + bvd.SHARED
     m = z / z.max()
@@ -42,16 +42,16 @@ def test_one_iteration_is_the_papers(monkeypatch):
     np.testing.assert_allclose(r_next, r_wanted, rtol=1e-8)
     np.testing.assert_allclose(b_next, b_wanted, rtol=1e-8)
     distance = np.square(z - z.max() * r_wanted @ b_wanted @ c_wanted).sum()
-    assert made.objective_ == pytest.approx(distance, rel=1e-8)
+    assert clusterer.objective_ == pytest.approx(distance, rel=1e-8)
 
 
 def test_every_iteration_lowers_the_objective():
     for seed in range(4):
-        made = Bvd(k=4, word_clusters=6, seed=seed, n_init=2, tolerance=0)
-        made.cluster(example_rows(30, 60, seed=seed), None)
-        assert len(made.trace_) > 20
-        assert (np.diff(made.trace_) <= 1e-9 * made.trace_[0]).all()
-        assert made.objective_ == min(made.objectives_)
+        clusterer = Bvd(k=4, word_clusters=6, seed=seed, n_init=2, tolerance=0)
+        clusterer.cluster(example_rows(30, 60, seed=seed), None)
+        assert len(clusterer.trace_) > 20
+        assert (np.diff(clusterer.trace_) <= 1e-9 * clusterer.trace_[0]).all()
+        assert clusterer.objective_ == min(clusterer.objectives_)
 
 
 def test_two_clean_blocks_are_found():

@@ -104,8 +104,8 @@ def same_partition(left, right):
 @given(partitions())
 def test_the_closed_form_is_the_printed_one(case):
     counts, labels, _ = case
-    found = conditional_entropy(csr_array(counts), labels)
-    assert found == pytest.approx(obvious_entropy(counts, labels), abs=1e-12)
+    actual = conditional_entropy(csr_array(counts), labels)
+    assert actual == pytest.approx(obvious_entropy(counts, labels), abs=1e-12)
 
 
 @quick
@@ -235,13 +235,13 @@ def test_a_random_move_is_made_exactly_if_it_lowers_the_entropy(case, seed):
     for _ in range(10):
         before, entropy = partition.labels.copy(), obvious_entropy(counts, partition.labels)
         unit, other = rng.integers(len(counts)), rng.integers(k - 1)
-        wanted = before.copy()
-        wanted[unit] = other + (other >= before[unit])
-        change = obvious_entropy(counts, wanted) - entropy
-        made = partition.trials(np.array([unit]), np.array([other]), np.zeros(1), 0.0)[0]
-        assert (partition.labels == (wanted if made else before)).all()
+        expected = before.copy()
+        expected[unit] = other + (other >= before[unit])
+        change = obvious_entropy(counts, expected) - entropy
+        was_moved = partition.trials(np.array([unit]), np.array([other]), np.zeros(1), 0.0)[0]
+        assert (partition.labels == (expected if was_moved else before)).all()
         if abs(change) > 1e-10:
-            assert made == (change < 0)
+            assert was_moved == (change < 0)
 
 
 @pytest.mark.slow
@@ -411,7 +411,7 @@ def test_nothing_at_all_is_no_cluster(shape):
 
 
 def test_negative_counts_are_refused():
-    with pytest.raises(ValueError, match="rows hold -1; counts should be >= 0"):
+    with pytest.raises(ValueError, match="rows contain -1; counts should be >= 0"):
         EntropyKMeans(k=2).cluster(csr_array([[1, -1], [2, 0]]))
 
 

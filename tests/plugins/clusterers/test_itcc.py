@@ -35,35 +35,38 @@ def naive_loss(m, rows, words):
 def test_the_objective_is_what_the_paper_minimises():
     m = example_rows(12, 20).toarray()
     m = m[:, m.any(axis=0)]
-    made = Itcc(k=3, word_clusters=4)
-    labels = made.cluster(csr_array(m), None)
-    loss = naive_loss(m, labels, made.word_labels_)
-    assert made.objective_ == pytest.approx(information(m) - loss, abs=1e-9)
+    clusterer = Itcc(k=3, word_clusters=4)
+    labels = clusterer.cluster(csr_array(m), None)
+    loss = naive_loss(m, labels, clusterer.word_labels_)
+    assert clusterer.objective_ == pytest.approx(information(m) - loss, abs=1e-9)
     blocks = np.array(
-        [[m[np.ix_(labels == a, made.word_labels_ == b)].sum() for b in range(4)] for a in range(3)]
+        [
+            [m[np.ix_(labels == a, clusterer.word_labels_ == b)].sum() for b in range(4)]
+            for a in range(3)
+        ]
     )
     assert block_information(blocks) == pytest.approx(information(blocks), abs=1e-12)
 
 
 def test_every_half_step_raises_the_information():
     for seed in range(5):
-        made = Itcc(k=4, word_clusters=8, seed=seed, n_init=3)
-        made.cluster(example_rows(40, 80, seed=seed), None)
-        assert (np.diff(made.trace_) >= -1e-9).all()
-        assert made.objective_ == max(made.objectives_) == made.trace_[-1]
+        clusterer = Itcc(k=4, word_clusters=8, seed=seed, n_init=3)
+        clusterer.cluster(example_rows(40, 80, seed=seed), None)
+        assert (np.diff(clusterer.trace_) >= -1e-9).all()
+        assert clusterer.objective_ == max(clusterer.objectives_) == clusterer.trace_[-1]
 
 
 def test_no_single_move_of_a_row_helps():
     m = example_rows(10, 12).toarray()
     m = m[:, m.any(axis=0)]
-    made = Itcc(k=3, word_clusters=3)
-    labels = made.cluster(csr_array(m), None)
-    best = naive_loss(m, labels, made.word_labels_)
+    clusterer = Itcc(k=3, word_clusters=3)
+    labels = clusterer.cluster(csr_array(m), None)
+    best = naive_loss(m, labels, clusterer.word_labels_)
     for i in range(len(m)):
         for other in range(3):
             moved = labels.copy()
             moved[i] = other
-            assert naive_loss(m, moved, made.word_labels_) >= best - 1e-9
+            assert naive_loss(m, moved, clusterer.word_labels_) >= best - 1e-9
 
 
 @pytest.mark.parametrize("scale", [1.0, 0.37])
@@ -76,9 +79,9 @@ def test_two_clean_blocks_are_found(scale):
 
 
 def test_the_number_of_word_groups_is_chosen_without_labels():
-    made = Itcc(k=4, n_init=2)
-    made.cluster(example_rows(60, 200, length=40), None)
-    assert made.word_labels_.max() + 1 in (8, 16, 32, 64, 128)
+    clusterer = Itcc(k=4, n_init=2)
+    clusterer.cluster(example_rows(60, 200, length=40), None)
+    assert clusterer.word_labels_.max() + 1 in (8, 16, 32, 64, 128)
 
 
 @pytest.mark.parametrize("wrong", [{"k": 0}, {"word_clusters": 0}, {"n_init": 0}, {"seed": -1}])

@@ -101,8 +101,8 @@ def test_after_an_exchange_rows_know_their_medoids_as_if_all_were_looked_at(n, f
         medoids[m] = rng.choice(np.setdiff1d(np.arange(n), medoids))
         _exchanged(distances, medoids, m, *kept)
         plain = looked_at()
-        for found, wanted in zip((kept[0], *kept[2:]), (plain[0], *plain[2:]), strict=True):
-            np.testing.assert_array_equal(found, wanted)
+        for actual, expected in zip((kept[0], *kept[2:]), (plain[0], *plain[2:]), strict=True):
+            np.testing.assert_array_equal(actual, expected)
         second = distances[np.arange(n), medoids[kept[1]]]
         np.testing.assert_array_equal(second, kept[3])
         assert (kept[1] != kept[0]).all()

@@ -49,19 +49,19 @@ def test_the_consensus_is_the_sum_of_cosines():
 
 def test_the_best_sum_never_falls_and_the_best_start_is_kept():
     views, _ = two_views(2, own=2.0)
-    made = MvKm(k=4, n_init=6, patience=5)
-    made.cluster(views, None)
-    assert (np.diff(made.trace_) >= 0).all()
-    assert len(made.objectives_) == 6
-    assert made.objective_ == max(made.objectives_)
+    clusterer = MvKm(k=4, n_init=6, patience=5)
+    clusterer.cluster(views, None)
+    assert (np.diff(clusterer.trace_) >= 0).all()
+    assert len(clusterer.objectives_) == 6
+    assert clusterer.objective_ == max(clusterer.objectives_)
 
 
 @pytest.mark.parametrize(("views", "blocks"), [(1, "clusters"), (2, "random"), (3, "random")])
 def test_two_clean_blocks_are_found_where_each_view_has_both(views, blocks):
     rng = np.random.default_rng(0)
     rows = rng.poisson(3.0, (40, 60)) * (np.arange(40)[:, None] // 20 == np.arange(60) // 30)
-    made = MvKm(k=2, views=views, blocks=blocks)
-    labels = made.cluster(csr_array(rows.astype(float)), None)
+    clusterer = MvKm(k=2, views=views, blocks=blocks)
+    labels = clusterer.cluster(csr_array(rows.astype(float)), None)
     assert metrics.nmi(labels, np.arange(40) // 20) == pytest.approx(1.0)
 
 
@@ -84,7 +84,7 @@ def test_views_that_do_not_fit_are_refused():
         MvKm().cluster({"a": rows, "b": rows[:2]}, None)
     with pytest.raises(ValueError, match="no view"):
         MvKm().cluster({}, None)
-    with pytest.raises(ValueError, match="cut one matrix"):
+    with pytest.raises(ValueError, match="divides one matrix"):
         MvKm(views=2).cluster({"a": rows}, None)
 
 
@@ -98,7 +98,7 @@ def test_wrong_settings_are_named(wrong):
 @pytest.mark.parametrize("views", [1, 2])
 @pytest.mark.parametrize("check", clusterer_checks, ids=lambda check: check.__name__)
 def test_it_keeps_the_contract(check, views):
-    def made(k=8, seed=0, **more):
+    def make_plugin(k=8, seed=0, **more):
         return MvKm(k=k, seed=seed, views=views, **more)
 
-    check(made)
+    check(make_plugin)

@@ -28,17 +28,19 @@ def naive(m, rows, words, distortion):
 def test_the_objective_is_the_distortion(distortion):
     m = example_rows(14, 25).toarray()
     m = m[:, m.any(axis=0)]
-    made = Rsn(k=3, word_clusters=5, distortion=distortion, n_init=3)
-    labels = made.cluster(csr_array(m), None)
-    assert made.objective_ == pytest.approx(naive(m, labels, made.word_labels_, distortion))
+    clusterer = Rsn(k=3, word_clusters=5, distortion=distortion, n_init=3)
+    labels = clusterer.cluster(csr_array(m), None)
+    assert clusterer.objective_ == pytest.approx(
+        naive(m, labels, clusterer.word_labels_, distortion)
+    )
     # and no row has a group whose means fit better
     for i in range(len(m)):
         costs = []
         for a in range(labels.max() + 1):
             cost = 0.0
-            for b in range(made.word_labels_.max() + 1):
-                mean = m[np.ix_(labels == a, made.word_labels_ == b)].mean()
-                x = m[i, made.word_labels_ == b]
+            for b in range(clusterer.word_labels_.max() + 1):
+                mean = m[np.ix_(labels == a, clusterer.word_labels_ == b)].mean()
+                x = m[i, clusterer.word_labels_ == b]
                 if distortion == "squared":
                     cost += np.square(x - mean).sum()
                 elif mean == 0:
@@ -52,10 +54,10 @@ def test_the_objective_is_the_distortion(distortion):
 @pytest.mark.parametrize("distortion", ["i-divergence", "squared"])
 def test_every_half_step_lowers_the_distortion(distortion):
     for seed in range(5):
-        made = Rsn(k=5, word_clusters=7, distortion=distortion, seed=seed, n_init=2)
-        made.cluster(example_rows(40, 80, seed=seed), None)
-        assert (np.diff(made.trace_) <= 1e-9 * made.trace_[0]).all()
-        assert made.objective_ == min(made.objectives_)
+        clusterer = Rsn(k=5, word_clusters=7, distortion=distortion, seed=seed, n_init=2)
+        clusterer.cluster(example_rows(40, 80, seed=seed), None)
+        assert (np.diff(clusterer.trace_) <= 1e-9 * clusterer.trace_[0]).all()
+        assert clusterer.objective_ == min(clusterer.objectives_)
 
 
 @pytest.mark.parametrize("distortion", ["i-divergence", "squared"])

@@ -49,8 +49,8 @@ def obvious_objective(cells, labels):
 @given(tables(), st.data())
 def test_the_closed_form_is_the_sum_of_cosines(cells, data):
     labels = data.draw(arrays(np.int64, len(cells), elements=st.integers(-1, 3)))
-    found = total_cosine(csr_array(cells), labels)
-    assert found == pytest.approx(obvious_objective(cells, labels), abs=1e-8)
+    actual = total_cosine(csr_array(cells), labels)
+    assert actual == pytest.approx(obvious_objective(cells, labels), abs=1e-8)
 
 
 @quick
@@ -109,7 +109,7 @@ def test_rows_and_their_cosines_give_the_same_clusters(seed):
     ("cosines", "message"),
     [
         (np.ones((2, 3)), r"cosines of shape \(2, 3\) should be square"),
-        (np.full((2, 2), np.nan), "cosines should hold finite numbers only"),
+        (np.full((2, 2), np.nan), "cosines should contain only finite numbers"),
     ],
 )
 def test_what_are_no_cosines_is_refused(cosines, message):
@@ -152,7 +152,7 @@ def test_nothing_at_all_is_no_cluster(shape):
 
 
 def test_numbers_that_are_none_are_refused():
-    with pytest.raises(ValueError, match="rows should hold finite numbers only"):
+    with pytest.raises(ValueError, match="rows should contain only finite numbers"):
         SphericalKMeans(k=2).cluster(csr_array([[1.0, np.nan]]))
 
 

@@ -78,7 +78,7 @@ class Task:
     meaning: float = 2.0
     drift: float = 0.03
 
-    def found(self) -> list[int]:
+    def searched_cuts(self) -> list[int]:
         words, ends = flat(self.sentences)
         small, small_ends = flat(self.small)
         back = cohesion._cuts(
@@ -160,9 +160,9 @@ def tasks(draw: st.DrawFn) -> Task:
 @settings(deadline=None, max_examples=60)
 @given(tasks())
 def test_no_division_is_cheaper_than_the_one_found(task):
-    found = task.found()
-    assert max(np.diff(found)) <= task.longest
-    assert task.total(found) == pytest.approx(task.cheapest(), rel=1e-9, abs=1e-6)
+    actual = task.searched_cuts()
+    assert max(np.diff(actual)) <= task.longest
+    assert task.total(actual) == pytest.approx(task.cheapest(), rel=1e-9, abs=1e-6)
 
 
 @settings(deadline=None, max_examples=30)
@@ -231,9 +231,9 @@ def test_twice_the_text_is_twice_the_work():
 
 def test_a_text_that_changes_its_subject_is_cut_there():
     first, second = story(RIVER, 14), story(MARKET, 14)
-    found = units(annotated(f"{first} {second}"))
-    assert [unit.start for unit in found] == [0, len(first) + 1]
-    assert all(0 < unit.cohesion <= 1 and unit.kept for unit in found)
+    actual = units(annotated(f"{first} {second}"))
+    assert [unit.start for unit in actual] == [0, len(first) + 1]
+    assert all(0 < unit.cohesion <= 1 and unit.kept for unit in actual)
 
 
 def test_a_text_on_one_subject_stays_whole():
@@ -256,8 +256,8 @@ def test_no_text_has_no_unit():
 def test_the_title_goes_with_the_first_unit_and_is_never_cut_off():
     title = "Broker. Bond. Dividend. Share"
     first, second = story(RIVER, 14), story(MARKET, 14)
-    found = units(annotated(f"{first} {second}", title=title))
-    assert [unit.start for unit in found] == [0, len(title) + 2 + len(first) + 1]
+    actual = units(annotated(f"{first} {second}", title=title))
+    assert [unit.start for unit in actual] == [0, len(title) + 2 + len(first) + 1]
     (whole,) = units(annotated("…", title="Only a title"))
     assert whole.last == 3
 
@@ -273,22 +273,22 @@ def test_units_begin_where_sentences_begin():
 def test_a_full_stop_between_blanks_ends_a_sentence_whatever_follows():
     first, second = (story(s, 14).replace(".", " .").lower() for s in (RIVER, MARKET))
     text = f"The Dam held . {first} {second}"
-    found = units(annotated(text))
-    assert [unit.start for unit in found] == [0, text.index(second)]
+    actual = units(annotated(text))
+    assert [unit.start for unit in actual] == [0, text.index(second)]
 
 
 def test_a_text_that_lost_its_punctuation_is_read_in_pieces():
     first, second = (story(s, 40).replace(".", "") for s in (RIVER, MARKET))
-    found = units(annotated(f"{first} {second}"))
-    assert len(found) == 2
-    assert abs(found[1].start - len(first)) < 100
+    actual = units(annotated(f"{first} {second}"))
+    assert len(actual) == 2
+    assert abs(actual[1].start - len(first)) < 100
 
 
 def test_a_paragraph_end_is_preferred():
     between = "Nobody spoke. Everybody waited."
     text = f"{story(RIVER, 14)} {between}\n\n{story(MARKET, 14)}\n\n{story(MARKET, 5)}"
-    found = units(annotated(text))
-    assert [unit.start for unit in found] == [0, text.index("\n\n") + 2]
+    actual = units(annotated(text))
+    assert [unit.start for unit in actual] == [0, text.index("\n\n") + 2]
 
 
 @pytest.mark.parametrize("gap", ["\n\n", "\n   ", "\n \n\n  ", '\n\n"'])
@@ -397,18 +397,18 @@ def test_articles_of_the_sample_are_cut_where_their_subject_turns(lang):
     items = {item["id"]: item for item in sample.lines(lang)}
     wire = {uid: annotated(i["text"], i["title"], lang) for uid, i in items.items()}
     space = learn_space(wire.values(), min_documents=2)
-    right = wanted = found = whole = n_whole = 0
+    right = expected = actual = whole = n_whole = 0
     for uid, marks in paragraphs.items():
         turns = {b[0] for a, b in pairwise(marks) if a[1] != b[1]}
         cuts = {unit.start for unit in units(wire[uid], space=space)} - {0}
         if turns:
             right += len(turns & cuts)
-            wanted += len(turns)
-            found += len(cuts)
+            expected += len(turns)
+            actual += len(cuts)
         else:
             n_whole += 1
             whole += not cuts
-    assert 2 * right / (wanted + found) >= 0.8
+    assert 2 * right / (expected + actual) >= 0.8
     assert whole / n_whole >= 0.9
 
 
@@ -419,9 +419,9 @@ def test_the_boundaries_of_choi_are_found(data: Path, subset: str, bar: float):
     items = [item for item in items if item["subset"] == subset and item["set"] < 4][:30]
     scores = []
     for item in items:
-        found = units(annotated(" ".join(item["sentences"])))
+        actual = units(annotated(" ".join(item["sentences"])))
         starts = np.cumsum([0, *(len(s) + 1 for s in item["sentences"][:-1])])
-        cuts = sorted({int(np.abs(starts - unit.start).argmin()) for unit in found})
+        cuts = sorted({int(np.abs(starts - unit.start).argmin()) for unit in actual})
         scores.append(pk(item["segments"], np.diff([*cuts, len(starts)])))
     assert 100 * np.mean(scores) <= bar
 

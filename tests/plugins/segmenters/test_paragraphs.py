@@ -16,8 +16,8 @@ STRIKE = "Union drivers began a strike, trains stopped and commuters crowded the
 def units(title: str, body: str, **settings: int) -> list[tuple[str, Unit]]:
     document = Document(title=title, body=body, lang="en")
     (annotation,) = SimplemmaWords().annotate([document], Lexicon())
-    found = Paragraphs(**settings).segment(annotation, Network())
-    return [(document.text[unit.start : unit.end], unit) for unit in found]
+    actual = Paragraphs(**settings).segment(annotation, Network())
+    return [(document.text[unit.start : unit.end], unit) for unit in actual]
 
 
 @pytest.mark.parametrize("factory", [Paragraphs, Whole])
@@ -27,14 +27,14 @@ def test_they_keep_the_contract(factory: type, check: object) -> None:
 
 
 def test_a_blank_line_parts_two_units_and_the_title_goes_with_the_first() -> None:
-    found = units("Week in brief", f"{FLOOD}\n\n{STRIKE}", min_words=5)
-    assert [text.strip() for text, _ in found] == [f"Week in brief\n\n{FLOOD}", STRIKE]
+    actual = units("Week in brief", f"{FLOOD}\n\n{STRIKE}", min_words=5)
+    assert [text.strip() for text, _ in actual] == [f"Week in brief\n\n{FLOOD}", STRIKE]
 
 
 def test_an_indented_line_begins_a_paragraph() -> None:
     wrapped = "\n".join([FLOOD[:40], FLOOD[40:]])
-    found = units("", f"{wrapped}\n    {STRIKE}", min_words=5)
-    assert len(found) == 2
+    actual = units("", f"{wrapped}\n    {STRIKE}", min_words=5)
+    assert len(actual) == 2
 
 
 def test_a_long_line_is_a_paragraph_and_a_wrapped_one_is_not() -> None:

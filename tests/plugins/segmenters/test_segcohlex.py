@@ -57,8 +57,8 @@ def coh(net: Network, a: str, b: str) -> float:
         return 0.0
     row = net.rows[a]
     here = slice(net.starts[row], net.starts[row + 1])
-    found = dict(zip(net.neighbours[here].tolist(), net.weights[here].tolist(), strict=True))
-    return found.get(net.rows[b], 0.0)
+    actual = dict(zip(net.neighbours[here].tolist(), net.weights[here].tolist(), strict=True))
+    return actual.get(net.rows[b], 0.0)
 
 
 def signif(net: Network, word: str, lens: Lens) -> float:
@@ -69,9 +69,9 @@ def signif(net: Network, word: str, lens: Lens) -> float:
 
 
 def weighed(words: Sequence[str], net: Network, lens: Lens, x: int) -> tuple[dict[str, float], set]:
-    """Return wgt of every window word and selected word around x, and the selected words.
+    """Return wgt of each window word and selected word around x, and the selected words.
 
-    The formula of SEGCOHLEX in docs/concepts/formulas.md, word by word.
+    The formula of docs/concepts/formulas.md, word by word.
     """
     half = lens.window // 2
     p: dict[str, float] = {}
@@ -124,8 +124,8 @@ lenses = st.builds(
 @settings(deadline=None, max_examples=25)
 @given(texts, networks, lenses)
 def test_the_moving_window_is_the_formula_at_every_position(words, net, lens):
-    found = cohesion_curve(read(words, net, lens), net, lens)
-    assert found == pytest.approx(literal_curve(words, net, lens), abs=1e-9)
+    actual = cohesion_curve(read(words, net, lens), net, lens)
+    assert actual == pytest.approx(literal_curve(words, net, lens), abs=1e-9)
 
 
 def test_a_window_that_is_summed_up_anew_says_the_same():
@@ -135,7 +135,7 @@ def test_a_window_that_is_summed_up_anew_says_the_same():
     for lens in (Lens(window=5), Lens(window=5, taper="hann")):
         reading, form = read(words, net, lens), shape(300, 5, lens.taper)
         for entering in np.ascontiguousarray(form.entering.T):
-            found = [
+            actual = [
                 _swept(
                     reading.rows, np.array([0, 10, 200, 300]), net.starts, net.neighbours,
                     net.weights, reading.significance, entering, np.arange(301.0), 2, 3, True,
@@ -143,9 +143,9 @@ def test_a_window_that_is_summed_up_anew_says_the_same():
                 )
                 for fresh in (1, 7, 1000)
             ]  # fmt: skip
-            for other in found[1:]:
-                assert other[0] == pytest.approx(found[0][0], abs=1e-9)
-                assert _sorted(*other[1:]) == pytest.approx(_sorted(*found[0][1:]), abs=1e-9)
+            for other in actual[1:]:
+                assert other[0] == pytest.approx(actual[0][0], abs=1e-9)
+                assert _sorted(*other[1:]) == pytest.approx(_sorted(*actual[0][1:]), abs=1e-9)
 
 
 def _sorted(ends: Any, chosen: Any, counts: Any, heights: Any) -> Any:
@@ -184,10 +184,10 @@ def test_the_likeness_of_two_sides_is_their_cohesion_over_that_of_each(words, ne
             for i in a for j in b
         )  # fmt: skip
 
-    found = likeness_curve(read(words, net, Lens()), net, span, rec)
+    actual = likeness_curve(read(words, net, Lens()), net, span, rec)
     for x in range(1, len(words)):
         a, b = range(max(0, x - span), x), range(x, min(len(words), x + span))
-        assert found[x] == pytest.approx(k(a, b) / math.sqrt(k(a, a) * k(b, b)), abs=1e-9)
+        assert actual[x] == pytest.approx(k(a, b) / math.sqrt(k(a, a) * k(b, b)), abs=1e-9)
 
 
 # -- inferred words ------------------------------------------------------------------------
@@ -196,7 +196,7 @@ def test_the_likeness_of_two_sides_is_their_cohesion_over_that_of_each(words, ne
 def literal_inferred(
     words: Sequence[str], bounds: list[int], net: Network, lens: Lens, rule: Inference
 ) -> list[dict[str, float]]:
-    found = []
+    actual = []
     for first, last in pairwise(bounds):
         counts = Counter(words[first:last])
         chosen, total = Counter[str](), Counter[str]()
@@ -218,8 +218,8 @@ def literal_inferred(
         by = {w: (1.0 if rule.weight == "tf" else signif(net, w, lens)) * height(w) for w in often}
         most = len(counts) if rule.max_words is None else rule.max_words
         ranked = sorted((-round(v, 12), w) for w, v in by.items() if v > 0)[:most]
-        found.append({w: -v for v, w in ranked})
-    return found
+        actual.append({w: -v for v, w in ranked})
+    return actual
 
 
 @settings(deadline=None, max_examples=25)
@@ -238,10 +238,10 @@ def literal_inferred(
 def test_inferred_words_are_those_selected_nearly_everywhere(words, net, lens, rule, data):
     inner = data.draw(st.sets(st.integers(1, len(words)), max_size=3)) - {len(words)}
     cuts = [0, *sorted(inner)]
-    found = inferred_words(read(words, net, lens), np.array(cuts), net, lens, rule)
-    wanted = literal_inferred(words, [*cuts, len(words)], net, lens, rule)
-    assert [f.keys() for f in found] == [w.keys() for w in wanted] or rule.max_words == 2
-    for f, w in zip(found, wanted, strict=True):
+    actual = inferred_words(read(words, net, lens), np.array(cuts), net, lens, rule)
+    expected = literal_inferred(words, [*cuts, len(words)], net, lens, rule)
+    assert [f.keys() for f in actual] == [w.keys() for w in expected] or rule.max_words == 2
+    for f, w in zip(actual, expected, strict=True):
         assert sorted(f.values()) == pytest.approx(sorted(w.values()), abs=1e-9)
 
 
@@ -249,7 +249,7 @@ def test_inferred_words_are_those_selected_nearly_everywhere(words, net, lens, r
 
 
 def literal_valleys(curve: list[float]) -> dict[int, float]:
-    found = {}
+    actual = {}
     i = 0
     while i < len(curve):
         j = i
@@ -261,17 +261,17 @@ def literal_valleys(curve: list[float]) -> dict[int, float]:
                 left -= 1
             while right + 1 < len(curve) and curve[right + 1] >= curve[right]:
                 right += 1
-            found[(i + j) // 2] = curve[left] + curve[right] - 2 * curve[i]
+            actual[(i + j) // 2] = curve[left] + curve[right] - 2 * curve[i]
         i = j + 1
-    return found
+    return actual
 
 
 @given(st.lists(st.integers(0, 4), max_size=25))
 def test_valleys_are_minima_between_maxima(heights):
-    found = valleys(np.array(heights, float))
-    assert dict(zip(found.places.tolist(), found.depths.tolist(), strict=True)) == literal_valleys(
-        heights
-    )
+    actual = valleys(np.array(heights, float))
+    assert dict(
+        zip(actual.places.tolist(), actual.depths.tolist(), strict=True)
+    ) == literal_valleys(heights)
 
 
 def test_smoothing_leaves_out_what_lies_beyond_the_ends():
@@ -393,11 +393,11 @@ def test_only_units_of_at_least_the_usual_cohesion_are_kept(learned):
 def test_what_a_unit_leaves_unsaid_is_inferred(learned):
     annotation = annotated(story([w for w in RIVER if w != "dam"], 10, 5))
     for segmenter in (Segcohlex(), LexicalCohesionProfile()):
-        found: dict[str, float] = {}
+        actual: dict[str, float] = {}
         for unit in segmenter.segment(annotation, learned):
-            found |= unit.inferred
-        assert "dam" in found and 0 < found["dam"] <= 1
-        assert not set(found) & set(MARKET)
+            actual |= unit.inferred
+        assert "dam" in actual and 0 < actual["dam"] <= 1
+        assert not set(actual) & set(MARKET)
 
 
 @BOTH
@@ -472,8 +472,8 @@ def literal_profile(words: Sequence[str], net: Network, mu: float, rounds: int) 
 )
 def test_the_profile_is_the_activation_of_the_window(words, net, mu, rounds):
     profile = LexicalCohesionProfile(mu=mu, rounds=rounds)
-    found = profile._profiled(read(words, net, Lens()), net)
-    assert found == pytest.approx(literal_profile(words, net, mu, rounds), abs=1e-9)
+    actual = profile._profiled(read(words, net, Lens()), net)
+    assert actual == pytest.approx(literal_profile(words, net, mu, rounds), abs=1e-9)
 
 
 def test_settings_of_the_profile_are_checked():

@@ -29,7 +29,7 @@ shares = st.sampled_from([0.0, 0.3, 0.6, 0.9])
 
 
 def naive_step(m, other, k, prune, limit=False, population="all"):
-    """Equations 8 and 9 of Grimal and Bisson (2011), one half-step; the sums written as sums."""
+    """One half-step, as in Grimal & Bisson (2011), eqs. 8-9, with plain sums."""
     n = len(m)
     if math.isinf(k):
         middle = (other > 0).astype(float) if limit else other
@@ -129,8 +129,8 @@ def test_pruning_may_leave_out_the_zeros(m, prune, iterations):
     sim.learn(csr_array(m))
     sr, _ = naive(m, 1, prune, iterations, population="nonzero")
     if not (sim._threshold > 1 + 1e-12 and has_copies(m)):
-        found = sim.compare(csr_array(m), csr_array(m))
-        np.testing.assert_allclose(found, expected(m, sr), rtol=0, atol=1e-9)
+        actual = sim.compare(csr_array(m), csr_array(m))
+        np.testing.assert_allclose(actual, expected(m, sr), rtol=0, atol=1e-9)
 
 
 @settings(max_examples=60, deadline=None)
@@ -139,8 +139,8 @@ def test_the_true_limit_of_k_sees_only_the_support(m, iterations):
     sim = ChiSim(k=math.inf, prune=0, iterations=iterations, infinite="limit")
     sim.learn(csr_array(m))
     sr, _ = naive(m, math.inf, 0, iterations, limit=True)
-    found = sim.compare(csr_array(m), csr_array(m))
-    np.testing.assert_allclose(found, expected(m, sr), rtol=0, atol=1e-9)
+    actual = sim.compare(csr_array(m), csr_array(m))
+    np.testing.assert_allclose(actual, expected(m, sr), rtol=0, atol=1e-9)
 
 
 @pytest.mark.slow
@@ -159,8 +159,8 @@ def test_supplied_starts_are_taken(m, seed, iterations):
     sim = ChiSim(k=1, prune=0, iterations=iterations, initial_rows=sr0, initial_words=sc0)
     sim.learn(csr_array(m))
     sr, sc = naive(m, 1, 0, iterations, sr=sr0, sc=sc0)
-    found = sim.compare(csr_array(m), csr_array(m))
-    np.testing.assert_allclose(found, expected(m, sr), rtol=0, atol=1e-9)
+    actual = sim.compare(csr_array(m), csr_array(m))
+    np.testing.assert_allclose(actual, expected(m, sr), rtol=0, atol=1e-9)
     np.testing.assert_allclose(sim.columns(), sc, rtol=0, atol=1e-9)
 
 
@@ -184,12 +184,14 @@ def test_the_original_divides_by_the_sums(m, iterations, reset):
 
     for _ in range(iterations):
         sr, sc = step(m, sc), step(m.T, sr)
-    found = sim.compare(csr_array(m), csr_array(m))
+    actual = sim.compare(csr_array(m), csr_array(m))
     if reset:  # an exact copy is reset too
         same = (m[:, None] == m[None]).all(axis=2) & m.any(axis=1)[:, None]
         sr = np.where(same, 1, sr)
-    np.testing.assert_allclose(found, expected(m, sr), rtol=0, atol=1e-9)
-    np.testing.assert_allclose(blocks.compare(csr_array(m), csr_array(m)), found, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(actual, expected(m, sr), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(
+        blocks.compare(csr_array(m), csr_array(m)), actual, rtol=0, atol=1e-9
+    )
 
 
 @given(counts)
@@ -216,9 +218,9 @@ def test_without_power_and_pruning_there_is_a_factor(m, iterations):
         f = unit((m if t % 2 == 1 else m.T) @ f)
     sim = ChiSim(k=1, prune=0, iterations=iterations)
     sim.learn(csr_array(m))
-    found = sim.compare(csr_array(m), csr_array(m))
-    np.testing.assert_allclose(found, f @ f.T, rtol=0, atol=1e-9)
-    assert np.linalg.eigvalsh(found).min() > -1e-9
+    actual = sim.compare(csr_array(m), csr_array(m))
+    np.testing.assert_allclose(actual, f @ f.T, rtol=0, atol=1e-9)
+    assert np.linalg.eigvalsh(actual).min() > -1e-9
 
 
 @pytest.mark.slow
@@ -228,10 +230,10 @@ def test_new_rows_and_new_words_are_welcome(m, new, k, prune):
     sim = ChiSim(k=k, prune=prune)
     sim.learn(csr_array(m))
     learned, others = csr_array(m), csr_array(new)
-    found = sim.compare(learned, others)
-    assert found.shape == (len(m), len(new))
-    assert np.isfinite(found).all()
-    np.testing.assert_allclose(found, sim.compare(others, learned).T, rtol=0, atol=1e-12)
+    actual = sim.compare(learned, others)
+    assert actual.shape == (len(m), len(new))
+    assert np.isfinite(actual).all()
+    np.testing.assert_allclose(actual, sim.compare(others, learned).T, rtol=0, atol=1e-12)
     diagonal = np.diagonal(sim.compare(others, others))
     np.testing.assert_allclose(diagonal, new.any(axis=1), rtol=0, atol=1e-12)
     both = np.zeros((1, m.shape[1]))
@@ -270,9 +272,9 @@ def test_a_new_word_is_like_itself_only():
     sim = ChiSim(k=1, prune=0, iterations=2)
     sim.learn(csr_array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]]))
     wide = csr_array([[0.0, 0.0, 0.0, 0.0, 2.0], [1.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0, 0, 1.0, 1.0]])
-    found = sim.compare(wide, wide)
-    assert found[0, 1] == 0
-    assert found[0, 2] == pytest.approx(1 / math.sqrt(2))
+    actual = sim.compare(wide, wide)
+    assert actual[0, 1] == 0
+    assert actual[0, 2] == pytest.approx(1 / math.sqrt(2))
 
 
 def test_a_threshold_above_one_spares_a_row_and_itself():
@@ -301,9 +303,9 @@ def test_single_precision_is_near():
     double, single = ChiSim(prune=0), ChiSim(prune=0, precision="single")
     for sim in (double, single):
         sim.learn(rows)
-    found = single.compare(rows, rows)
-    assert found.dtype == np.float64
-    np.testing.assert_allclose(found, double.compare(rows, rows), rtol=0, atol=1e-5)
+    actual = single.compare(rows, rows)
+    assert actual.dtype == np.float64
+    np.testing.assert_allclose(actual, double.compare(rows, rows), rtol=0, atol=1e-5)
 
 
 def test_many_blocks_are_one_matrix(monkeypatch):
@@ -346,15 +348,15 @@ def test_large_products_take_the_quick_ways():
 @settings(max_examples=80, deadline=None)
 def test_a_streamed_quantile_is_numpys(pieces, share):
     values = np.concatenate(pieces)
-    found = streamed_quantile(lambda: pieces, share)
+    actual = streamed_quantile(lambda: pieces, share)
     wanted = np.quantile(values, share) if len(values) else 0.0
-    assert found == pytest.approx(wanted, abs=1e-12)
+    assert actual == pytest.approx(wanted, abs=1e-12)
 
 
 def test_a_streamed_quantile_that_cannot_gather_errs_on_the_side_of_keeping():
     values = np.full(100, 0.3)
-    found = streamed_quantile(lambda: [values], 0.6, n_gathered=10)
-    assert 0.3 * (1 - 1e-3) <= found <= 0.3
+    actual = streamed_quantile(lambda: [values], 0.6, n_gathered=10)
+    assert 0.3 * (1 - 1e-3) <= actual <= 0.3
 
 
 def test_projection_makes_a_kernel():
@@ -362,9 +364,9 @@ def test_projection_makes_a_kernel():
     rows = csr_array(rng.poisson(0.3, (30, 40)))
     sim = ChiSim(psd=True)
     sim.learn(rows)
-    found = sim.compare(rows, rows)
-    assert found.min() >= 0
-    kernel = psd_projection(found)
+    actual = sim.compare(rows, rows)
+    assert actual.min() >= 0
+    kernel = psd_projection(actual)
     assert np.linalg.eigvalsh(kernel).min() > -1e-9
     np.testing.assert_allclose(np.diagonal(kernel), rows.sum(axis=1) > 0, rtol=0, atol=1e-9)
 

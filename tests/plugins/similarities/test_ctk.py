@@ -46,11 +46,11 @@ def naive(m, a=7.0, graph="cooccurrence", centre=False):
 def test_it_is_the_formula(m, graph, centre):
     sim = Ctk(graph=graph, centre=centre)
     sim.learn(csr_array(m))
-    wanted = naive(m, graph=graph, centre=centre)
-    wanted[~m.any(axis=1)] = 0
-    wanted[:, ~m.any(axis=1)] = 0
-    found = sim.compare(csr_array(m), csr_array(m))
-    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-7)
+    expected = naive(m, graph=graph, centre=centre)
+    expected[~m.any(axis=1)] = 0
+    expected[:, ~m.any(axis=1)] = 0
+    actual = sim.compare(csr_array(m), csr_array(m))
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-7)
 
 
 def test_a_graph_in_parts_is_reported(caplog):
@@ -84,10 +84,10 @@ def test_wrong_settings_are_named(wrong):
 @pytest.mark.parametrize("graph", ["cooccurrence", "bipartite"])
 @pytest.mark.parametrize("check", similarity_checks, ids=lambda check: check.__name__)
 def test_it_keeps_the_contract(check, graph):
-    def made(**more):
+    def make_plugin(**more):
         return Ctk(**{"graph": graph, **more})
 
-    check(made)
+    check(make_plugin)
 
 
 def test_it_costs_rows_squared_only():

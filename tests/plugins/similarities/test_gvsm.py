@@ -70,8 +70,8 @@ def naive(model, x, q):
 def test_compare_is_the_papers_matrix(model, m):
     sim = model()
     sim.learn(csr_array(m))
-    found = sim.compare(csr_array(m), csr_array(m))
-    np.testing.assert_allclose(found, naive(model, m.T, m.T), rtol=0, atol=1e-9)
+    actual = sim.compare(csr_array(m), csr_array(m))
+    np.testing.assert_allclose(actual, naive(model, m.T, m.T), rtol=0, atol=1e-9)
 
 
 @models
@@ -82,8 +82,8 @@ def test_another_reference_set_may_show_the_correlations(model, data, m):
     q = data.draw(arrays(np.float64, (n, m.shape[1]), elements=values))
     sim = model(reference=csr_array(q))
     sim.learn(csr_array(m))
-    found = sim.compare(csr_array(m), csr_array(m))
-    np.testing.assert_allclose(found, naive(model, m.T, q.T), rtol=0, atol=1e-9)
+    actual = sim.compare(csr_array(m), csr_array(m))
+    np.testing.assert_allclose(actual, naive(model, m.T, q.T), rtol=0, atol=1e-9)
 
 
 @models
@@ -93,18 +93,18 @@ def test_new_rows_and_new_words_are_welcome(model, m, new):
     sim = model()
     sim.learn(csr_array(m))
     learned, others = csr_array(m), csr_array(new)
-    found = sim.compare(learned, others)
-    assert found.shape == (len(m), len(new))
-    assert np.isfinite(found).all()
-    assert (np.abs(found) <= 1).all()
-    np.testing.assert_allclose(found, sim.compare(others, learned).T, rtol=0, atol=1e-12)
+    actual = sim.compare(learned, others)
+    assert actual.shape == (len(m), len(new))
+    assert np.isfinite(actual).all()
+    assert (np.abs(actual) <= 1).all()
+    np.testing.assert_allclose(actual, sim.compare(others, learned).T, rtol=0, atol=1e-12)
     width = max(m.shape[1], new.shape[1])
     x = np.zeros((width, len(m) + len(new)))
     x[: m.shape[1], : len(m)] = m.T
     x[: new.shape[1], len(m) :] = new.T
     q = np.zeros((width, len(m)))
     q[: m.shape[1]] = m.T
-    np.testing.assert_allclose(found, naive(model, x, q)[: len(m), len(m) :], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(actual, naive(model, x, q)[: len(m), len(m) :], rtol=0, atol=1e-9)
 
 
 def test_the_covariance_and_the_correlation_are_numpys():
@@ -122,8 +122,8 @@ def test_factors_are_columns_of_w(model):
     w = sim.factors(csr_array(m))
     assert w.shape == (9, 9)
     k = w @ w.T
-    wanted = m @ naive_g(model, m.T) @ m.T
-    np.testing.assert_allclose(k / k.max(), wanted / wanted.max(), rtol=0, atol=1e-12)
+    expected = m @ naive_g(model, m.T) @ m.T
+    np.testing.assert_allclose(k / k.max(), expected / expected.max(), rtol=0, atol=1e-12)
 
 
 @models
@@ -146,9 +146,9 @@ def test_single_precision_is_near(model):
     double, single = model(), model(precision="single")
     for sim in (double, single):
         sim.learn(rows)
-    found = single.compare(rows, rows)
-    assert found.dtype == np.float64
-    np.testing.assert_allclose(found, double.compare(rows, rows), rtol=0, atol=1e-4)
+    actual = single.compare(rows, rows)
+    assert actual.dtype == np.float64
+    np.testing.assert_allclose(actual, double.compare(rows, rows), rtol=0, atol=1e-4)
 
 
 @pytest.mark.slow
@@ -195,14 +195,14 @@ def naive_projection(model, x, q, rank):
 @settings(max_examples=80, deadline=None)
 @given(m=counts, rank=st.integers(1, 7))
 def test_projections_are_the_papers(model, m, rank):
-    wanted, s = naive_projection(model, m.T, m.T, rank)
+    expected, s = naive_projection(model, m.T, m.T, rank)
     after = s[rank] if rank < len(s) else 0.0
     size = np.square(m).sum()
     assume(rank >= len(s) or s[rank - 1] - after > 1e-3 * size or s[rank - 1] < 1e-12 * size)
     sim = model(rank=rank)
     sim.learn(csr_array(m))
-    found = sim.compare(csr_array(m), csr_array(m))
-    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-9)
+    actual = sim.compare(csr_array(m), csr_array(m))
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-9)
 
 
 @pytest.mark.slow
@@ -213,8 +213,8 @@ def test_projections_by_lanczos_are_the_dense_ones(model):
     m = rng.poisson(80 * topics[rng.integers(6, size=430)]).astype(float)
     sim = model(rank=5)
     sim.learn(csr_array(m))
-    wanted, _ = naive_projection(model, m.T, m.T, 5)
-    np.testing.assert_allclose(sim.compare(csr_array(m), csr_array(m)), wanted, rtol=0, atol=1e-9)
+    expected, _ = naive_projection(model, m.T, m.T, 5)
+    np.testing.assert_allclose(sim.compare(csr_array(m), csr_array(m)), expected, rtol=0, atol=1e-9)
 
 
 @projections
@@ -245,11 +245,11 @@ def test_a_state_can_be_put_back(model, m, new):
     state = sim.state()
     assert all(isinstance(a, np.ndarray) and a.dtype != object for a in state.values())
     again.restore(state)
-    found = sim.compare(csr_array(m), csr_array(new))
-    assert np.isfinite(found).all()
-    np.testing.assert_array_equal(again.compare(csr_array(m), csr_array(new)), found)
+    actual = sim.compare(csr_array(m), csr_array(new))
+    assert np.isfinite(actual).all()
+    np.testing.assert_array_equal(again.compare(csr_array(m), csr_array(new)), actual)
     back = sim.compare(csr_array(new), csr_array(m))
-    np.testing.assert_allclose(back.T, found, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(back.T, actual, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("model", [GvsmAssc, GvsmAsscN, GvsmCov, GvsmPcorr, LsiCov, PcaCov])

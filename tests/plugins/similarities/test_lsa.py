@@ -37,14 +37,14 @@ def naive(model, m, rank):
 @settings(max_examples=120, deadline=None)
 @given(m=counts, rank=st.integers(1, 7))
 def test_compare_is_the_papers_matrix(model, m, rank):
-    wanted, s = naive(model, m, rank)
+    expected, s = naive(model, m, rank)
     after = s[rank] if rank < len(s) else 0.0
     size = np.linalg.norm(m)
     # where two singular values are equal at the cut, there is more than one answer
     assume(rank >= len(s) or s[rank - 1] - after > 1e-3 * size or s[rank - 1] < 1e-12 * size)
     sim = model(rank=rank)
     sim.learn(csr_array(m))
-    np.testing.assert_allclose(sim.compare(csr_array(m), csr_array(m)), wanted, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(sim.compare(csr_array(m), csr_array(m)), expected, rtol=0, atol=1e-9)
 
 
 @pytest.mark.slow
@@ -55,8 +55,8 @@ def test_lanczos_gives_the_dense_answer(model):
     m = rng.poisson(60 * topics[rng.integers(8, size=420)]).astype(float)
     sim = model(rank=6)
     sim.learn(csr_array(m))
-    wanted, _ = naive(model, m, 6)
-    np.testing.assert_allclose(sim.compare(csr_array(m), csr_array(m)), wanted, rtol=0, atol=1e-9)
+    expected, _ = naive(model, m, 6)
+    np.testing.assert_allclose(sim.compare(csr_array(m), csr_array(m)), expected, rtol=0, atol=1e-9)
     again = model(rank=6)
     again.learn(csr_array(m))
     np.testing.assert_array_equal(again.state()["vectors"], sim.state()["vectors"])
@@ -101,12 +101,12 @@ def test_new_rows_and_new_words_are_welcome(model, m, new):
     assert all(isinstance(a, np.ndarray) and a.dtype != object for a in state.values())
     again.restore(state)
     learned, others = csr_array(m), csr_array(new)
-    found = sim.compare(learned, others)
-    assert found.shape == (len(m), len(new))
-    assert np.isfinite(found).all()
-    assert (np.abs(found) <= 1).all()
-    np.testing.assert_allclose(found, sim.compare(others, learned).T, rtol=0, atol=1e-12)
-    np.testing.assert_array_equal(again.compare(learned, others), found)
+    actual = sim.compare(learned, others)
+    assert actual.shape == (len(m), len(new))
+    assert np.isfinite(actual).all()
+    assert (np.abs(actual) <= 1).all()
+    np.testing.assert_allclose(actual, sim.compare(others, learned).T, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(again.compare(learned, others), actual)
 
 
 @both

@@ -59,7 +59,7 @@ def naive(
     copies = {t: 2 if any(relations[d][0] == t for d in directed) else 1 for t in sizes}
     s = {(t, c): np.eye(n) for t, n in sizes.items() for c in range(copies[t])}
     for t in range(1, rounds + 1):
-        found = {key: [] for key in s}
+        actual = {key: [] for key in s}
 
         def seen(kind, s=s):
             return sum(s[kind, c] for c in range(copies[kind])) / copies[kind]
@@ -67,15 +67,15 @@ def naive(
         for name, (one, other, m) in relations.items():
             w = (weights or {}).get(name, 1.0)
             if name in directed:
-                found[one, 0].append((w, naive_half(m, s[one, 1], k, prune), m))
-                found[one, 1].append((w, naive_half(m.T, s[one, 0], k, prune), m.T))
+                actual[one, 0].append((w, naive_half(m, s[one, 1], k, prune), m))
+                actual[one, 1].append((w, naive_half(m.T, s[one, 0], k, prune), m.T))
                 continue
             for c in range(copies[one]):
-                found[one, c].append((w, naive_half(m, seen(other), k, prune), m))
+                actual[one, c].append((w, naive_half(m, seen(other), k, prune), m))
             for c in range(copies[other]):
-                found[other, c].append((w, naive_half(m.T, seen(one), k, prune), m.T))
+                actual[other, c].append((w, naive_half(m.T, seen(one), k, prune), m.T))
         new = {}
-        for key, outputs in found.items():
+        for key, outputs in actual.items():
             f = naive_f(outputs, combine, missing)
             share = None if damping is None else damping**t
             new[key] = f if share is None else (s[key] + share * f) / (1 + share)
@@ -85,9 +85,9 @@ def naive(
 
 def dense(rng, n, m):
     """Some counts without an empty row or column."""
-    found = rng.poisson(0.6, (n, m)).astype(float)
-    found[np.arange(max(n, m)) % n, np.arange(max(n, m)) % m] += 1
-    return found
+    actual = rng.poisson(0.6, (n, m)).astype(float)
+    actual[np.arange(max(n, m)) % n, np.arange(max(n, m)) % m] += 1
+    return actual
 
 
 @pytest.mark.slow
@@ -123,13 +123,13 @@ def test_a_network_of_relations_is_the_papers(seed, k, prune, rounds, damping, c
     )  # fmt: skip
     sim.learn({name: csr_array(m) for name, (_, _, m) in given.items()})
     directed = () if np.array_equal(cites, cites.T) else ("cites",)
-    wanted = naive(given, k, prune, rounds, damping, combine, weights, directed, missing)
+    expected = naive(given, k, prune, rounds, damping, combine, weights, directed, missing)
     text = csr_array(given["text"][2])
     if len(np.unique(given["text"][2], axis=0)) == n:
-        np.testing.assert_allclose(sim.compare(text, text), wanted["doc"], rtol=0, atol=1e-9)
-    for kind, found in sim.columns().items():
-        np.testing.assert_allclose(found, wanted[kind], rtol=0, atol=1e-9)
-        np.testing.assert_array_equal(sim.columns(kind), found)
+        np.testing.assert_allclose(sim.compare(text, text), expected["doc"], rtol=0, atol=1e-9)
+    for kind, actual in sim.columns().items():
+        np.testing.assert_allclose(actual, expected[kind], rtol=0, atol=1e-9)
+        np.testing.assert_array_equal(sim.columns(kind), actual)
 
 
 def test_a_self_relation_can_be_read_either_way():
@@ -140,9 +140,9 @@ def test_a_self_relation_can_be_read_either_way():
     for reading, directed in (("symmetric", ()), ("asymmetric", ("links",)), ("auto", ("links",))):
         sim = MvSim(k=0.8, relations={"links": ("rows", "rows")}, self_relations=reading)
         sim.learn({"links": csr_array(links)})
-        wanted = naive(given, 0.8, 0.2, 4, 0.9, "max", None, directed)["rows"]
-        found = sim.compare(csr_array(links), csr_array(links))
-        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-9)
+        expected = naive(given, 0.8, 0.2, 4, 0.9, "max", None, directed)["rows"]
+        actual = sim.compare(csr_array(links), csr_array(links))
+        np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-9)
         assert sim.columns() == {}
 
 
@@ -162,14 +162,14 @@ def test_one_view_without_damping_is_plain_chi_sim(k):
 @pytest.mark.parametrize("precision", ["double", "single"])
 def test_the_number_of_workers_changes_nothing(blocks, precision):
     rows = example_rows(40, 90)
-    found = []
+    actual = []
     for workers in (1, 2, 5):
         sim = MvSim(views=4, blocks=blocks, workers=workers, precision=precision)
         sim.learn(rows)
-        found.append((sim.compare(rows, rows), sim.columns()))
-    for similar, words in found[1:]:
-        np.testing.assert_array_equal(similar, found[0][0])
-        np.testing.assert_array_equal(words, found[0][1])
+        actual.append((sim.compare(rows, rows), sim.columns()))
+    for similar, words in actual[1:]:
+        np.testing.assert_array_equal(similar, actual[0][0])
+        np.testing.assert_array_equal(words, actual[0][1])
 
 
 def test_splitting_is_learning_the_blocks_as_views():
@@ -256,10 +256,10 @@ def test_rows_that_are_empty_in_one_view_or_in_all():
     names = csr_array(np.array([[1.0], [0], [1], [0]]))
     sim = MvSim(prune=0)
     sim.learn({"words": words, "names": names})
-    found = sim.compare({"words": words, "names": names}, {"words": words, "names": names})
-    assert found[0, 2] > 0
-    assert found[2, 2] == 1
-    assert not found[3].any()
+    actual = sim.compare({"words": words, "names": names}, {"words": words, "names": names})
+    assert actual[0, 2] > 0
+    assert actual[2, 2] == 1
+    assert not actual[3].any()
 
 
 @pytest.mark.parametrize("combine", ["mean", "min"])
@@ -312,11 +312,11 @@ def test_views_that_do_not_fit_are_refused():
         MvSim(relations={"a": ("rows", "rows")}).learn({"a": a})
     with pytest.raises(ValueError, match="no view"):
         MvSim().learn({})
-    with pytest.raises(ValueError, match="which is no view"):
+    with pytest.raises(ValueError, match="which is not a view"):
         MvSim(weights={"c": 2.0}).learn({"a": a})
-    with pytest.raises(ValueError, match="cut one matrix"):
+    with pytest.raises(ValueError, match="divides one matrix"):
         MvSim(views=2).learn({"a": a})
-    with pytest.raises(ValueError, match="no view is about"):
+    with pytest.raises(ValueError, match="no view has rows of type"):
         MvSim(relations={"a": ("x", "y")}).learn({"a": a})
     with pytest.raises(ValueError, match="needs rows >= 0"):
         MvSim().learn(-a)
@@ -327,7 +327,7 @@ def test_views_that_do_not_fit_are_refused():
 @pytest.mark.parametrize("settings_", [{}, {"views": 3}, {"damping": None, "combine": "max"}])
 @pytest.mark.parametrize("check", similarity_checks, ids=lambda check: check.__name__)
 def test_it_keeps_the_contract(check, settings_):
-    def made(**more):
+    def make_plugin(**more):
         return MvSim(**{**settings_, **more})
 
-    check(made)
+    check(make_plugin)

@@ -68,9 +68,9 @@ def naive_dice(d, c):
 @settings(max_examples=80, deadline=None)
 @given(left=counts, right=counts)
 def test_compare_is_the_formula(sim, naive, left, right):
-    wanted = [[naive(d, c) for c in bags(right)] for d in bags(left)]
-    found = sim.compare(csr_array(left), csr_array(right))
-    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-9)
+    expected = [[naive(d, c) for c in bags(right)] for d in bags(left)]
+    actual = sim.compare(csr_array(left), csr_array(right))
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-9)
 
 
 @pytest.mark.slow
@@ -89,13 +89,13 @@ def test_the_generalized_cosine_is_the_formula(m, new):
     sim = GeneralizedCosine()
     sim.learn(csr_array(m))
     for left, right, wide_left, wide_right in ((m, m, x, x), (m, new, x, y), (new, new, y, y)):
-        wanted = np.zeros((len(left), len(right)))
+        expected = np.zeros((len(left), len(right)))
         for i, p in enumerate(wide_left):
             for j, q in enumerate(wide_right):
                 if p.any() and q.any():
-                    wanted[i, j] = (p @ a @ q) / (math.sqrt(p @ a @ p) * math.sqrt(q @ a @ q))
-        found = sim.compare(csr_array(left), csr_array(right))
-        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-9)
+                    expected[i, j] = (p @ a @ q) / (math.sqrt(p @ a @ p) * math.sqrt(q @ a @ q))
+        actual = sim.compare(csr_array(left), csr_array(right))
+        np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-9)
 
 
 @settings(max_examples=50, deadline=None)
@@ -113,10 +113,10 @@ def test_a_supplied_word_similarity_is_used():
     sim = GeneralizedCosine(words=words)
     sim.learn(csr_array(np.eye(3)))
     rows = csr_array(np.eye(4))
-    wanted = np.eye(4)
-    wanted[:3, :3] = words
-    np.testing.assert_allclose(sim.compare(rows, rows), wanted, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(sim.compare(rows[:2], rows), wanted[:2], rtol=0, atol=1e-12)
+    expected = np.eye(4)
+    expected[:3, :3] = words
+    np.testing.assert_allclose(sim.compare(rows, rows), expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(sim.compare(rows[:2], rows), expected[:2], rtol=0, atol=1e-12)
 
 
 @everyone
@@ -127,23 +127,23 @@ def test_the_promises_of_a_similarity(model, m, new):
     sim.learn(csr_array(m))
     again.restore(sim.state())
     learned, others = csr_array(m), csr_array(new)
-    found = sim.compare(learned, others)
+    actual = sim.compare(learned, others)
     low, high = sim.bounds
-    assert found.shape == (len(m), len(new))
-    assert found.dtype == np.float64
-    assert (found >= low).all()
-    assert (found <= high).all()
-    np.testing.assert_allclose(found, sim.compare(others, learned).T, rtol=0, atol=1e-12)
-    np.testing.assert_array_equal(again.compare(learned, others), found)
+    assert actual.shape == (len(m), len(new))
+    assert actual.dtype == np.float64
+    assert (actual >= low).all()
+    assert (actual <= high).all()
+    np.testing.assert_allclose(actual, sim.compare(others, learned).T, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(again.compare(learned, others), actual)
     diagonal = np.diagonal(sim.compare(others, others))
     np.testing.assert_allclose(diagonal, new.any(axis=1), rtol=0, atol=1e-12)
 
 
 def test_eq7_is_one_for_the_same_words_and_nought_without_a_common_one():
     rows = csr_array([[1.0, 5.0, 0.0], [3.0, 0.1, 0.0], [0.0, 0.0, 2.0]])
-    found = Eq7().compare(rows, rows)
-    assert found[0, 1] == pytest.approx(1)
-    assert found[0, 2] == 0
+    actual = Eq7().compare(rows, rows)
+    assert actual[0, 1] == pytest.approx(1)
+    assert actual[0, 2] == 0
 
 
 @everyone
@@ -151,10 +151,10 @@ def test_rows_are_left_as_they_were(model):
     untidy = csr_array(([1.0, 2.0, 0.0, 3.0], [1, 1, 0, 0], [0, 3, 4]), shape=(2, 2))
     sim = model()
     sim.learn(untidy)
-    found = sim.compare(untidy, untidy)
+    actual = sim.compare(untidy, untidy)
     assert untidy.nnz == 4
     tidy = csr_array([[0.0, 3.0], [3.0, 0.0]])
-    np.testing.assert_allclose(found, sim.compare(tidy, tidy), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(actual, sim.compare(tidy, tidy), rtol=0, atol=1e-12)
 
 
 @everyone
@@ -169,9 +169,9 @@ def test_whole_numbers_and_empty_matrices_are_rows_too(model):
 @pytest.mark.parametrize("model", [Eq7, Cosine, GeneralizedCosine])
 def test_extreme_values_stay_finite(model):
     rows = csr_array([[1e200, 2e200], [1e-200, 2e-200], [5e-324, 0.0]])
-    found = model().compare(rows, rows)
-    assert np.isfinite(found).all()
-    assert found[0, 1] == pytest.approx(1)
+    actual = model().compare(rows, rows)
+    assert np.isfinite(actual).all()
+    assert actual[0, 1] == pytest.approx(1)
 
 
 def test_presence_may_begin_above_a_value():

@@ -36,12 +36,12 @@ def naive(m, iterations, damping=None, rows=True):
 def test_it_is_the_formula(m, iterations, normalise):
     sim = Snos(iterations=iterations, normalise=normalise)
     sim.learn(csr_array(m))
-    wanted, lam, used = naive(m, iterations, rows=normalise == "rows")
+    expected, lam, used = naive(m, iterations, rows=normalise == "rows")
     assert lam * np.linalg.norm(used, 2) ** 2 < 1 or normalise == "none"
-    wanted[~m.any(axis=1)] = 0
-    wanted[:, ~m.any(axis=1)] = 0
-    found = sim.compare(csr_array(m), csr_array(m))
-    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12)
+    expected[~m.any(axis=1)] = 0
+    expected[:, ~m.any(axis=1)] = 0
+    actual = sim.compare(csr_array(m), csr_array(m))
+    np.testing.assert_allclose(actual, expected, rtol=1e-9, atol=1e-12)
 
 
 def test_it_stays_finite_for_many_steps_and_says_when_it_does_not():

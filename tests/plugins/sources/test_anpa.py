@@ -50,8 +50,8 @@ def test_french_messages_with_their_frames(items: Items, sample: Callable[[str],
     )
     assert (first.uid, first.lang, first.source) == ("agx:fra0123:2026-03-02", "fr", "AGX")
     assert first.date == "2026-03-02T10:15:00+00:00"
-    wanted = {"urgency": "4", "section": "pol", "dateline": "PARIS, 2 mars 2026 (AGX)"}
-    assert wanted.items() <= first.metadata.items()
+    expected = {"urgency": "4", "section": "pol", "dateline": "PARIS, 2 mars 2026 (AGX)"}
+    assert expected.items() <= first.metadata.items()
     assert second.metadata["status"] == "corrected"
 
 

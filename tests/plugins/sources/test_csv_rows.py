@@ -56,8 +56,8 @@ def test_tabs_and_a_byte_order_mark(items: Items, sample: Callable[[str], bytes]
 
 
 def test_ragged_rows(items: Items, sample: Callable[[str], bytes]) -> None:
-    found = items(CsvRows, sample("csv/broken.csv"))
-    assert [type(item) for item in found] == [Document, Reject, Reject, Document, Document]
+    actual = items(CsvRows, sample("csv/broken.csv"))
+    assert [type(item) for item in actual] == [Document, Reject, Reject, Document, Document]
 
 
 def test_a_table_without_text_is_named(items: Items) -> None:
@@ -69,5 +69,5 @@ def test_a_field_without_an_end_stops_the_table(
     items: Items, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("segapsith_plugins.sources.csv_rows.MAX_ITEM_CHARS", 1000)
-    found = items(CsvRows, b'id,text\n1,ok\n2,"open\n' + b"3,more\n" * 1000)
-    assert [type(item) for item in found] == [Document, Reject]
+    actual = items(CsvRows, b'id,text\n1,ok\n2,"open\n' + b"3,more\n" * 1000)
+    assert [type(item) for item in actual] == [Document, Reject]

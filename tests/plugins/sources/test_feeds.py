@@ -41,8 +41,8 @@ def test_broken_input_never_raises_and_ends(withstands: Callable[[Any, str], Non
     withstands(Feed, "feed")
 
 
-def documents(found: list[Document | Reject]) -> list[Document]:
-    return [item for item in found if isinstance(item, Document)]
+def documents(actual: list[Document | Reject]) -> list[Document]:
+    return [item for item in actual if isinstance(item, Document)]
 
 
 def test_rss_2_gives_content_over_summary(items: Items, sample: Callable[[str], bytes]) -> None:
@@ -89,13 +89,13 @@ def test_json_feed(items: Items, sample: Callable[[str], bytes]) -> None:
 
 
 def test_a_broken_item_costs_only_itself(items: Items, sample: Callable[[str], bytes]) -> None:
-    found = items(Feed, sample("feed/broken_rss.xml"))
-    kept = documents(found)
+    actual = items(Feed, sample("feed/broken_rss.xml"))
+    kept = documents(actual)
     assert [d.uid for d in kept] == ["r1", "r2", "r3"]
     assert kept[0].title == "R&D budget grows"
     assert kept[0].body.startswith("Café owners protest")
     assert (kept[1].title, kept[1].body) == ("Unclosed here", "The tag before was not closed.")
-    assert isinstance(found[-1], Reject)
+    assert isinstance(actual[-1], Reject)
 
 
 def test_declared_entities_are_refused_item_by_item(items: Items) -> None:
@@ -106,16 +106,16 @@ def test_declared_entities_are_refused_item_by_item(items: Items) -> None:
         "<item><title>&l9;</title></item><item><title>&x;</title></item>"
         "<item><title>b</title></item></channel></rss>"
     )
-    found = items(Feed, feed.encode())
-    assert [getattr(i, "title", "refused") for i in found] == ["a", "refused", "refused", "b"]
+    actual = items(Feed, feed.encode())
+    assert [getattr(i, "title", "refused") for i in actual] == ["a", "refused", "refused", "b"]
 
 
 def test_many_items_are_read_in_order_and_a_long_author_is_cut(items: Items) -> None:
     item = "<item><guid>{0}</guid><title>T{0}</title><author>{1}</author></item>"
     body = "".join(item.format(n, "a." * 5000 if n % 50 == 0 else "x") for n in range(300))
-    found = documents(items(Feed, f"<rss><channel>{body}</channel></rss>".encode()))
-    assert [d.uid for d in found] == [str(n) for n in range(300)]
-    assert max(len(str(d.metadata.get("byline", ""))) for d in found) <= 300
+    actual = documents(items(Feed, f"<rss><channel>{body}</channel></rss>".encode()))
+    assert [d.uid for d in actual] == [str(n) for n in range(300)]
+    assert max(len(str(d.metadata.get("byline", ""))) for d in actual) <= 300
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "cp1252", "koi8-r"])

@@ -47,7 +47,7 @@ def test_a_news_message(items: Items, sample: Callable[[str], bytes]) -> None:
     assert first.body == "Power failed in Lisbon on Monday.\n\nCrews worked through the night."
     assert (first.date, first.lang) == ("2026-03-02T06:15:00+01:00", "en")
     assert first.source == "Example News"
-    wanted = {
+    expected = {
         "version": "3",
         "status": "usable",
         "urgency": "2",
@@ -58,7 +58,7 @@ def test_a_news_message(items: Items, sample: Callable[[str], bytes]) -> None:
         "keywords": ["storm"],
         "subjects": ["medtop:03000000 disaster", "weather"],
     }
-    assert wanted.items() <= first.metadata.items()
+    assert expected.items() <= first.metadata.items()
     assert (second.lang, second.metadata["status"]) == ("fr", "canceled")
     assert second.body == "Cette dépêche est annulée.\n\nElle ne doit pas être reprise."
 

@@ -43,7 +43,7 @@ def test_ninjs_1(items: Items, sample: Callable[[str], bytes]) -> None:
     assert isinstance(only, Document)
     assert (only.uid, only.title) == ("http://ex.org/items/1", "Tunnel opens")
     assert only.body == "The tunnel opened on Monday.\n\nTrains ran on time."
-    wanted = {
+    expected = {
         "version": "2",
         "status": "usable",
         "urgency": 3,
@@ -54,7 +54,7 @@ def test_ninjs_1(items: Items, sample: Callable[[str], bytes]) -> None:
         "keywords": ["rail"],
         "priority": 5,
     }
-    assert wanted.items() <= only.metadata.items()
+    assert expected.items() <= only.metadata.items()
 
 
 def test_ninjs_2_in_lines(items: Items, sample: Callable[[str], bytes]) -> None:
@@ -75,5 +75,5 @@ def test_ninjs_3_in_an_array(items: Items, sample: Callable[[str], bytes]) -> No
 def test_wrong_lines_are_named_and_the_others_read(
     items: Items, sample: Callable[[str], bytes]
 ) -> None:
-    found = items(NinJs, sample("ninjs/broken_lines.jsonl"))
-    assert [type(item) for item in found] == [Document, Reject, Reject, Document]
+    actual = items(NinJs, sample("ninjs/broken_lines.jsonl"))
+    assert [type(item) for item in actual] == [Document, Reject, Reject, Document]

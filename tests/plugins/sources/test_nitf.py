@@ -41,7 +41,7 @@ def test_an_american_article(items: Items, sample: Callable[[str], bytes]) -> No
         "The Senate passed the farm bill on Monday.\n\nThe vote was 51 to 49.\n\nmilk\ncorn"
     )
     assert only.date == "2026-03-02T13:15:00-05:00"
-    wanted = {
+    expected = {
         "version": "2",
         "status": "embargoed",
         "correction": "Fixes vote count",
@@ -54,7 +54,7 @@ def test_an_american_article(items: Items, sample: Callable[[str], bytes]) -> No
         "section": "A",
         "meta": {"desk": "national"},
     }
-    assert wanted.items() <= only.metadata.items()
+    assert expected.items() <= only.metadata.items()
 
 
 def test_a_french_article_in_latin_9(items: Items, sample: Callable[[str], bytes]) -> None:

@@ -49,5 +49,5 @@ def test_the_three_types_of_text(items: Items, sample: Callable[[str], bytes]) -
 def test_an_unclosed_element_costs_only_itself(
     items: Items, sample: Callable[[str], bytes]
 ) -> None:
-    found = items(ReutersSgml, sample("reuters-sgml/broken.sgm"))
-    assert [type(item) for item in found] == [Reject, Document, Reject]
+    actual = items(ReutersSgml, sample("reuters-sgml/broken.sgm"))
+    assert [type(item) for item in actual] == [Reject, Document, Reject]
