@@ -460,7 +460,8 @@ def matrix(
         else:
             n = min(n_words, int((document_frequency(counts) >= 2).sum()))
             settings = {"k": n, "n_init": 1, "seed": seed}
-            clusterer = plugins().make("clusterer", "kmedoids", settings).plugin  # for its medoids
+            # Its medoids are beyond the contract of a clusterer.
+            clusterer: Any = plugins().make("clusterer", "kmedoids", settings).plugin
             columns = by_medoids(_presence(counts), clusterer)
         _selected[key] = _presence(csr_array(counts[:, columns]))
     return _selected[key], [uid.split("/")[0] for uid in samples(data, subset)[number]]

@@ -115,8 +115,9 @@ def _by_spherical_kmeans(folder: Path, similarity: str, settings_json: str, seed
         measure = truncated(similarity, whole, settings["rank"])
         labels = clusterer.cluster(csr_array(measure.factors(rows)), None)
     else:
-        # beyond the contract of a clusterer: the plugin itself is asked
-        labels = clusterer.plugin.cluster_by_cosines(_similar(folder, similarity, settings_json))
+        # Beyond the contract of a clusterer, so the plugin behind the guard is called.
+        own: Any = clusterer.plugin
+        labels = own.cluster_by_cosines(_similar(folder, similarity, settings_json))
     return labels
 
 

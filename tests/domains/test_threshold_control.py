@@ -211,9 +211,9 @@ def test_undo_takes_all_of_it_back(kept: Wire) -> None:
     moments.append(state())
     assert moments[-1][1] is None and len({digest for digest, _ in moments}) == 4
     for moment in reversed(moments[:-1]):
-        kept.undo()
+        kept.runs.undo()
         assert state() == moment
-    kept.undo()  # the target itself
+    kept.runs.undo()  # the target itself
     assert kept.status()["target"] is None
     with pytest.raises(UsageError, match="no target is kept"):
         kept.threshold.unfollow()
@@ -334,7 +334,9 @@ def test_on_the_command_line(command: Command, tmp_path: Path) -> None:
     (tmp_path / "segapsith.toml").write_text("threshold = 0.25\n", encoding="utf-8")
     assert told("config")["threshold"]["value"] == 0.25
     code, _, err = command("tune", "--target-new-rate", "0.3", "--keep")
-    assert code == 0 and "threshold=0.25 (file segapsith.toml) beats the target" in err
+    assert (
+        code == 0 and "the stored target has no effect: threshold=0.25 (file segapsith.toml)" in err
+    )
     for wrong in (("--stop", "--keep"), ("--stop", "--target-new-rate", "0.3"), ("--keep",)):
         assert command("tune", *wrong)[0] == 2
     assert told("tune", "--stop")["ended"]["aim"] == "new_rate"

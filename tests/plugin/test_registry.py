@@ -255,8 +255,8 @@ def test_an_unknown_setting_is_named_with_its_package(machine: Machine) -> None:
     done = subprocess.run([machine.python, "-c", code], capture_output=True, text=True, check=False)
     wanted = "clusterer 'round-robin' (package segapsith-thirdparty): there is no setting 'kk'"
     assert wanted in done.stderr
-    options = ("--placement", "overlap-coefficient", "--store", "set.db", "--set", "power=-1.0")
-    said = machine.run("ingest", "wire.jsonl", *options, code=78)
+    options = ("--placement", "overlap-coefficient", "--set", "power=-1.0")
+    said = machine.run("ingest", "wire.jsonl", *options, "--store", "new.db", code=78)
     assert "package segapsith-thirdparty" in said and "power=-1.0 should be > 0" in said
 
 
