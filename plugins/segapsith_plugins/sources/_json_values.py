@@ -145,7 +145,7 @@ class _Window:
 
 
 class _Decoded(NamedTuple):
-    """A value and where it ends, or the reason why it is none and where it is broken."""
+    """A decoded value and its end; without a value, the reason and the place of the fault."""
 
     value: object
     end: int
