@@ -70,7 +70,7 @@ def night(wire: Wire, batch: Sequence[Mapping[str, Any]], stability: int) -> dic
     """Run one night; return the seconds of each step and the validation."""
     row: dict[str, Any] = {"articles": len(batch)}
     looked = wire.writer.number(
-        "SELECT coalesce(max(id), 0) FROM runs WHERE command IN ('ingest', 'consolidate', 'narrow')"
+        "SELECT coalesce(max(id), 0) FROM runs WHERE command IN ('ingest', 'merge --auto', 'split --auto')"
     )
     row["ingest"], _ = timed(lambda: wire.ingest(batch))
     row["merge"], merges = timed(lambda: wire.domains.merge_similar(since=looked))

@@ -62,9 +62,7 @@ BAR, FLAT, EVEN = 1.5, 1.25, 0.25
 STEPS = ("inbox", "merge", "split", "reassign", "topics", "validate", "report", "backup")
 """Those of the night whose seconds of processor are written down."""
 
-LOOKED = (
-    "SELECT coalesce(max(id), 0) FROM runs WHERE command IN ('ingest', 'consolidate', 'narrow')"
-)
+LOOKED = "SELECT coalesce(max(id), 0) FROM runs WHERE command IN ('ingest', 'merge --auto', 'split --auto')"
 """The run up to which the night before looked for broad domains."""
 
 COLUMNS = (

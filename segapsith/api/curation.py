@@ -214,7 +214,7 @@ def _merge_similar(
     if joined and not dry_run:
         merges = [domain_changes.Merge(group.domains, group.into) for group in joined]
         noted = {**asdict(rules), "after": quiet}
-        run = wire.change("consolidate", *merges, noted=noted)[0]["run"]
+        run = wire.change("merge --auto", *merges, noted=noted)[0]["run"]
     return MergedSimilar(
         run=run,
         domains=candidates["domains"],
@@ -332,7 +332,7 @@ def _split_broad(
     run = None
     if splits and not dry_run:
         noted = {**asdict(rules), "after": quiet}
-        run = wire.change("narrow", *(split for _, split in splits), noted=noted)[0]["run"]
+        run = wire.change("split --auto", *(split for _, split in splits), noted=noted)[0]["run"]
     return SplitBroad(
         run=run,
         domains=n_domains,
@@ -374,7 +374,7 @@ def _reassign(wire: Session, similarity: float | None) -> Reassigned:
     if not places:
         return Reassigned(run=None, moved=0)
     noted = {**asdict(rules), "last": last, "after": quiet}
-    return Reassigned(**wire.change("adopt", domain_changes.Move(places), noted=noted)[0])
+    return Reassigned(**wire.change("reassign", domain_changes.Move(places), noted=noted)[0])
 
 
 def _refine(wire: Session, passes: int) -> Reassigned:

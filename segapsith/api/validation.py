@@ -23,6 +23,7 @@ from segapsith.engine.runs import RunPlan
 from segapsith.errors import SettingError, UsageError
 from segapsith.evaluation import metrics, verdicts
 from segapsith.evaluation.validation import (
+    CurvePoint,
     CurveSettings,
     Selection,
     agreement,
@@ -201,26 +202,6 @@ class Drift(Result):
 
 
 setattr(Drift, "from", property(lambda drift: drift.since))  # a keyword: it cannot be a field
-
-
-@dataclass(frozen=True, slots=True)
-class CurvePoint(Result):
-    """The main figures of a validation after placing the units with another threshold."""
-
-    threshold: float
-    all_domains: int
-    units: int
-    share: float
-    domains: int
-    clusters: int
-    kappa: float | None
-    kappa_low: float | None
-    kappa_high: float | None
-    kappa_optimal: float | None
-    ari: float | None
-    nmi: float | None
-    vi: float | None
-    mantel_p: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -499,7 +480,7 @@ class Validation:
             similarity=similarity,
             lang=lang,
             nightly=nightly,
-            points=[CurvePoint(**point.as_json()) for point in points],
+            points=points,
         )
 
     def _night(self) -> tuple[SplitSettings | None, ReassignSettings | None]:

@@ -109,7 +109,7 @@ def test_several_merges_can_be_one_run(wire: Wire) -> None:
 
     before = digest(wire)
     first, second, third, fourth, *_ = sorted(members(wire))
-    done = wire.change("consolidate", Merge((first, second)), Merge((third, fourth)))
+    done = wire.change("merge --auto", Merge((first, second)), Merge((third, fourth)))
     assert len({d["run"] for d in done}) == 1
     check_sound(wire)
     assert wire.runs.undo()["run"] == done[0]["run"]
@@ -122,9 +122,9 @@ def test_a_chain_of_merges_in_one_run_goes_back_to_the_start(wire: Wire) -> None
     before = digest(wire)
     first, second, third, *_ = sorted(members(wire))
     with pytest.raises(MissingInputError, match=f"no domain {second}"):
-        wire.change("consolidate", Merge((first, second)), Merge((second, third)))
+        wire.change("merge --auto", Merge((first, second)), Merge((second, third)))
     assert digest(wire) == before
-    wire.change("consolidate", Merge((second, third)), Merge((first, second)))
+    wire.change("merge --auto", Merge((second, third)), Merge((first, second)))
     check_sound(wire)
     wire.runs.undo()
     assert digest(wire) == before

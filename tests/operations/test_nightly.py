@@ -116,7 +116,7 @@ def test_a_night_refines_merges_and_groups_as_the_settings_ask(house: Any) -> No
         commands = [run["command"] for run in reversed(wire.runs())]
         assert wire.verify().sound
         assert all(d["topic"] is not None for d in wire.domains())
-    assert commands.index("consolidate") < commands.index("topics") < commands.index("validate")
+    assert commands.index("merge --auto") < commands.index("topics") < commands.index("validate")
     assert ("refine" in commands) == bool(result["refine"]["moved"])
     house.settings |= {"merge_similarity": 0.0, "refine": 0}
     again = house.night()

@@ -173,18 +173,18 @@ def replayed(house: Any, path: Path) -> str:
                 " UNION SELECT ended_by FROM past_assignments) ORDER BY id"
             )
         ):
-            if command == "consolidate":
+            if command == "merge --auto":
                 assert wire.domains.merge_similar(since=narrowed)["merged"]
-            elif command == "narrow":
+            elif command == "split --auto":
                 assert wire.domains.split_broad(after=narrowed)["split"]
-            elif command == "adopt":
+            elif command == "reassign":
                 assert wire.domains.reassign()["moved"]
             elif command == "topics":
                 wire.topics()
             else:
                 assert command == "update"
                 narrowed = wire.writer.number(
-                    "SELECT max(id) FROM runs WHERE command IN ('ingest', 'consolidate', 'narrow')"
+                    "SELECT max(id) FROM runs WHERE command IN ('ingest', 'merge --auto', 'split --auto')"
                 )
                 wire.ingest(_texts(store, run))
         digest: str = wire.status()["digest"]
