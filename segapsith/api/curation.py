@@ -205,11 +205,12 @@ def _merge_similar(
         raise SettingError(f"merge_similarity: {error}") from error
     if not dry_run:
         wire.engine.state  # noqa: B018  the lock, and settings that do not fit the store
-    narrow = _splitting(wire) if is_nightly(wire.settings, "split") else None
-    candidates = wire.read(
-        lambda store: _near_identical(wire.factory.placing(), store, rules, quiet, narrow, since)
+    split_rules = _splitting(wire) if is_nightly(wire.settings, "split") else None
+    labels, joined = wire.read(
+        lambda store: _similar_domains(
+            wire.factory.placing(), store, rules, quiet, split_rules, since
+        )
     )
-    joined: list[merging.MergedDomains] = candidates["joined"]
     run = None
     if joined and not dry_run:
         merges = [domain_changes.Merge(group.domains, group.into) for group in joined]
@@ -217,13 +218,13 @@ def _merge_similar(
         run = wire.change("merge --auto", *merges, noted=noted)[0]["run"]
     return MergedSimilar(
         run=run,
-        domains=candidates["domains"],
+        domains=len(labels),
         merged=sum(len(group.taken) for group in joined),
         merges=[
             MergedDomains(
                 domain=group.into,
-                label=candidates["labels"][group.into],
-                merged=[LabelledDomain(d, candidates["labels"][d]) for d in group.taken],
+                label=labels[group.into],
+                merged=[LabelledDomain(d, labels[d]) for d in group.taken],
                 similarity=round(group.similarity, 6),
             )
             for group in joined
@@ -231,40 +232,40 @@ def _merge_similar(
     )
 
 
-def _near_identical(
+def _similar_domains(
     placing: PlacementSettings,
     store: Store,
     rules: merging.MergeSettings,
     quiet: int,
-    narrow: splitting.SplitSettings | None,
+    split_rules: splitting.SplitSettings | None,
     since: int,
-) -> dict[str, Any]:
-    """The open domains of a store that would be one, and the labels of all."""
+) -> tuple[dict[int, str], list[merging.MergedDomains]]:
+    """Return the labels of all open domains, and the groups of them that should be merged.
+
+    With `split_rules`, groups that the next split would divide again are left out.
+    """
     rows = list(store.open_domains())
     index = _index(store, placing, rows)
     sizes, taken = index.n_units.copy(), store.units_taken_since(since)
 
     def whole(domains: Sequence[int]) -> bool:
-        if narrow is None:
+        if split_rules is None:
             return True
         if not _resized(int(sizes[list(domains)].sum()), sum(taken.get(d, 0) for d in domains)):
             return False  # as it was decided before
         bags = [unit.bag for unit in store.units_in(domains)]
-        return not splitting.split_units(index, bags, narrow)
+        return not splitting.split_units(index, bags, split_rules)
 
     still = int(store.facts().get("counter_ordinal", 0)) - quiet
-    return {
-        "domains": len(rows),
-        "labels": {row.id: row.label for row in rows},
-        "joined": merging.merge_similar(
-            index,
-            rules,
-            named=[row.id for row in rows if row.named],
-            apart=[row.id for row in rows if row.locked],
-            growing=[row.id for row in rows if row.grown > still],
-            whole=whole,
-        ),
-    }
+    groups = merging.merge_similar(
+        index,
+        rules,
+        named=[row.id for row in rows if row.named],
+        apart=[row.id for row in rows if row.locked],
+        growing=[row.id for row in rows if row.grown > still],
+        whole=whole,
+    )
+    return {row.id: row.label for row in rows}, groups
 
 
 def _resized(size: int, taken: int) -> bool:
