@@ -52,7 +52,14 @@ def needed(*extras: str) -> list[Requirement]:
     lines = [*PROJECT["build-system"]["requires"], *project["dependencies"]]
     for extra in extras:
         lines += project["optional-dependencies"][extra]
-    return [Requirement(line) for line in lines]
+    requirements = [Requirement(line) for line in lines]
+    others = [r for r in requirements if r.name != project["name"]]
+    named = {extra for r in requirements if r.name == project["name"] for extra in r.extras}
+    return others + [
+        Requirement(line)
+        for extra in sorted(named)
+        for line in project["optional-dependencies"][extra]
+    ]
 
 
 def locked(name: str) -> dict[str, list[str]]:
