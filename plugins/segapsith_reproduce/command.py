@@ -75,7 +75,9 @@ def reproduce(
     printed: Annotated[
         Path | None,
         typer.Option(
-            "--printed", metavar="FILE", help="CSV file with the paper's figures, to compare with."
+            "--printed",
+            metavar="FILE",
+            help="CSV file with figures to compare with (default: those of the paper).",
         ),
     ] = None,
     svg: Annotated[
@@ -88,9 +90,8 @@ def reproduce(
 
     Example: segapsith reproduce choi --data ../data --quick
     """
-    from segapsith_reproduce import TABLES, Options
+    from segapsith_reproduce import TABLES, Options, Table
     from segapsith_reproduce import reproduce as computed
-    from segapsith_reproduce.printed import beside, read
 
     if name is None:
         abouts = {table: entry.about for table, entry in TABLES.items()}
@@ -111,23 +112,20 @@ def reproduce(
             tuple(part.strip() for part in (sets or "").split(",") if part.strip()),
             repetitions,
             None if store is None else Path(store),
+            printed,
             half or "",
         )
-        tables = [computed(name, folder, options)]
-    if printed is not None:
-        tables.append(beside(tables[0], read(printed, name, tables[0])))
+        result = computed(name, folder, options)
     if svg is not None:
-        picture = tables[-1].picture
-        if not picture:
+        if not result.picture:
             raise UsageError(f"there is no picture of {name}")
-        svg.write_text(picture, encoding="utf-8")
-    more = {} if printed is None else {"printed": tables[1].as_json()}
-    context.show({"table": name, **tables[0].as_json(), **more}, lambda out: _text(tables, out))
+        svg.write_text(result.picture, encoding="utf-8")
+    table = result if isinstance(result, Table) else result.as_table()
+    context.show({"table": name, **result.as_json()}, lambda out: _text(table, out))
 
 
-def _text(tables: list[Table], out: Output) -> None:
-    for table in tables:
-        out.line(table.title)
-        out.table(table.rows, table.head)
-        for note in table.notes:
-            out.line(note)
+def _text(table: Table, out: Output) -> None:
+    out.line(table.title)
+    out.table(table.rows, table.head)
+    for note in table.notes:
+        out.line(note)
