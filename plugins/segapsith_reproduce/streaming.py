@@ -18,10 +18,10 @@ from segapsith.arrays import Labels
 from segapsith.errors import MissingInputError
 from segapsith.io.count_matrices import count_matrix
 from segapsith_reproduce import Options, Table
-from segapsith_reproduce import rivals as others
-from segapsith_reproduce.id_survival import NIGHTS, STABLE, id_survival
-from segapsith_reproduce.single_pass import SinglePass
-from segapsith_reproduce.stream_scores import (
+from segapsith_reproduce.streams import rivals as others
+from segapsith_reproduce.streams.id_survival import NIGHTS, STABLE, id_survival
+from segapsith_reproduce.streams.labelled import LabelledStream, half_of, learn, stream_documents
+from segapsith_reproduce.streams.scores import (
     FALSE_ALARM_COST,
     MISS_COST,
     TARGET_SHARE,
@@ -31,7 +31,7 @@ from segapsith_reproduce.stream_scores import (
     partition_scores,
     window_scores,
 )
-from segapsith_reproduce.streams import LabelledStream, half_of, learn, stream_documents
+from segapsith_reproduce.streams.single_pass import SinglePass
 
 __all__ = ["STREAMS", "order", "streaming"]
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from segapsith.errors import MissingInputError, UsageError
-from segapsith_reproduce import Options, reproduce, rivals
-from segapsith_reproduce.levels import LEVELS
+from segapsith_reproduce import Options, reproduce
+from segapsith_reproduce.streams import rivals
+from segapsith_reproduce.streams.levels import LEVELS
 from tests.reproduce.conftest import WriteSet
 
 pytestmark = pytest.mark.slow

@@ -7,8 +7,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from segapsith.engine.order_sensitivity import StreamUnit
-from segapsith_reproduce import rivals
-from segapsith_reproduce.rivals import (
+from segapsith_reproduce.streams import rivals
+from segapsith_reproduce.streams.rivals import (
     carried_communities,
     k_means,
     louvain,

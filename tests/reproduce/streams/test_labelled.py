@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from segapsith.errors import MissingInputError
-from segapsith_reproduce.streams import half_of, learn, stream_documents
+from segapsith_reproduce.streams.labelled import half_of, learn, stream_documents
 from tests.reproduce.conftest import WriteSet
 
 TEXTS = {

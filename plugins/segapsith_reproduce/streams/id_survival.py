@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from segapsith.api.wire import Wire
 from segapsith.model import Document
-from segapsith_reproduce.levels import level_groups
+from segapsith_reproduce.streams.levels import level_groups
 
 __all__ = ["NIGHTS", "STABLE", "id_survival", "surviving_share"]
 

@@ -25,7 +25,7 @@ from segapsith.engine.order_sensitivity import StreamUnit
 from segapsith.errors import MissingInputError
 from segapsith.io.count_matrices import count_matrix
 from segapsith.model import Document, Reject
-from segapsith_reproduce.levels import level_groups
+from segapsith_reproduce.streams.levels import level_groups
 
 __all__ = ["QUICK", "LabelledStream", "half_of", "learn", "stream_documents"]
 

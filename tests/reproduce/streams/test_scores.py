@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from segapsith.evaluation.metrics import ami, ari, bcubed
-from segapsith_reproduce.stream_scores import (
+from segapsith_reproduce.streams.scores import (
     WINDOW,
     detection_cost,
     partition_scores,

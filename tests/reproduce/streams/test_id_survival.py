@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from segapsith.model import Document
-from segapsith_reproduce.id_survival import NIGHTS, STABLE, id_survival, surviving_share
+from segapsith_reproduce.streams.id_survival import NIGHTS, STABLE, id_survival, surviving_share
 
 
 def test_a_group_survives_with_its_number_and_most_of_its_documents() -> None:
