@@ -18,6 +18,7 @@ from segapsith_store.queries import history
 from segapsith_store.queries.documents import example_sentences
 from segapsith_store.queries.domains import Domain, domain_labels, list_domains, weighted_words
 from segapsith_store.queries.news import read_news
+from segapsith_store.queries.sections import list_sections
 from segapsith_store.queries.status import read_status
 from segapsith_store.queries.validations import list_validations
 from segapsith_store.queries.words import WeightedWord
@@ -87,6 +88,7 @@ def report_facts(
             history=list_validations(store, limit=MAX_HISTORY),
             changes=read_news(store, _first_run(store, since)),
             names=domain_labels(store),
+            sections=list_sections(store, top=WORDS),
         )
 
 
