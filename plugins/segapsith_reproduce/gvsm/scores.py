@@ -25,7 +25,7 @@ from segapsith.arrays import Labels, Matrix, State
 from segapsith_plugins.clusterers.ahc import groups_after, merge_tree
 from segapsith_reproduce import Options
 from segapsith_reproduce.cells import Results, mean_and_sd, plugins, scores_of, truncated
-from segapsith_reproduce.gvsm_sets import counts_of, folder_of, tf_idf_of
+from segapsith_reproduce.gvsm.sets import counts_of, folder_of, tf_idf_of
 
 __all__ = [
     "ALGORITHMS",

@@ -18,7 +18,7 @@ import numpy as np
 from segapsith_reproduce import Cell, Options, PaperTable
 from segapsith_reproduce.cells import Results, mean_and_sd
 from segapsith_reproduce.comparison import Comparison
-from segapsith_reproduce.gvsm_scores import (
+from segapsith_reproduce.gvsm.scores import (
     ALGORITHMS,
     LARGER,
     LATENT,
@@ -26,7 +26,7 @@ from segapsith_reproduce.gvsm_scores import (
     SAMPLED,
     Scorer,
 )
-from segapsith_reproduce.gvsm_sets import chosen_sets, counts_of, folder_of, missing_sets
+from segapsith_reproduce.gvsm.sets import chosen_sets, counts_of, folder_of, missing_sets
 from segapsith_reproduce.score_charts import Score, against_printed, sheet
 from segapsith_reproduce.t_tests import paired_t_test
 

@@ -19,11 +19,11 @@ from scipy.sparse import csr_array
 
 from segapsith.arrays import Rows
 from segapsith.errors import MissingInputError, UsageError, did_you_mean
-from segapsith.lexicon.weighting import tf_idf
+from segapsith.lexicon.vocabulary import tf_idf
 from segapsith_reproduce import Options
 from segapsith_reproduce.cells import labelled_matrix
 from segapsith_reproduce.data_sets import lines
-from segapsith_reproduce.porter import stem
+from segapsith_reproduce.gvsm.porter import stem
 from segapsith_reproduce.printed import shipped
 
 __all__ = ["chosen_sets", "counts_of", "folder_of", "missing_sets", "printed_sets", "tf_idf_of"]
