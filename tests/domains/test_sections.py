@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
+from segapsith.lexicon.weighting import SCALE
 
 import segapsith
 from segapsith.arrays import Labels, Rows
@@ -26,7 +27,6 @@ from segapsith.domains.sections import (
 from segapsith.domains.topics import cosines
 from segapsith.domains.values import DomainWords
 from segapsith.evaluation.metrics import ari
-from segapsith.lexicon.weighting import SCALE
 from segapsith.plugin.contracts import Clusterer
 
 FAST = SectionSettings(least=2, most=6, halves=4)
