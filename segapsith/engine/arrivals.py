@@ -414,8 +414,10 @@ def _sound_apart(item: Document | Reject) -> Document | Reject:
 
 def _without_text(document: Document) -> Document:
     """Return a pre-segmented unit without text; its title becomes metadata."""
-    told = {"title": document.title, **document.metadata} if document.title else document.metadata
-    return replace(document, title="", body="", metadata=told)
+    metadata = document.metadata
+    if document.title:
+        metadata = {"title": document.title, **metadata}
+    return replace(document, title="", body="", metadata=metadata)
 
 
 def _name(document: Document) -> str:
