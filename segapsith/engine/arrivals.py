@@ -127,8 +127,7 @@ def receive(
         counted = position >= already
         if isinstance(item, Reject):
             if counted:
-                summary.read += 1
-                summary.rejected += 1
+                summary.reject(item.name, item.reason)
                 received.rejects.append((item.name, item.reason))
             continue
         arrival = next(arrivals)
