@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ from segapsith_store.store import Store
 __all__ = [
     "AssignmentRow",
     "DocumentRow",
+    "DomainUnit",
     "UnitPlace",
     "UnitRow",
     "example_sentences",
@@ -26,6 +27,7 @@ __all__ = [
     "iterate_documents",
     "iterate_units",
     "unit_places",
+    "units_by_score",
 ]
 
 MAX_SENTENCE_CHARS = 220
@@ -182,6 +184,26 @@ def headlines(store: Store, units: Sequence[int]) -> list[str]:
             )
             titles.append(next((" ".join(text.split()) for text in row if text), ""))
     return titles
+
+
+class DomainUnit(NamedTuple):
+    """A unit of a domain, with the title and the day of its text."""
+
+    domain: int
+    unit: int
+    title: str
+    day: str | None
+
+
+def units_by_score(store: Store, domains: Iterable[int]) -> Iterator[DomainUnit]:
+    """Yield the units of some domains, in descending order of their scores."""
+    for row in store.rows(
+        "SELECT a.domain, u.id, v.title, substr(v.date, 1, 10) FROM assignments a"
+        " JOIN units u ON u.id = a.unit JOIN versions v ON v.id = u.version"
+        " WHERE a.domain IN (SELECT value FROM json_each(?)) ORDER BY a.score DESC, u.id",
+        [json.dumps(sorted(domains))],
+    ):
+        yield DomainUnit(*row)
 
 
 def example_sentences(

@@ -28,6 +28,7 @@ __all__ = [
     "DomainDetails",
     "NearDomain",
     "TypicalSentence",
+    "count_domains",
     "count_forgotten_since",
     "domain_labels",
     "list_domains",
@@ -258,6 +259,11 @@ def _largest(store: Store, least: int, limit: int | None, lang: str | None) -> l
             [least, lang, -1 if limit is None else limit],
         )
     ]
+
+
+def count_domains(store: Store, min_units: int) -> int:
+    """Return how many domains have at least `min_units` units."""
+    return store.number("SELECT count(*) FROM domains WHERE units >= ?", [min_units])
 
 
 def _lifetimes(
