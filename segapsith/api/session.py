@@ -16,7 +16,13 @@ from segapsith.domains.values import PlacementSettings
 from segapsith.engine import domain_changes
 from segapsith.engine.components import Components
 from segapsith.engine.ingest import Engine
-from segapsith.engine.learning_settings import FACT, LearningSettings, Period, periods, with_stored
+from segapsith.engine.learning_settings import (
+    FACT,
+    LearningSettings,
+    Period,
+    periods,
+    with_stored,
+)
 from segapsith.engine.runs import RunPlan
 from segapsith.lexicon.vocabulary import SCALE
 from segapsith.plugin.registry import Registry
@@ -98,10 +104,8 @@ class Session:
     def factory(self) -> Factory:
         """What makes plugins, by the settings in force."""
         if self._factory is None:
-            self._stored = learning.latest(self._history())
-            settings = (
-                self._given if self._stored is None else with_stored(self._given, self._stored)
-            )
+            self._stored = stored = learning.basis(self._facts())
+            settings = self._given if stored is None else with_stored(self._given, stored)
             self._factory = Factory(settings, self._registry)
         return self._factory
 
@@ -117,10 +121,14 @@ class Session:
             self._components = self.factory.learning()
         return self._components
 
-    def _history(self) -> tuple[Period, ...]:
-        """Return what the store was learned with so far, from the snapshot that is being read."""
+    def _facts(self) -> Mapping[str, Any]:
+        """Return the facts of the store, from the snapshot that is being read."""
         held: Store | None = getattr(self._held, "store", None) or self._writer
-        return learning.stored_periods(self.path) if held is None else periods(held.facts())
+        return learning.stored_facts(self.path) if held is None else held.facts()
+
+    def _history(self) -> tuple[Period, ...]:
+        """Return what the store was learned with so far."""
+        return periods(self._facts())
 
     # -- writing ---------------------------------------------------------------------------
 
@@ -166,12 +174,12 @@ class Session:
             if learned_with == facts.get(FACT):  # the store has the same settings still
                 return self._engine, plan
         history = periods(facts)
-        stored = learning.latest(history)
-        if stored != self._stored:  # this process has learned since, or another one has
-            if stored != self.factory.learning_settings():
+        basis = learning.basis(facts)
+        if basis != self._stored:  # this process has learned since, or another one has
+            if basis != self.factory.learning_settings():
                 self.reset()
-            self._stored = stored
-        agreed = self._agree(stored, only)
+            self._stored = basis
+        agreed = self._agree(learning.latest(history), only)
         if self._engine is None or self._reads_no_text:
             self._engine, self._reads_no_text = Engine(store, self.components), False
         plan = agreed.plan(self.factory.plan(), history)
