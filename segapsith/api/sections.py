@@ -26,7 +26,7 @@ from segapsith_store.queries.topics import domains_by_language, topic_of_domain
 
 __all__ = ["SectionMaking", "Sections", "section_making"]
 
-_OWN = ("least", "most", "rows", "halves", "loyalty", "min_share", "min_weight")
+_OWN = ("least", "most", "rows", "halves", "patience", "loyalty", "min_share", "min_weight")
 """Settings of sections themselves; others go to the similarity or the clusterer."""
 
 

@@ -36,6 +36,7 @@ from segapsith.domains.values import DomainWords
 from segapsith.plugin.contracts import Clusterer, Similarity, compares_learned_rows_only
 
 __all__ = [
+    "WEAK",
     "SectionParts",
     "SectionSettings",
     "Sections",
@@ -44,6 +45,10 @@ __all__ = [
     "make_sections",
     "stability",
 ]
+
+
+WEAK = 0.8
+"""Share of the best stability below which a number of sections is no candidate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,8 @@ class SectionSettings:
     """Number of domains that are clustered at most: the largest of the language."""
     halves: int = 8
     """Random halves of the rows that are clustered for each number."""
+    patience: int = 4
+    """Numbers in a row below `WEAK` of the best stability after which larger ones are not tried."""
     loyalty: float = 0.9
     """Share of the best stability at which the number of the last time is taken again."""
     min_share: float = 0.01
@@ -70,6 +77,8 @@ class SectionSettings:
             raise ValueError(f"least={self.least} should be in 1..most={self.most}")
         if self.rows < 2:
             raise ValueError(f"rows={self.rows} should be >= 2")
+        if self.patience < 1:
+            raise ValueError(f"patience={self.patience} should be >= 1")
         if self.halves < 2:
             raise ValueError(f"halves={self.halves} should be >= 2")
         for name in ("loyalty", "min_share", "min_weight"):
@@ -173,9 +182,12 @@ def _stabilities(
     rows: Rows, parts: SectionParts, compare: Compare | None, near: Compare,
     numbers: Sequence[int], settings: SectionSettings,
 ) -> dict[int, float]:  # fmt: skip
-    """Return the stability of each number of sections."""
-    tried = {}
+    """Return the stability of each number of sections, up to where it stays weak."""
+    tried: dict[int, float] = {}
+    n_weak = 0
     for number in numbers:
+        if n_weak == settings.patience:
+            break
         clusterer = parts.clusterer(number)
         tried[number] = stability(
             rows,
@@ -184,6 +196,7 @@ def _stabilities(
             parts.agreement,
             n_halves=settings.halves,
         )
+        n_weak = n_weak + 1 if tried[number] < WEAK * max(tried.values()) else 0
     return tried
 
 
