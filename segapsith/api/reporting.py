@@ -23,6 +23,7 @@ from segapsith_store.queries.domains import (
     weighted_words,
 )
 from segapsith_store.queries.news import read_news
+from segapsith_store.queries.sections import list_sections
 from segapsith_store.queries.status import read_status
 from segapsith_store.queries.validations import last_validations, list_validations
 from segapsith_store.queries.words import WeightedWord
@@ -91,6 +92,7 @@ def report_facts(
             history=list_validations(store, limit=MAX_HISTORY),
             changes=read_news(store, _first_run(store, since)),
             names=domain_labels(store),
+            sections=list_sections(store, top=WORDS),
         )
 
 

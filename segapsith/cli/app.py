@@ -35,6 +35,7 @@ from segapsith.cli import (
     runs,
     schedule,
     search,
+    sections,
     segment,
     show,
     status,
@@ -52,7 +53,7 @@ __all__ = ["app", "program", "run"]
 
 COMMANDS = (
     demo, ingest, feeds, update, schedule, doctor,
-    domains, show, topics, search, explain, classify, export, report,
+    domains, show, topics, sections, search, explain, classify, export, report,
     validate, compare, cluster, tune, segment, network,
     status, verify, backup, runs, forget, config, plugins,
 )  # fmt: skip

@@ -11,7 +11,7 @@ from segapsith.lexicon.sentences import best_sentence
 from segapsith.lexicon.vocabulary import SCALE
 from segapsith.model import Json, Result
 from segapsith_store import codecs
-from segapsith_store.queries.topics import topic_of_domain
+from segapsith_store.queries.topics import section_of_topic, topic_of_domain
 from segapsith_store.queries.words import Words
 from segapsith_store.store import Store
 
@@ -74,6 +74,7 @@ class AssignmentRow(Result):
     end: int
     domain: int | None
     topic: int | None
+    section: int | None
     score: float | None
 
 
@@ -125,7 +126,7 @@ def iterate_assignments(store: Store) -> Iterator[AssignmentRow]:
     """Yield every unit of every document with its domain: originals first, then duplicates."""
     originals: dict[int, list[_Placed]] = {}
     with store.frozen():
-        topic_of = topic_of_domain(store)
+        topic_of, section_of = topic_of_domain(store), section_of_topic(store)
         for document, uid, original, unit, start, end, position, *place in store.rows(
             'SELECT d.id, d.uid, d.duplicate_of, u.id, u.start, u."end", u.position, a.domain,'
             " a.score FROM documents d JOIN versions v ON v.document = d.id"
@@ -139,7 +140,8 @@ def iterate_assignments(store: Store) -> Iterator[AssignmentRow]:
             else:
                 placed = _corresponding(originals.get(original, []), position)
             topic = None if placed.domain is None else topic_of.get(placed.domain)
-            yield AssignmentRow(uid, unit, start, end, placed.domain, topic, placed.score)
+            section = None if topic is None else section_of.get(topic)
+            yield AssignmentRow(uid, unit, start, end, placed.domain, topic, section, placed.score)
 
 
 def _corresponding(units: Sequence[_Placed], position: int) -> _Placed:
