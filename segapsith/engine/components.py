@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from segapsith.arrays import Matrix, Rows, State
+from segapsith.domains.events import EventSettings
 from segapsith.domains.values import PlacementSettings
 from segapsith.intake import near_duplicates
 from segapsith.lexicon.network import NetworkSettings
@@ -43,6 +44,7 @@ class Components:
     annotator: Annotator
     segmenter: Cutter
     placement: PlacementSettings = field(default_factory=PlacementSettings)
+    events: EventSettings = field(default_factory=EventSettings)
     importance: str = "rarity"
     measure: Measure | None = None
     """Places units in the manner of any similarity; None is eq. 7 over the index."""

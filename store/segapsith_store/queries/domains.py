@@ -407,7 +407,7 @@ def _members(store: Store, number: int) -> list[_Member]:
 def _successors(store: Store, number: int) -> str:
     """Return into which domains a domain without units was merged or split, for a message."""
     event = store.row(
-        "SELECT e.kind, e.detail, e.run FROM events e JOIN runs r ON r.id = e.run"
+        "SELECT e.kind, e.detail, e.run FROM lineage e JOIN runs r ON r.id = e.run"
         " WHERE e.domain = ? AND e.kind IN ('merged', 'split') AND r.status <> 'undone'"
         " ORDER BY e.id DESC LIMIT 1",
         [number],
@@ -457,7 +457,7 @@ def _history(store: Store, number: int) -> list[dict[str, Json]]:
             **({"undone": True} if status == "undone" else {}),
         }
         for run, at, kind, detail, status in store.rows(
-            "SELECT e.run, r.started_at, e.kind, e.detail, r.status FROM events e"
+            "SELECT e.run, r.started_at, e.kind, e.detail, r.status FROM lineage e"
             " JOIN runs r ON r.id = e.run WHERE e.domain = ? ORDER BY e.id",
             [number],
         )
