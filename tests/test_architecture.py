@@ -239,23 +239,21 @@ TESTED_BY_OTHERS = {
             "topics tune update"
         ),
         "segapsith.engine": (
-            "arrivals classify engine reading records reference_corpus runs state updates"
+            "arrivals classify reading records reference_corpus runs state updates"
         ),
         "segapsith.plugin": "contracts hookspecs",
         "segapsith.report.charts": "gauges",
         "segapsith_plugins": "_sparse_rows _views",
-        "segapsith_plugins.annotators": "_boilerplate _chunk_words _sentence_ends _words",
+        "segapsith_plugins.annotators": "_words",
         "segapsith_plugins.clusterers": (
             "_co_clusters _entropy_kernels _entropy_search _row_algebra"
         ),
         "segapsith_plugins.segmenters": (
-            "_cohesion_curve _network_units _recurrence _sentences _valleys _word_spaces lcp"
+            "_cohesion_curve _network_units _sentences _valleys _word_spaces lcp"
         ),
         "segapsith_plugins.similarities": "_co_similarity _learned_rows _word_matrices",
         "segapsith_plugins.sources": "_dates _json_values _news_xml json_lines",
-        "segapsith_reproduce": (
-            "cells chi_sim data_sets gvsm month mvsim segmentation_baselines single_pass streaming"
-        ),
+        "segapsith_reproduce": ("cells chi_sim data_sets gvsm month mvsim segmentation_baselines"),
         "segapsith_store": (
             "codecs connections feed_states pair_runs schema tombstones verify writing"
         ),

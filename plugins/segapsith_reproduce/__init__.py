@@ -51,6 +51,8 @@ class Options:
     """A store whose terms and network replace those of the reference corpora in segmentation."""
     printed: Path | None = None
     """A CSV file of printed figures, in the place of those that the package has."""
+    half: str = ""
+    """Score only this half of the labels, `first` or `second`; empty for both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,14 +133,14 @@ class Reproduction:
     settings: dict[str, Any] = field(default_factory=dict)
     """Further arguments of the function, so that one function can compute several tables."""
     accepts: frozenset[str] = frozenset()
-    """Which of the options `sets` and `repetitions` the table accepts."""
+    """Which of the options `sets`, `repetitions` and `half` the table accepts."""
     accepts_store: bool = False
     """Whether the table can use the terms and the network of a store."""
 
     def compute(self, data: Path, options: Options) -> Table | PaperTable:
         """Check options and data, and return the table."""
-        for name, value in (("sets", options.sets), ("repetitions", options.repetitions)):
-            if value and name not in self.accepts:
+        for name in ("sets", "repetitions", "half"):
+            if getattr(options, name) and name not in self.accepts:
                 raise UsageError(f"this table does not accept --{name}")
         if options.store is not None and not self.accepts_store:
             raise UsageError("only the segmentation tables accept --store")
@@ -184,9 +186,9 @@ TABLES |= {
         accepts_store=True,
     ),
     "streaming": Reproduction(
-        "domains and topics of six streams, compared with a single pass",
+        "every level of labelled streams, compared with single pass, Louvain and k-means",
         "streaming:streaming",
-        ["tdt2", "mstream-news", "bbc-news", "reuters21578", "ecbplus", "wikipedia-current-events"],
+        accepts=frozenset({"sets", "half"}),
     ),
     "month": Reproduction(
         "one month of agency news in the paper, two months of French news here",

@@ -39,7 +39,12 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="Use only a part of the data.")] = False,
     sets: Annotated[
         str | None,
-        typer.Option("--sets", metavar="NAMES", help="Only these sets, separated by commas."),
+        typer.Option(
+            "--sets",
+            "--set",
+            metavar="NAMES",
+            help="Only these sets, separated by commas; streams may be any directory of the data.",
+        ),
     ] = None,
     repetitions: Annotated[
         int | None,
@@ -48,6 +53,14 @@ def reproduce(
             min=1,
             metavar="N",
             help="Number of samples or repetitions (default: as in the paper).",
+        ),
+    ] = None,
+    half: Annotated[
+        str | None,
+        typer.Option(
+            "--half",
+            metavar="NAME",
+            help="Score one half of the labels of streams: first or second.",
         ),
     ] = None,
     seed: Seed = 0,
@@ -87,6 +100,8 @@ def reproduce(
     folder = data or (Path(given) if (given := os.environ.get("SEGAPSITH_DATA")) else None)
     if folder is None:
         raise UsageError("name the folder of the data sets with --data or SEGAPSITH_DATA")
+    if half not in (None, "first", "second"):
+        raise UsageError(f"--half {half}: expected first or second")
     store = context.given.get("store")
     with context.out.progress() as progress:
         options = Options(
@@ -98,6 +113,7 @@ def reproduce(
             repetitions,
             None if store is None else Path(store),
             printed,
+            half or "",
         )
         result = computed(name, folder, options)
     if svg is not None:

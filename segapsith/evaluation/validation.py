@@ -23,7 +23,7 @@ from segapsith.domains.splitting import SplitSettings, split_broad
 from segapsith.domains.values import Bag, PlacementSettings
 from segapsith.evaluation import compare, metrics
 from segapsith.evaluation.contingency import Contingency, LabelSequence, contingency
-from segapsith.lexicon.weighting import SCALE
+from segapsith.lexicon.vocabulary import SCALE
 from segapsith.model import Result
 
 __all__ = [
