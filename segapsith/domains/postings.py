@@ -48,6 +48,7 @@ __all__ = [
     "remove_domain",
     "reserve",
     "reset_sums",
+    "scaled_stories",
     "with_capacity",
     "with_words",
 ]
@@ -67,6 +68,10 @@ that was full when `place_units` stopped."""
 
 MOST_STORY_WORDS = 64
 """Number of words of a story that are compared with events, heaviest first."""
+
+STORY_LENGTH = 1 << 12
+"""The length of the vector of a story, in fixed point: squares of the sums of 700,000 stories fit
+into 64 bits."""
 
 NUMBER, FIRST_DAY, LAST_DAY, SQUARES, GROWN_DAY, GROWN, TABLE_COLUMNS = range(7)
 """Columns of the table of events in `place_stories`: the number of the event, its first and last
@@ -717,6 +722,34 @@ def place_units(
         placed[u, 0], placed[u, 1], placed[u, 2] = domain, best, second
         scores[u, 0], scores[u, 1] = score, second_score
     return len(ends)
+
+
+@kernel
+def scaled_stories(ends: Array, words: Array, sums: Array) -> tuple[Array, Array, Array]:
+    """Return each story cut to its heaviest words, in fixed point and of length 1."""
+    most = MOST_STORY_WORDS
+    new_ends = np.zeros(len(ends), np.int64)
+    new_words = np.zeros(len(words), np.int32)
+    values = np.zeros(len(words), np.int32)
+    at = 0
+    for story in range(len(ends)):
+        a, b = ends[story - 1] if story else 0, ends[story]
+        chosen = np.arange(a, b)
+        if b - a > most:  # a stable order, so that of equal words the older ones stay
+            chosen = np.sort(a + np.argsort(-sums[a:b], kind="mergesort")[:most])
+        raised = np.empty(len(chosen))
+        squares = 0.0
+        for i in range(len(chosen)):
+            weight = float(sums[chosen[i]])
+            raised[i] = weight * np.sqrt(weight)
+            squares += raised[i] * raised[i]
+        length = np.sqrt(squares)
+        for i in range(len(chosen)):
+            new_words[at] = words[chosen[i]]
+            values[at] = max(int(np.rint(raised[i] / length * STORY_LENGTH)), 1)
+            at += 1
+        new_ends[story] = at
+    return new_ends, new_words[:at], values[:at]
 
 
 @kernel

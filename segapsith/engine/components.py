@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from segapsith.arrays import Matrix, Rows, State
-from segapsith.domains.events import EventSettings
-from segapsith.domains.values import PlacementSettings
+from segapsith.domains.values import EventSettings, PlacementSettings
 from segapsith.intake import near_duplicates
 from segapsith.lexicon.network import NetworkSettings
 from segapsith.model import Annotation, Document, Network, Unit

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.domains.events import EventRecord
-from segapsith.domains.values import Bag, DomainWords
+from segapsith.domains.values import Bag, DomainWords, EventRecord
 from segapsith.lexicon.cooccurrence import Pairs
 from segapsith.lexicon.vocabulary import SCALE
 from segapsith.model import FeedState

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from segapsith import limits
-from segapsith.domains.events import EventIndex
-from segapsith.domains.index import DomainIndex
+from segapsith.domains.index import DomainIndex, EventIndex
 from segapsith.domains.threshold_control import ThresholdController
 from segapsith.domains.values import Bag
 from segapsith.engine import clock

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.domains import threshold_control
-from segapsith.domains.events import Story, day_number, next_day
-from segapsith.domains.values import DomainWords
+from segapsith.domains.index import day_number, next_day
+from segapsith.domains.values import DomainWords, Story
 from segapsith.engine.arrivals import Arrival, Received
 from segapsith.engine.components import Components
 from segapsith.engine.reading import Reading

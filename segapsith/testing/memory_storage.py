@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.domains.events import EventRecord
 from segapsith.domains.threshold_control import Target, ThresholdController
+from segapsith.domains.values import EventRecord
 from segapsith.engine.records import (
     Assignment,
     DocumentRecord,

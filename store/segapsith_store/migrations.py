@@ -12,8 +12,8 @@ from itertools import groupby
 
 import numpy as np
 
-from segapsith.domains.events import EventIndex, Story, day_number, next_day
-from segapsith.domains.values import Bag, DomainWords
+from segapsith.domains.index import EventIndex, day_number, next_day
+from segapsith.domains.values import Bag, DomainWords, Story
 from segapsith.engine import clock
 from segapsith_store import codecs
 from segapsith_store.schema import (
@@ -29,7 +29,7 @@ from segapsith_store.schema import (
 )
 from segapsith_store.writing import write_events
 
-__all__ = ["MIGRATIONS", "migrate"]
+__all__ = ["MIGRATIONS", "find_events", "migrate"]
 
 
 def migrate(connection: sqlite3.Connection, before: Callable[[int], None]) -> None:
@@ -125,7 +125,7 @@ def add_events(connection: sqlite3.Connection) -> None:
             f'ALTER TABLE "{table}" ADD COLUMN "event" INTEGER REFERENCES events(id)'
         )
     connection.execute('CREATE INDEX "assignments_event" ON "assignments" ("event")')
-    _find_events(connection)
+    find_events(connection)
 
 
 MIGRATIONS: dict[str, Callable[[sqlite3.Connection], None]] = {
@@ -138,7 +138,7 @@ MIGRATIONS: dict[str, Callable[[sqlite3.Connection], None]] = {
 """In order, under the names that stores have recorded: a name must never change."""
 
 
-def _find_events(connection: sqlite3.Connection) -> None:
+def find_events(connection: sqlite3.Connection) -> None:
     """Place the stories of a store in events, by ordinal."""
     index, day, waiting = EventIndex(), 0, list[tuple[Story, list[int], int]]()
 

@@ -15,8 +15,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.domains.events import EventRecord, day_number
+from segapsith.domains.index import day_number
 from segapsith.domains.threshold_control import Target, ThresholdController
+from segapsith.domains.values import EventRecord
 from segapsith.engine.records import (
     Assignment,
     DocumentRecord,

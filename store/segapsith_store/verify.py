@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.domains.events import EventRecord, Story, day_number, story_vectors
-from segapsith.domains.index import unit_occurrences
+from segapsith.domains.index import day_number, story_vectors, unit_occurrences
 from segapsith.domains.threshold_control import AIMS, MILLION
+from segapsith.domains.values import EventRecord, Story
 from segapsith.errors import SegapsithError, StorageError
 from segapsith.intake.documents import text_hash
 from segapsith.intake.fingerprints import signature

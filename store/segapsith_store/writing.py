@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from datetime import date
 
-from segapsith.domains.events import EventRecord
+from segapsith.domains.values import EventRecord
 from segapsith.engine.records import Update
 from segapsith.lexicon.multiword_terms import TermCounts
 from segapsith_store import codecs, feed_states, pair_runs, tombstones
