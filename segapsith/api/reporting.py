@@ -17,6 +17,7 @@ from segapsith.settings import BUILT_IN_PLACEMENT
 from segapsith_store.queries import history
 from segapsith_store.queries.documents import example_sentences
 from segapsith_store.queries.domains import Domain, domain_labels, list_domains, weighted_words
+from segapsith_store.queries.events import list_events
 from segapsith_store.queries.news import read_news
 from segapsith_store.queries.status import read_status
 from segapsith_store.queries.validations import list_validations
@@ -30,6 +31,9 @@ WORDS = 10
 
 EXAMPLES = 2
 """Units of a domain of which a sentence is shown."""
+
+EVENTS = 30
+"""Events of two stories or more on the page, the latest."""
 
 TITLES = 3
 """Headlines of a domain."""
@@ -87,6 +91,7 @@ def report_facts(
             history=list_validations(store, limit=MAX_HISTORY),
             changes=read_news(store, _first_run(store, since)),
             names=domain_labels(store),
+            events=list_events(store, min_stories=2, limit=EVENTS),
         )
 
 

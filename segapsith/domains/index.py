@@ -524,8 +524,9 @@ def story_vectors(stories: Sequence[Sequence[Bag]]) -> StoryVectors:
     weights = np.concatenate([np.zeros(0, np.int64), *(bag.weights for bag in bags)])
     in_text = np.concatenate([np.zeros(0, np.int32), *(bag.counts for bag in bags)]) > 0
     story, words, weights = story[in_text], words[in_text], weights[in_text]
-    order = np.lexsort((words, story))
-    story, words, weights = story[order], words[order], weights[order]
+    if len(bags) > len(stories):  # the words of one unit are in order already
+        order = np.lexsort((words, story))
+        story, words, weights = story[order], words[order], weights[order]
     is_first = np.ones(len(words), dtype=np.bool_)
     is_first[1:] = (story[1:] != story[:-1]) | (words[1:] != words[:-1])
     firsts = np.flatnonzero(is_first)
@@ -634,7 +635,8 @@ class EventIndex:
         )
         quiet = table[too_long & self._index.is_open[slots], postings.NUMBER].tolist()
         for event in quiet:
-            self._set_closed_by(event, run)
+            self._rows[event] = replace(self._rows[event], closed_by=run)
+            self._index.is_open[self._slots[event]] = False
         return sorted(quiet)
 
     def _take_slot(self) -> int:
@@ -660,11 +662,8 @@ class EventIndex:
 
     def reopen(self, event: int) -> None:
         """Let a closed event in memory take stories again."""
-        self._set_closed_by(event, None)
-
-    def _set_closed_by(self, event: int, run: int | None) -> None:
-        self._rows[event] = replace(self._rows[event], closed_by=run)
-        self._index.is_open[self._slots[event]] = run is None
+        self._rows[event] = replace(self._rows[event], closed_by=None)
+        self._index.is_open[self._slots[event]] = True
         postings.rebalance(self._index, self._slots[event], postings.EVENT_WEIGHTS, True)
 
     def restore(self, row: EventRecord) -> None:
@@ -703,12 +702,15 @@ def _with_story(row: EventRecord, story: Story, sign: int, day: int) -> EventRec
         counts = dict(days)
         counts[story.day] = counts.get(story.day, 0) + sign
         days = tuple(sorted((number, count) for number, count in counts.items() if count))
-    return replace(
-        row,
-        units=row.units + sign * len(story.bags),
-        days=days,
-        day=max(row.day, day),
-        grown=row.grown if sign < 0 else max(row.grown, story.ordinal),
+    return EventRecord(
+        row.id,
+        row.sums,
+        row.units + sign * len(story.bags),
+        days,
+        max(row.day, day),
+        row.grown if sign < 0 else max(row.grown, story.ordinal),
+        row.closed_by,
+        row.run,
     )
 
 

@@ -786,6 +786,8 @@ def place_stories(
             )
             for p in range(start, start + n_compared):
                 d = index.postings[DOMAIN, p]
+                if not index.is_open[d]:
+                    continue
                 if sums[d, 0] == 0:
                     touched[n_touched] = d
                     n_touched += 1

@@ -52,6 +52,8 @@ class Facts:
     history: Sequence[Record]
     changes: Record
     names: Mapping[int, str]
+    events: Sequence[Record] = ()
+    """The latest events of two stories or more."""
 
 
 def last_run_of(path: Path) -> int | None:

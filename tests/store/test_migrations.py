@@ -153,9 +153,16 @@ def test_ready_units_of_an_old_store_leave_the_full_text_index(tmp_path: Path) -
 
 def test_stories_of_an_old_store_are_in_the_events_that_a_new_store_has(tmp_path: Path) -> None:
     """The stories are placed as if they had been read without corrections."""
-    stories = sample.lines("en")[:60]
+    units = [
+        {
+            "id": f"u{n}",
+            "date": f"2026-03-{1 + n // 4:02d}",
+            "words": {"storm": 1, f"place{n // 3}": 2, f"name{n // 3}": 2, f"word{n}": 1},
+        }
+        for n in range(90)
+    ]
     with Wire(tmp_path / "new.db") as wire:
-        wire.ingest(stories)
+        wire.learn(units)
         found = [
             (event.id, event.units, event.days, event.closed_by is None, event.grown)
             for event in wire.writer.events()
@@ -167,7 +174,8 @@ def test_stories_of_an_old_store_are_in_the_events_that_a_new_store_has(tmp_path
         old.execute("DELETE FROM facts WHERE name IN ('next_event', 'counter_day')")
         find_events(old)
     with Wire(tmp_path / "new.db") as wire:
-        assert len(found) > 5
+        assert len(found) == 30
+        assert {is_open for *_, is_open, _ in found} == {True, False}
         assert found == [
             (event.id, event.units, event.days, event.closed_by is None, event.grown)
             for event in wire.writer.events()

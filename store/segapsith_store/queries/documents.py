@@ -72,6 +72,7 @@ class AssignmentRow(Result):
     end: int
     domain: int | None
     topic: int | None
+    event: int | None
     score: float | None
 
 
@@ -113,10 +114,11 @@ def _words_of(blob: bytes, names: Words) -> tuple[dict[str, int], dict[str, floa
 
 
 class _Placed(NamedTuple):
-    """The domain of a unit and its score there."""
+    """The domain of a unit, its score there, and its event."""
 
     domain: int | None
     score: float | None
+    event: int | None
 
 
 def iterate_assignments(store: Store) -> Iterator[AssignmentRow]:
@@ -126,7 +128,7 @@ def iterate_assignments(store: Store) -> Iterator[AssignmentRow]:
         topic_of = topic_of_domain(store)
         for document, uid, original, unit, start, end, position, *place in store.rows(
             'SELECT d.id, d.uid, d.duplicate_of, u.id, u.start, u."end", u.position, a.domain,'
-            " a.score FROM documents d JOIN versions v ON v.document = d.id"
+            " a.score, a.event FROM documents d JOIN versions v ON v.document = d.id"
             " AND v.number = d.version JOIN units u ON u.version = v.id"
             " LEFT JOIN assignments a ON a.unit = u.id"
             " ORDER BY d.duplicate_of IS NOT NULL, d.id, u.id"
@@ -137,12 +139,14 @@ def iterate_assignments(store: Store) -> Iterator[AssignmentRow]:
             else:
                 placed = _corresponding(originals.get(original, []), position)
             topic = None if placed.domain is None else topic_of.get(placed.domain)
-            yield AssignmentRow(uid, unit, start, end, placed.domain, topic, placed.score)
+            yield AssignmentRow(
+                uid, unit, start, end, placed.domain, topic, placed.event, placed.score
+            )
 
 
 def _corresponding(units: Sequence[_Placed], position: int) -> _Placed:
     """Return the place of the original's unit at a position, or of its last unit."""
-    return units[min(position, len(units) - 1)] if units else _Placed(None, None)
+    return units[min(position, len(units) - 1)] if units else _Placed(None, None, None)
 
 
 class UnitPlace(NamedTuple):

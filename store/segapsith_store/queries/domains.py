@@ -18,6 +18,7 @@ from segapsith.lexicon.sentences import Passage, typical_sentences
 from segapsith.model import Json, Result, optional
 from segapsith_store import codecs
 from segapsith_store.queries import history
+from segapsith_store.queries.events import Event, list_events
 from segapsith_store.queries.topics import topic_of_domain
 from segapsith_store.queries.words import WeightedWord, Words
 from segapsith_store.store import Store
@@ -33,6 +34,9 @@ __all__ = [
     "show_domain",
     "weighted_words",
 ]
+
+EVENTS = 100
+"""Events of a domain that are listed with it."""
 
 SENTENCES = 3
 """Typical sentences of a domain."""
@@ -99,6 +103,8 @@ class DomainDetails(Domain):
     history: Sequence[Mapping[str, Json]]
     """Changes in order: `run`, `at`, `kind`, what the change noted, and `undone` if it was."""
     near: Sequence[NearDomain]
+    events: Sequence[Event]
+    """Its latest events, at most `EVENTS` of them, the latest first."""
 
 
 # -- the list ------------------------------------------------------------------------------------
@@ -389,6 +395,7 @@ def show_domain(store: Store, number: int, *, top: int | None = 40, near: int = 
             sentences=_sentences(store, number, words.best(sums, SENTENCE_WORDS)),
             history=_history(store, number),
             near=_near(store, row, sums, near),
+            events=list_events(store, domain=number, limit=EVENTS),
         )
 
 
