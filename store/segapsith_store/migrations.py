@@ -108,6 +108,11 @@ def add_tombstones(connection: sqlite3.Connection) -> None:
     _create(connection, 4)
 
 
+def add_sections(connection: sqlite3.Connection) -> None:
+    """Add the tables of sections."""
+    _create(connection, 5)
+
+
 def add_events(connection: sqlite3.Connection) -> None:
     """Add events, and find those of the stories that are there.
 
@@ -118,7 +123,7 @@ def add_events(connection: sqlite3.Connection) -> None:
     for column in ("domain", "run"):
         connection.execute(f'DROP INDEX "events_{column}"')
         connection.execute(f'CREATE INDEX "lineage_{column}" ON "lineage" ("{column}")')
-    _create(connection, 5)
+    _create(connection, 6)
     _delete_changed_blocks(connection, "events")
     for table in ("assignments", "past_assignments"):
         connection.execute(
@@ -133,7 +138,8 @@ MIGRATIONS: dict[str, Callable[[sqlite3.Connection], None]] = {
     "second_house": add_block_hashes,
     "third_house": shorten_words,
     "fourth_house": add_tombstones,
-    "fifth_house": add_events,
+    "sections": add_sections,
+    "events": add_events,
 }
 """In order, under the names that stores have recorded: a name must never change."""
 
