@@ -144,6 +144,17 @@ class Sections:
             self.regroup(similarity=similarity, clusterer=clusterer, settings=settings, k=k)
         return self._session.read(lambda store: list_sections(store, top=top, limit=limit))
 
+    def at(
+        self, moment: str | int, *, top: int | None = 10, limit: int | None = None
+    ) -> builtins.list[Section]:
+        """Return the sections as they were at a run or on a date; nothing is grouped.
+
+        The last 32 groupings are stored: before them there are no sections.
+        """
+        return self._session.read(
+            lambda store: list_sections(store, top=top, limit=limit, as_of=moment)
+        )
+
     def regroup(
         self,
         *,

@@ -42,6 +42,7 @@ __all__ = [
     "Sections",
     "choose_number",
     "contrasts",
+    "majority",
     "make_sections",
     "stability",
 ]
@@ -220,6 +221,25 @@ def stability(
         labelled.append(_nearest(rows, group_sums(half, labels), near))
     pairs = [agreement(one, two) for one, two in combinations(labelled, 2)]
     return float(np.mean(pairs))
+
+
+def majority(
+    topic_of: Mapping[int, int], section_of: Mapping[int, int], units: Mapping[int, int]
+) -> dict[int, int]:
+    """Return the section of each topic: the one with most units, the smaller number of equals.
+
+    `topic_of` and `section_of` are those of the domains; `units` are theirs. Domains without units
+    or without a section do not count, and a topic of such domains only has no section.
+
+    >>> majority({1: 7, 2: 7, 3: 8}, {1: 4, 2: 5}, {1: 2, 2: 3, 3: 9})
+    {7: 5}
+    """
+    votes: dict[int, dict[int, int]] = {}
+    for domain, topic in topic_of.items():
+        if domain in section_of and units.get(domain):
+            of = votes.setdefault(topic, {})
+            of[section_of[domain]] = of.get(section_of[domain], 0) + units[domain]
+    return {topic: min(of, key=lambda s: (-of[s], s)) for topic, of in votes.items()}
 
 
 def contrasts(sections: Sequence[DomainWords]) -> list[NDArray[np.int64]]:
