@@ -253,9 +253,7 @@ TESTED_BY_OTHERS = {
         ),
         "segapsith_plugins.similarities": "_co_similarity _learned_rows _word_matrices",
         "segapsith_plugins.sources": "_dates _json_values _news_xml json_lines",
-        "segapsith_reproduce": (
-            "cells chi_sim data_sets gvsm month mvsim segmentation_baselines single_pass streaming"
-        ),
+        "segapsith_reproduce": ("cells chi_sim data_sets gvsm month mvsim segmentation_baselines"),
         "segapsith_store": (
             "codecs connections feed_states pair_runs schema tombstones verify writing"
         ),

@@ -82,6 +82,22 @@ _BODY = re.compile(
     r"|(?P<repeat>\((?:repeats|repeating|répète)\b)",
     re.IGNORECASE,
 )
+_BODY_SIGNS = (
+    *(
+        "withdrawn",
+        "killed",
+        "cancel",
+        "disregard",
+        "kill",
+        "annul",
+        "retiré",
+        "utiliser",
+        "compte",
+    ),
+    *("supprimer", "correct", "refiles", "clarifies", "rectifie", "corrige", "embargo", "not for "),
+    *("(updates", "(recasts", "(adds", "(actualise", "(ajoute", "(repeat", "(répète"),
+)
+"""A text without any of these has no match of `_BODY`; looking for them is ten times faster."""
 _PRECEDENCE = {kind: rank for rank, kind in enumerate(_MARKS)}
 _BODY_CHARS = 300
 """Characters at the beginning of a body that are searched."""
@@ -107,7 +123,10 @@ def notice(title: str, body: str = "") -> Notice:
         notices.append(Notice(_mark(closing)))
     if until := _UNTIL.match(title):
         notices.append(Notice(_mark(until)))
-    notices += [Notice(_mark(match)) for match in _BODY.finditer(body[:_BODY_CHARS])]
+    beginning = body[:_BODY_CHARS]
+    folded = beginning.casefold()
+    if any(sign in folded for sign in _BODY_SIGNS):
+        notices += [Notice(_mark(match)) for match in _BODY.finditer(beginning)]
     return min(notices, key=_PRECEDENCE.__getitem__, default=Notice.NONE)
 
 

@@ -17,7 +17,7 @@ from segapsith.engine.order_sensitivity import StreamUnit
 from segapsith.errors import UsageError
 from segapsith.evaluation.metrics import ari
 from segapsith.lexicon.weighting import rarity
-from segapsith_reproduce.single_pass import SinglePass
+from segapsith_reproduce.streams.single_pass import SinglePass
 
 
 def _units(n: int) -> list[dict[str, Any]]:

@@ -7,7 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from segapsith.intake import notices
 from segapsith.intake.notices import EMBARGO, Notice, marked, notice
 from segapsith.model import Document
 
@@ -139,3 +142,9 @@ def test_texts_in_other_languages_are_counted(
     code, out, _ = command("ingest", path, "--lang", "auto")
     assert code == 0
     assert "1 in other languages" in out
+
+
+@given(st.from_regex(notices._BODY))
+def test_a_body_that_announces_something_has_one_of_the_signs(body: str) -> None:
+    """The search for signs is only a faster way to find that there is nothing to announce."""
+    assert any(sign in body.casefold() for sign in notices._BODY_SIGNS)

@@ -290,19 +290,19 @@ def test_what_cells_are_made_of(tmp_path: Path) -> None:
     assert results.get(("a", "b"), dict) == {"x": 1.0}
 
 
-def test_the_command_shows_and_draws_printed_figures(
+def test_the_command_compares_with_the_figures_of_a_file(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "printed.csv"
     path.write_text(
-        "table,set,model,column,printed,better\n"
-        "gvsm-2,tr11,COV,F,0.01,\ngvsm-2,tr11,COV,E,9,smaller\n"
+        "table,set,algorithm,model,measure,printed,better\n"
+        "gvsm-2,tr11,complete,COV,F,0.01,larger\ngvsm-2,tr11,complete,COV,E,9,smaller\n"
     )
     drawn = tmp_path / "p.svg"
     asked = ["reproduce", "gvsm-2", "--data", str(folder), "--quick", "--printed", str(path)]
     assert run([*asked, "--svg", str(drawn), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)["printed"]
-    assert [row["reached"] for row in told["rows"]] == ["yes", "yes"]
-    assert "ours against the printed figures" in drawn.read_text(encoding="utf-8")
+    told = json.loads(capsys.readouterr().out)
+    assert (told["table"], told["cells"], told["agrees"], told["reached"]) == ("gvsm-2", 2, 0, 2)
+    assert "ours against print" in drawn.read_text(encoding="utf-8")
     assert run(asked) == 0
-    assert "reached in 2 of 2 cells (100 %)" in capsys.readouterr().out
+    assert "agrees in 0 of 2 cells (0 %), reached in 2 (100 %)" in capsys.readouterr().out
