@@ -104,9 +104,15 @@ def scores_of(labels: Labels, classes: Sequence[object]) -> Scores:
     }
 
 
-def hierarchical_labels(similar: Matrix, k: int, linkage: str) -> Labels:
-    """Return hierarchical clusters of a whole matrix of similarities."""
-    clusterer = plugins().make("clusterer", "ahc", {"k": k, "linkage": linkage})
+def hierarchical_labels(
+    similar: Matrix, k: int, linkage: str, *, distance_from: str | None = None
+) -> Labels:
+    """Return hierarchical clusters of a whole matrix of similarities.
+
+    `distance_from` is that of `ahc`, by default the one that suits the linkage.
+    """
+    settings = {"k": k, "linkage": linkage, "distance_from": distance_from}
+    clusterer = plugins().make("clusterer", "ahc", settings)
     numbers = csr_array(np.arange(1.0, len(similar) + 1)[:, None])  # each row holds its number
 
     def compare(left: Rows, right: Rows) -> Matrix:

@@ -196,9 +196,9 @@ def compare(name: str, table: PaperTable, printed: Sequence[PrintedCell]) -> Com
         table.notes,
     )
     drawn = table.draw(compared) if table.draw is not None else _picture(compared)
-    return Comparison(
-        name, table.title, compared.cells, unmatched, table.across, table.notes, drawn
-    )
+    more = table.summarise(compared) if table.summarise is not None else ()
+    notes = [*more, *table.notes]
+    return Comparison(name, table.title, compared.cells, unmatched, table.across, notes, drawn)
 
 
 class _Index:
