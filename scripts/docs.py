@@ -16,7 +16,7 @@ from typing import Any
 from segapsith import errors
 from segapsith.cli.app import program
 from segapsith.engine import clock
-from segapsith.lexicon.weighting import SCALE
+from segapsith.lexicon.vocabulary import SCALE
 from segapsith.settings import SETTINGS
 from segapsith_store import schema
 

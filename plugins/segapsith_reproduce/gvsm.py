@@ -17,7 +17,7 @@ from typing import Any
 from scipy.sparse import csr_array
 
 from segapsith.arrays import Labels, Matrix, Rows, State
-from segapsith.lexicon.weighting import tf_idf
+from segapsith.lexicon.vocabulary import tf_idf
 from segapsith_reproduce import Options, Table
 from segapsith_reproduce.cells import (
     NO_PRINTED,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from segapsith.api.session import Session
-from segapsith.engine.engine import Engine
+from segapsith.engine.ingest import Engine
 from segapsith.intake.language import language_of
 from segapsith.model import Document, Result
 from segapsith_store.queries import topics as stored_topics

@@ -20,7 +20,7 @@ from segapsith.errors import PluginError, SettingError, UsageError
 from segapsith.evaluation import clustering
 from segapsith.evaluation.validation import LearnedUnits
 from segapsith.evaluation.views import make_views
-from segapsith.lexicon.weighting import tf_idf
+from segapsith.lexicon.vocabulary import tf_idf
 from segapsith.model import Json, Result
 from segapsith.plugin.contracts import has_factors, takes_views
 from segapsith.settings import CLUSTERER

@@ -12,12 +12,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.api.figures import Details, Kappa, KappaInterval, MantelTest, typed_figures
 from segapsith.api.session import Session
 from segapsith.errors import MissingInputError, UsageError, did_you_mean
 from segapsith.evaluation.alignment import Side, align, read_labels
-from segapsith.evaluation.validation import agreement, links
-from segapsith.model import Result
+from segapsith.evaluation.validation import Links, PartitionAgreement, agreement, links
+from segapsith.model import optional
 from segapsith_store import Store
 from segapsith_store.queries import history
 from segapsith_store.queries.stream import learned_units
@@ -28,8 +27,8 @@ __all__ = ["PartitionComparison", "compare"]
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ][\d:.]+Z?)?")
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionComparison(Result):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionComparison(PartitionAgreement):
     """How far two partitions agree on the units that both label.
 
     `domains` counts the groups of the left side, `clusters` those of the right side.
@@ -48,20 +47,8 @@ class PartitionComparison(Result):
     """Units that had several labels, of which the first was used."""
     domains: int
     clusters: int
-    coverage: Details
-    kappa: Kappa
-    kappa_interval: KappaInterval | None
-    mantel: MantelTest | None
-    ari: float | None
-    nmi: float | None
-    vi: float | None
-    table: Details | None
-    links: Details | None = None
+    links: Links | None = optional()
     """Links by words; None if neither side is a store that has the words of the units."""
-
-    def keys(self) -> list[str]:
-        """Return the names of the fields, without `links` if there are none."""
-        return [name for name in Result.keys(self) if name != "links" or self.links is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +168,8 @@ def _compared(
             if word_links is not None:
                 result["links"] = word_links
                 break
-    figures = agreement(labels[0][selected].tolist(), labels[1][selected].tolist(), seed).as_json()
-    return PartitionComparison(**result, **typed_figures(figures))
+    both = agreement(labels[0][selected].tolist(), labels[1][selected].tolist(), seed)
+    return PartitionComparison(**result, **both)
 
 
 def _side(snapshots: _Snapshots, named: str | int, field: str | None) -> _Named:

@@ -15,10 +15,10 @@ from segapsith.api.factory import Factory
 from segapsith.domains.values import PlacementSettings
 from segapsith.engine import domain_changes
 from segapsith.engine.components import Components
-from segapsith.engine.engine import Engine
+from segapsith.engine.ingest import Engine
 from segapsith.engine.learning_settings import FACT, LearningSettings, Period, periods, with_kept
 from segapsith.engine.runs import RunPlan
-from segapsith.lexicon.weighting import SCALE
+from segapsith.lexicon.vocabulary import SCALE
 from segapsith.plugin.registry import Registry
 from segapsith.settings import Settings, resolve
 from segapsith_store import Store

@@ -22,8 +22,7 @@ from segapsith.api.validation import Validation
 from segapsith.arrays import Matrix, Rows
 from segapsith.engine.order_sensitivity import StreamUnit
 from segapsith.engine.runs import RunSummary
-from segapsith.io.dicts import Delivery, Item, Items, KeyedItems, delivered, unit_of
-from segapsith.model import Json, Snapshot
+from segapsith.model import Delivery, Item, Items, Json, KeyedItems, Snapshot, delivered, unit_of
 from segapsith.plugin.guards import GuardedClusterer, GuardedSimilarity
 from segapsith.plugin.registry import Registry, load_plugins
 from segapsith.report.page import page
@@ -39,7 +38,7 @@ from segapsith_store.queries.search import (
 )
 from segapsith_store.queries.status import Status, read_status
 from segapsith_store.queries.stream import iterate_stream, learned_units
-from segapsith_store.seal import SEAL_SHARE, seal
+from segapsith_store.seal import SEAL_LEAST, SEAL_SHARE, seal
 from segapsith_store.verify import Verdict, verify
 
 __all__ = [
@@ -114,7 +113,9 @@ class Wire(Session):
         engine, plan = self.learner()
         plan = replace(plan, command=command, name=name, input_key=input_key)
         summary = engine.ingest(items, plan, on_batch)
-        if summary.read >= SEAL_SHARE * self.writer.n_documents():
+        if plan.learning is not None:
+            self.learner()  # the store has these settings now: plan the next run without them
+        if summary.read >= max(SEAL_LEAST, SEAL_SHARE * self.writer.n_documents()):
             seal(self.writer)
         return summary
 

@@ -21,7 +21,7 @@ from scipy.sparse import csr_array
 from segapsith.arrays import Compare
 from segapsith.domains import postings
 from segapsith.domains.values import Bag, DomainWords, Ints, Placement, PlacementSettings
-from segapsith.lexicon.weighting import SCALE
+from segapsith.lexicon.vocabulary import SCALE
 
 __all__ = ["LABEL_WORDS", "TOP_WORDS", "DomainIndex", "unit_occurrences"]
 

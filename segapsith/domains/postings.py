@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.jit import kernel
-from segapsith.lexicon.weighting import SCALE
+from segapsith.lexicon.vocabulary import SCALE
 
 __all__ = [
     "Index",

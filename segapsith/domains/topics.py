@@ -24,7 +24,7 @@ from scipy.sparse import csr_array
 
 from segapsith.arrays import Compare, Labels, Matrix, Rows
 from segapsith.domains.values import DomainWords
-from segapsith.lexicon.weighting import SCALE
+from segapsith.lexicon.vocabulary import SCALE
 from segapsith.plugin.contracts import Clusterer, Similarity
 
 __all__ = [

@@ -56,7 +56,7 @@ def classify(
         annotator=components.annotator,
         segmenter=components.segmenter,
         lexicon=state.lexicon,
-        networks={lang: state.network.of(lang)},
+        networks={lang: state.network.by_lang[lang]},
     )
     words = state.numbered(lang, reading.words)
     units = []

@@ -18,7 +18,7 @@ from segapsith.engine.state import State
 from segapsith.engine.storage import Storage
 from segapsith.engine.updates import UpdateBuilder
 from segapsith.errors import MissingInputError, UsageError
-from segapsith.intake.normalization import clean
+from segapsith.intake.documents import clean
 
 __all__ = [
     "Change",

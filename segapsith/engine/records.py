@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from segapsith.domains.values import Bag, DomainWords
 from segapsith.lexicon.cooccurrence import Pairs
-from segapsith.lexicon.weighting import SCALE
+from segapsith.lexicon.vocabulary import SCALE
 from segapsith.model import FeedState
 
 __all__ = [
@@ -92,16 +92,15 @@ class DocumentRecord(NamedTuple):
     ordinal: int | None
     version: int
     duplicate_of: int | None
+    """The story that it repeats; a document that repeats one is not learned from."""
     run: int
-
-    @property
-    def counts(self) -> bool:
-        """Whether it is learned from: a duplicate is not."""
-        return self.duplicate_of is None
 
 
 class VersionRecord(NamedTuple):
-    """One text of a document; `words` are its content words in text order, none if it is a bag."""
+    """One text of a document; `words` are its content words in text order.
+
+    A pre-segmented unit has neither title, nor body, nor words here: its words stood in no text.
+    """
 
     id: int
     document: int
@@ -119,11 +118,6 @@ class VersionRecord(NamedTuple):
     links: NDArray[np.uint8]
     """How each content word joins the next one: candidates for multi-word terms."""
     run: int
-
-    @property
-    def has_text(self) -> bool:
-        """Whether its words stood in a text, and not in a bag."""
-        return bool(self.title or self.body)
 
 
 class Assignment(NamedTuple):
@@ -152,9 +146,6 @@ class UnitRecord(NamedTuple):
     epoch: int
     bag: Bag
     assignment: Assignment | None = None
-
-    def assigned(self, assignment: Assignment | None) -> UnitRecord:
-        return UnitRecord(*self[:-1], assignment)
 
 
 @dataclass(frozen=True, slots=True)

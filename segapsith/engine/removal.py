@@ -37,7 +37,7 @@ def forget(
     All go in one transaction. The earliest copy of each that stays takes its place. The state
     must be discarded afterwards: its window still has the stories.
     """
-    stories = [record for record in sorted(records) if record.counts]
+    stories = [record for record in sorted(records) if record.duplicate_of is None]
     results: list[dict[str, Any]] = []
     with storage.run(plan) as run:
         builder = UpdateBuilder(state, components, storage, run=run.number)
@@ -124,7 +124,7 @@ def undo(
         update.undone_run = target
         documents = storage.documents_of(target)
         for record in documents:
-            if record.counts:
+            if record.duplicate_of is None:
                 builder.take_out(record)
             update.gone_documents.append(record.id)
         gone = {record.id for record in documents}
@@ -212,7 +212,7 @@ class _Removal:
         builder, update, storage = self.builder, self.builder.update, self.storage
         present = storage.document_by_id(before.id)
         assert present is not None, f"document {before.id} has an earlier state but no row"
-        if present.counts:
+        if present.duplicate_of is None:
             builder.take_out(present)
         for version in storage.versions_of(before.id, after=before.version):
             update.gone_versions.append(version.id)
@@ -222,7 +222,7 @@ class _Removal:
         if original is not None and storage.document_by_id(original) is None:
             before = before._replace(duplicate_of=None, ordinal=present.ordinal)
         update.documents[before.id] = before
-        if not before.counts:
+        if before.duplicate_of is not None:
             return
         version = storage.version(before.id, before.version)
         units = storage.units_of_version(version.id)

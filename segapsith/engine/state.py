@@ -26,15 +26,16 @@ from segapsith.engine.network_state import NetworkState, used_by
 from segapsith.engine.records import Counters, DomainRecord, Frozen
 from segapsith.engine.storage import Storage
 from segapsith.errors import SettingError
-from segapsith.intake import near_duplicates, normalization
+from segapsith.intake import near_duplicates
 from segapsith.intake.bag_batch import BagBatch
+from segapsith.intake.documents import clean, is_clean
 from segapsith.lexicon.multiword_terms import TermCounts, lexicon_terms
 from segapsith.lexicon.network import NetworkSettings
 from segapsith.lexicon.term_acceptance import accept
-from segapsith.lexicon.vocabulary import Vocabulary
-from segapsith.lexicon.weighting import (
+from segapsith.lexicon.vocabulary import (
     SCALE,
     Frequencies,
+    Vocabulary,
     all_unit_weights,
     rarity,
     significance,
@@ -132,8 +133,8 @@ class State:
 
     def numbered(self, lang: str, words: Sequence[str]) -> NDArray[np.int32]:
         """Return the numbers of the words of a text; new words get the next numbers."""
-        if not normalization.is_clean("".join(words)):
-            words = [normalization.clean(word) for word in words]
+        if not is_clean("".join(words)):
+            words = [clean(word) for word in words]
         return np.array(self.vocabulary.numbers(lang, words), dtype=np.int32)
 
     def bags(self, lang: str, bag_batch: BagBatch, places: Sequence[int]) -> list[Ready]:
@@ -258,7 +259,8 @@ class State:
 
     def freeze(self, frozen: Frozen) -> None:
         """Read the stream with these counts from now on."""
-        self.frozen = self.network.frozen = frozen
+        self.frozen = frozen
+        self.network.freeze(frozen)
         values = np.ones(len(frozen.documents))
         for lang, (_, tokens) in frozen.totals.items():
             of_lang = self.vocabulary.of_lang(lang)[: len(values)]

@@ -37,10 +37,9 @@ from segapsith.engine.runs import RunSummary
 from segapsith.engine.state import Ready, State
 from segapsith.engine.storage import Storage
 from segapsith.errors import StorageError
-from segapsith.intake import normalization
 from segapsith.intake.bag_batch import BagBatch
+from segapsith.intake.documents import EMBARGO, Notice, utc
 from segapsith.intake.language import KNOWN
-from segapsith.intake.notices import EMBARGO, Notice
 from segapsith.lexicon.cooccurrence import Pairs, PairSums, count_pairs
 from segapsith.lexicon.multiword_terms import Candidates, TermCounts
 
@@ -137,17 +136,17 @@ class UpdateBuilder:
         update.versions.append(version)
         if arrival.before is not None:
             update.changes.append(arrival.before)
-            if arrival.before.counts:
+            if arrival.before.duplicate_of is None:
                 self.take_out(arrival.before)
         update.documents[record.id] = record
         if arrival.replaced:
             update.changes.extend(arrival.replaced)
             for displaced in arrival.replaced:
-                if displaced.counts:
+                if displaced.duplicate_of is None:
                     self.take_out(displaced)
             update.documents.update((displaced.id, displaced) for displaced in arrival.displaced)
         ordinal = record.ordinal or 0
-        if record.counts:
+        if record.duplicate_of is None:
             self.add(version, units, ordinal)
             summary.units += len(units)
             summary.units_kept += sum([unit.kept for unit in units])
@@ -175,7 +174,7 @@ class UpdateBuilder:
             hash=arrival.digest,
             title=document.title,
             body=document.body,
-            date=normalization.utc(document.date),
+            date=utc(document.date),
             date_original=document.date,
             lang=lang,
             source=document.source,
@@ -231,7 +230,7 @@ class UpdateBuilder:
             self.leave(unit)
             if unit.assignment is not None:
                 self.update.ended[unit.id] = unit.assignment
-            self.update.units[unit.id] = unit.assigned(None)
+            self.update.units[unit.id] = unit._replace(assignment=None)
         return units
 
     # -- placing ---------------------------------------------------------------------------
@@ -271,7 +270,7 @@ class UpdateBuilder:
                     domain, placement.score, placement.runner_up, placement.runner_up_score, run
                 )
             self._domains.add(domain)
-            self.update.units[unit.id] = unit.assigned(assignment)
+            self.update.units[unit.id] = unit._replace(assignment=assignment)
             self._arrived.setdefault(domain, set()).add(unit.id)
             self._grown[domain] = max(ordinal, self._grown.get(domain, 0))
         self._note_grown()
@@ -332,7 +331,7 @@ class UpdateBuilder:
         self.row(assignment.domain)
         self.state.domains.add_unit(assignment.domain, unit.bag)
         self._domains.add(assignment.domain)
-        self.update.units[unit.id] = unit.assigned(assignment)
+        self.update.units[unit.id] = unit._replace(assignment=assignment)
         self._arrived.setdefault(assignment.domain, set()).add(unit.id)
 
     def leave(self, unit: UnitRecord) -> None:
@@ -351,7 +350,7 @@ class UpdateBuilder:
         assert unit.assignment is not None
         self.update.ended.setdefault(unit.id, unit.assignment)
         moved = unit.assignment._replace(domain=domain, run=self.update.run)
-        self.update.units[unit.id] = unit.assigned(moved)
+        self.update.units[unit.id] = unit._replace(assignment=moved)
         self._arrived.setdefault(domain, set()).add(unit.id)
 
     def arrived(self, domain: int) -> set[int]:
@@ -412,11 +411,12 @@ class UpdateBuilder:
         Words that came as a bag have no order: they do not meet, and no segmenter cut their unit.
         """
         counts = self._counts.setdefault((version.lang, sign), [])
-        if not version.has_text or (len(units) == 1 and units[0].n_words == len(version.words)):
+        has_text = bool(version.title or version.body)
+        if not has_text or (len(units) == 1 and units[0].n_words == len(version.words)):
             counts += [(unit.bag.words, unit.bag.counts) for unit in units]  # counted already
         else:
             counts.append(_counted(version.words))
-        if not version.has_text:
+        if not has_text:
             return
         self._texts[sign].append(version.words)
         self.state.frequencies.add_cohesion(version.lang, (unit.cohesion for unit in units), sign)

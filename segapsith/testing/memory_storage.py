@@ -209,7 +209,7 @@ class MemoryStorage(RunLog):
         stories = [
             (record.ordinal or 0, record.id, version)
             for record, version in self._stories()
-            if (record.ordinal or 0) > after and version.has_text
+            if (record.ordinal or 0) > after and (version.title or version.body)
         ]
         for ordinal, number, version in sorted(stories, key=lambda story: story[:2]):
             yield number, ordinal, version.lang, version.words
@@ -220,7 +220,7 @@ class MemoryStorage(RunLog):
     def _stories(self) -> Iterator[tuple[DocumentRecord, VersionRecord]]:
         """Yield the documents that are no duplicates, with their present texts."""
         for record in self._documents():
-            if record.counts:
+            if record.duplicate_of is None:
                 yield record, self.version(record.id, record.version)
 
     # -- texts and units ---------------------------------------------------------------------

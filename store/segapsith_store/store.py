@@ -479,7 +479,9 @@ class Store(RunLog):
         ):
             head, blob, assignment = row[:11], row[11], row[12:]
             unit = UnitRecord(*[*head, codecs.bag_from(blob)])
-            yield unit if assignment[0] is None else unit.assigned(Assignment(*assignment))
+            yield (
+                unit if assignment[0] is None else unit._replace(assignment=Assignment(*assignment))
+            )
 
     def documents_of(self, run: int) -> list[DocumentRecord]:
         """The documents that a run read first."""

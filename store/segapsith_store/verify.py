@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from segapsith.domains.index import unit_occurrences
 from segapsith.domains.threshold_control import AIMS, MILLION
 from segapsith.errors import SegapsithError, StorageError
+from segapsith.intake.documents import text_hash
 from segapsith.intake.fingerprints import signature
-from segapsith.intake.normalization import text_hash
 from segapsith.lexicon.cooccurrence import WINDOW, count_pairs, words_of
 from segapsith.lexicon.multiword_terms import Candidates, TermCounts
-from segapsith.lexicon.weighting import SCALE, fixed_cohesion
+from segapsith.lexicon.vocabulary import SCALE, fixed_cohesion
 from segapsith.model import Document
 from segapsith_store import codecs, pair_runs, seal, tombstones
 from segapsith_store.digest import changed_blocks, digest

@@ -177,7 +177,7 @@ def _write_versions(c: sqlite3.Connection, update: Update) -> None:
     )
     c.executemany(
         "INSERT INTO versions_fts (rowid, title, body) VALUES (?, ?, ?)",
-        [(v.id, v.title, v.body) for v in update.versions if v.has_text],
+        [(v.id, v.title, v.body) for v in update.versions if v.title or v.body],
     )
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from segapsith.domains import postings
 from segapsith.domains.index import DomainIndex
 from segapsith.domains.values import Bag, PlacementSettings
-from segapsith.lexicon.weighting import SCALE
+from segapsith.lexicon.vocabulary import SCALE
 
 bags = st.dictionaries(
     st.integers(0, 12),

@@ -16,7 +16,7 @@ from segapsith.engine import order_sensitivity
 from segapsith.engine.order_sensitivity import StreamUnit
 from segapsith.errors import UsageError
 from segapsith.evaluation.metrics import ari
-from segapsith.lexicon.weighting import rarity
+from segapsith.lexicon.vocabulary import rarity
 from segapsith_reproduce.streams.single_pass import SinglePass
 
 

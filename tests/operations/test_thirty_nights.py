@@ -22,7 +22,7 @@ import pytest
 
 from segapsith.api.wire import Wire
 from segapsith.demo import sample
-from segapsith.engine.engine import Engine
+from segapsith.engine.ingest import Engine
 from segapsith.model import Document
 from segapsith.plugin.guards import GuardedAnnotator, PluginName
 from segapsith_store import Store

@@ -21,7 +21,7 @@ from segapsith.api.wire import Wire
 from segapsith.cli.app import run
 from segapsith.demo import sample
 from segapsith.errors import UnfinishedStoreError
-from segapsith.io.dicts import document_of
+from segapsith.model import document_of
 from segapsith.settings import resolve
 from segapsith_store import Store
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from segapsith.lexicon.sentences import best_sentence
-from segapsith.lexicon.weighting import SCALE
+from segapsith.lexicon.vocabulary import SCALE
 from segapsith.model import Json, Result
 from segapsith_store import codecs
 from segapsith_store.queries.topics import topic_of_domain

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segapsith_plugins.annotators._pieces import CHUNK, Pieces
+from segapsith_plugins.annotators._chunks import CHUNK, Pieces
 
 _ORACLE = re.compile(rf"(?:{CHUNK.pattern})[\W_]*", re.VERBOSE)
 _SIGNS = "aZé1٣²_ .,-‐'’&\u0301\u00ad\u200d!?\n𝒳\ud800中"
