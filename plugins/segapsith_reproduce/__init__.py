@@ -82,7 +82,7 @@ class Table:
         """Return every number as a cell: columns of text are its keys, its column the measure.
 
         >>> Table("t", ["set", "F"], [["a", 0.5]]).cells()
-        [Cell(keys={'set': 'a', 'measure': 'F'}, ours=0.5, deviation=None, more={})]
+        [Cell(keys={'set': 'a', 'measure': 'F'}, ours=0.5, deviation=None, more={}, label='')]
         """
         named = [dict(zip(self.head, row, strict=True)) for row in self.rows]
         return [
@@ -105,6 +105,8 @@ class Cell:
     """Standard deviation of ours, where there is one."""
     more: Mapping[str, Any] = field(default_factory=dict)
     """Further facts for the JSON, such as a value of t."""
+    label: str = ""
+    """What the figure is about where ours and the paper's differ, such as the word at a place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +261,21 @@ TABLES |= {
         "MVSim on split matrices", "mvsim:splitting", ("20ng",), {}, _BOTH,
     ),
 }  # fmt: skip
+
+
+TABLES |= {
+    name: Reproduction(
+        f"SEGAPSITH, {about}", "paper_month:table", ("orangesum-fr",), {"name": name}
+    )
+    for name, about in {
+        "segapsith-1": "words of a thematic unit",
+        "segapsith-2": "words inferred for a unit",
+        "segapsith-3": "the best words of a domain",
+        "segapsith-4": "links between domains and clusters",
+        "segapsith-5": "coverage of domains by clusters",
+        "segapsith-figures": "units, domains, kappa and Mantel's test",
+    }.items()
+}
 
 
 def reproduce(name: str, data: Path, options: Options | None = None) -> Table | Comparison:
