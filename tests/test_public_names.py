@@ -107,7 +107,7 @@ def test_every_promised_call_has_a_line_in_the_reference() -> None:
 
 def test_groups_can_be_called_and_then_list() -> None:
     with segapsith.open(":memory:") as wire:
-        for group in (wire.domains, wire.topics, wire.runs):
+        for group in (wire.domains, wire.topics, wire.sections, wire.runs):
             called, listed = inspect.signature(group.__call__), inspect.signature(group.list)
             assert called == listed
             assert group() == group.list()

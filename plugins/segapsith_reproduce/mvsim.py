@@ -191,7 +191,7 @@ def _few(grid: Sequence[Mapping[str, Any]], options: Options) -> list[Mapping[st
     """Return the settings that are tried; with `--quick` a part of them."""
     if not options.quick or len(grid) == 1:
         return list(grid)
-    few = [g for g in grid if g.get("prune", 0.0) in (0.2, 0.4) and g.get("k", 1.0) == 1.0]
+    few = [g for g in grid if g.get("prune", 0.2) in (0.2, 0.4) and g.get("k", 1.0) == 1.0]
     return [g for g in few if g.get("rank", 50) in (50, 100)]
 
 

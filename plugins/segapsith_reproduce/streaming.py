@@ -176,10 +176,10 @@ def _single_passes(name: str, stream: LabelledStream, options: Options) -> Itera
     """Yield the single pass with one threshold for all sets, and with the best one."""
     options.tell(f"{name}: single pass …")
     single = SinglePass(stream.units)
-    found = {t: _row(stream, "", stream.labels(single.labels(t))) for t in THRESHOLDS}
-    best = max(THRESHOLDS, key=lambda t: (found[t].scores.f1, -t))
+    row_at = {t: _row(stream, "", stream.labels(single.labels(t))) for t in THRESHOLDS}
+    best = max(THRESHOLDS, key=lambda t: (row_at[t].scores.f1, -t))
     for system, threshold in (("single", ONE_THRESHOLD), ("tuned", best)):
-        row = found[threshold]
+        row = row_at[threshold]
         yield _Row(f"{system} {threshold}", row.labels, row.scores)
 
 

@@ -15,7 +15,16 @@ from numpy.typing import NDArray
 from segapsith.api.session import Session
 from segapsith.errors import MissingInputError, UsageError, did_you_mean
 from segapsith.evaluation.alignment import Side, align, read_labels
-from segapsith.evaluation.validation import Links, PartitionAgreement, agreement, links
+from segapsith.evaluation.validation import (
+    DomainLinks,
+    Empty,
+    Label,
+    Links,
+    LinkSummary,
+    PartitionAgreement,
+    agreement,
+    links,
+)
 from segapsith.model import optional
 from segapsith_store import Store
 from segapsith_store.queries import history
@@ -201,8 +210,8 @@ def _linked(
     left: NDArray[np.int64],
     right: NDArray[np.int64],
     names: Sequence[Sequence[Any]],
-) -> dict[str, Any] | None:
-    """Links by words, where the units still have them."""
+) -> Links | None:
+    """Return links by words, where the units still have them."""
     assert side.units is not None
     learned = learned_units(snapshots.of(side.store))
     units = side.units[places]
@@ -221,24 +230,41 @@ def _linked(
         counts=learned.counts[rows[present]],
         weights=learned.weights[rows[present]],
     )
-    word_links = links(common, left[present], right[present]).as_json()
-    for method in ("similarity", "entropy"):
-        word_links[method]["links"] = {
-            str(names[1][int(cluster)]): None if domain is None else names[0][domain]
-            for cluster, domain in word_links[method]["links"].items()
-        }
-    word_links["shared"] = {
-        str(names[1][int(cluster)]): names[0][domain]
-        for cluster, domain in word_links["shared"].items()
+    return _named(links(common, left[present], right[present]), *names)
+
+
+def _named(numbered: Links, left: Sequence[Label], right: Sequence[Label]) -> Links:
+    """Return links with the names of the groups in place of their numbers."""
+    return Links(
+        similarity=_summary(numbered.similarity, left, right),
+        entropy=_summary(numbered.entropy, left, right),
+        shared={
+            str(right[int(cluster)]): left[int(domain)]
+            for cluster, domain in numbered.shared.items()
+        },
+        domains=[
+            DomainLinks(
+                left[int(one.domain)],
+                *(
+                    [right[int(cluster)] for cluster in clusters]
+                    for clusters in (one.similarity, one.entropy, one.shared)
+                ),
+            )
+            for one in numbered.domains
+        ],
+    )
+
+
+def _summary(
+    numbered: LinkSummary | Empty, left: Sequence[Label], right: Sequence[Label]
+) -> LinkSummary | Empty:
+    if isinstance(numbered, Empty):
+        return numbered
+    named = {
+        str(right[int(cluster)]): None if domain is None else left[int(domain)]
+        for cluster, domain in numbered.links.items()
     }
-    word_links["domains"] = [
-        {
-            "domain": names[0][one["domain"]],
-            **{m: [names[1][c] for c in one[m]] for m in ("similarity", "entropy", "shared")},
-        }
-        for one in word_links["domains"]
-    ]
-    return word_links
+    return replace(numbered, links=named)
 
 
 def _coded(labels: list[Any]) -> tuple[NDArray[np.int64], list[Any]]:

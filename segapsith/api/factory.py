@@ -282,7 +282,7 @@ class Factory:
         plugins |= {f"engine.{n}": getattr(placing, n) for n in engine if n not in values}
         return LearningSettings(values, plugins)
 
-    def changes(self, kept: LearningSettings) -> list[Change]:
+    def changes(self, stored: LearningSettings) -> list[Change]:
         """Return the differences from the learning settings that a store records."""
         assigned, origins = self._assigned(), self.settings.origins
 
@@ -291,7 +291,7 @@ class Factory:
             key = assigned.get(role or "engine", {}).get(inner)
             return origins.get(name, "default") if key is None else origins[f"set.{key}"]
 
-        return changes(self.learning_settings(), kept, default=self._default, origin=origin)
+        return changes(self.learning_settings(), stored, default=self._default, origin=origin)
 
     def _default(self, name: str) -> PluginValue:
         """Return the default of a plugin's setting, `role.name`."""

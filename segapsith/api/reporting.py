@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,11 +14,18 @@ from segapsith.evaluation.compare import Profiles, similarities
 from segapsith.report.page import Facts
 from segapsith.settings import BUILT_IN_PLACEMENT
 from segapsith_store.queries import history
-from segapsith_store.queries.documents import example_sentences
-from segapsith_store.queries.domains import Domain, domain_labels, list_domains, weighted_words
+from segapsith_store.queries.documents import example_sentences, units_by_score
+from segapsith_store.queries.domains import (
+    Domain,
+    count_domains,
+    domain_labels,
+    list_domains,
+    weighted_words,
+)
 from segapsith_store.queries.news import read_news
+from segapsith_store.queries.sections import list_sections
 from segapsith_store.queries.status import read_status
-from segapsith_store.queries.validations import list_validations
+from segapsith_store.queries.validations import last_validations, list_validations
 from segapsith_store.queries.words import WeightedWord
 from segapsith_store.store import Store
 
@@ -65,12 +71,11 @@ def report_facts(
     with store.frozen():
         domains = list_domains(store, min_units=min_units, top=WORDS, limit=limit)
         stories = _stories(store, [domain.id for domain in domains])
-        last_run = store.number("SELECT max(id) FROM runs WHERE status <> 'undone'")
         return Facts(
             status=read_status(store, stable=stable),
-            run=last_run,
+            run=history.last_run(store),
             domains=domains,
-            n_domains=store.number("SELECT count(*) FROM domains WHERE units >= ?", [min_units]),
+            n_domains=count_domains(store, min_units),
             min_units=min_units,
             stable=stable,
             days={number: of.days for number, of in stories.items()},
@@ -83,10 +88,11 @@ def report_facts(
                 for lang in sorted({domain.lang for domain in domains})
             },
             measure=measure,
-            validations=_last_validations(store),
+            validations=_with_examples(store),
             history=list_validations(store, limit=MAX_HISTORY),
             changes=read_news(store, _first_run(store, since)),
             names=domain_labels(store),
+            sections=list_sections(store, top=WORDS),
         )
 
 
@@ -120,13 +126,8 @@ class _Stories:
 
 def _stories(store: Store, numbers: Sequence[int]) -> dict[int, _Stories]:
     stories = {number: _Stories() for number in numbers}
-    for number, unit, title, date in store.rows(
-        "SELECT a.domain, u.id, v.title, substr(v.date, 1, 10) FROM assignments a"
-        " JOIN units u ON u.id = a.unit JOIN versions v ON v.id = u.version"
-        " WHERE a.domain IN (SELECT value FROM json_each(?)) ORDER BY a.score DESC, u.id",
-        [json.dumps(sorted(numbers))],
-    ):
-        stories[number].add(unit, title, date)
+    for number, unit, title, day in units_by_score(store, numbers):
+        stories[number].add(unit, title, day)
     return stories
 
 
@@ -182,15 +183,10 @@ def _profiles(words: Mapping[int, Sequence[WeightedWord]]) -> Profiles[int]:
 # -- validations ---------------------------------------------------------------------------------
 
 
-def _last_validations(store: Store) -> list[Mapping[str, Any]]:
+def _with_examples(store: Store) -> list[Mapping[str, Any]]:
     """Return the newest validation of each language, with sentences for the doubtful domains."""
     validations: list[Mapping[str, Any]] = []
-    for lang, at, text in store.rows(
-        "SELECT c.lang, r.started_at, c.result FROM comparisons c JOIN runs r ON r.id = c.run"
-        " WHERE c.kind = 'validate' AND c.id IN"
-        " (SELECT max(id) FROM comparisons WHERE kind = 'validate' GROUP BY lang) ORDER BY c.lang"
-    ):
-        result = json.loads(text)
+    for result in last_validations(store):
         doubtful = [v for v in result.get("verdicts", []) if v["verdict"] != "confirmed"]
         doubtful = doubtful[:MAX_DOUBTFUL]
         words = {unit: v["words"] for v in doubtful for unit in v["example_units"]}
@@ -199,5 +195,5 @@ def _last_validations(store: Store) -> list[Mapping[str, Any]]:
             verdict["examples"] = [
                 sentences[unit] for unit in verdict["example_units"] if unit in sentences
             ]
-        validations.append({**result, "lang": lang, "at": at, "doubtful": doubtful})
+        validations.append({**result, "doubtful": doubtful})
     return validations

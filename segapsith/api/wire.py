@@ -15,6 +15,7 @@ from segapsith.api.curation import Domains
 from segapsith.api.documents import AllowedAgain, Forgotten, ForgottenDocument
 from segapsith.api.network import Networks
 from segapsith.api.runs import Runs
+from segapsith.api.sections import Sections
 from segapsith.api.session import Session
 from segapsith.api.topics import Topics
 from segapsith.api.tuning import Threshold
@@ -54,8 +55,8 @@ __all__ = [
 class Wire(Session):
     """A store to learn into and to query. Reading needs no lock; writing takes it until `close`.
 
-    Calls about one subject are in groups: `domains`, `topics`, `validation`, `runs`, `network`,
-    `threshold`.
+    Calls about one subject are in groups: `domains`, `topics`, `sections`, `validation`, `runs`,
+    `network`, `threshold`.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class Wire(Session):
         super().__init__(path, settings, registry, change_learning=change_learning)
         self.domains = Domains(self)
         self.topics = Topics(self)
+        self.sections = Sections(self, self.topics)
         self.validation = Validation(self)
         self.runs = Runs(self)
         self.network = Networks(self)

@@ -35,6 +35,7 @@ from segapsith.cli import (
     runs,
     schedule,
     search,
+    sections,
     segment,
     show,
     status,
@@ -45,14 +46,14 @@ from segapsith.cli import (
     verify,
 )
 from segapsith.cli.context import Context, Invocation, command, plain_command
-from segapsith.cli.output import claimed, flush, say, swallow
+from segapsith.cli.output import ReaderGone, claimed, flush, say, swallow
 from segapsith.errors import SegapsithError
 
 __all__ = ["app", "program", "run"]
 
 COMMANDS = (
     demo, ingest, feeds, update, schedule, doctor,
-    domains, show, topics, search, explain, classify, export, report,
+    domains, show, topics, sections, search, explain, classify, export, report,
     validate, compare, cluster, tune, segment, network,
     status, verify, backup, runs, forget, config, plugins,
 )  # fmt: skip
@@ -158,7 +159,7 @@ def _run(given: list[str], invocation: Invocation) -> int:
     except SegapsithError as error:
         _explain(error, invocation)
         return error.exit_code
-    except BrokenPipeError:
+    except ReaderGone:
         swallow()
         return 0
     except Exception as error:

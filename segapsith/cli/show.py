@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from segapsith.cli.context import Context, command
-from segapsith.cli.domains import state
+from segapsith.cli.domains import path_of, state
 from segapsith.cli.output import Output, minute
 from segapsith.model import Record
 
@@ -42,6 +42,8 @@ def _text(domain: Record, out: Output) -> None:
         f"domain {domain['id']} “{domain['label']}” ({domain['lang']}): {domain['units']} units in"
         f" {domain['documents']} documents, {_times(domain)}"
     )
+    if len(domain["path"]) > 1:
+        out.line(f"in {path_of(domain)}")
     out.table(
         ((w["word"], w["weight"], w["occurrences"]) for w in domain["words"]),
         ("word", "weight", "units"),

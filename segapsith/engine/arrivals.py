@@ -127,8 +127,7 @@ def receive(
         counted = position >= already
         if isinstance(item, Reject):
             if counted:
-                summary.read += 1
-                summary.rejected += 1
+                summary.reject(item.name, item.reason)
                 received.rejects.append((item.name, item.reason))
             continue
         arrival = next(arrivals)
@@ -414,8 +413,10 @@ def _sound_apart(item: Document | Reject) -> Document | Reject:
 
 def _without_text(document: Document) -> Document:
     """Return a pre-segmented unit without text; its title becomes metadata."""
-    told = {"title": document.title, **document.metadata} if document.title else document.metadata
-    return replace(document, title="", body="", metadata=told)
+    metadata = document.metadata
+    if document.title:
+        metadata = {"title": document.title, **metadata}
+    return replace(document, title="", body="", metadata=metadata)
 
 
 def _name(document: Document) -> str:

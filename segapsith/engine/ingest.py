@@ -70,11 +70,9 @@ class Engine:
         """Return what an ingest would do; the store does not change."""
         return preview(items, self._take_state(), self.components, self.storage)
 
-    def classify(
-        self, document: Document, top: int = 3, topics: Mapping[int, int] | None = None
-    ) -> dict[str, Any]:
+    def classify(self, document: Document, top: int = 3) -> dict[str, Any]:
         """Return which domains a text belongs to, unit by unit; nothing is learned."""
-        return classify(document, self.components, self.storage, top=top, topics=topics)
+        return classify(document, self.components, self.storage, top=top)
 
     def forget(self, *uids: str, plan: RunPlan | None = None) -> dict[str, Any]:
         """Remove documents exactly, with their texts, and refuse them from now on."""

@@ -31,10 +31,13 @@ __all__ = [
     "CoverageSummary",
     "CurvePoint",
     "CurveSettings",
+    "DomainLinks",
     "Empty",
     "KappaInterval",
     "KappaValues",
+    "Label",
     "LearnedUnits",
+    "LinkSummary",
     "Links",
     "MantelSummary",
     "PartitionAgreement",
@@ -51,6 +54,9 @@ __all__ = [
     "validate",
     "validate_with_labels",
 ]
+
+Label = int | str
+"""The name of a group: a number, or the label of a file."""
 
 LINK_THRESHOLD = 0.25
 """Similarity above which a cluster is linked to a domain (published)."""
@@ -200,8 +206,8 @@ class MantelSummary(Result):
 class TableCells(Result):
     """The contingency table: labels of both sides, and cells as (row, column, units)."""
 
-    domains: list[int | str]
-    clusters: list[int | str]
+    domains: list[Label]
+    clusters: list[Label]
     cells: list[list[int]]
 
 
@@ -234,7 +240,7 @@ class PartitionAgreement(Result):
 class LinkSummary(Result):
     """The links of one method: cluster to domain, a table of frequencies, unlinked clusters."""
 
-    links: Mapping[str, int | None]
+    links: Mapping[str, Label | None]
     table: Mapping[str, int]
     """Number of linked clusters to the number of domains that have as many."""
     unlinked: int
@@ -244,10 +250,10 @@ class LinkSummary(Result):
 class DomainLinks(Result):
     """The clusters that are linked to one domain, by method."""
 
-    domain: int
-    similarity: list[int]
-    entropy: list[int]
-    shared: list[int]
+    domain: Label
+    similarity: list[Label]
+    entropy: list[Label]
+    shared: list[Label]
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +262,7 @@ class Links(Result):
 
     similarity: LinkSummary | Empty
     entropy: LinkSummary | Empty
-    shared: Mapping[str, int]
+    shared: Mapping[str, Label]
     domains: list[DomainLinks]
 
 
@@ -528,7 +534,7 @@ def _rows(learned: LearnedUnits, rows: NDArray[np.int64], words: NDArray[np.int6
     )
 
 
-def _plain_labels(labels: Sequence[Any]) -> list[int | str]:
+def _plain_labels(labels: Sequence[Any]) -> list[Label]:
     return [label if isinstance(label, int | str) else str(label) for label in labels]
 
 

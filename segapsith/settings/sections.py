@@ -20,6 +20,8 @@ __all__ = [
     "PLAIN_SIMILARITY",
     "PRESETS",
     "SECTIONS",
+    "SECTION_CLUSTERER",
+    "SECTION_SIMILARITY",
     "SEGMENTER",
     "SETTINGS",
     "TOPIC_CLUSTERER",
@@ -45,6 +47,9 @@ CLUSTERER = "entropy-kmeans"
 """The default clusterer of `cluster` and `validate`."""
 TOPIC_SIMILARITY, TOPIC_CLUSTERER = "gvsm-cov", "ahc"
 """The default similarity and clusterer of topics."""
+
+SECTION_SIMILARITY, SECTION_CLUSTERER = "cosine", "spherical-kmeans"
+"""The default similarity and clusterer of sections."""
 BAG_SOURCE = "jsonl"
 """The source that reads pre-segmented units unless a format is given."""
 LINKAGE, PLAIN_SIMILARITY = "ahc", "cosine"

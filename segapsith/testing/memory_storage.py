@@ -197,12 +197,12 @@ class MemoryStorage(RunLog):
         return (document, source) in self._tables.sightings
 
     def signatures(self, after: int) -> Iterator[tuple[int, int, bytes]]:
-        found = [
+        stories = [
             (record.ordinal or 0, record.id, version.signature)
             for record, version in self._stories()
             if (record.ordinal or 0) > after and version.signature
         ]
-        for ordinal, number, signature in sorted(found):
+        for ordinal, number, signature in sorted(stories):
             yield number, ordinal, signature
 
     def sequences(self, after: int) -> Iterator[tuple[int, int, str, NDArray[np.int32]]]:

@@ -109,11 +109,17 @@ def add_tombstones(connection: sqlite3.Connection) -> None:
     _create(connection, 4)
 
 
+def add_sections(connection: sqlite3.Connection) -> None:
+    """Add the tables of sections."""
+    _create(connection, 5)
+
+
 MIGRATIONS: dict[str, Callable[[sqlite3.Connection], None]] = {
     "first_house": create_tables,
     "second_house": add_block_hashes,
     "third_house": shorten_words,
     "fourth_house": add_tombstones,
+    "sections": add_sections,
 }
 """In order, under the names that stores have recorded: a name must never change."""
 

@@ -25,7 +25,7 @@ __all__ = [
 APPLICATION_ID = 0x53454741
 """`SEGA`: marks a SQLite file as a store of this program."""
 
-SCHEMA = 4
+SCHEMA = 5
 """The schema that this program reads and writes: the number of its migrations."""
 
 
@@ -349,6 +349,29 @@ TABLES = (
             ("topics", "BLOB NOT NULL", "their topics, int64 little endian"),
             ("basis", "TEXT NOT NULL", "hash of the domains and settings it was computed from"),
         ),
+    ),
+    Table(
+        "sections",
+        "A section: topics of one language that belong together. `section_groupings` says which.",
+        (
+            ("id", "INTEGER PRIMARY KEY", "never reused"),
+            ("lang", "TEXT NOT NULL", "language of its topics"),
+            ("name", "TEXT NOT NULL DEFAULT ''", "its name; empty: a label is proposed"),
+            ("run", "INTEGER NOT NULL REFERENCES runs(id)", "that made it"),
+        ),
+        indexes=("run",),
+        since=5,
+    ),
+    Table(
+        "section_groupings",
+        "Which domain is in which section, as a run computed it; the last row is valid.",
+        (
+            ("run", "INTEGER PRIMARY KEY REFERENCES runs(id)", "that made the sections"),
+            ("domains", "BLOB NOT NULL", "domain ids, ascending, int64 little endian"),
+            ("sections", "BLOB NOT NULL", "their sections, int64 little endian"),
+            ("basis", "TEXT NOT NULL", "hash of the topics and settings it was computed from"),
+        ),
+        since=5,
     ),
     Table(
         "comparisons",

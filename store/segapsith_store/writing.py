@@ -57,6 +57,7 @@ def remove(c: sqlite3.Connection, update: Update) -> None:
 _OF_RUN = (
     "sightings", "rejects", "document_changes", "targets", "thresholds",
     "clusterings", "comparisons", "groupings", "reference_corpora", "topics",
+    "section_groupings", "sections",
 )  # fmt: skip
 """Tables whose rows go with the run that wrote them."""
 

@@ -170,6 +170,7 @@ def replayed(house: Any, path: Path) -> str:
             store.rows(
                 "SELECT id, command FROM runs WHERE id IN (SELECT run FROM versions UNION"
                 " SELECT run FROM events UNION SELECT run FROM groupings"
+                " UNION SELECT run FROM section_groupings"
                 " UNION SELECT ended_by FROM past_assignments) ORDER BY id"
             )
         ):
@@ -181,6 +182,8 @@ def replayed(house: Any, path: Path) -> str:
                 assert wire.domains.reassign()["moved"]
             elif command == "topics":
                 wire.topics()
+            elif command == "sections":
+                wire.sections()
             else:
                 assert command == "update"
                 narrowed = wire.writer.number(

@@ -19,9 +19,16 @@ def _topics(wire: Wire, domain_of: Groups) -> dict[int, int]:
     return {unit: topic_of[domain] for unit, domain in domain_of.items()}
 
 
+def _sections(wire: Wire, domain_of: Groups) -> dict[int, int]:
+    section_of = {topic: s["id"] for s in wire.sections(top=1) for topic in s["topics"]}
+    topic_of = _topics(wire, domain_of)
+    return {unit: section_of[topic] for unit, topic in topic_of.items()}
+
+
 LEVELS: Mapping[str, Callable[[Wire, Groups], Groups]] = {
     "domains": lambda _, domain_of: domain_of,
     "topics": _topics,
+    "sections": _sections,
 }
 """For each level a function that returns the group of each unit, given the domain of each unit."""
 

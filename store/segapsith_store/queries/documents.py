@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,13 +11,14 @@ from segapsith.lexicon.sentences import best_sentence
 from segapsith.lexicon.vocabulary import SCALE
 from segapsith.model import Json, Result
 from segapsith_store import codecs
-from segapsith_store.queries.topics import topic_of_domain
+from segapsith_store.queries.topics import section_of_topic, topic_of_domain
 from segapsith_store.queries.words import Words
 from segapsith_store.store import Store
 
 __all__ = [
     "AssignmentRow",
     "DocumentRow",
+    "DomainUnit",
     "UnitPlace",
     "UnitRow",
     "example_sentences",
@@ -26,6 +27,7 @@ __all__ = [
     "iterate_documents",
     "iterate_units",
     "unit_places",
+    "units_by_score",
 ]
 
 MAX_SENTENCE_CHARS = 220
@@ -72,6 +74,7 @@ class AssignmentRow(Result):
     end: int
     domain: int | None
     topic: int | None
+    section: int | None
     score: float | None
 
 
@@ -123,7 +126,7 @@ def iterate_assignments(store: Store) -> Iterator[AssignmentRow]:
     """Yield every unit of every document with its domain: originals first, then duplicates."""
     originals: dict[int, list[_Placed]] = {}
     with store.frozen():
-        topic_of = topic_of_domain(store)
+        topic_of, section_of = topic_of_domain(store), section_of_topic(store)
         for document, uid, original, unit, start, end, position, *place in store.rows(
             'SELECT d.id, d.uid, d.duplicate_of, u.id, u.start, u."end", u.position, a.domain,'
             " a.score FROM documents d JOIN versions v ON v.document = d.id"
@@ -137,7 +140,8 @@ def iterate_assignments(store: Store) -> Iterator[AssignmentRow]:
             else:
                 placed = _corresponding(originals.get(original, []), position)
             topic = None if placed.domain is None else topic_of.get(placed.domain)
-            yield AssignmentRow(uid, unit, start, end, placed.domain, topic, placed.score)
+            section = None if topic is None else section_of.get(topic)
+            yield AssignmentRow(uid, unit, start, end, placed.domain, topic, section, placed.score)
 
 
 def _corresponding(units: Sequence[_Placed], position: int) -> _Placed:
@@ -180,6 +184,26 @@ def headlines(store: Store, units: Sequence[int]) -> list[str]:
             )
             titles.append(next((" ".join(text.split()) for text in row if text), ""))
     return titles
+
+
+class DomainUnit(NamedTuple):
+    """A unit of a domain, with the title and the day of its text."""
+
+    domain: int
+    unit: int
+    title: str
+    day: str | None
+
+
+def units_by_score(store: Store, domains: Iterable[int]) -> Iterator[DomainUnit]:
+    """Yield the units of some domains, in descending order of their scores."""
+    for row in store.rows(
+        "SELECT a.domain, u.id, v.title, substr(v.date, 1, 10) FROM assignments a"
+        " JOIN units u ON u.id = a.unit JOIN versions v ON v.id = u.version"
+        " WHERE a.domain IN (SELECT value FROM json_each(?)) ORDER BY a.score DESC, u.id",
+        [json.dumps(sorted(domains))],
+    ):
+        yield DomainUnit(*row)
 
 
 def example_sentences(

@@ -18,7 +18,8 @@ from segapsith.lexicon.sentences import Passage, typical_sentences
 from segapsith.model import Json, Result, optional
 from segapsith_store import codecs
 from segapsith_store.queries import history
-from segapsith_store.queries.topics import topic_of_domain
+from segapsith_store.queries.sections import PathStep, paths
+from segapsith_store.queries.topics import section_of_topic, topic_of_domain
 from segapsith_store.queries.words import WeightedWord, Words
 from segapsith_store.store import Store
 
@@ -27,6 +28,7 @@ __all__ = [
     "DomainDetails",
     "NearDomain",
     "TypicalSentence",
+    "count_domains",
     "count_forgotten_since",
     "domain_labels",
     "list_domains",
@@ -62,6 +64,7 @@ class Domain(Result):
     first: str | None
     last: str | None
     topic: int | None
+    section: int | None
     days: Mapping[str, int] | None = optional()
     """Units by day, if requested."""
     trend: Trend
@@ -99,6 +102,8 @@ class DomainDetails(Domain):
     history: Sequence[Mapping[str, Json]]
     """Changes in order: `run`, `at`, `kind`, what the change noted, and `undone` if it was."""
     near: Sequence[NearDomain]
+    path: Sequence[PathStep]
+    """From its section and topic down to itself."""
 
 
 # -- the list ------------------------------------------------------------------------------------
@@ -168,12 +173,12 @@ def list_domains(
             sums = history.sums(store, moment, {row.id for row in rows})
             changed = history.states(store, moment)
             rows = [_row_before(row, changed.get(row.id, {}), words, sums[row.id]) for row in rows]
-        topic_of = topic_of_domain(store)
+        topic_of, section_of = topic_of_domain(store), section_of_topic(store)
         return [
             _domain(
                 row,
                 lifetimes[row.id],
-                topic=topic_of.get(row.id),
+                groups=_groups(row.id, topic_of, section_of),
                 units_since=None if units_since is None else units_since[row.id],
                 days=days,
                 stream=stream,
@@ -183,11 +188,19 @@ def list_domains(
         ]
 
 
+def _groups(
+    domain: int, topic_of: Mapping[int, int], section_of: Mapping[int, int]
+) -> tuple[int | None, int | None]:
+    """Return the topic and the section of a domain."""
+    topic = topic_of.get(domain)
+    return topic, None if topic is None else section_of.get(topic)
+
+
 def _domain(
     row: _Row,
     lifetime: _Lifetime,
     *,
-    topic: int | None,
+    groups: tuple[int | None, int | None],
     units_since: int | None,
     days: bool,
     stream: Stream,
@@ -205,7 +218,8 @@ def _domain(
         undated=lifetime.undated,
         first=lifetime.first,
         last=lifetime.last,
-        topic=topic,
+        topic=groups[0],
+        section=groups[1],
         days=lifetime.days if days else None,
         trend=trend(lifetime.days, stream),
         words=words,
@@ -245,6 +259,11 @@ def _largest(store: Store, least: int, limit: int | None, lang: str | None) -> l
             [least, lang, -1 if limit is None else limit],
         )
     ]
+
+
+def count_domains(store: Store, min_units: int) -> int:
+    """Return how many domains have at least `min_units` units."""
+    return store.number("SELECT count(*) FROM domains WHERE units >= ?", [min_units])
 
 
 def _lifetimes(
@@ -367,6 +386,7 @@ def show_domain(store: Store, number: int, *, top: int | None = 40, near: int = 
         for date in sorted(dates):
             days[date[:10]] = days.get(date[:10], 0) + 1
         document_ids = list(dict.fromkeys(member.document for member in members))
+        topic, section = _groups(number, topic_of_domain(store), section_of_topic(store))
         return DomainDetails(
             id=number,
             label=row.label,
@@ -378,7 +398,9 @@ def show_domain(store: Store, number: int, *, top: int | None = 40, near: int = 
             undated=len(members) - len(dates),
             first=min(dates, default=None),
             last=max(dates, default=None),
-            topic=topic_of_domain(store).get(number),
+            topic=topic,
+            section=section,
+            path=paths(store, {number: row.label})[number],
             days=days,
             trend=trend(days, stream),
             words=words.best(sums, top),

@@ -28,6 +28,7 @@ __all__ = [
     "assignments_at",
     "checked_date",
     "domain_of_unit",
+    "last_run",
     "moment",
     "run_at",
     "run_before_last",
@@ -130,6 +131,11 @@ def run_at(store: Store, text: str | int) -> int:
             f"no run had begun by {text}" + (f"; the first began {first[0]}" if first else "")
         )
     return run
+
+
+def last_run(store: Store) -> int:
+    """Return the last run that was not undone; 0 if there is none."""
+    return store.number("SELECT max(id) FROM runs WHERE status <> 'undone'")
 
 
 def run_before_last(store: Store) -> int:
