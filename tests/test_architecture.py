@@ -235,7 +235,7 @@ TESTED_BY_OTHERS = {
             "classify cluster compare explain feeds forget network options segment show "
             "topics tune update"
         ),
-        "segapsith.engine": ("arrivals classify reading records reference_corpus state updates"),
+        "segapsith.engine": "arrivals classify reading records reference_corpus state",
         "segapsith.plugin": "contracts hookspecs",
         "segapsith.report.charts": "gauges",
         "segapsith_plugins": "_sparse_rows _views",
