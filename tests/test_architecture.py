@@ -213,7 +213,6 @@ OF_A_PACKAGE = {
     "test_architecture.py",
     "test_public_names.py",
     "operations/test_thirty_nights.py",
-    "reproduce/test_tables.py",
     "store/queries/test_contract.py",
     "store/queries/test_snapshots.py",
     "store/test_written_before.py",
