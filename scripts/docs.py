@@ -137,7 +137,7 @@ def store() -> str:
 def _columns(table: schema.Table) -> Iterator[str]:
     yield "| column | type | meaning |"
     yield "|---|---|---|"
-    for name, kind, meaning in table.columns:
+    for name, kind, meaning in (*table.columns, *table.added):
         yield f"| `{name}` | {_plain(kind)} | {_plain(meaning)} |"
     notes = [_plain(closing) for closing in table.closing]
     kept = [n for n in table.indexes if f"{table.name}_{n}" not in schema.DROPPED]

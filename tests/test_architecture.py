@@ -213,7 +213,6 @@ OF_A_PACKAGE = {
     "test_architecture.py",
     "test_public_names.py",
     "operations/test_thirty_nights.py",
-    "reproduce/test_tables.py",
     "store/queries/test_contract.py",
     "store/queries/test_snapshots.py",
     "store/test_written_before.py",
@@ -235,9 +234,7 @@ TESTED_BY_OTHERS = {
             "classify cluster compare explain feeds forget network options segment show "
             "topics tune update"
         ),
-        "segapsith.engine": (
-            "arrivals classify reading records reference_corpus runs state updates"
-        ),
+        "segapsith.engine": "arrivals classify reading records reference_corpus state",
         "segapsith.plugin": "contracts hookspecs",
         "segapsith.report.charts": "gauges",
         "segapsith_plugins": "_sparse_rows _views",
@@ -249,11 +246,9 @@ TESTED_BY_OTHERS = {
             "_cohesion_curve _network_units _sentences _valleys _word_spaces lcp"
         ),
         "segapsith_plugins.similarities": "_co_similarity _learned_rows _word_matrices",
-        "segapsith_plugins.sources": "_dates _json_values _news_xml json_lines",
-        "segapsith_reproduce": ("cells chi_sim data_sets month mvsim segmentation_baselines"),
-        "segapsith_store": (
-            "codecs connections feed_states pair_runs schema tombstones verify writing"
-        ),
+        "segapsith_plugins.sources": "_json_values _news_xml json_lines",
+        "segapsith_reproduce": "data_sets month segmentation_baselines",
+        "segapsith_store": ("connections feed_states pair_runs schema verify writing"),
         "segapsith_store.queries": "nights targets topics words",
     }.items()
     for name in names.split()

@@ -58,6 +58,7 @@ CALLS = """
     domains.list domains.lock domains.merge domains.merge_similar domains.reassign domains.refine
     domains.rename domains.reopen domains.retire domains.show domains.split domains.split_broad
     domains.unlock
+    events.list
     network.build network.neighbours network.of network.status
     runs.list runs.undo
     threshold.follow threshold.override_reason threshold.search threshold.unfollow
@@ -107,7 +108,7 @@ def test_every_promised_call_has_a_line_in_the_reference() -> None:
 
 def test_groups_can_be_called_and_then_list() -> None:
     with segapsith.open(":memory:") as wire:
-        for group in (wire.domains, wire.topics, wire.sections, wire.runs):
+        for group in (wire.domains, wire.topics, wire.sections, wire.events, wire.runs):
             called, listed = inspect.signature(group.__call__), inspect.signature(group.list)
             assert called == listed
             assert group() == group.list()

@@ -71,17 +71,27 @@ class ComparedCell:
             "allowed": None if printed is None else round(printed.slack, 6),
             "agrees": self.agrees,
             "reached": self.reached,
+            **self._labels(),
             **self.ours.more,
         }
 
+    def _labels(self) -> dict[str, str]:
+        """Return what each figure is about, where a table has such labels."""
+        if not self.ours.label:
+            return {}
+        printed = "" if self.printed is None else self.printed.label
+        return {"label": self.ours.label, "printed_label": printed}
+
     def lines(self) -> tuple[str, str, str]:
         """Return ours, the printed figure and the difference, as they are shown."""
-        n_decimals = 3 if self.printed is None else self.printed.n_decimals
         ours = self.ours.ours
+        without = 0 if isinstance(ours, int) else 3
+        n_decimals = without if self.printed is None else self.printed.n_decimals
         if not isinstance(ours, str):
-            more = n_decimals + (0 < n_decimals < 3)
             deviation = self.ours.deviation
+            more = n_decimals + (0 < n_decimals < 3 and deviation is None)
             ours = f"{ours:.{more}f}" + ("" if deviation is None else f" ± {deviation:.{more}f}")
+        ours = f"{self.ours.label} {ours}".lstrip()
         if self.printed is None:
             return ours, "", ""
         if self.difference is None:
@@ -130,8 +140,14 @@ class Comparison:
         }
 
     def as_table(self) -> Table:
-        """Return the layout for people: three lines (ours, printed, difference) per row."""
+        """Return the layout for people: three lines (ours, printed, diff) per row.
+
+        A key that has the same value in all cells is in the title, not in a column.
+        """
         names = [n for n in _key_names(self.cells) if n != self.across]
+        same = {name: value for name in names if (value := _common_value(self.cells, name))}
+        names = [name for name in names if name not in same]
+        title = ", ".join([self.title, *(v for v in same.values() if v not in self.title)])
         columns = list(dict.fromkeys(cell.ours.keys.get(self.across, "") for cell in self.cells))
         grid: dict[tuple[str, ...], dict[str, ComparedCell]] = {}
         for cell in self.cells:
@@ -141,11 +157,9 @@ class Comparison:
         for row, by_column in grid.items():
             shown = [by_column[c].lines() if c in by_column else ("", "", "") for c in columns]
             any_printed = any(cell.printed is not None for cell in by_column.values())
-            for i, kind in enumerate(
-                ("ours", "printed", "difference") if any_printed else ("ours",)
-            ):
+            for i, kind in enumerate(("ours", "printed", "diff") if any_printed else ("ours",)):
                 rows.append([*(row if i == 0 else [""] * len(row)), kind, *(s[i] for s in shown)])
-        return Table(self.title, [*names, "", *columns], rows, self._notes(), self.picture)
+        return Table(title, [*names, "", *columns], rows, self._notes(), self.picture)
 
     def _notes(self) -> list[str]:
         n = len(self.compared)
@@ -153,9 +167,21 @@ class Comparison:
         reached = f" ({100 * self.n_reached / n:.0f} %)" if n else ""
         counts = [
             f"agrees in {self.n_agrees} of {n} cells{share}, reached in {self.n_reached}{reached}",
+            *self._by_algorithm(),
             _RULE,
         ]
         return [*(counts if n else ["no cell has a printed figure"]), *self.notes, *self._absent()]
+
+    def _by_algorithm(self) -> list[str]:
+        """Return a note with the cells that agree under each algorithm, if there are several."""
+        names = dict.fromkeys(cell.ours.keys.get("algorithm", "") for cell in self.compared)
+        if len(names) < 2:
+            return []
+        parts = []
+        for name in names:
+            cells = [c for c in self.compared if c.ours.keys.get("algorithm", "") == name]
+            parts.append(f"{name or 'none'} {sum(c.agrees is True for c in cells)} of {len(cells)}")
+        return [f"agrees by algorithm: {', '.join(parts)}"]
 
     def _absent(self) -> list[str]:
         """Return a note that names the keys of printed cells that were not computed."""
@@ -196,9 +222,9 @@ def compare(name: str, table: PaperTable, printed: Sequence[PrintedCell]) -> Com
         table.notes,
     )
     drawn = table.draw(compared) if table.draw is not None else _picture(compared)
-    return Comparison(
-        name, table.title, compared.cells, unmatched, table.across, table.notes, drawn
-    )
+    more = table.summarise(compared) if table.summarise is not None else ()
+    notes = [*more, *table.notes]
+    return Comparison(name, table.title, compared.cells, unmatched, table.across, notes, drawn)
 
 
 class _Index:
@@ -221,6 +247,12 @@ class _Index:
 
 def _key_names(cells: Sequence[ComparedCell]) -> list[str]:
     return _key_names_of([cell.ours for cell in cells])
+
+
+def _common_value(cells: Sequence[ComparedCell], name: str) -> str:
+    """Return the value of a key that all cells share, or an empty string."""
+    values = {cell.ours.keys.get(name, "") for cell in cells}
+    return values.pop() if len(values) == 1 else ""
 
 
 def _key_names_of(cells: Sequence[Cell]) -> list[str]:

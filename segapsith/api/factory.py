@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from segapsith.arrays import Labels, Rows
-from segapsith.domains.values import PlacementSettings
+from segapsith.domains.values import EventSettings, PlacementSettings
 from segapsith.engine.components import Components
 from segapsith.engine.learning_settings import (
     LEARNED,
@@ -145,6 +145,9 @@ class Factory:
             annotator=annotator,
             segmenter=self._segmenter(own["segmenter"]),
             placement=self.placing(),
+            events=EventSettings(
+                settings.placement.event_threshold, settings.placement.event_quiet_days
+            ),
             importance=settings.placement.importance,
             measure=self._measure(own.get("placement", {})),
             measure_name=settings.placement.measure,

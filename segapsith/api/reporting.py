@@ -22,6 +22,7 @@ from segapsith_store.queries.domains import (
     list_domains,
     weighted_words,
 )
+from segapsith_store.queries.events import list_events
 from segapsith_store.queries.news import read_news
 from segapsith_store.queries.sections import list_sections
 from segapsith_store.queries.status import read_status
@@ -36,6 +37,9 @@ WORDS = 10
 
 EXAMPLES = 2
 """Units of a domain of which a sentence is shown."""
+
+EVENTS = 30
+"""Events of two stories or more on the page, the latest."""
 
 TITLES = 3
 """Headlines of a domain."""
@@ -93,6 +97,7 @@ def report_facts(
             changes=read_news(store, _first_run(store, since)),
             names=domain_labels(store),
             sections=list_sections(store, top=WORDS),
+            events=list_events(store, min_stories=2, limit=EVENTS),
         )
 
 

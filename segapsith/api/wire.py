@@ -13,6 +13,7 @@ from typing import Any, overload
 from segapsith.api import classification, clustering, comparison, reporting
 from segapsith.api.curation import Domains
 from segapsith.api.documents import AllowedAgain, Forgotten, ForgottenDocument
+from segapsith.api.events import Events
 from segapsith.api.network import Networks
 from segapsith.api.runs import Runs
 from segapsith.api.sections import Sections
@@ -71,6 +72,7 @@ class Wire(Session):
         self.domains = Domains(self)
         self.topics = Topics(self)
         self.sections = Sections(self, self.topics)
+        self.events = Events(self)
         self.validation = Validation(self)
         self.runs = Runs(self)
         self.network = Networks(self)

@@ -24,6 +24,7 @@ from segapsith.cli import (
     demo,
     doctor,
     domains,
+    events,
     explain,
     export,
     feeds,
@@ -53,7 +54,7 @@ __all__ = ["app", "program", "run"]
 
 COMMANDS = (
     demo, ingest, feeds, update, schedule, doctor,
-    domains, show, topics, sections, search, explain, classify, export, report,
+    domains, show, events, topics, sections, search, explain, classify, export, report,
     validate, compare, cluster, tune, segment, network,
     status, verify, backup, runs, forget, config, plugins,
 )  # fmt: skip

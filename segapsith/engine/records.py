@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.domains.values import Bag, DomainWords
+from segapsith.domains.values import Bag, DomainWords, EventRecord
 from segapsith.lexicon.cooccurrence import Pairs
 from segapsith.lexicon.vocabulary import SCALE
 from segapsith.model import FeedState
@@ -23,8 +23,8 @@ __all__ = [
     "DocumentRecord",
     "DomainRecord",
     "EpochRecord",
-    "Event",
     "Frozen",
+    "LineageEntry",
     "ReferenceRecord",
     "ThresholdRecord",
     "UnitRecord",
@@ -43,6 +43,8 @@ class Counters:
     ordinal: int = 0
     """Documents accepted for the first time so far."""
     epoch: int = 0
+    day: int = 0
+    """The day of the stream, by which events are closed: see `UpdateBuilder`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +123,14 @@ class VersionRecord(NamedTuple):
 
 
 class Assignment(NamedTuple):
-    """Which domain a unit is in, and how clear that was."""
+    """Which domain a unit is in, how clear that was, and the event of its story."""
 
     domain: int
     score: float
     runner_up: int | None
     runner_up_score: float
     run: int
+    event: int | None = None
 
 
 class UnitRecord(NamedTuple):
@@ -202,7 +205,7 @@ class ThresholdRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class LineageEntry:
     """Something that happened to a domain."""
 
     kind: str
@@ -247,7 +250,9 @@ class Update:
     terms: list[tuple[str, tuple[str, ...], int, int]] = field(default_factory=list)
     """Terms accepted: language, words, epoch, ordinal."""
     domains: list[DomainRecord] = field(default_factory=list)
-    events: list[Event] = field(default_factory=list)
+    events: dict[int, EventRecord] = field(default_factory=dict)
+    """New events, and present ones that changed."""
+    lineage: list[LineageEntry] = field(default_factory=list)
     epochs: dict[str, EpochRecord] = field(default_factory=dict)
     """By name, the last tick of the update."""
     thresholds: list[ThresholdRecord] = field(default_factory=list)

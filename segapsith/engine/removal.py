@@ -15,7 +15,7 @@ import numpy as np
 from segapsith.engine.components import Components
 from segapsith.engine.domain_changes import undo_changes
 from segapsith.engine.learning_settings import FACT, periods
-from segapsith.engine.records import Assignment, DocumentRecord, UnitRecord, Update
+from segapsith.engine.records import Assignment, DocumentRecord, UnitRecord, Update, VersionRecord
 from segapsith.engine.runs import RunPlan
 from segapsith.engine.state import State
 from segapsith.engine.storage import Storage
@@ -134,6 +134,8 @@ def undo(
             removal.revert(record, past)
         moved = undo_changes(storage, target, builder)
         _restore_age(documents, storage, builder)
+        for event in storage.events_closed_by(target):
+            builder.reopen_event(event)
         history = periods(storage.facts())
         if any(period.run == target for period in history):
             update.facts[FACT] = [p.as_json() for p in history if p.run != target]
@@ -211,13 +213,13 @@ class _Removal:
         version, units = builder.present_text(successor)
         builder.count(version, units, 1)
         before = {unit.position: unit for unit in gone_units}
+        places: dict[int, Assignment] = {}
         for unit in units:
             twin = before.get(unit.position)
             place = None if twin is None else update.ended.get(twin.id)
             if twin is not None and place is not None and unit.kept and _alike(unit, twin):
-                builder.enter(unit, place._replace(run=update.run))
-            else:
-                builder.place(version.lang, unit)
+                places[unit.id] = place._replace(run=update.run)
+        self._return_to(version, units, places)
         return successor
 
     def revert(self, before: DocumentRecord, past: Mapping[int, Assignment]) -> None:
@@ -240,11 +242,20 @@ class _Removal:
         version = storage.version(before.id, before.version)
         units = storage.units_of_version(version.id)
         builder.count(version, units, 1)
+        self._return_to(version, units, past)
+
+    def _return_to(
+        self, version: VersionRecord, units: Sequence[UnitRecord], places: Mapping[int, Assignment]
+    ) -> None:
+        """Put the units of a story where `places` names a place, and place the others."""
+        builder = self.builder
+        named = [places[unit.id].event for unit in units if unit.id in places]
+        event = builder.place_story(version, units, next((e for e in named if e), None))
         for unit in units:
-            if unit.id in past:
-                builder.enter(unit, past[unit.id])
-            elif unit.kept:
-                builder.place(version.lang, unit)
+            if unit.id in places:
+                builder.enter(unit, places[unit.id]._replace(event=event))
+            else:
+                builder.place(version.lang, unit, event=event)
 
 
 def _alike(unit: UnitRecord, other: UnitRecord) -> bool:

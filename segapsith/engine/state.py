@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from segapsith import limits
-from segapsith.domains.index import DomainIndex
+from segapsith.domains.index import DomainIndex, EventIndex
 from segapsith.domains.threshold_control import ThresholdController
 from segapsith.domains.values import Bag
 from segapsith.engine import clock
@@ -66,6 +66,7 @@ class State:
         given_terms: Mapping[str, Iterable[tuple[str, ...]]] | None = None,
         network: NetworkSettings | None = None,
         network_parts: frozenset[str] = NETWORK_PARTS,
+        events: EventIndex | None = None,
     ) -> None:
         """Begin without words and documents; `network_parts` are those that a segmenter uses."""
         if importance not in ("rarity", "significance"):
@@ -75,6 +76,7 @@ class State:
         self.domains = domains
         self.rows: dict[int, DomainRecord] = {}
         """The domains of the index as they are stored, with labels and status."""
+        self.events = events or EventIndex()
         self.counters = Counters()
         self.next_tick = clock.next_tick(0)
         """The ordinal of the story after which the clock ticks next."""
@@ -277,6 +279,7 @@ def load_state(storage: Storage, components: Components, lang: str | None = None
         given_terms=components.given_terms,
         network=components.network,
         network_parts=used_by(components.segmenter),
+        events=EventIndex(components.events),
     )
     state.controller = storage.threshold_controller() if components.follows else None
     state.follow_target()
@@ -287,7 +290,10 @@ def load_state(storage: Storage, components: Components, lang: str | None = None
         state.domains.restore(row.id, row.sums, story=row.grown)
         state.rows[row.id] = row
     state.domains.skip_to(int(facts.get("next_domain", 1)))
+    state.events.skip_to(int(facts.get("next_event", 1)))
     if lang is None:
+        for event in storage.open_events():
+            state.events.restore(event)
         state.term_counts = storage.term_counts()
     state.terms = storage.terms()
     state.read_with_terms()

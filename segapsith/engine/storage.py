@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.domains.threshold_control import ThresholdController
+from segapsith.domains.values import EventRecord
 from segapsith.engine.records import (
     Assignment,
     DocumentRecord,
     DomainRecord,
     EpochRecord,
-    Event,
+    LineageEntry,
     ReferenceRecord,
     UnitRecord,
     Update,
@@ -170,8 +171,22 @@ class Storage(Protocol):
     def newest_stories(self, domains: Collection[int], before: int) -> dict[int, int]:
         """Return the highest ordinal below `before` of the stories with a unit in each domain."""
 
-    def events_of(self, run: int) -> list[Event]:
+    def lineage_of(self, run: int) -> list[LineageEntry]:
         """Return what a run did to domains, in order."""
+
+    # -- events ------------------------------------------------------------------------------
+
+    def event(self, number: int) -> EventRecord | None:
+        """Return an event, even if it is closed or has no units."""
+
+    def events(self) -> Iterator[EventRecord]:
+        """Yield every event, closed ones and those without units too."""
+
+    def open_events(self) -> Iterator[EventRecord]:
+        """Yield the events that take stories and have some."""
+
+    def events_closed_by(self, run: int) -> list[int]:
+        """Return the events that a run closed."""
 
     # -- runs --------------------------------------------------------------------------------
 

@@ -57,6 +57,8 @@ class Facts:
     names: Mapping[int, str]
     sections: Sequence[Record]
     """The sections of the store, largest first; empty if none were made."""
+    events: Sequence[Record] = ()
+    """The latest events of two stories or more."""
 
 
 def last_run_of(path: Path) -> int | None:

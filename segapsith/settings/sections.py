@@ -172,6 +172,17 @@ class PlacementSection:
     importance: Literal["rarity", "significance"] = _declare(
         "rarity", "how words of a unit are weighted", learned=True
     )
+    event_threshold: float = _declare(
+        0.3,
+        "minimum score to join an event; a story below it starts a new one",
+        least=0,
+        most=1,
+        excluded=0,
+        learned=True,
+    )
+    event_quiet_days: int = _declare(
+        14, "close an event that received no story for this number of days", least=1, learned=True
+    )
 
 
 @dataclass(frozen=True, slots=True)

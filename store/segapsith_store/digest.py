@@ -48,7 +48,13 @@ _LARGE = (
         'id, document, version, position, start, "end", first_word, n_words, cohesion, kept',
         ("words",),
     ),
-    _Part("assignments", "unit, domain, score, runner_up, runner_up_score"),
+    _Part(
+        "events",
+        "id, units, stories, days, closed_by IS NOT NULL",
+        ("words",),
+        "AND units > 0 ",
+    ),
+    _Part("assignments", "unit, domain, score, runner_up, runner_up_score, event"),
 )
 """Tables that grow with every story, hashed in blocks of ids."""
 

@@ -115,7 +115,7 @@ def contents(storage: Storage) -> dict[str, Any]:
                     storage.changes_by(run),
                     storage.past_assignments(run),
                     storage.units_moved_by(run),
-                    storage.events_of(run),
+                    storage.lineage_of(run),
                     storage.later_runs(run),
                 )
                 for run in range(n_runs)

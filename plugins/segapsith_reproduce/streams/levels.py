@@ -25,7 +25,16 @@ def _sections(wire: Wire, domain_of: Groups) -> dict[int, int]:
     return {unit: section_of[topic] for unit, topic in topic_of.items()}
 
 
+def _events(wire: Wire, _: Groups) -> dict[int, int]:
+    return {
+        unit.id: unit.assignment.event
+        for unit in wire.writer.assigned_units()
+        if unit.assignment is not None and unit.assignment.event is not None
+    }
+
+
 LEVELS: Mapping[str, Callable[[Wire, Groups], Groups]] = {
+    "events": _events,
     "domains": lambda _, domain_of: domain_of,
     "topics": _topics,
     "sections": _sections,

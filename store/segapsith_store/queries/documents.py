@@ -75,6 +75,7 @@ class AssignmentRow(Result):
     domain: int | None
     topic: int | None
     section: int | None
+    event: int | None
     score: float | None
 
 
@@ -116,10 +117,11 @@ def _words_of(blob: bytes, names: Words) -> tuple[dict[str, int], dict[str, floa
 
 
 class _Placed(NamedTuple):
-    """The domain of a unit and its score there."""
+    """The domain of a unit, its score there, and its event."""
 
     domain: int | None
     score: float | None
+    event: int | None
 
 
 def iterate_assignments(store: Store) -> Iterator[AssignmentRow]:
@@ -129,7 +131,7 @@ def iterate_assignments(store: Store) -> Iterator[AssignmentRow]:
         topic_of, section_of = topic_of_domain(store), section_of_topic(store)
         for document, uid, original, unit, start, end, position, *place in store.rows(
             'SELECT d.id, d.uid, d.duplicate_of, u.id, u.start, u."end", u.position, a.domain,'
-            " a.score FROM documents d JOIN versions v ON v.document = d.id"
+            " a.score, a.event FROM documents d JOIN versions v ON v.document = d.id"
             " AND v.number = d.version JOIN units u ON u.version = v.id"
             " LEFT JOIN assignments a ON a.unit = u.id"
             " ORDER BY d.duplicate_of IS NOT NULL, d.id, u.id"
@@ -141,12 +143,14 @@ def iterate_assignments(store: Store) -> Iterator[AssignmentRow]:
                 placed = _corresponding(originals.get(original, []), position)
             topic = None if placed.domain is None else topic_of.get(placed.domain)
             section = None if topic is None else section_of.get(topic)
-            yield AssignmentRow(uid, unit, start, end, placed.domain, topic, section, placed.score)
+            yield AssignmentRow(
+                uid, unit, start, end, placed.domain, topic, section, placed.event, placed.score
+            )
 
 
 def _corresponding(units: Sequence[_Placed], position: int) -> _Placed:
     """Return the place of the original's unit at a position, or of its last unit."""
-    return units[min(position, len(units) - 1)] if units else _Placed(None, None)
+    return units[min(position, len(units) - 1)] if units else _Placed(None, None, None)
 
 
 class UnitPlace(NamedTuple):

@@ -18,6 +18,7 @@ from segapsith.lexicon.sentences import Passage, typical_sentences
 from segapsith.model import Json, Result, optional
 from segapsith_store import codecs
 from segapsith_store.queries import history
+from segapsith_store.queries.events import Event, list_events
 from segapsith_store.queries.sections import PathStep, paths
 from segapsith_store.queries.topics import section_of_topic, topic_of_domain
 from segapsith_store.queries.words import WeightedWord, Words
@@ -35,6 +36,9 @@ __all__ = [
     "show_domain",
     "weighted_words",
 ]
+
+EVENTS = 100
+"""Events of a domain that are listed with it."""
 
 SENTENCES = 3
 """Typical sentences of a domain."""
@@ -104,6 +108,8 @@ class DomainDetails(Domain):
     near: Sequence[NearDomain]
     path: Sequence[PathStep]
     """From its section and topic down to itself."""
+    events: Sequence[Event]
+    """Its latest events, at most `EVENTS` of them, the latest first."""
 
 
 # -- the list ------------------------------------------------------------------------------------
@@ -411,6 +417,7 @@ def show_domain(store: Store, number: int, *, top: int | None = 40, near: int = 
             sentences=_sentences(store, number, words.best(sums, SENTENCE_WORDS)),
             history=_history(store, number),
             near=_near(store, row, sums, near),
+            events=list_events(store, domain=number, limit=EVENTS),
         )
 
 
@@ -429,7 +436,7 @@ def _members(store: Store, number: int) -> list[_Member]:
 def _successors(store: Store, number: int) -> str:
     """Return into which domains a domain without units was merged or split, for a message."""
     event = store.row(
-        "SELECT e.kind, e.detail, e.run FROM events e JOIN runs r ON r.id = e.run"
+        "SELECT e.kind, e.detail, e.run FROM lineage e JOIN runs r ON r.id = e.run"
         " WHERE e.domain = ? AND e.kind IN ('merged', 'split') AND r.status <> 'undone'"
         " ORDER BY e.id DESC LIMIT 1",
         [number],
@@ -479,7 +486,7 @@ def _history(store: Store, number: int) -> list[dict[str, Json]]:
             **({"undone": True} if status == "undone" else {}),
         }
         for run, at, kind, detail, status in store.rows(
-            "SELECT e.run, r.started_at, e.kind, e.detail, r.status FROM events e"
+            "SELECT e.run, r.started_at, e.kind, e.detail, r.status FROM lineage e"
             " JOIN runs r ON r.id = e.run WHERE e.domain = ? ORDER BY e.id",
             [number],
         )

@@ -1,7 +1,7 @@
 """Earlier states of the domains: after a run, or on a day.
 
 The domain that a unit had is stored (`assignments`, `past_assignments`), earlier labels and states
-of a domain are in its lineage (`events`), and its sums are added up again from the units it had.
+of a domain are in its lineage (`lineage`), and its sums are added up again from the units it had.
 Forgotten documents and undone runs cannot be shown.
 """
 
@@ -164,7 +164,7 @@ def states(store: Store, then: Moment) -> dict[int, dict[str, Any]]:
     """Return the columns of domains that later runs changed, with their values at a moment."""
     earlier: dict[int, dict[str, Any]] = {}
     for domain, detail in store.rows(
-        "SELECT e.domain, e.detail FROM events e JOIN runs r ON r.id = e.run"
+        "SELECT e.domain, e.detail FROM lineage e JOIN runs r ON r.id = e.run"
         " WHERE e.run > ? AND r.status <> 'undone' ORDER BY e.id",
         [then.run],
     ):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from segapsith.domains.index import LABEL_WORDS
+from segapsith.domains.sections import majority
 from segapsith.domains.values import DomainWords
 from segapsith.model import Result
 from segapsith_store import codecs
@@ -17,6 +18,7 @@ from segapsith_store.store import Store
 
 __all__ = [
     "Topic",
+    "added",
     "domains_by_language",
     "label_of",
     "list_topics",
@@ -52,12 +54,7 @@ def section_of_topic(store: Store) -> dict[int, int]:
     """
     sizes: dict[int, int] = dict(store.rows("SELECT id, units FROM domains WHERE units > 0"))
     section_of = group_of_domain(store, SECTIONS)
-    votes: dict[int, dict[int, int]] = {}
-    for domain, topic in topic_of_domain(store).items():
-        if domain in section_of and domain in sizes:
-            of = votes.setdefault(topic, {})
-            of[section_of[domain]] = of.get(section_of[domain], 0) + sizes[domain]
-    return {topic: min(of, key=lambda s: (-of[s], s)) for topic, of in votes.items()}
+    return majority(topic_of_domain(store), section_of, sizes)
 
 
 def list_topics(store: Store, *, top: int | None = 10, limit: int | None = None) -> list[Topic]:
@@ -122,6 +119,11 @@ def total(store: Store, numbers: Sequence[int]) -> DomainWords:
         for number in numbers
         for blob, n_units in store.rows("SELECT words, units FROM domains WHERE id = ?", [number])
     ]
+    return added(parts)
+
+
+def added(parts: Sequence[DomainWords]) -> DomainWords:
+    """Return several sums as one."""
     words, place = np.unique(np.concatenate([p.words for p in parts]), return_inverse=True)
     occurrences, weights = np.zeros(len(words), np.int64), np.zeros(len(words), np.int64)
     np.add.at(occurrences, place, np.concatenate([p.occurrences for p in parts]))
