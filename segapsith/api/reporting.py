@@ -19,7 +19,7 @@ from segapsith_store.queries.documents import example_sentences
 from segapsith_store.queries.domains import Domain, domain_labels, list_domains, weighted_words
 from segapsith_store.queries.news import read_news
 from segapsith_store.queries.status import read_status
-from segapsith_store.queries.validations import list_validations
+from segapsith_store.queries.validations import last_validations, list_validations
 from segapsith_store.queries.words import WeightedWord
 from segapsith_store.store import Store
 
@@ -83,7 +83,7 @@ def report_facts(
                 for lang in sorted({domain.lang for domain in domains})
             },
             measure=measure,
-            validations=_last_validations(store),
+            validations=_with_examples(store),
             history=list_validations(store, limit=MAX_HISTORY),
             changes=read_news(store, _first_run(store, since)),
             names=domain_labels(store),
@@ -182,15 +182,10 @@ def _profiles(words: Mapping[int, Sequence[WeightedWord]]) -> Profiles[int]:
 # -- validations ---------------------------------------------------------------------------------
 
 
-def _last_validations(store: Store) -> list[Mapping[str, Any]]:
+def _with_examples(store: Store) -> list[Mapping[str, Any]]:
     """Return the newest validation of each language, with sentences for the doubtful domains."""
     validations: list[Mapping[str, Any]] = []
-    for lang, at, text in store.rows(
-        "SELECT c.lang, r.started_at, c.result FROM comparisons c JOIN runs r ON r.id = c.run"
-        " WHERE c.kind = 'validate' AND c.id IN"
-        " (SELECT max(id) FROM comparisons WHERE kind = 'validate' GROUP BY lang) ORDER BY c.lang"
-    ):
-        result = json.loads(text)
+    for result in last_validations(store):
         doubtful = [v for v in result.get("verdicts", []) if v["verdict"] != "confirmed"]
         doubtful = doubtful[:MAX_DOUBTFUL]
         words = {unit: v["words"] for v in doubtful for unit in v["example_units"]}
@@ -199,5 +194,5 @@ def _last_validations(store: Store) -> list[Mapping[str, Any]]:
             verdict["examples"] = [
                 sentences[unit] for unit in verdict["example_units"] if unit in sentences
             ]
-        validations.append({**result, "lang": lang, "at": at, "doubtful": doubtful})
+        validations.append({**result, "doubtful": doubtful})
     return validations

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, overload
 
 from segapsith.api import classification, clustering, comparison, reporting
+from segapsith.api.browsing import Browsing
 from segapsith.api.curation import Domains
 from segapsith.api.documents import AllowedAgain, Forgotten, ForgottenDocument
 from segapsith.api.network import Networks
@@ -56,7 +57,7 @@ class Wire(Session):
     """A store to learn into and to query. Reading needs no lock; writing takes it until `close`.
 
     Calls about one subject are in groups: `domains`, `topics`, `validation`, `runs`, `network`,
-    `threshold`.
+    `threshold`, `browse`.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class Wire(Session):
         self.runs = Runs(self)
         self.network = Networks(self)
         self.threshold = Threshold(self)
+        self.browse = Browsing(self)
         self.validate = self.validation.run
         self.tune = self.threshold.search
 

@@ -97,6 +97,10 @@ class DomainIndex:
         order = present[np.argsort(words[present])]
         return DomainWords(words[order], sums[order, 0], sums[order, 1], int(self.n_units[domain]))
 
+    def size(self, domain: int) -> int:
+        """Return the number of units of a domain."""
+        return int(self.n_units[domain])
+
     def heaviest(self, domains: Sequence[int], most: int) -> list[list[tuple[int, float]]]:
         """Return the heaviest words of each domain with their weights; ties as in `weights`."""
         numbers = np.asarray(domains, dtype=np.int64)

@@ -32,6 +32,7 @@ __all__ = [
     "run_at",
     "run_before_last",
     "states",
+    "sum_units",
     "sums",
 ]
 
@@ -182,7 +183,20 @@ def sums(store: Store, then: Moment, domains: Collection[int]) -> dict[int, Doma
     }
 
 
+def sum_units(store: Store, units: Collection[int]) -> DomainWords:
+    """Return the word sums of some units together, such as those of a domain at a moment."""
+    tokens = store.facts().get("count") == "tokens"
+    rows = store.rows(
+        "SELECT u.words FROM json_each(?) j JOIN units u ON u.id = j.value",
+        [json.dumps(list(units))],
+    )
+    return _total([codecs.bag_from(blob) for (blob,) in rows], tokens)
+
+
 def _total(bags: list[Bag], tokens: bool) -> DomainWords:
+    if not bags:
+        none = np.zeros(0, np.int64)
+        return DomainWords(none.astype(np.int32), none, none, 0)
     words, place = np.unique(np.concatenate([b.words for b in bags]), return_inverse=True)
     occurrences = np.zeros(len(words), dtype=np.int64)
     weights = np.zeros(len(words), dtype=np.int64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,13 @@ from segapsith.model import Result
 from segapsith_store import codecs
 from segapsith_store.store import Store
 
-__all__ = ["ValidationRow", "labelled_side", "list_validations", "read_clustering"]
+__all__ = [
+    "ValidationRow",
+    "labelled_side",
+    "last_validations",
+    "list_validations",
+    "read_clustering",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +77,19 @@ def list_validations(
             )
         )
     return rows if limit is None else rows[-limit:]
+
+
+def last_validations(store: Store) -> list[dict[str, Any]]:
+    """Return the newest validation of each language as it was stored, with `run`, `lang`, `at`."""
+    return [
+        {**json.loads(text), "run": run, "lang": lang, "at": at}
+        for lang, run, at, text in store.rows(
+            "SELECT c.lang, c.run, r.started_at, c.result FROM comparisons c"
+            " JOIN runs r ON r.id = c.run WHERE c.kind = 'validate' AND c.id IN"
+            " (SELECT max(id) FROM comparisons WHERE kind = 'validate' GROUP BY lang)"
+            " ORDER BY c.lang"
+        )
+    ]
 
 
 def read_clustering(store: Store, run: int) -> dict[int, int] | None:
