@@ -15,11 +15,13 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from segapsith.api.session import Session
+from segapsith.arrays import Matrix
 from segapsith.domains.trends import Burst, Trend, bursts, trend
 from segapsith.errors import MissingInputError
 from segapsith.model import Json, Result
+from segapsith.report.charts import days
 from segapsith_store import Store
-from segapsith_store.queries import history
+from segapsith_store.queries import history, nights, subscriptions
 from segapsith_store.queries.activity import (
     Activity,
     Described,
@@ -37,6 +39,8 @@ from segapsith_store.queries.domains import (
     typical_of,
 )
 from segapsith_store.queries.neighbours import DomainVectors, read_vectors
+from segapsith_store.queries.news import News, read_news
+from segapsith_store.queries.nights import Night
 from segapsith_store.queries.stories import (
     Story,
     UnitSummary,
@@ -52,11 +56,21 @@ from segapsith_store.queries.story_search import (
     find_stories,
     read_columns,
 )
-from segapsith_store.queries.topics import Topic, list_topics
+from segapsith_store.queries.subscriptions import Feed
+from segapsith_store.queries.topics import Topic, list_topics, topic_of_domain
 from segapsith_store.queries.validations import last_validations
 from segapsith_store.queries.words import WeightedWord, WordCounts, Words, read_word
 
-__all__ = ["Browsing", "DomainPage", "Peak", "WordDomain", "WordPage"]
+__all__ = [
+    "Browsing",
+    "DomainMap",
+    "DomainPage",
+    "Peak",
+    "Series",
+    "TimeSeries",
+    "WordDomain",
+    "WordPage",
+]
 
 T = TypeVar("T")
 
@@ -70,6 +84,11 @@ SENTENCE_WORDS, SENTENCE_UNITS = 20, 40
 """Words and units that typical sentences are chosen by."""
 
 MOST_PEAKS = 5
+TOPIC_WORDS = 12
+KEPT_TOPICS = 200
+PREVIEW_STORIES = 5
+DEFAULT_SERIES = 6
+"""Topics or domains of a timeline that names none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +136,64 @@ class WordPage(Result):
     hits: StoryHits
 
 
+@dataclass(frozen=True, slots=True)
+class MergePart(Result):
+    """A domain that would be merged."""
+
+    row: Described
+    words: Sequence[WeightedWord]
+    stories: Sequence[UnitSummary]
+
+
+@dataclass(frozen=True, slots=True)
+class MergePreview(Result):
+    """Domains that would be merged, their similarity to the first, and their words together."""
+
+    parts: Sequence[MergePart]
+    similarities: Sequence[float]
+    words: Sequence[WeightedWord]
+
+
+@dataclass(frozen=True, slots=True)
+class DomainMap:
+    """The largest domains of a language, and how similar they are to each other."""
+
+    langs: Sequence[str]
+    """The languages of the store, the largest first."""
+    lang: str
+    domains: Sequence[Described]
+    similarities: Matrix
+    total: int
+    """Domains of the language."""
+
+
+@dataclass(frozen=True, slots=True)
+class Series(Result):
+    """Units of a domain or topic over time, and their share of the stream."""
+
+    kind: str
+    id: int
+    label: str
+    units: Sequence[int]
+    share: Sequence[float]
+
+
+@dataclass(frozen=True, slots=True)
+class TimeSeries(Result):
+    """Several series over the same days, weeks or months."""
+
+    by: str
+    starts: Sequence[str]
+    """First day of each day, week or month."""
+    stream: Sequence[int]
+    """Units of all domains."""
+    series: Sequence[Series]
+
+
+def _between(counts: Mapping[str, int], since: str | None, until: str | None) -> dict[str, int]:
+    return {day: n for day, n in counts.items() if (since or "") <= day <= (until or "9")}
+
+
 class _Kept(Generic[T]):
     """A value that is read from the store once after each run."""
 
@@ -158,7 +235,10 @@ class Browsing:
         self._activity: _Kept[Activity] = _Kept(read_activity)
         self._vectors: _Kept[DomainVectors] = _Kept(read_vectors)
         self._columns: _Kept[StoryColumns] = _Kept(read_columns)
-        self._topics: _Kept[Sequence[Topic]] = _Kept(lambda store, _: list_topics(store, top=12))
+        self._topics: _Kept[Sequence[Topic]] = _Kept(
+            lambda store, _: self._listed_topics(store, limit=KEPT_TOPICS)
+        )
+        self._topic_of: _Kept[Mapping[int, int]] = _Kept(lambda store, _: topic_of_domain(store))
         self._validations: _Kept[Sequence[Mapping[str, Any]]] = _Kept(
             lambda store, _: last_validations(store)
         )
@@ -185,13 +265,40 @@ class Browsing:
         """Return document, day, language and source of each text."""
         return self._session.read(self._columns.get)
 
-    def topics(self) -> Sequence[Topic]:
-        """Return the topics of the last grouping, largest first."""
-        return self._session.read(self._topics.get)
+    def topics(self, limit: int = 25, offset: int = 0) -> Sequence[Topic]:
+        """Return topics of the last grouping, largest first."""
 
-    def topic_of(self, domain: int) -> Topic | None:
-        """Return the topic of a domain, if it has one."""
-        return next((topic for topic in self.topics() if domain in topic.domains), None)
+        def query(store: Store) -> Sequence[Topic]:
+            if offset + limit <= KEPT_TOPICS:
+                return self._topics.get(store)[offset : offset + limit]
+            return self._listed_topics(store, limit=offset + limit)[offset:]
+
+        return self._session.read(query)
+
+    def _listed_topics(self, store: Store, *, limit: int, only: int | None = None) -> list[Topic]:
+        sums = self._vectors.get(store).sums
+        return list_topics(store, top=TOPIC_WORDS, limit=limit, only=only, sums=sums)
+
+    def n_topics(self) -> int:
+        """Return the number of topics that have domains with units."""
+        described = self.activity().described
+        topic_of = self._session.read(self._topic_of.get)
+        return len({topic for domain, topic in topic_of.items() if domain in described})
+
+    def topic(self, number: int) -> Topic:
+        """Return one topic with its domains."""
+        with self._session.reading() as store:
+            known = next((one for one in self._topics.get(store) if one.id == number), None)
+            listed = [known] if known else self._listed_topics(store, limit=1, only=number)
+            if not listed:
+                raise MissingInputError(
+                    f"there is no topic {number}; `segapsith topics` lists them"
+                )
+            return listed[0]
+
+    def topic_of(self, domain: int) -> int | None:
+        """Return the number of the topic of a domain, if it has one."""
+        return self._session.read(self._topic_of.get).get(domain)
 
     def validations(self) -> Sequence[Mapping[str, Any]]:
         """Return the newest validation of each language with all its figures."""
@@ -212,18 +319,17 @@ class Browsing:
                     " `segapsith domains` lists them"
                 )
             words = self._words(store, activity, number, now=as_of is None, top=top)
-            days = activity.by_day(number)
-            topic = self.topic_of(number)
+            by_day = activity.by_day(number)
             if as_of is not None and not row.named:
                 row = row._replace(label=", ".join(word.word for word in words[:3]))
             return DomainPage(
                 row=row,
                 lifetime=activity.lifetime(number),
-                topic=None if topic is None else topic.id,
-                trend=trend(days, activity.stream),
+                topic=self.topic_of(number),
+                trend=trend(by_day, activity.stream),
                 words=words,
-                days=days,
-                peaks=self._peaks(store, activity, number, days),
+                days=by_day,
+                peaks=self._peaks(store, activity, number, by_day),
                 sentences=typical_of(store, number, words[:SENTENCE_WORDS], SENTENCE_UNITS),
                 sources=count_sources(store, number),
                 near=[] if as_of is not None else self._near(store, activity, number, near),
@@ -248,9 +354,9 @@ class Browsing:
 
     @staticmethod
     def _peaks(
-        store: Store, activity: Activity, number: int, days: Mapping[str, int]
+        store: Store, activity: Activity, number: int, by_day: Mapping[str, int]
     ) -> list[Peak]:
-        strongest = sorted(bursts(days, activity.stream), key=lambda one: -one.surprise)
+        strongest = sorted(bursts(by_day, activity.stream), key=lambda one: -one.surprise)
         peaks = []
         for burst in strongest[:MOST_PEAKS]:
             units = activity.members_on(number, burst.day)
@@ -297,6 +403,54 @@ class Browsing:
                 self.search(StoryQuery(word, lang=lang, newest=True), limit=limit),
             )
 
+    def map(self, lang: str | None = None, most: int = 80) -> DomainMap:
+        """Return the largest domains of a language with their similarities to each other."""
+        with self._session.reading() as store:
+            described = self.activity().described.values()
+            sizes: dict[str, int] = {}
+            for row in described:
+                sizes[row.lang] = sizes.get(row.lang, 0) + row.units
+            langs = sorted(sizes, key=lambda name: (-sizes[name], name))
+            chosen = lang or next(iter(langs), "")
+            rows = sorted(
+                (row for row in described if row.lang == chosen),
+                key=lambda row: (-row.units, row.id),
+            )
+            vectors = self._vectors.get(store)
+            shown = [row for row in rows if vectors.row_of(row.id) is not None][:most]
+            return DomainMap(
+                langs, chosen, shown, vectors.similarities([row.id for row in shown]), len(rows)
+            )
+
+    def news(self, since: str | int | None = None, most: int = 8) -> News:
+        """Return what is new, growing and fading since a run or date (default: the last night)."""
+
+        def query(store: Store) -> News:
+            if since is None:
+                run = history.run_before_last(store)
+            else:
+                run = 0 if str(since) == "0" else history.run_at(store, since)
+            return read_news(store, run, most, self.activity().arrived_after(run))
+
+        return self._session.read(query)
+
+    def headlines(self, domains: Sequence[int]) -> dict[int, UnitSummary]:
+        """Return the newest story of each domain."""
+        with self._session.reading() as store:
+            activity = self.activity()
+            units = {d: activity.newest(d, 1) for d in domains}
+            found = describe_units(store, [one for some in units.values() for one in some])
+            by_unit = {summary.unit: summary for summary in found}
+            return {d: by_unit[some[0]] for d, some in units.items() if some and some[0] in by_unit}
+
+    def nights(self, limit: int = 30) -> list[Night]:
+        """Return the last unattended runs, newest first."""
+        return self._session.read(lambda store: nights.listed(store, limit))
+
+    def feeds(self) -> list[Feed]:
+        """Return the subscribed feeds, in the order in which they were added."""
+        return self._session.read(subscriptions.listed)
+
     # -- many things -------------------------------------------------------------------------
 
     def search(
@@ -304,19 +458,102 @@ class Browsing:
         query: StoryQuery,
         *,
         domains: Sequence[int] | None = None,
+        after: int = 0,
         limit: int = 20,
         offset: int = 0,
     ) -> StoryHits:
-        """Return the stories that match a query; `domains` restricts them to these domains."""
+        """Return the stories that match a query; `domains` restricts them to these domains.
+
+        `after` restricts them to documents with a higher number (see `newest_document`).
+        """
         with self._session.reading() as store:
             documents = None
             if domains is not None:
                 activity = self.activity()
                 documents = np.unique(activity.documents[np.isin(activity.domains, list(domains))])
             columns = self._columns.get(store)
+            if after:
+                newer = columns.documents[columns.documents > after]
+                documents = newer if documents is None else np.intersect1d(newer, documents)
             return find_stories(
                 store, query, columns, documents=documents, limit=limit, offset=offset
             )
+
+    def newest_document(self) -> int:
+        """Return the number of the newest document; numbers only grow."""
+        return int(self.columns().documents.max(initial=0))
+
+    def merge_preview(self, numbers: Sequence[int], top: int = 20) -> MergePreview:
+        """Return what merging domains would give: their words together, and their similarities."""
+        with self._session.reading() as store:
+            described, vectors = self.activity().described, self._vectors.get(store)
+            words, parts = Words(store), []
+            for number in numbers:
+                sums = vectors.sums(number)
+                if number not in described or sums is None:
+                    raise MissingInputError(
+                        f"there is no domain {number}; `segapsith domains` lists them"
+                    )
+                stories = describe_units(store, self.activity().newest(number, PREVIEW_STORIES))
+                parts.append(MergePart(described[number], words.best(sums, top), stories))
+            similar = vectors.similarities(numbers)
+            units = np.concatenate([self.activity().members(number) for number in numbers])
+            total = history.sum_units(store, units.tolist())
+            return MergePreview(
+                parts, [round(float(value), 4) for value in similar[0]], words.best(total, top)
+            )
+
+    def timeline(
+        self,
+        *,
+        domains: Sequence[int] = (),
+        topics: Sequence[int] = (),
+        by: str = "week",
+        since: str | None = None,
+        until: str | None = None,
+    ) -> TimeSeries:
+        """Return the units of domains and topics by day, week or month, and of the whole stream.
+
+        Without any domain or topic: of the largest topics, or of the largest domains.
+        """
+        with self._session.reading():
+            activity, groups = self.activity(), self._groups(domains, topics)
+            dated = [day for day in activity.stream.days if (since or "") <= day <= (until or "9")]
+            if not dated:
+                return TimeSeries(by, [], [], [])
+            starts = days.buckets(max(min(dated), since or ""), max(dated), by)
+            stream = days.sums(_between(activity.stream.days, since, until), starts, by)
+            series = []
+            for kind, number, label, members in groups:
+                counts = _between(activity.by_day(*members), since, until)
+                units = days.sums(counts, starts, by)
+                share = [
+                    round(n / all_, 6) if all_ else 0.0
+                    for n, all_ in zip(units, stream, strict=True)
+                ]
+                series.append(Series(kind, number, label, units, share))
+            return TimeSeries(by, starts, stream, series)
+
+    def _groups(
+        self, domains: Sequence[int], topics: Sequence[int]
+    ) -> list[tuple[str, int, str, Sequence[int]]]:
+        """Return kind, id, label and domains of what a timeline shows."""
+        described = self.activity().described
+        if not domains and not topics:
+            topics = [topic.id for topic in self.topics(DEFAULT_SERIES)]
+            largest = sorted(described.values(), key=lambda row: (-row.units, row.id))
+            domains = [] if topics else [row.id for row in largest[:DEFAULT_SERIES]]
+        groups: list[tuple[str, int, str, Sequence[int]]] = []
+        for number in topics:
+            topic = self.topic(number)
+            groups.append(("topic", number, topic.label, topic.domains))
+        for number in domains:
+            if number not in described:
+                raise MissingInputError(
+                    f"there is no domain {number}; `segapsith domains` lists them"
+                )
+            groups.append(("domain", number, described[number].label, [number]))
+        return groups
 
     def differences(
         self, left: str | int, right: str | int | None = None, *, most: int = 40

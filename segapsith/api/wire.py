@@ -148,9 +148,12 @@ class Wire(Session):
     cluster = clustering.cluster
     compare = comparison.compare
 
-    def search(self, words: str, limit: int = 20) -> SearchResult:
-        """Return the documents and domains that contain all the words, best first."""
-        return self.read(lambda store: search(store, words, limit))
+    def search(self, words: str, limit: int = 20, *, documents: bool = True) -> SearchResult:
+        """Return the documents and domains that contain all the words, best first.
+
+        Without `documents`, only domains are looked for.
+        """
+        return self.read(lambda store: search(store, words, limit, documents=documents))
 
     def matching(self, words: str) -> list[DocumentSummary]:
         """Return every document that contains all the words in one of its versions."""

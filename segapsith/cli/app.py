@@ -36,6 +36,7 @@ from segapsith.cli import (
     schedule,
     search,
     segment,
+    serve,
     show,
     status,
     topics,
@@ -52,7 +53,7 @@ __all__ = ["app", "program", "run"]
 
 COMMANDS = (
     demo, ingest, feeds, update, schedule, doctor,
-    domains, show, topics, search, explain, classify, export, report,
+    domains, show, topics, search, explain, classify, export, report, serve,
     validate, compare, cluster, tune, segment, network,
     status, verify, backup, runs, forget, config, plugins,
 )  # fmt: skip

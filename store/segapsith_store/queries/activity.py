@@ -74,36 +74,41 @@ class Lifetime(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Origins:
-    """Document and day of each unit, by unit id; 0 where there is none."""
+    """Document, day, and run that first read the document, by unit id; 0 where there is none."""
 
     documents: Column
     days: Column
+    runs: Column
 
     @classmethod
-    def empty(cls) -> _Origins:
-        return cls(np.zeros(1, np.int32), np.zeros(1, np.int32))
+    def empty(cls, size: int = 1) -> _Origins:
+        return cls(*np.zeros((3, size), np.int32))
 
     def with_new(self, store: Store) -> _Origins:
         """Return the origins of all units, reading those that are new."""
         last = len(self.documents) - 1
         rows = list(
             store.rows(
-                "SELECT u.id, u.document, substr(v.date, 1, 10) FROM units u"
-                " JOIN versions v ON v.id = u.version WHERE u.id > ? ORDER BY u.id",
+                "SELECT u.id, u.document, substr(v.date, 1, 10), d.run FROM units u"
+                " JOIN versions v ON v.id = u.version JOIN documents d ON d.id = u.document"
+                " WHERE u.id > ? ORDER BY u.id",
                 [last],
             )
         )
         if not rows:
             return self
         numbers: dict[str | None, int] = {None: 0}
-        units, documents, texts = zip(*rows, strict=True)
+        units, documents, texts, runs = zip(*rows, strict=True)
         for text in set(texts) - {None}:
             numbers[text] = _day_number(text)
-        size = units[-1] + 1
-        grown = _Origins(np.zeros(size, np.int32), np.zeros(size, np.int32))
-        grown.documents[: last + 1], grown.days[: last + 1] = self.documents, self.days
-        grown.documents[list(units)] = documents
-        grown.days[list(units)] = [numbers[text] for text in texts]
+        grown, places = _Origins.empty(units[-1] + 1), list(units)
+        for column, old, new in (
+            (grown.documents, self.documents, documents),
+            (grown.days, self.days, [numbers[text] for text in texts]),
+            (grown.runs, self.runs, runs),
+        ):
+            column[: last + 1] = old
+            column[places] = new
         return grown
 
 
@@ -135,6 +140,13 @@ class Activity:
     """Units of the whole stream by day."""
     stories_by_day: Mapping[str, int]
     _lifetimes: dict[int, Lifetime] = field(default_factory=dict)
+
+    def arrived_after(self, run: int) -> dict[int, int]:
+        """Return the units of the stories that were first read after a run, by present domain."""
+        domains, counts = np.unique(
+            self.domains[self.origins.runs[self.units] > run], return_counts=True
+        )
+        return dict(zip(domains.tolist(), counts.tolist(), strict=True))
 
     def _slice(self, domain: int) -> slice:
         low, high = np.searchsorted(self.domains, [domain, domain + 1])

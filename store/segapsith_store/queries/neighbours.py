@@ -6,6 +6,7 @@ ask for many domains, so the words of all domains are read once after each run.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,19 +64,33 @@ class DomainVectors:
 
     def near(self, domain: int, most: int) -> list[Near]:
         """Return the most similar other domains of the language, ties by id."""
-        row, sums = self.row_of(domain), self.sums(domain)
-        if row is None or sums is None or not len(sums.words):
+        row = self.row_of(domain)
+        if row is None:
             return []
+        similarity, lang = self._compared(row), self.langs[row]
+        best = np.lexsort((self.ids, -similarity))[: 4 * most + 1]
+        return [
+            Near(int(self.ids[one]), round(float(similarity[one]), 6))
+            for one in best.tolist()
+            if one != row and similarity[one] > 0 and self.langs[one] == lang
+        ][:most]
+
+    def _compared(self, row: int) -> NDArray[np.float64]:
+        """Return the similarity of one row to every row."""
+        at = slice(int(self.starts[row]), int(self.starts[row + 1]))
+        sums = DomainWords(self.words[at], self.occurrences[at], self.weights[at], 0)
+        if not len(sums.words):
+            return np.zeros(len(self.ids))
         places = np.searchsorted(sums.words, self.words)
         places[places == len(sums.words)] = 0
         shared = np.flatnonzero(sums.words[places] == self.words)
         rows = np.searchsorted(self.starts, shared, side="right") - 1
         size = len(self.ids)
-        at = places[shared]
+        common = places[shared]
         parts = [
             np.bincount(rows, values.astype(np.float64), size)
             for values in (
-                sums.occurrences[at], sums.weights[at], self.occurrences[shared],
+                sums.occurrences[common], sums.weights[common], self.occurrences[shared],
                 self.weights[shared],
             )
         ]  # fmt: skip
@@ -86,14 +101,26 @@ class DomainVectors:
             * (parts[2] / np.maximum(1, whole[:, 0]))
             * (parts[3] / np.maximum(1, whole[:, 1]))
         )
-        similarity = product**0.25
-        lang = self.langs[row]
-        best = np.lexsort((self.ids, -similarity))[: 4 * most + 1]
-        return [
-            Near(int(self.ids[one]), round(float(similarity[one]), 6))
-            for one in best.tolist()
-            if one != row and similarity[one] > 0 and self.langs[one] == lang
-        ][:most]
+        similarity: NDArray[np.float64] = product**0.25
+        return similarity
+
+    def similarities(self, domains: Sequence[int]) -> NDArray[np.float64]:
+        """Return the similarity of each pair of some domains that have units."""
+        rows = [row for row in map(self.row_of, domains) if row is not None]
+        places = [np.arange(self.starts[row], self.starts[row + 1]) for row in rows]
+        at = np.concatenate([np.zeros(0, np.int64), *places])
+        few = DomainVectors(
+            self.ids[rows],
+            tuple(self.langs[row] for row in rows),
+            self.sizes[rows],
+            np.concatenate([[0], np.cumsum([len(place) for place in places], dtype=np.int64)]),
+            self.words[at],
+            self.occurrences[at],
+            self.weights[at],
+            self.totals[rows],
+            tuple(self.marks[row] for row in rows),
+        )
+        return np.array([few._compared(row) for row in range(len(rows))]).reshape(len(rows), -1)
 
     def having(self, word: int, most: int) -> list[tuple[int, float]]:
         """Return the domains with a word and its mean weight there (fixed point), heaviest first."""

@@ -69,11 +69,14 @@ _SUMMARY = (
 )
 
 
-def search(store: Store, query: str, limit: int = 20) -> SearchResult:
-    """Return at most `limit` documents and `limit` domains that contain all the words."""
+def search(store: Store, query: str, limit: int = 20, *, documents: bool = True) -> SearchResult:
+    """Return at most `limit` documents and `limit` domains that contain all the words.
+
+    Without `documents`, only domains are looked for.
+    """
     match = full_text_query(query)
     with store.frozen():
-        documents = store.rows(
+        stories = store.rows(
             "SELECT d.uid, v.date, v.lang, v.title, snippet(versions_fts, -1, '[', ']', ' … ', ?)"
             " FROM versions_fts f JOIN versions v ON v.id = f.rowid"
             " JOIN documents d ON d.id = v.document AND d.version = v.number"
@@ -87,7 +90,8 @@ def search(store: Store, query: str, limit: int = 20) -> SearchResult:
             [match, limit],
         )
         return SearchResult(
-            [DocumentHit(*row) for row in documents], [DomainHit(*row) for row in domains]
+            [DocumentHit(*row) for row in stories] if documents else [],
+            [DomainHit(*row) for row in domains],
         )
 
 

@@ -7,6 +7,7 @@ in memory, which are read once after each run, so that a frequent word costs lit
 from __future__ import annotations
 
 import datetime
+import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -27,8 +28,9 @@ __all__ = [
     "read_columns",
 ]
 
-MARKS = ("\ue000", "\ue001")
-"""Characters before and after a found word in a snippet; they are for private use in Unicode."""
+_SALT = secrets.token_hex(4)
+MARKS = (f"\ue000{_SALT}", f"\ue001{_SALT}")
+"""What stands before and after a found word in a snippet; no text can know it in advance."""
 
 MOST_RANKED = 3000
 """Hits up to which the best ones come first; more are ordered by date."""
