@@ -22,7 +22,7 @@ from segapsith.model import Json, Result
 from segapsith.report.charts import days
 from segapsith_store import Store
 from segapsith_store.queries import history, nights, subscriptions
-from segapsith_store.queries.activity import (
+from segapsith_store.queries.browsing.activity import (
     Activity,
     Described,
     Lifetime,
@@ -30,18 +30,9 @@ from segapsith_store.queries.activity import (
     read_activity,
     read_state,
 )
-from segapsith_store.queries.differences import Differences, differences
-from segapsith_store.queries.domains import (
-    NearDomain,
-    TypicalSentence,
-    read_lineage,
-    successors,
-    typical_of,
-)
-from segapsith_store.queries.neighbours import DomainVectors, read_vectors
-from segapsith_store.queries.news import News, read_news
-from segapsith_store.queries.nights import Night
-from segapsith_store.queries.stories import (
+from segapsith_store.queries.browsing.differences import Differences, differences
+from segapsith_store.queries.browsing.neighbours import DomainVectors, read_vectors
+from segapsith_store.queries.browsing.stories import (
     Story,
     UnitSummary,
     best_units,
@@ -49,13 +40,22 @@ from segapsith_store.queries.stories import (
     describe_units,
     read_story,
 )
-from segapsith_store.queries.story_search import (
+from segapsith_store.queries.browsing.story_search import (
     StoryColumns,
     StoryHits,
     StoryQuery,
     find_stories,
     read_columns,
 )
+from segapsith_store.queries.domains import (
+    NearDomain,
+    TypicalSentence,
+    read_lineage,
+    successors,
+    typical_of,
+)
+from segapsith_store.queries.news import News, read_news
+from segapsith_store.queries.nights import Night
 from segapsith_store.queries.subscriptions import Feed
 from segapsith_store.queries.topics import Topic, list_topics, topic_of_domain
 from segapsith_store.queries.validations import last_validations

@@ -27,6 +27,7 @@ from segapsith.model import Json, Result
 from segapsith.settings import BUILT_IN_PLACEMENT, CLUSTERER, Settings
 from segapsith_store import Store
 from segapsith_store.queries import history
+from segapsith_store.queries.browsing.stories import UnitSummary, best_units, describe_units
 from segapsith_store.queries.domains import (
     Domain,
     DomainDetails,
@@ -34,7 +35,6 @@ from segapsith_store.queries.domains import (
     list_domains,
     show_domain,
 )
-from segapsith_store.queries.stories import UnitSummary, best_units, describe_units
 from segapsith_store.queries.stream import learned_units
 from segapsith_store.queries.words import WeightedWord, Words
 from segapsith_store.seal import seal

@@ -66,12 +66,12 @@ def serve(
             f"--host {host} can be reached by others: give a token of your own with --token-file"
         )
     context.require_store()
-    given = {} if token_file is None else {"token": serving.read_token(token_file)}
+    token = serving.new_token() if token_file is None else serving.read_token(token_file)
     options = WebOptions(
+        token=token,
         allow_changes=allow_changes,
         hosts=serving.served_hosts(host, allow_host or []),
         base_path=base_path.rstrip("/"),
-        **given,
     )
 
     def announce(address: str) -> None:

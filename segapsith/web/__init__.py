@@ -24,7 +24,7 @@ def app(
     `options` are fields of `segapsith.web.security.WebOptions`, such as `token`, `allow_changes`,
     `hosts` and `base_path`. Without a token one is made; it is `app(…).state.token`.
     """
-    from segapsith.web.app import make_app
+    from segapsith.web.application import make_app
     from segapsith.web.security import WebOptions
 
     return make_app(store, WebOptions(**options), settings)

@@ -16,22 +16,11 @@ from segapsith.errors import UsageError
 from segapsith.web.desk import Desk
 from segapsith.web.texts import Texts
 
-__all__ = ["Ask", "Span", "story_path"]
+__all__ = ["Ask", "Span"]
 
 MOST_NUMBER = 2**62
 MOST_PAGE = 200
 """Rows of a page at most."""
-
-
-def story_path(uid: str) -> str:
-    """Return the path of the page of a story.
-
-    >>> story_path("feed a/b?"), story_path("..")
-    ('/stories/feed%20a%2Fb%3F', '/stories?id=..')
-    """
-    if uid.strip(".") == "":
-        return f"/stories?{urlencode({'id': uid})}"
-    return f"/stories/{quote(uid, safe='')}"
 
 
 @dataclass(frozen=True, slots=True)

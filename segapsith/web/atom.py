@@ -15,9 +15,10 @@ from xml.sax.saxutils import escape, quoteattr
 
 from starlette.responses import Response
 
-from segapsith.web.ask import Ask, story_path
+from segapsith.web.ask import Ask
 from segapsith.web.json_api import story_query
-from segapsith_store.queries.story_search import MARKS
+from segapsith.web.templating import story_path
+from segapsith_store.queries.browsing.story_search import MARKS
 
 __all__ = ["ROUTES", "Entry", "atom"]
 

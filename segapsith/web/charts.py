@@ -17,11 +17,9 @@ from segapsith.report.charts import days as day_charts
 from segapsith.report.charts.svg import STYLE, standalone
 from segapsith.web.security import svg_policy
 
-__all__ = ["ENDINGS", "MOST_ROWS", "Chart", "by_day", "chart_response", "over_time"]
+__all__ = ["ENDINGS", "Chart", "by_day", "chart_response", "over_time"]
 
 ENDINGS = ("csv", "json", "svg")
-MOST_ROWS = 60
-"""Rows of the table on the page; the files have all of them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from segapsith.api.wire import Wire
 from segapsith.errors import BusyError, SegapsithError
 from segapsith.settings import Settings, resolve
 from segapsith.web.security import WebOptions
-from segapsith_store.queries.activity import read_state
+from segapsith_store.queries.browsing.activity import read_state
 from segapsith_store.queries.status import Run
 
 __all__ = ["ChangesOffError", "Desk", "StaleFormError"]

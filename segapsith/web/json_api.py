@@ -14,7 +14,7 @@ from segapsith.errors import UsageError
 from segapsith.model import Result
 from segapsith.report.charts.days import BUCKETS
 from segapsith.web.ask import MOST_PAGE, Ask
-from segapsith_store.queries.story_search import MARKS, StoryQuery
+from segapsith_store.queries.browsing.story_search import MARKS, StoryQuery
 
 __all__ = ["PREFIX", "ROUTES", "JsonRoute", "Parameter", "description"]
 

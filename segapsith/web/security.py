@@ -6,6 +6,7 @@ the request, the token, and for changes the origin. Every answer carries strict 
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import re
@@ -20,6 +21,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from segapsith.errors import UsageError
+from segapsith.web.templating import login_page
 
 __all__ = ["CSP", "LOOPBACK", "Guard", "WebOptions", "svg_policy"]
 
@@ -52,8 +54,6 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 def svg_policy(style: str) -> str:
     """Return the content security policy of an SVG file with one style of its own."""
     digest = hashlib.sha256(style.encode()).digest()
-    import base64
-
     return f"default-src 'none'; style-src 'sha256-{base64.b64encode(digest).decode()}'"
 
 
@@ -194,8 +194,6 @@ class Guard:
                 401,
                 {"www-authenticate": "Bearer"},
             )
-        from segapsith.web.render import login_page
-
         query = scope["query_string"].decode("latin-1")
         rest = [(n, v) for n, v in parse_qsl(query, keep_blank_values=True) if n != "token"]
         where = quote(path) + (f"?{urlencode(rest)}" if rest else "")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import logging
 import os
+import secrets
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -19,9 +21,14 @@ from segapsith.errors import (
 from segapsith.settings import Settings
 from segapsith.web.security import LOOPBACK, WebOptions
 
-__all__ = ["bound", "is_loopback", "read_token", "serve", "served_hosts"]
+__all__ = ["bound", "is_loopback", "new_token", "read_token", "serve", "served_hosts"]
 
 log = logging.getLogger(__name__)
+
+
+def new_token() -> str:
+    """Return a token that nobody can guess."""
+    return secrets.token_urlsafe(32)
 
 
 def read_token(path: str | os.PathLike[str]) -> str:
@@ -67,10 +74,12 @@ def bound(host: str, port: int) -> socket.socket:
     """Return a listening socket; port 0 takes any free one."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        listener = socket.socket(family, socket.SOCK_STREAM)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((host, port))
-        listener.listen(128)
+        with contextlib.ExitStack() as stack:
+            listener = stack.enter_context(socket.socket(family, socket.SOCK_STREAM))
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind((host, port))
+            listener.listen(128)
+            stack.pop_all()
     except PermissionError as error:
         raise PermissionDeniedError(f"{host}:{port}: no permission to listen there") from error
     except OSError as error:
@@ -91,7 +100,7 @@ def serve(
     """Serve until the process is asked to stop; `announce` receives the address with the token."""
     import uvicorn
 
-    from segapsith.web.app import make_app
+    from segapsith.web.application import make_app
 
     application = make_app(store, options, settings)
     host, port = listener.getsockname()[:2]

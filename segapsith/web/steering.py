@@ -13,9 +13,10 @@ from starlette.responses import RedirectResponse, Response
 
 from segapsith.api.wire import Wire
 from segapsith.errors import UsageError
-from segapsith.web.ask import Ask, story_path
+from segapsith.web.ask import Ask
 from segapsith.web.pages.watch import change_watch
 from segapsith.web.render import Page
+from segapsith.web.templating import story_path
 
 __all__ = ["ROUTES", "Change"]
 

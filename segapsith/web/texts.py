@@ -11,9 +11,34 @@ import tomllib
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["LANGUAGES", "Texts", "catalogue", "language_of"]
+__all__ = ["DYNAMIC", "LANGUAGES", "Texts", "catalogue", "language_of"]
 
 LANGUAGES = {"en": "English", "fr": "Français"}
+
+DYNAMIC = frozenset(
+    {
+        *(
+            "Today",
+            "Topics",
+            "Domains",
+            "Timeline",
+            "Map",
+            "Validation",
+            "Compare",
+            "Runs",
+            "Feeds",
+        ),
+        *("Watch", "Cite", "Appeared", "Gone", "Merged", "Split", "New", "Rising", "Falling"),
+        *("confirmed", "split", "merged", "missing"),
+        *("rising", "falling", "new", "quiet", "steady", "undated"),
+        *("running", "done", "failed", "interrupted", "undone", "open", "retired"),
+        *("largest", "most in the last 7 days", "newest", "oldest", "by name"),
+        *("day", "week", "month", "topic", "domain", "New domains", "Rising domains"),
+        *("This cannot be asked", "Not found", "The store has changed", "Not allowed"),
+        *("The store is busy", "Something failed"),
+    }
+)
+"""Texts that are put together from values, so that a search for calls does not find them."""
 
 
 @functools.cache

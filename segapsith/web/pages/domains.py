@@ -17,7 +17,7 @@ from segapsith.report.charts.days import BUCKETS
 from segapsith.web.ask import Ask
 from segapsith.web.charts import by_day
 from segapsith.web.render import Page
-from segapsith_store.queries.activity import Activity, Described, Lifetime
+from segapsith_store.queries.browsing.activity import Activity, Described, Lifetime
 
 __all__ = ["DomainRow", "domain_page", "list_page", "merge_preview", "rows_of", "split_preview"]
 

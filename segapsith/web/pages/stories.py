@@ -11,10 +11,11 @@ from starlette.responses import RedirectResponse, Response
 
 from segapsith.errors import MissingInputError
 from segapsith.report.charts import gauges
-from segapsith.web.ask import Ask, story_path
+from segapsith.web.ask import Ask
 from segapsith.web.charts import Chart
-from segapsith.web.render import Page, outside_link
-from segapsith_store.queries.stories import Story, StoryText, StoryUnit
+from segapsith.web.render import Page
+from segapsith.web.templating import outside_link, story_path
+from segapsith_store.queries.browsing.stories import Story, StoryText, StoryUnit
 
 __all__ = [
     "Passage",
@@ -146,7 +147,7 @@ def _words(text: str) -> list[str]:
 
 
 def _sentences(text: str) -> list[str]:
-    return re.findall(r"[^.!?\n]*[.!?\n]*\s*", text)
+    return re.findall(r"[^.!?\n]+[.!?\n]*\s*|[.!?\n]+\s*", text)
 
 
 def unit_page(ask: Ask) -> Page:

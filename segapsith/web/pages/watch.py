@@ -18,7 +18,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from segapsith.errors import UsageError
 from segapsith.web.ask import Ask
 from segapsith.web.render import Page, render
-from segapsith_store.queries.story_search import StoryQuery
+from segapsith_store.queries.browsing.story_search import StoryQuery
 
 __all__ = ["COOKIE", "Saved", "change_watch", "read_saved", "watch_page", "written"]
 

@@ -15,7 +15,7 @@ from segapsith.lexicon.sentences import Passage, typical_sentences
 from segapsith.model import Json, Result, optional
 from segapsith_store import codecs
 from segapsith_store.queries import history
-from segapsith_store.queries.neighbours import read_vectors
+from segapsith_store.queries.browsing.neighbours import read_vectors
 from segapsith_store.queries.topics import topic_of_domain
 from segapsith_store.queries.words import WeightedWord, Words
 from segapsith_store.store import Store

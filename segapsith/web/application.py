@@ -32,6 +32,7 @@ from segapsith.web.desk import ChangesOffError, Desk, StaleFormError
 from segapsith.web.forms import read_form
 from segapsith.web.render import Page, render
 from segapsith.web.security import Guard, WebOptions
+from segapsith.web.templating import login_page
 from segapsith.web.texts import LANGUAGES, Texts, language_of
 
 __all__ = ["make_app"]
@@ -206,7 +207,7 @@ def _status(error: SegapsithError) -> tuple[int, dict[str, Any]]:
     """Return the HTTP status of an error, and facts for its JSON form."""
     if isinstance(error, StaleFormError):
         runs = [{"id": run.id, "command": run.command} for run in error.between]
-        return 409, {"known": error.known, "runs": runs}
+        return 409, {"known_run": error.known, "runs": runs}
     for kind, status in (
         (MissingInputError, 404),
         (UsageError, 400),
@@ -225,7 +226,7 @@ def _error_page(error: SegapsithError, desk: Desk | None = None) -> Page:
     values = {
         "error": str(error),
         "between": error.between if isinstance(error, StaleFormError) else [],
-        "known": error.known if isinstance(error, StaleFormError) else 0,
+        "known_run": error.known if isinstance(error, StaleFormError) else 0,
         "busy": desk.busy() if desk is not None and isinstance(error, BusyError) else "",
     }
     titles = {400: "This cannot be asked", 404: "Not found", 409: "The store has changed"}
@@ -267,8 +268,6 @@ def _login(desk: Desk) -> Callable[[Request], Any]:
         if not where.startswith("/") or where.startswith(("//", "/\\")):
             where = "/"
         if not guard.is_token(form.get("token", "").strip()):
-            from segapsith.web.render import login_page
-
             accepted = request.headers.get("accept-language", "")
             return HTMLResponse(login_page(desk.options.base_path, where, accepted), 401)
         return guard.with_cookie(RedirectResponse(f"{desk.options.base_path}{where}", 303))

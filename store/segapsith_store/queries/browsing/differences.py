@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.model import Result
-from segapsith_store.queries.activity import Activity
+from segapsith_store.queries.browsing.activity import Activity
 
 __all__ = ["Differences", "Fate", "Growth", "differences"]
 

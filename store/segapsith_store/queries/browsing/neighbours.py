@@ -120,7 +120,9 @@ class DomainVectors:
             self.totals[rows],
             tuple(self.marks[row] for row in rows),
         )
-        return np.array([few._compared(row) for row in range(len(rows))]).reshape(len(rows), -1)
+        return np.array([few._compared(row) for row in range(len(rows))]).reshape(
+            len(rows), len(rows)
+        )
 
     def having(self, word: int, most: int) -> list[tuple[int, float]]:
         """Return the domains with a word and its mean weight there (fixed point), heaviest first."""
