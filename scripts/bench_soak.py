@@ -59,7 +59,17 @@ WINDOW = 0.2
 """Share of a stream that a night draws from."""
 
 BAR, FLAT, EVEN = 1.5, 1.25, 0.25
-STEPS = ("inbox", "merge", "split", "reassign", "topics", "validate", "report", "backup")
+STEPS = (
+    "inbox",
+    "merge",
+    "split",
+    "reassign",
+    "topics",
+    "sections",
+    "validate",
+    "report",
+    "backup",
+)
 """Those of the night whose seconds of processor are written down."""
 
 LOOKED = "SELECT coalesce(max(id), 0) FROM runs WHERE command IN ('ingest', 'merge --auto', 'split --auto')"
@@ -263,6 +273,7 @@ class Soak:
                 wire.domains.split_broad(after=looked)
                 wire.domains.reassign()
                 wire.topics(top=1)
+                wire.sections(top=1)
                 same = wire.read(digest) == row["digest"]
             found = {
                 "night": row["night"],

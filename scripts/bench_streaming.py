@@ -39,7 +39,7 @@ from segapsith.api.wire import Wire
 from segapsith.domains.index import DomainIndex
 from segapsith.domains.values import Bag
 from segapsith.io.count_matrices import count_matrix, read_matrix
-from segapsith.lexicon.weighting import SCALE
+from segapsith.lexicon.vocabulary import SCALE
 from segapsith.model import Document
 
 DATA = Path(os.environ.get("SEGAPSITH_DATA", Path(__file__).parents[2] / "shared" / "data"))

@@ -26,7 +26,7 @@ from segapsith.domains.threshold_control import MILLION, STEP, Target, Threshold
 from segapsith.domains.threshold_search import Continuation, search, slope
 from segapsith.domains.values import Bag, PlacementSettings
 from segapsith.errors import UsageError
-from segapsith.lexicon.weighting import SCALE
+from segapsith.lexicon.vocabulary import SCALE
 from segapsith_store import Store, codecs
 
 SAMPLE = 10_000

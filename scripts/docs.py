@@ -16,7 +16,7 @@ from typing import Any
 from segapsith import errors
 from segapsith.cli.app import program
 from segapsith.engine import clock
-from segapsith.lexicon.weighting import SCALE
+from segapsith.lexicon.vocabulary import SCALE
 from segapsith.settings import SETTINGS
 from segapsith_store import schema
 
@@ -137,7 +137,7 @@ def store() -> str:
 def _columns(table: schema.Table) -> Iterator[str]:
     yield "| column | type | meaning |"
     yield "|---|---|---|"
-    for name, kind, meaning in table.columns:
+    for name, kind, meaning in (*table.columns, *table.added):
         yield f"| `{name}` | {_plain(kind)} | {_plain(meaning)} |"
     notes = [_plain(closing) for closing in table.closing]
     kept = [n for n in table.indexes if f"{table.name}_{n}" not in schema.DROPPED]

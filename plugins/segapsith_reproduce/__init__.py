@@ -1,22 +1,31 @@
 """Tables of published papers, computed again.
 
 `TABLES` maps a name to a function of a module of this package, which is imported when its table is
-requested. The function receives the directory of the data sets and the options, and returns a
-`Table`; it reports progress with `options.tell`. To add a table, write the module and add an entry
-here; the command, its help and its JSON follow.
+requested. The function receives the directory of the data sets and the options; it reports
+progress with `options.tell`. To add a table, write the module and add an entry here; the command,
+its help and its JSON follow.
+
+A table of our own returns a `Table`. A table that a paper prints returns a `PaperTable`: our figures
+only, each a `Cell` whose keys (set, algorithm, model, measure, and further ones if needed) have the
+names of `printed_tables/NAME.csv`. `reproduce` joins them with the printed figures of that file, or
+of `Options.printed`, and returns a `Comparison`, which counts, lays out and draws. So a function
+for a paper's table neither reads printed figures nor compares anything.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from segapsith.errors import MissingInputError, UsageError, did_you_mean
 
-__all__ = ["TABLES", "Options", "Reproduction", "Table", "reproduce"]
+if TYPE_CHECKING:
+    from segapsith_reproduce.comparison import Comparison
+
+__all__ = ["TABLES", "Cell", "Options", "PaperTable", "Reproduction", "Table", "reproduce"]
 
 
 def _silent(_: str) -> None:
@@ -40,6 +49,10 @@ class Options:
     """Number of samples or repetitions, if not the default."""
     store: Path | None = None
     """A store whose terms and network replace those of the reference corpora in segmentation."""
+    printed: Path | None = None
+    """A CSV file of printed figures, in the place of those that the package has."""
+    half: str = ""
+    """Score only this half of the labels, `first` or `second`; empty for both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +78,47 @@ class Table:
             "notes": list(self.notes),
         }
 
+    def cells(self) -> list[Cell]:
+        """Return every number as a cell: columns of text are its keys, its column the measure.
+
+        >>> Table("t", ["set", "F"], [["a", 0.5]]).cells()
+        [Cell(keys={'set': 'a', 'measure': 'F'}, ours=0.5, deviation=None, more={})]
+        """
+        named = [dict(zip(self.head, row, strict=True)) for row in self.rows]
+        return [
+            Cell({**{k: v for k, v in row.items() if isinstance(v, str)}, "measure": name}, value)
+            for row in named
+            for name, value in row.items()
+            if isinstance(value, int | float)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A figure of ours, named as in the printed table."""
+
+    keys: Mapping[str, str]
+    """`set`, `algorithm`, `model`, `measure` and further columns of the printed table."""
+    ours: float | str
+    """A number, or a sign such as `<<`."""
+    deviation: float | None = None
+    """Standard deviation of ours, where there is one."""
+    more: Mapping[str, Any] = field(default_factory=dict)
+    """Further facts for the JSON, such as a value of t."""
+
+
+@dataclass(frozen=True, slots=True)
+class PaperTable:
+    """Our figures of a table that a paper prints."""
+
+    title: str
+    cells: Sequence[Cell]
+    across: str = "model"
+    """The key whose values are the columns of the layout; the other keys name the rows."""
+    notes: Sequence[str] = ()
+    draw: Callable[[Comparison], str] | None = None
+    """Draws the comparison as SVG; by default ours is drawn against the printed figures."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reproduction:
@@ -79,14 +133,14 @@ class Reproduction:
     settings: dict[str, Any] = field(default_factory=dict)
     """Further arguments of the function, so that one function can compute several tables."""
     accepts: frozenset[str] = frozenset()
-    """Which of the options `sets` and `repetitions` the table accepts."""
+    """Which of the options `sets`, `repetitions` and `half` the table accepts."""
     accepts_store: bool = False
     """Whether the table can use the terms and the network of a store."""
 
-    def compute(self, data: Path, options: Options) -> Table:
+    def compute(self, data: Path, options: Options) -> Table | PaperTable:
         """Check options and data, and return the table."""
-        for name, value in (("sets", options.sets), ("repetitions", options.repetitions)):
-            if value and name not in self.accepts:
+        for name in ("sets", "repetitions", "half"):
+            if getattr(options, name) and name not in self.accepts:
                 raise UsageError(f"this table does not accept --{name}")
         if options.store is not None and not self.accepts_store:
             raise UsageError("only the segmentation tables accept --store")
@@ -98,7 +152,7 @@ class Reproduction:
             )
         module, _, name = self.home.partition(":")
         function = getattr(importlib.import_module(f"{__name__}.{module}"), name)
-        table: Table = function(data, options, **self.settings)
+        table: Table | PaperTable = function(data, options, **self.settings)
         return table
 
 
@@ -132,9 +186,9 @@ TABLES |= {
         accepts_store=True,
     ),
     "streaming": Reproduction(
-        "domains and topics of six streams, compared with a single pass",
+        "every level of labelled streams, compared with single pass, Louvain and k-means",
         "streaming:streaming",
-        ["tdt2", "mstream-news", "bbc-news", "reuters21578", "ecbplus", "wikipedia-current-events"],
+        accepts=frozenset({"sets", "half"}),
     ),
     "month": Reproduction(
         "one month of agency news in the paper, two months of French news here",
@@ -165,28 +219,33 @@ TABLES |= {
     "chi-sim-figure-2": Reproduction(
         "χ-Sim, precision against p and k", "chi_sim:figure", ("20ng",), {}, _BOTH,
     ),
+    "gvsm-1": Reproduction("GVSM, the sets", "gvsm.tables:sets", (), {}, _SETS),
     "gvsm-2": Reproduction(
-        "GVSM models, complete and average linkage", "gvsm:models", (),
-        {"algorithms": ("complete", "average"), "number": 2}, _SETS,
+        "GVSM, mean change against VSM of four explicit models", "gvsm.tables:changes", (),
+        {"number": 2}, _BOTH,
     ),
     "gvsm-3": Reproduction(
-        "GVSM models, spherical k-means", "gvsm:models", (),
-        {"algorithms": ("spherical",), "number": 3}, _BOTH,
+        "GVSM, means of relative measures of six models", "gvsm.tables:relative_means", (), {}, _BOTH,
     ),
-    "gvsm-4": Reproduction("GVSM models, paired t-tests", "gvsm:tests", (), {}, _BOTH),
+    "gvsm-4": Reproduction(
+        "GVSM, signs of paired t-tests between six models", "gvsm.tables:signs", (), {}, _BOTH,
+    ),
     "gvsm-5": Reproduction(
-        "hybrid models, spherical k-means", "gvsm:hybrids", (),
-        {"algorithm": "spherical", "number": 5}, _BOTH,
+        "GVSM, F-measure by set, algorithm and model", "gvsm.tables:scores", (),
+        {"measure": "F-measure", "number": 5}, _BOTH,
     ),
     "gvsm-6": Reproduction(
-        "hybrid models, complete linkage", "gvsm:hybrids", (),
-        {"algorithm": "complete", "number": 6}, _SETS,
+        "GVSM, entropy by set, algorithm and model", "gvsm.tables:scores", (),
+        {"measure": "entropy", "number": 6}, _BOTH,
     ),
     "gvsm-7": Reproduction(
-        "hybrid models, average linkage", "gvsm:hybrids", (),
-        {"algorithm": "average", "number": 7}, _SETS,
+        "GVSM, purity by set, algorithm and model", "gvsm.tables:scores", (),
+        {"measure": "purity", "number": 7}, _BOTH,
     ),
-    "gvsm-8": Reproduction("GVSM COV from sampled rows", "gvsm:sampling", (), {}, _BOTH),
+    "gvsm-8": Reproduction(
+        "GVSM, mean change against VSM of COV from sampled rows", "gvsm.tables:changes", (),
+        {"number": 8}, _BOTH,
+    ),
     "mvsim-2": Reproduction(
         "MVSim and others on two views, precision", "mvsim:views", (),
         {"score": "micro_precision", "number": 2}, _BOTH,
@@ -201,10 +260,23 @@ TABLES |= {
 }  # fmt: skip
 
 
-def reproduce(name: str, data: Path, options: Options | None = None) -> Table:
-    """Compute the table of that name from the data sets in a directory."""
+def reproduce(name: str, data: Path, options: Options | None = None) -> Table | Comparison:
+    """Compute the table of that name, and compare it with the printed figures if there are any."""
+    from segapsith_reproduce.comparison import compare
+    from segapsith_reproduce.printed import read, shipped
+
     if name not in TABLES:
         raise UsageError(
             f"no table is called {name!r} (there are: {', '.join(TABLES)}){did_you_mean(name, TABLES)}"
         )
-    return TABLES[name].compute(data, options or Options())
+    options = options or Options()
+    computed = TABLES[name].compute(data, options)
+    if options.printed is not None:
+        printed = read(options.printed, name)
+    elif isinstance(computed, PaperTable):
+        printed = shipped(name)
+    else:
+        return computed
+    if isinstance(computed, Table):
+        computed = PaperTable(computed.title, computed.cells(), "measure", computed.notes)
+    return compare(name, computed, printed)

@@ -39,7 +39,12 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="Use only a part of the data.")] = False,
     sets: Annotated[
         str | None,
-        typer.Option("--sets", metavar="NAMES", help="Only these sets, separated by commas."),
+        typer.Option(
+            "--sets",
+            "--set",
+            metavar="NAMES",
+            help="Only these sets, separated by commas; streams may be any directory of the data.",
+        ),
     ] = None,
     repetitions: Annotated[
         int | None,
@@ -48,6 +53,14 @@ def reproduce(
             min=1,
             metavar="N",
             help="Number of samples or repetitions (default: as in the paper).",
+        ),
+    ] = None,
+    half: Annotated[
+        str | None,
+        typer.Option(
+            "--half",
+            metavar="NAME",
+            help="Score one half of the labels of streams: first or second.",
         ),
     ] = None,
     seed: Seed = 0,
@@ -62,7 +75,9 @@ def reproduce(
     printed: Annotated[
         Path | None,
         typer.Option(
-            "--printed", metavar="FILE", help="CSV file with the paper's figures, to compare with."
+            "--printed",
+            metavar="FILE",
+            help="CSV file with figures to compare with (default: those of the paper).",
         ),
     ] = None,
     svg: Annotated[
@@ -75,9 +90,8 @@ def reproduce(
 
     Example: segapsith reproduce choi --data ../data --quick
     """
-    from segapsith_reproduce import TABLES, Options
+    from segapsith_reproduce import TABLES, Options, Table
     from segapsith_reproduce import reproduce as computed
-    from segapsith_reproduce.printed import beside, read
 
     if name is None:
         abouts = {table: entry.about for table, entry in TABLES.items()}
@@ -86,6 +100,8 @@ def reproduce(
     folder = data or (Path(given) if (given := os.environ.get("SEGAPSITH_DATA")) else None)
     if folder is None:
         raise UsageError("name the folder of the data sets with --data or SEGAPSITH_DATA")
+    if half not in (None, "first", "second"):
+        raise UsageError(f"--half {half}: expected first or second")
     store = context.given.get("store")
     with context.out.progress() as progress:
         options = Options(
@@ -96,22 +112,20 @@ def reproduce(
             tuple(part.strip() for part in (sets or "").split(",") if part.strip()),
             repetitions,
             None if store is None else Path(store),
+            printed,
+            half or "",
         )
-        tables = [computed(name, folder, options)]
-    if printed is not None:
-        tables.append(beside(tables[0], read(printed, name, tables[0])))
+        result = computed(name, folder, options)
     if svg is not None:
-        picture = tables[-1].picture
-        if not picture:
+        if not result.picture:
             raise UsageError(f"there is no picture of {name}")
-        svg.write_text(picture, encoding="utf-8")
-    more = {} if printed is None else {"printed": tables[1].as_json()}
-    context.show({"table": name, **tables[0].as_json(), **more}, lambda out: _text(tables, out))
+        svg.write_text(result.picture, encoding="utf-8")
+    table = result if isinstance(result, Table) else result.as_table()
+    context.show({"table": name, **result.as_json()}, lambda out: _text(table, out))
 
 
-def _text(tables: list[Table], out: Output) -> None:
-    for table in tables:
-        out.line(table.title)
-        out.table(table.rows, table.head)
-        for note in table.notes:
-            out.line(note)
+def _text(table: Table, out: Output) -> None:
+    out.line(table.title)
+    out.table(table.rows, table.head)
+    for note in table.notes:
+        out.line(note)

@@ -20,7 +20,7 @@ from scipy.sparse import csr_array
 
 from segapsith.arrays import Rows
 from segapsith.lexicon.network import network_of
-from segapsith.lexicon.weighting import unit_weights
+from segapsith.lexicon.vocabulary import unit_weights
 from segapsith.model import Annotation, Network
 from segapsith.plugin.registry import load_plugins
 from segapsith_reproduce import Options, Table

@@ -1,124 +1,136 @@
-"""Printed figures from a CSV file, beside the figures of a table.
+"""Figures that the papers print: those of the package, or those of a file.
 
-`printed` is the figure and `column` the column of the table that it belongs to. `deviation` is the
-printed deviation, if there is one, and `better` is `smaller` where smaller values are better. Every
-other column has the name of a column of the table and selects rows (`set`, `model` …); an empty
-value matches every row. `table`, if present, names the table that a line belongs to.
+`printed_tables/NAME.csv` has one line per printed cell. `printed` is the figure with the digits that
+are printed, or a sign such as `<<`. `deviation` is what follows ±. `better` is `larger` or `smaller`,
+or empty for counts and signs. `tolerance`, where present, replaces the deviation as the allowed
+difference. `table`, where present, names the table that a line belongs to, so that one file can have
+several. All other columns are keys that name the cell: set, algorithm, model, measure …
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 
-from segapsith.errors import InputError, MissingInputError, did_you_mean
-from segapsith_reproduce import Table
-from segapsith_reproduce.cells import Printed
-from segapsith_reproduce.score_charts import Score, against_printed, sheet
+from segapsith.errors import InputError, MissingInputError
 
-__all__ = ["PrintedCell", "beside", "read"]
+__all__ = ["DEFAULT_TOLERANCE", "PrintedCell", "read", "shipped"]
 
-_FIELDS = ("table", "column", "printed", "deviation", "better")
+DEFAULT_TOLERANCE = 0.03
+"""Allowed difference where neither a tolerance nor a deviation is given."""
+
+_FIELDS = ("table", "printed", "deviation", "better", "tolerance")
+_BETTER = ("", "larger", "smaller")
 
 
 @dataclass(frozen=True, slots=True)
 class PrintedCell:
-    """A printed figure, and the rows and the column of the table that it belongs to."""
+    """A printed figure or sign, and the keys that name its cell."""
 
-    rows: Mapping[str, str]
-    column: str
-    printed: Printed
-    larger_is_better: bool = True
+    keys: Mapping[str, str]
+    printed: str
+    """As it is printed, since its digits tell how it was rounded."""
+    deviation: float | None = None
+    better: str = ""
+    tolerance: float | None = None
 
-    def ours(self, rows: Sequence[Mapping[str, object]]) -> float | None:
-        """Return the best of our figures in the selected rows, or None if there are none."""
-        values = [
-            float(str(row[self.column]))
-            for row in rows
-            if row[self.column] is not None
-            and all(str(row[name]) == value for name, value in self.rows.items())
-        ]
-        if not values:
+    @property
+    def value(self) -> float | None:
+        """The figure; None for a sign."""
+        try:
+            return float(self.printed)
+        except ValueError:
             return None
-        return max(values) if self.larger_is_better else min(values)
+
+    @property
+    def n_decimals(self) -> int:
+        """The number of decimals that are printed."""
+        return len(self.printed.partition(".")[2])
+
+    @property
+    def slack(self) -> float:
+        """How far ours may be from the figure: the tolerance, or the deviation, and the rounding.
+
+        >>> round(PrintedCell({}, "0.41", tolerance=0.01).slack, 4)
+        0.015
+        """
+        allowed = self.deviation if self.tolerance is None else self.tolerance
+        rounding = 0.5 * 10.0**-self.n_decimals
+        return (DEFAULT_TOLERANCE if allowed is None else allowed) + rounding + 1e-9
+
+    def agrees(self, ours: float | str) -> bool:
+        """Return whether ours is as far as allowed at most; signs are equal or not."""
+        if self.value is None or isinstance(ours, str):
+            return str(ours) == self.printed
+        return abs(ours - self.value) <= self.slack
+
+    def reached(self, ours: float | str) -> bool:
+        """Return whether ours is not worse than allowed; without `better` this is `agrees`."""
+        if self.value is None or isinstance(ours, str) or not self.better:
+            return self.agrees(ours)
+        worse = self.value - ours if self.better == "larger" else ours - self.value
+        return worse <= self.slack
+
+    def __str__(self) -> str:
+        """Return the figure and its deviation as they are printed.
+
+        >>> str(PrintedCell({}, "0.50", 0.1))
+        '0.50 ± 0.10'
+        """
+        if self.deviation is None:
+            return self.printed
+        return f"{self.printed} ± {self.deviation:.{self.n_decimals}f}"
 
 
-def read(path: Path, name: str, table: Table) -> list[PrintedCell]:
+def shipped(name: str) -> list[PrintedCell]:
+    """Return the figures of a table that the package has; none if it has no such table."""
+    path = resources.files(__package__) / "printed_tables" / f"{name}.csv"
+    return _cells(path.read_text(encoding="utf-8"), f"{name}.csv", name) if path.is_file() else []
+
+
+def read(path: Path, name: str) -> list[PrintedCell]:
     """Return the figures of a file that belong to this table."""
     if not path.is_file():
         raise MissingInputError(f"there is no file {path}")
-    with path.open(encoding="utf-8", newline="") as lines:
-        entries = [e for e in csv.DictReader(lines) if (e.get("table") or name) == name]
-    for column in dict.fromkeys(key for entry in entries for key, value in entry.items() if value):
-        if column not in (*_FIELDS, *table.head):
-            raise InputError(
-                f"{path}: {name} has no column {column!r} (it has: {', '.join(table.head)})"
-                f"{did_you_mean(column, [*_FIELDS, *table.head])}"
-            )
-    return [_cell(path, number, entry, table) for number, entry in enumerate(entries, 1)]
+    return _cells(path.read_text(encoding="utf-8"), str(path), name)
 
 
-def _cell(path: Path, number: int, entry: Mapping[str, str | None], table: Table) -> PrintedCell:
-    column = entry.get("column") or ""
+def _cells(text: str, source: str, name: str) -> list[PrintedCell]:
+    lines = csv.DictReader(text.splitlines())
+    if "printed" not in (lines.fieldnames or ()):
+        raise InputError(f"{source} has no column `printed`")
+    return [
+        _cell(line, f"{source}, line {number}")
+        for number, line in enumerate(lines, 2)
+        if (line.get("table") or name) == name
+    ]
+
+
+def _cell(line: Mapping[str, str | None], place: str) -> PrintedCell:
+    better = line.get("better") or ""
+    if better not in _BETTER:
+        raise InputError(f"{place}: better is {better!r}; it should be `larger` or `smaller`")
+    keys = {key: value for key, value in line.items() if key and key not in _FIELDS and value}
+    cell = PrintedCell(
+        keys,
+        (line.get("printed") or "").strip(),
+        _number(line, "deviation", place),
+        better,
+        _number(line, "tolerance", place),
+    )
+    if not cell.printed:
+        raise InputError(f"{place}: `printed` is empty")
+    if cell.value is None and any(character.isalnum() for character in cell.printed):
+        raise InputError(f"{place}: printed is {cell.printed!r}; it should be a number or a sign")
+    return cell
+
+
+def _number(line: Mapping[str, str | None], column: str, place: str) -> float | None:
+    text = line.get(column)
     try:
-        value = float(entry.get("printed") or "")
-        deviation = float(entry["deviation"] or "") if entry.get("deviation") else None
+        return float(text) if text else None
     except ValueError as error:
-        raise InputError(
-            f"{path}: figure {number} of this table is not a number: {error}"
-        ) from error
-    if column not in table.head:
-        raise InputError(
-            f"{path}: figure {number} names the column {column!r}; there are:"
-            f" {', '.join(table.head)}"
-        )
-    if (entry.get("better") or "larger") not in ("larger", "smaller"):
-        raise InputError(f"{path}: figure {number}: better should be `larger` or `smaller`")
-    rows = {key: text for key, text in entry.items() if text and key not in _FIELDS}
-    return PrintedCell(
-        rows, column, Printed(value, value, deviation), entry.get("better") != "smaller"
-    )
-
-
-def beside(table: Table, cells: Sequence[PrintedCell]) -> Table:
-    """Return each printed figure with ours, whether ours reaches it, and a note on how many do."""
-    rows = table.as_json()["rows"]
-    keys = [name for name in table.head if any(name in cell.rows for cell in cells)]
-    compared_rows: list[list[str | int | float | None]] = []
-    scores: list[Score] = []
-    n_reached = n_compared = 0
-    for cell in cells:
-        ours = cell.ours(rows)
-        is_reached = ours is not None and cell.printed.reached(
-            ours, larger_is_better=cell.larger_is_better
-        )
-        n_compared += ours is not None
-        n_reached += is_reached
-        answer = "" if ours is None else "yes" if is_reached else "no"
-        compared_rows.append(
-            [
-                *(cell.rows.get(name, "") for name in keys),
-                cell.column,
-                ours,
-                str(cell.printed),
-                answer,
-            ]
-        )
-        if ours is not None:
-            at = (cell.printed.low, cell.printed.high)
-            scores.append(Score(", ".join(cell.rows.values()), cell.column, ours, ours, ours, at))
-    share = f" ({100 * n_reached / n_compared:.0f} %)" if n_compared else ""
-    rule = "at most one printed deviation worse than the figure, or 3 points without a deviation"
-    notes = [f"reached in {n_reached} of {n_compared} cells{share}: {rule}"]
-    if n_compared < len(cells):
-        notes.append(f"{len(cells) - n_compared} printed figures match none of ours")
-    heading = "ours against the printed figures, one point per cell"
-    return Table(
-        f"Compared with the printed figures: {table.title}",
-        [*keys, "column", "ours", "printed", "reached"],
-        compared_rows,
-        notes,
-        sheet(heading, [against_printed(heading, scores)]) if scores else "",
-    )
+        raise InputError(f"{place}: {column} is {text!r}; it should be a number") from error

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from segapsith.api.session import Session
-from segapsith.engine.engine import Engine
+from segapsith.engine.ingest import Engine
 from segapsith.intake.language import language_of
 from segapsith.model import Document, Result
-from segapsith_store.queries import topics as stored_topics
+from segapsith_store.queries.sections import PathStep, paths
 
 __all__ = ["Classification", "ClassifiedUnit", "NearDomain", "SharedWord", "classify"]
 
@@ -39,6 +39,9 @@ class NearDomain(Result):
     joins: bool
     """Whether the score reaches the threshold."""
     topic: int | None
+    section: int | None
+    path: list[PathStep]
+    """From its section and topic down to the domain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +78,27 @@ def classify(
     if lang is not None:
         components = replace(components, language=language_of(lang))
     with session.reading() as store:
-        topics = stored_topics.topic_of_domain(store)
-        classified = Engine(store, components).classify(document, top, topics)
+        classified = Engine(store, components).classify(document, top)
+        labels = {near["id"]: near["label"] for u in classified["units"] for near in u["domains"]}
+        ways = paths(store, labels)
     return Classification(
         classified["lang"],
         classified["threshold"],
-        [_unit(unit) for unit in classified["units"]],
+        [_unit(unit, ways) for unit in classified["units"]],
     )
 
 
-def _unit(unit: Mapping[str, Any]) -> ClassifiedUnit:
-    return ClassifiedUnit(**{**unit, "domains": [_near(domain) for domain in unit["domains"]]})
+def _unit(unit: Mapping[str, Any], ways: Mapping[int, list[PathStep]]) -> ClassifiedUnit:
+    return ClassifiedUnit(**{**unit, "domains": [_near(near, ways) for near in unit["domains"]]})
 
 
-def _near(domain: Mapping[str, Any]) -> NearDomain:
-    return NearDomain(**{**domain, "words": [SharedWord(**word) for word in domain["words"]]})
+def _near(domain: Mapping[str, Any], ways: Mapping[int, list[PathStep]]) -> NearDomain:
+    path = ways[domain["id"]]
+    above = {step.level: step.id for step in path}
+    words = [SharedWord(**word) for word in domain["words"]]
+    return NearDomain(
+        **{**domain, "words": words},
+        topic=above.get("topic"),
+        section=above.get("section"),
+        path=path,
+    )

@@ -20,7 +20,7 @@ from segapsith.errors import PluginError, SettingError, UsageError
 from segapsith.evaluation import clustering
 from segapsith.evaluation.validation import LearnedUnits
 from segapsith.evaluation.views import make_views
-from segapsith.lexicon.weighting import tf_idf
+from segapsith.lexicon.vocabulary import tf_idf
 from segapsith.model import Json, Result
 from segapsith.plugin.contracts import has_factors, takes_views
 from segapsith.settings import CLUSTERER
@@ -119,7 +119,7 @@ def cluster(
     if k is None and wire.factory.needs_number(clusterer, settings or {}):
         _, sizes = np.unique(learned.domains, return_counts=True)
         k = int((sizes >= wire.settings.maintenance.stable).sum()) or len(sizes)
-    rows, chosen = clustering.sample_rows(given, sample or len(learned.units), seed)
+    rows, sampled = clustering.sample_rows(given, sample or len(learned.units), seed)
     labels, cost, seconds = cluster_rows(
         wire.factory,
         _weighted(rows, weights, similarity),
@@ -140,7 +140,7 @@ def cluster(
         versions=wire.factory.versions(),
         seed=seed,
     )  # fmt: skip
-    units = learned.units[chosen].tolist()
+    units = learned.units[sampled].tolist()
     counts = {"units": len(labels), "clusters": int(labels.max(initial=-1)) + 1}
     with wire.writer.run(plan) as run:
         wire.writer.save_clustering(run.number, lang or "", units, labels.tolist())
@@ -155,7 +155,7 @@ def cluster(
                 places, (None if c < 0 else c for c in labels.tolist()), strict=True
             )
         ],
-        groups=_groups(wire, learned, chosen, labels),
+        groups=_groups(wire, learned, sampled, labels),
         sizes=np.bincount(labels[labels >= 0]).tolist(),
         estimate=CostEstimate(bytes=cost.bytes, seconds=round(cost.seconds, 1)),
         seconds=round(seconds, 3),

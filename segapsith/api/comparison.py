@@ -12,12 +12,20 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.api.figures import Details, Kappa, KappaInterval, MantelTest, typed_figures
 from segapsith.api.session import Session
 from segapsith.errors import MissingInputError, UsageError, did_you_mean
 from segapsith.evaluation.alignment import Side, align, read_labels
-from segapsith.evaluation.validation import agreement, links
-from segapsith.model import Result
+from segapsith.evaluation.validation import (
+    DomainLinks,
+    Empty,
+    Label,
+    Links,
+    LinkSummary,
+    PartitionAgreement,
+    agreement,
+    links,
+)
+from segapsith.model import optional
 from segapsith_store import Store
 from segapsith_store.queries import history
 from segapsith_store.queries.stream import learned_units
@@ -28,8 +36,8 @@ __all__ = ["PartitionComparison", "compare"]
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ][\d:.]+Z?)?")
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionComparison(Result):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionComparison(PartitionAgreement):
     """How far two partitions agree on the units that both label.
 
     `domains` counts the groups of the left side, `clusters` those of the right side.
@@ -48,20 +56,8 @@ class PartitionComparison(Result):
     """Units that had several labels, of which the first was used."""
     domains: int
     clusters: int
-    coverage: Details
-    kappa: Kappa
-    kappa_interval: KappaInterval | None
-    mantel: MantelTest | None
-    ari: float | None
-    nmi: float | None
-    vi: float | None
-    table: Details | None
-    links: Details | None = None
+    links: Links | None = optional()
     """Links by words; None if neither side is a store that has the words of the units."""
-
-    def keys(self) -> list[str]:
-        """Return the names of the fields, without `links` if there are none."""
-        return [name for name in Result.keys(self) if name != "links" or self.links is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +177,8 @@ def _compared(
             if word_links is not None:
                 result["links"] = word_links
                 break
-    figures = agreement(labels[0][selected].tolist(), labels[1][selected].tolist(), seed).as_json()
-    return PartitionComparison(**result, **typed_figures(figures))
+    both = agreement(labels[0][selected].tolist(), labels[1][selected].tolist(), seed)
+    return PartitionComparison(**result, **both)
 
 
 def _side(snapshots: _Snapshots, named: str | int, field: str | None) -> _Named:
@@ -214,8 +210,8 @@ def _linked(
     left: NDArray[np.int64],
     right: NDArray[np.int64],
     names: Sequence[Sequence[Any]],
-) -> dict[str, Any] | None:
-    """Links by words, where the units still have them."""
+) -> Links | None:
+    """Return links by words, where the units still have them."""
     assert side.units is not None
     learned = learned_units(snapshots.of(side.store))
     units = side.units[places]
@@ -234,24 +230,41 @@ def _linked(
         counts=learned.counts[rows[present]],
         weights=learned.weights[rows[present]],
     )
-    word_links = links(common, left[present], right[present]).as_json()
-    for method in ("similarity", "entropy"):
-        word_links[method]["links"] = {
-            str(names[1][int(cluster)]): None if domain is None else names[0][domain]
-            for cluster, domain in word_links[method]["links"].items()
-        }
-    word_links["shared"] = {
-        str(names[1][int(cluster)]): names[0][domain]
-        for cluster, domain in word_links["shared"].items()
+    return _named(links(common, left[present], right[present]), *names)
+
+
+def _named(numbered: Links, left: Sequence[Label], right: Sequence[Label]) -> Links:
+    """Return links with the names of the groups in place of their numbers."""
+    return Links(
+        similarity=_summary(numbered.similarity, left, right),
+        entropy=_summary(numbered.entropy, left, right),
+        shared={
+            str(right[int(cluster)]): left[int(domain)]
+            for cluster, domain in numbered.shared.items()
+        },
+        domains=[
+            DomainLinks(
+                left[int(one.domain)],
+                *(
+                    [right[int(cluster)] for cluster in clusters]
+                    for clusters in (one.similarity, one.entropy, one.shared)
+                ),
+            )
+            for one in numbered.domains
+        ],
+    )
+
+
+def _summary(
+    numbered: LinkSummary | Empty, left: Sequence[Label], right: Sequence[Label]
+) -> LinkSummary | Empty:
+    if isinstance(numbered, Empty):
+        return numbered
+    named = {
+        str(right[int(cluster)]): None if domain is None else left[int(domain)]
+        for cluster, domain in numbered.links.items()
     }
-    word_links["domains"] = [
-        {
-            "domain": names[0][one["domain"]],
-            **{m: [names[1][c] for c in one[m]] for m in ("similarity", "entropy", "shared")},
-        }
-        for one in word_links["domains"]
-    ]
-    return word_links
+    return replace(numbered, links=named)
 
 
 def _coded(labels: list[Any]) -> tuple[NDArray[np.int64], list[Any]]:

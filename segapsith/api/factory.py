@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from segapsith.arrays import Labels, Rows
-from segapsith.domains.values import PlacementSettings
+from segapsith.domains.values import EventSettings, PlacementSettings
 from segapsith.engine.components import Components
 from segapsith.engine.learning_settings import (
     LEARNED,
@@ -145,6 +145,9 @@ class Factory:
             annotator=annotator,
             segmenter=self._segmenter(own["segmenter"]),
             placement=self.placing(),
+            events=EventSettings(
+                settings.placement.event_threshold, settings.placement.event_quiet_days
+            ),
             importance=settings.placement.importance,
             measure=self._measure(own.get("placement", {})),
             measure_name=settings.placement.measure,
@@ -282,7 +285,7 @@ class Factory:
         plugins |= {f"engine.{n}": getattr(placing, n) for n in engine if n not in values}
         return LearningSettings(values, plugins)
 
-    def changes(self, kept: LearningSettings) -> list[Change]:
+    def changes(self, stored: LearningSettings) -> list[Change]:
         """Return the differences from the learning settings that a store records."""
         assigned, origins = self._assigned(), self.settings.origins
 
@@ -291,7 +294,7 @@ class Factory:
             key = assigned.get(role or "engine", {}).get(inner)
             return origins.get(name, "default") if key is None else origins[f"set.{key}"]
 
-        return changes(self.learning_settings(), kept, default=self._default, origin=origin)
+        return changes(self.learning_settings(), stored, default=self._default, origin=origin)
 
     def _default(self, name: str) -> PluginValue:
         """Return the default of a plugin's setting, `role.name`."""

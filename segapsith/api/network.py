@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from segapsith.api.session import Session
 from segapsith.engine import reference_corpus
 from segapsith.engine.learning_settings import READING
-from segapsith.io.dicts import Items, delivered
-from segapsith.model import Network, Result
+from segapsith.model import Items, Network, Result, delivered
 from segapsith_store.queries.networks import (
     Neighbours,
     NetworkStatus,

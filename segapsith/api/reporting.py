@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,9 +14,17 @@ from segapsith.evaluation.compare import Profiles, similarities
 from segapsith.report.page import Facts
 from segapsith.settings import BUILT_IN_PLACEMENT
 from segapsith_store.queries import history
-from segapsith_store.queries.documents import example_sentences
-from segapsith_store.queries.domains import Domain, domain_labels, list_domains, weighted_words
+from segapsith_store.queries.documents import example_sentences, units_by_score
+from segapsith_store.queries.domains import (
+    Domain,
+    count_domains,
+    domain_labels,
+    list_domains,
+    weighted_words,
+)
+from segapsith_store.queries.events import list_events
 from segapsith_store.queries.news import read_news
+from segapsith_store.queries.sections import list_sections
 from segapsith_store.queries.status import read_status
 from segapsith_store.queries.validations import last_validations, list_validations
 from segapsith_store.queries.words import WeightedWord
@@ -30,6 +37,9 @@ WORDS = 10
 
 EXAMPLES = 2
 """Units of a domain of which a sentence is shown."""
+
+EVENTS = 30
+"""Events of two stories or more on the page, the latest."""
 
 TITLES = 3
 """Headlines of a domain."""
@@ -65,12 +75,11 @@ def report_facts(
     with store.frozen():
         domains = list_domains(store, min_units=min_units, top=WORDS, limit=limit)
         stories = _stories(store, [domain.id for domain in domains])
-        last_run = store.number("SELECT max(id) FROM runs WHERE status <> 'undone'")
         return Facts(
             status=read_status(store, stable=stable),
-            run=last_run,
+            run=history.last_run(store),
             domains=domains,
-            n_domains=store.number("SELECT count(*) FROM domains WHERE units >= ?", [min_units]),
+            n_domains=count_domains(store, min_units),
             min_units=min_units,
             stable=stable,
             days={number: of.days for number, of in stories.items()},
@@ -87,6 +96,8 @@ def report_facts(
             history=list_validations(store, limit=MAX_HISTORY),
             changes=read_news(store, _first_run(store, since)),
             names=domain_labels(store),
+            sections=list_sections(store, top=WORDS),
+            events=list_events(store, min_stories=2, limit=EVENTS),
         )
 
 
@@ -120,13 +131,8 @@ class _Stories:
 
 def _stories(store: Store, numbers: Sequence[int]) -> dict[int, _Stories]:
     stories = {number: _Stories() for number in numbers}
-    for number, unit, title, date in store.rows(
-        "SELECT a.domain, u.id, v.title, substr(v.date, 1, 10) FROM assignments a"
-        " JOIN units u ON u.id = a.unit JOIN versions v ON v.id = u.version"
-        " WHERE a.domain IN (SELECT value FROM json_each(?)) ORDER BY a.score DESC, u.id",
-        [json.dumps(sorted(numbers))],
-    ):
-        stories[number].add(unit, title, date)
+    for number, unit, title, day in units_by_score(store, numbers):
+        stories[number].add(unit, title, day)
     return stories
 
 

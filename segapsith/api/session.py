@@ -15,10 +15,10 @@ from segapsith.api.factory import Factory
 from segapsith.domains.values import PlacementSettings
 from segapsith.engine import domain_changes
 from segapsith.engine.components import Components
-from segapsith.engine.engine import Engine
-from segapsith.engine.learning_settings import FACT, LearningSettings, Period, periods, with_kept
+from segapsith.engine.ingest import Engine
+from segapsith.engine.learning_settings import FACT, LearningSettings, Period, periods, with_stored
 from segapsith.engine.runs import RunPlan
-from segapsith.lexicon.weighting import SCALE
+from segapsith.lexicon.vocabulary import SCALE
 from segapsith.plugin.registry import Registry
 from segapsith.settings import Settings, resolve
 from segapsith_store import Store
@@ -101,7 +101,9 @@ class Session:
         """What makes plugins, by the settings in force."""
         if self._factory is None:
             self._stored = learning.latest(self._history())
-            settings = self._given if self._stored is None else with_kept(self._given, self._stored)
+            settings = (
+                self._given if self._stored is None else with_stored(self._given, self._stored)
+            )
             self._factory = Factory(settings, self._registry)
         return self._factory
 
@@ -142,7 +144,7 @@ class Session:
             if stored is None:
                 components = self.components
             else:
-                settings = with_kept(self._given, stored, kept_wins=True)
+                settings = with_stored(self._given, stored, stored_wins=True)
                 components = Factory(settings, self.registry).learning()
             self._engine = Engine(
                 self.writer, components

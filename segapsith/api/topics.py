@@ -11,8 +11,8 @@ from segapsith.api.topic_grouping import topic_grouping
 from segapsith.engine.runs import RunPlan
 from segapsith.model import Json
 from segapsith.settings import TOPIC_CLUSTERER, TOPIC_SIMILARITY
-from segapsith_store.queries import topics as stored_topics
-from segapsith_store.queries.topics import Topic, list_topics
+from segapsith_store.queries import groupings
+from segapsith_store.queries.topics import Topic, domains_by_language, list_topics
 
 __all__ = ["Topics"]
 
@@ -84,18 +84,17 @@ class Topics:
         noted = {"similarity": similarity, "clusterer": clusterer, **given, "k": k}
         noted |= asdict(making.settings)
         store = self._session.writer
-        basis = stored_topics.grouping_basis(store, noted)
-        last = stored_topics.last_grouping(store)
+        basis = groupings.basis(store, noted)
+        last = groupings.last_grouping(store, groupings.TOPICS)
         if last is not None and last[1] == basis:
             return None
         with store.run(RunPlan("topics", noted, self._session.factory.versions())) as run:
             groups = {
-                lang: making.group(domains)
-                for lang, domains in stored_topics.domains_by_language(store).items()
+                lang: making.group(domains) for lang, domains in domains_by_language(store).items()
             }
-            run.counts = stored_topics.save_grouping(store, run.number, groups, basis=basis)
+            run.counts = groupings.save(store, groupings.TOPICS, run.number, groups, basis=basis)
         return run.number
 
     def rename(self, topic: int, name: str) -> None:
         """Give a topic a permanent name; an empty one restores the label of its best words."""
-        stored_topics.name_topic(self._session.writer, topic, name)
+        groupings.rename(self._session.writer, groupings.TOPICS, topic, name)

@@ -12,7 +12,7 @@ from segapsith.domains.threshold_control import MILLION, Target
 from segapsith.domains.threshold_search import Trial
 from segapsith.engine.runs import RunPlan
 from segapsith.errors import UsageError
-from segapsith.lexicon.weighting import SCALE
+from segapsith.lexicon.vocabulary import SCALE
 from segapsith.model import Result
 from segapsith.settings import BUILT_IN_PLACEMENT
 from segapsith_store import Store

@@ -7,12 +7,11 @@ from the store and stores the results.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
-from segapsith.api.figures import Details, Kappa, KappaInterval, MantelTest, typed_figures
 from segapsith.api.session import Session
 from segapsith.api.topic_grouping import topic_grouping
 from segapsith.arrays import Labels, Rows
@@ -23,16 +22,20 @@ from segapsith.engine.runs import RunPlan
 from segapsith.errors import SettingError, UsageError
 from segapsith.evaluation import metrics, verdicts
 from segapsith.evaluation.validation import (
+    ClusterCountPoint,
     CurvePoint,
     CurveSettings,
+    PartitionAgreement,
     Selection,
+    ValidationFigures,
     agreement,
     curve,
     select,
     summarize,
     validate_with_labels,
 )
-from segapsith.model import Json, Result
+from segapsith.evaluation.verdicts import Verdict
+from segapsith.model import Json, Result, optional
 from segapsith.settings import CLUSTERER, PRESETS
 from segapsith_store.queries import history
 from segapsith_store.queries.documents import example_sentences
@@ -60,103 +63,40 @@ THRESHOLDS = (0.05, 0.07, 0.09, 0.12, 0.15, 0.2, 0.25, 0.3)
 Recompute = Callable[[Rows, int, int], Labels]
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterCountPoint(Result):
-    """The main figures of a validation with `k` clusters."""
-
-    k: int
-    units: int
-    share: float
-    domains: int
-    clusters: int
-    kappa: float | None
-    kappa_low: float | None
-    kappa_high: float | None
-    kappa_optimal: float | None
-    ari: float | None
-    nmi: float | None
-    vi: float | None
-    mantel_p: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class OtherValidation(Result):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherValidation(ValidationFigures):
     """A validation by another clusterer or similarity than the first."""
 
-    units: int
-    share: float
-    dropped: int
-    domains: int
-    words: int
-    clusters: int
-    cluster_words: dict[str, list[str]]
-    links: Details
-    coverage: Details
-    kappa: Kappa
-    kappa_interval: KappaInterval | None
-    mantel: MantelTest | None
-    ari: float | None
-    nmi: float | None
-    vi: float | None
     min_units: int
     word_cut: float
     clusterer: str
     similarity: str | None
     lang: str | None
     last: int
-    tree: Details | None = None
 
     def keys(self) -> list[str]:
-        """Return the names of the fields; without domains there is no `tree`."""
-        return [name for name in Result.keys(self) if name != "tree" or self.domains]
+        """Return the names of the JSON form, which has no `table`; `tree` needs domains."""
+        absent = {"table"} if self.domains else {"table", "tree"}
+        return [name for name in ValidationFigures.keys(self) if name not in absent]
 
 
-@dataclass(frozen=True, slots=True)
-class ValidationResult(Result):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidationResult(OtherValidation):
     """Stable domains against a clustering that was recomputed from the same units.
 
     Figures are None where there are no units to compare.
     """
 
     run: int
-    units: int
-    share: float
-    """Units of stable domains as a share of all units."""
-    dropped: int
-    """Units of stable domains that have none of the words that were compared."""
-    domains: int
-    words: int
-    clusters: int
-    cluster_words: dict[str, list[str]]
-    links: Details
-    coverage: Details
-    kappa: Kappa
-    kappa_interval: KappaInterval | None
-    mantel: MantelTest | None
-    ari: float | None
-    nmi: float | None
-    vi: float | None
-    """Normalised variation of information."""
-    table: Details | None
-    min_units: int
-    word_cut: float
-    clusterer: str
-    similarity: str | None
-    lang: str | None
-    last: int
-    verdicts: list[Details]
+    verdicts: list[Verdict]
     others: list[OtherValidation]
-    tree: Details | None = None
-    """Mantel's test on the trees of domains and clusters; None where one side has no tree."""
-    curve: list[ClusterCountPoint] | None = None
+    curve: list[ClusterCountPoint] | None = optional()
     """The main figures for each number of clusters, if several were given."""
 
     def keys(self) -> list[str]:
-        """Return the names of the fields; `tree` needs domains, `curve` several numbers."""
-        absent = {
-            name for name, there in (("tree", self.domains), ("curve", self.curve)) if not there
-        }
-        return [name for name in Result.keys(self) if name not in absent]
+        """Return the names of the JSON form; `tree` needs domains, `curve` several numbers."""
+        absent = set() if self.domains else {"tree"}
+        return [name for name in ValidationFigures.keys(self) if name not in absent]
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +109,8 @@ class DriftedDomain(Result):
     after: int
 
 
-@dataclass(frozen=True, slots=True)
-class Drift(Result):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drift(PartitionAgreement):
     """Two states of a store compared on the units that both have."""
 
     run: int
@@ -188,17 +128,11 @@ class Drift(Result):
     clusters: int
     births: list[DriftedDomain]
     deaths: list[DriftedDomain]
-    coverage: Details
-    kappa: Kappa
-    kappa_interval: KappaInterval | None
-    mantel: MantelTest | None
-    ari: float | None
-    nmi: float | None
-    vi: float | None
 
     def keys(self) -> list[str]:
-        """Return the names of the JSON form."""
-        return ["from" if name == "since" else name for name in Result.keys(self)]
+        """Return the names of the JSON form, which has no `table`."""
+        names = [name for name in PartitionAgreement.keys(self) if name != "table"]
+        return ["from" if name == "since" else name for name in names]
 
 
 setattr(Drift, "from", property(lambda drift: drift.since))  # a keyword: it cannot be a field
@@ -276,27 +210,36 @@ class Validation:
         with writer.run(plan) as run:
             selection = select(learned_units(writer, lang, last=last), least, cut)
             size = numbers[0] if len(numbers) == 1 else selection.n_domains
-            results = []
+            results, stored = [], []
+            judged: list[Verdict] = []
+            points = None
             for (name, measure), recompute in recomputes.items():
-                found, labels = validate_with_labels(selection, _into(recompute, size, seed), seed)
-                results.append(
-                    {
-                        **found.as_json(), "min_units": least, "word_cut": cut, "clusterer": name,
-                        "similarity": measure, "lang": lang, "last": last,
-                    }
-                )  # fmt: skip
+                figures, labels = validate_with_labels(
+                    selection, _into(recompute, size, seed), seed
+                )
+                made_with: dict[str, Any] = {
+                    "min_units": least, "word_cut": cut, "clusterer": name,
+                    "similarity": measure, "lang": lang, "last": last,
+                }  # fmt: skip
+                results.append(OtherValidation(**figures, **made_with))
+                stored.append({**figures.as_json(), **made_with})
                 if len(results) == 1:
-                    results[0]["verdicts"] = self._verdicts(
-                        selection, labels, recompute, size, stability, seed
-                    )
+                    judged = self._verdicts(selection, labels, recompute, size, stability, seed)
+                    stored[0]["verdicts"] = [verdict.as_json() for verdict in judged]
                     if len(numbers) > 1:
-                        results[0]["curve"] = _over_k(selection, recompute, numbers, seed)
-            for result in reversed(results):  # the first is the night's own: it is kept last
+                        points = _over_k(selection, recompute, numbers, seed)
+                        stored[0]["curve"] = [point.as_json() for point in points]
+            for result in reversed(stored):  # the first is the night's own: it is kept last
                 writer.save_comparison(run.number, "validate", lang or "", result)
-            run.counts = {"kappa": results[0]["kappa"]["greedy"]}
+            run.counts = {"kappa": results[0].kappa.greedy}
         first, *others = results
-        self._add_examples(first["verdicts"])
-        return _validation(run.number, first, others)
+        return ValidationResult(
+            run=run.number,
+            verdicts=self._with_examples(judged),
+            others=others,
+            curve=points,
+            **{f.name: getattr(first, f.name) for f in fields(first)},
+        )
 
     def _least(self, min_units: int | None) -> int:
         return self._wire.settings.maintenance.stable if min_units is None else min_units
@@ -350,7 +293,7 @@ class Validation:
         k: int,
         draws: int,
         seed: int,
-    ) -> list[dict[str, Any]]:
+    ) -> list[Verdict]:
         learned = selection.learned
         if not selection.n_domains:
             return []
@@ -359,14 +302,18 @@ class Validation:
             if draws
             else None
         )
-        return [verdict.as_json() for verdict in verdicts.judge(learned, labels, firmness)]
+        return verdicts.judge(learned, labels, firmness)
 
-    def _add_examples(self, verdicts: list[dict[str, Any]]) -> None:
-        """Add sentences to verdicts; they are read from the texts and never stored with them."""
-        words = {unit: one["words"] for one in verdicts for unit in one["example_units"]}
+    def _with_examples(self, judged: Sequence[Verdict]) -> list[Verdict]:
+        """Return verdicts with sentences, which are read from the texts and never stored."""
+        words = {unit: verdict.words for verdict in judged for unit in verdict.example_units}
         shown = self._wire.read(lambda store: example_sentences(store, words))
-        for one in verdicts:
-            one["examples"] = [shown[unit] for unit in one["example_units"] if unit in shown]
+        return [
+            replace(
+                verdict, examples=[shown[unit] for unit in verdict.example_units if unit in shown]
+            )
+            for verdict in judged
+        ]
 
     def history(self, lang: str | None = None, limit: int | None = None) -> list[ValidationRow]:
         """Return the last `limit` validations (default: all), oldest first."""
@@ -397,23 +344,6 @@ class Validation:
         common = [unit for unit in before if unit in after]
         sizes = [_sizes(labels) for labels in (before, after)]
         names = domain_labels(writer)
-        result = {
-            "from": first,
-            "to": last,
-            "units_before": len(before),
-            "units_after": len(after),
-            "units": len(common),
-            "share": round(len(common) / len(after), 6) if after else 0.0,
-            "moved": sum(before[unit] != after[unit] for unit in common),
-            "min_units": least,
-            "domains": len(sizes[0]),
-            "clusters": len(sizes[1]),
-            "births": _changed(sizes[0], sizes[1], names, least),
-            "deaths": _changed(sizes[1], sizes[0], names, least, backwards=True),
-            **_without_table(
-                agreement([before[u] for u in common], [after[u] for u in common], seed).as_json()
-            ),
-        }
         plan = RunPlan(
             "drift",
             settings={"since": since, "until": until, "min_units": least},
@@ -421,16 +351,26 @@ class Validation:
             seed=seed,
         )
         with writer.run(plan) as run:
-            writer.save_comparison(run.number, "drift", "", result)
-            run.counts = {"kappa": result["kappa"]["greedy"]}
-        figures = typed_figures(result)
-        births, deaths = (
-            [DriftedDomain(**domain) for domain in figures.pop(kind)]
-            for kind in ("births", "deaths")
-        )
-        return Drift(
-            run=run.number, since=figures.pop("from"), births=births, deaths=deaths, **figures
-        )
+            drift = Drift(
+                run=run.number,
+                since=first,
+                to=last,
+                units_before=len(before),
+                units_after=len(after),
+                units=len(common),
+                share=round(len(common) / len(after), 6) if after else 0.0,
+                moved=sum(before[unit] != after[unit] for unit in common),
+                min_units=least,
+                domains=len(sizes[0]),
+                clusters=len(sizes[1]),
+                births=_changed(sizes[0], sizes[1], names, least),
+                deaths=_changed(sizes[1], sizes[0], names, least, backwards=True),
+                **agreement([before[u] for u in common], [after[u] for u in common], seed),
+            )
+            stored = {name: value for name, value in drift.as_json().items() if name != "run"}
+            writer.save_comparison(run.number, "drift", "", stored)
+            run.counts = {"kappa": drift.kappa.greedy}
+        return drift
 
     # -- curve -----------------------------------------------------------------------------
 
@@ -539,36 +479,19 @@ class Validation:
         )
 
 
-def _validation(
-    run: int, first: Mapping[str, Any], others: Sequence[Mapping[str, Any]]
-) -> ValidationResult:
-    """Return the comparisons of one validation as its result."""
-    figures = typed_figures(first)
-    points = figures.pop("curve", None)
-    return ValidationResult(
-        run=run,
-        others=[OtherValidation(**typed_figures(_without_table(other))) for other in others],
-        curve=None if points is None else [ClusterCountPoint(**point) for point in points],
-        **figures,
-    )
-
-
 def _into(recompute: Recompute, k: int, seed: int) -> Callable[[Rows], Labels]:
     return lambda rows: recompute(rows, k, seed)
 
 
 def _over_k(
     selection: Selection, recompute: Recompute, numbers: Sequence[int], seed: int
-) -> list[dict[str, Any]]:
-    """The comparison for each number of clusters, in short."""
-    return [
-        {"k": k, **summarize(validate_with_labels(selection, _into(recompute, k, seed), seed)[0])}
-        for k in sorted(set(numbers))
-    ]
-
-
-def _without_table(result: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in result.items() if name != "table"}
+) -> list[ClusterCountPoint]:
+    """Return the main figures of the comparison for each number of clusters."""
+    points = []
+    for k in sorted(set(numbers)):
+        figures, _ = validate_with_labels(selection, _into(recompute, k, seed), seed)
+        points.append(ClusterCountPoint(k=k, **summarize(figures)))
+    return points
 
 
 def _sizes(labels: Mapping[int, int]) -> dict[int, int]:
@@ -585,15 +508,15 @@ def _changed(
     least: int,
     *,
     backwards: bool = False,
-) -> list[dict[str, Any]]:
-    """Domains that are stable in `large` and not in `small`."""
+) -> list[DriftedDomain]:
+    """Return the domains that are stable in `large` and not in `small`."""
     return [
-        {
-            "id": number,
-            "label": names.get(number, ""),
-            "before": size if backwards else small.get(number, 0),
-            "after": small.get(number, 0) if backwards else size,
-        }
+        DriftedDomain(
+            id=number,
+            label=names.get(number, ""),
+            before=size if backwards else small.get(number, 0),
+            after=small.get(number, 0) if backwards else size,
+        )
         for number, size in sorted(large.items(), key=lambda entry: (-entry[1], entry[0]))
         if size >= least > small.get(number, 0)
     ]

@@ -14,8 +14,10 @@ from segapsith.api import classification, clustering, comparison, reporting
 from segapsith.api.browsing import Browsing
 from segapsith.api.curation import Domains
 from segapsith.api.documents import AllowedAgain, Forgotten, ForgottenDocument
+from segapsith.api.events import Events
 from segapsith.api.network import Networks
 from segapsith.api.runs import Runs
+from segapsith.api.sections import Sections
 from segapsith.api.session import Session
 from segapsith.api.topics import Topics
 from segapsith.api.tuning import Threshold
@@ -23,8 +25,7 @@ from segapsith.api.validation import Validation
 from segapsith.arrays import Matrix, Rows
 from segapsith.engine.order_sensitivity import StreamUnit
 from segapsith.engine.runs import RunSummary
-from segapsith.io.dicts import Delivery, Item, Items, KeyedItems, delivered, unit_of
-from segapsith.model import Json, Snapshot
+from segapsith.model import Delivery, Item, Items, Json, KeyedItems, Snapshot, delivered, unit_of
 from segapsith.plugin.guards import GuardedClusterer, GuardedSimilarity
 from segapsith.plugin.registry import Registry, load_plugins
 from segapsith.report.page import page
@@ -40,7 +41,7 @@ from segapsith_store.queries.search import (
 )
 from segapsith_store.queries.status import Status, read_status
 from segapsith_store.queries.stream import iterate_stream, learned_units
-from segapsith_store.seal import SEAL_SHARE, seal
+from segapsith_store.seal import SEAL_LEAST, SEAL_SHARE, seal
 from segapsith_store.verify import Verdict, verify
 
 __all__ = [
@@ -56,8 +57,8 @@ __all__ = [
 class Wire(Session):
     """A store to learn into and to query. Reading needs no lock; writing takes it until `close`.
 
-    Calls about one subject are in groups: `domains`, `topics`, `validation`, `runs`, `network`,
-    `threshold`, `browse`.
+    Calls about one subject are in groups: `domains`, `topics`, `sections`, `validation`, `runs`,
+    `network`, `threshold`, `events`, `browse`.
     """
 
     def __init__(
@@ -71,6 +72,8 @@ class Wire(Session):
         super().__init__(path, settings, registry, change_learning=change_learning)
         self.domains = Domains(self)
         self.topics = Topics(self)
+        self.sections = Sections(self, self.topics)
+        self.events = Events(self)
         self.validation = Validation(self)
         self.runs = Runs(self)
         self.network = Networks(self)
@@ -116,7 +119,9 @@ class Wire(Session):
         engine, plan = self.learner()
         plan = replace(plan, command=command, name=name, input_key=input_key)
         summary = engine.ingest(items, plan, on_batch)
-        if summary.read >= SEAL_SHARE * self.writer.n_documents():
+        if plan.learning is not None:
+            self.learner()  # the store has these settings now: plan the next run without them
+        if summary.read >= max(SEAL_LEAST, SEAL_SHARE * self.writer.n_documents()):
             seal(self.writer)
         return summary
 

@@ -24,6 +24,7 @@ from segapsith.cli import (
     demo,
     doctor,
     domains,
+    events,
     explain,
     export,
     feeds,
@@ -35,6 +36,7 @@ from segapsith.cli import (
     runs,
     schedule,
     search,
+    sections,
     segment,
     serve,
     show,
@@ -46,14 +48,14 @@ from segapsith.cli import (
     verify,
 )
 from segapsith.cli.context import Context, Invocation, command, plain_command
-from segapsith.cli.output import claimed, flush, say, swallow
+from segapsith.cli.output import ReaderGone, claimed, flush, say, swallow
 from segapsith.errors import SegapsithError
 
 __all__ = ["app", "program", "run"]
 
 COMMANDS = (
     demo, ingest, feeds, update, schedule, doctor,
-    domains, show, topics, search, explain, classify, export, report, serve,
+    domains, show, events, topics, sections, search, explain, classify, export, report, serve,
     validate, compare, cluster, tune, segment, network,
     status, verify, backup, runs, forget, config, plugins,
 )  # fmt: skip
@@ -159,7 +161,7 @@ def _run(given: list[str], invocation: Invocation) -> int:
     except SegapsithError as error:
         _explain(error, invocation)
         return error.exit_code
-    except BrokenPipeError:
+    except ReaderGone:
         swallow()
         return 0
     except Exception as error:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from segapsith.cli.context import Context, command
-from segapsith.cli.explain import topic_of
+from segapsith.cli.domains import path_of
 from segapsith.cli.options import ANNOTATOR, LANG, SEGMENTER, SETS
 from segapsith.cli.output import Output, write
 from segapsith.errors import InputError, MissingInputError
@@ -34,6 +34,8 @@ def classify(
 ) -> None:
     """Show which domains a text belongs to; nothing is learned.
 
+    Each domain is shown with its section and topic: section › topic › domain.
+
     Example: segapsith classify "The river rose over its banks." --store wire.db
     """
     content = _content(text)
@@ -49,10 +51,8 @@ def _text(result: Record, content: str, out: Output) -> None:
         for near in unit["domains"]:
             words = ", ".join(w["word"] for w in near["words"][:8])
             sign = "→" if near["joins"] and unit["kept"] else " "
-            out.cut(
-                f"  {sign} {near['score']:.3f}  domain {near['id']}{topic_of(near)}"
-                f" “{near['label']}”: {words}"
-            )
+            out.line(f"  {sign} {near['score']:.3f}  {path_of(near)}", indent=" " * 11)
+            out.cut(f"           {words}")
         if not unit["domains"]:
             write("    no domain has any of its words")
 

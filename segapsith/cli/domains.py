@@ -17,7 +17,7 @@ from segapsith.settings import CLUSTERER
 if TYPE_CHECKING:
     from segapsith.api.wire import Wire
 
-__all__ = ["add_to", "state", "word_list"]
+__all__ = ["add_to", "path_of", "state", "word_list"]
 
 MAX_BARS = 14
 """Bars of a domain in the list."""
@@ -103,6 +103,11 @@ def word_list(words: Sequence[Record], out: Output) -> str:
     if out.width is not None:
         return ", ".join(w["word"] for w in words)
     return ", ".join(f"{w['word']} {w['weight']:.2f}" for w in words)
+
+
+def path_of(domain: Record) -> str:
+    """Return the way to a domain: section › topic › domain."""
+    return " › ".join(f"{step['level']} {step['id']} “{step['label']}”" for step in domain["path"])
 
 
 def state(domain: Record) -> str:

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["add_to"]
 
 FORMATS = ("csv", "jsonl", "parquet", "graphml")
-SUBJECTS = ("documents", "units", "domains", "topics", "assignments", "network")
+SUBJECTS = (
+    "documents", "units", "domains", "topics", "sections", "events", "assignments", "network",
+)  # fmt: skip
 
 
 def add_to(app: typer.Typer) -> None:
@@ -86,7 +88,7 @@ def _by_plugin(wire: Wire, name: str, what: str) -> bytes:
 
 
 def _rows(store: Store, what: str) -> Iterator[dict[str, Any]]:
-    from segapsith_store.queries import documents, domains, networks, topics
+    from segapsith_store.queries import documents, domains, events, networks, sections, topics
 
     rows: dict[str, Callable[[], Iterable[Result]]] = {
         "network": lambda: networks.iterate_links(store),
@@ -94,6 +96,8 @@ def _rows(store: Store, what: str) -> Iterator[dict[str, Any]]:
         "units": lambda: documents.iterate_units(store),
         "domains": lambda: domains.list_domains(store, top=None),
         "topics": lambda: topics.list_topics(store, top=None),
+        "sections": lambda: sections.list_sections(store, top=None),
+        "events": lambda: events.list_events(store),
         "assignments": lambda: documents.iterate_assignments(store),
     }
     return (row.as_json() for row in rows[what]())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -91,6 +93,9 @@ def ingest(
     with context.wire(create=True, change_learning=change_learning) as wire:
         inputs = named_inputs(wire, sources, format=format, bag=bag, dry_run=dry_run)
         logged = _RejectLog(inputs, rejects)
+        if not logged.begin():  # nothing could be read: make neither a store nor a run
+            logged.close()
+            raise typer.Exit(_exit_code(inputs))
         with context.out.progress() as progress, collector_paused() as collect:
 
             def watch(summary: RunSummary) -> None:
@@ -109,11 +114,12 @@ def ingest(
     if reason:
         context.out.say(f"segapsith: the stored target was not followed: {reason} has priority")
     warn_of_languages(summary, context.out)
+    _explain_rejects(summary, rejects, context.out)
     context.show(
         summary.as_json() | ({"refined": refined} if refined else {}),
         lambda out: _text(summary, refined, dry_run, out),
     )
-    raise typer.Exit(_exit_code(inputs, summary, strict))
+    raise typer.Exit(_exit_code(inputs, summary.rejected if strict else 0))
 
 
 def _text(summary: RunSummary, refined: Record | None, dry_run: bool, out: Output) -> None:
@@ -141,6 +147,15 @@ def warn_of_languages(summary: RunSummary, out: Output) -> None:
     """Warn of stories in languages that have no dictionary."""
     if summary.apart:
         out.say(f"segapsith: warning: {summary.apart}")
+
+
+def _explain_rejects(summary: RunSummary, file: Path | None, out: Output) -> None:
+    """Name the first rejected items with their reasons, and where all of them are."""
+    for reject in summary.rejects:
+        out.say(f"segapsith: rejected: {reject}")
+    if others := summary.rejected - len(summary.rejects):
+        where = f"they are in {file}" if file else "--rejects FILE writes all of them"
+        out.say(f"segapsith: {others:,} more rejected; {where}")
 
 
 def named_inputs(
@@ -171,15 +186,24 @@ class _RejectLog:
         self._inputs = inputs
         self.key = inputs.key
         self._file = None if path is None else path.open("w", encoding="utf-8")
+        self._first: list[Any] = []
+        self._rest: Iterator[Any] = iter(())
+
+    def begin(self) -> bool:
+        """Read the first item; return False if there is none because every input failed."""
+        self._rest = iter(self._inputs.items())
+        self._first = list(islice(self._rest, 1))
+        return bool(self._first) or not self._inputs.failures
 
     def items(self) -> Any:
         from segapsith.engine.arrivals import sound
         from segapsith.model import FeedState, Reject
 
+        items = chain(self._first, self._rest)
         if self._file is None:
-            yield from self._inputs.items()
+            yield from items
             return
-        for item in self._inputs.items():
+        for item in items:
             checked = item if isinstance(item, FeedState) else sound(item)
             if isinstance(checked, Reject):
                 line = {"name": checked.name, "reason": checked.reason}
@@ -191,11 +215,12 @@ class _RejectLog:
             self._file.close()
 
 
-def _exit_code(inputs: Inputs, summary: RunSummary, strict: bool) -> int:
+def _exit_code(inputs: Inputs, refused: int = 0) -> int:
+    """Print the failures; return the exit code. Items that are `refused` make it a failure."""
     for failure in inputs.failures:
         say(f"segapsith: {failure}")
     codes = {failure.exit_code for failure in inputs.failures}
-    if strict and summary.rejected:
-        say(f"segapsith: {summary.rejected} items were rejected (--strict)")
+    if refused:
+        say(f"segapsith: {refused} items were rejected (--strict)")
         codes.add(InputError.exit_code)
     return worst(codes)

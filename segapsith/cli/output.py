@@ -29,6 +29,7 @@ __all__ = [
     "Fields",
     "Output",
     "Progress",
+    "ReaderGone",
     "claim",
     "claimed",
     "flush",
@@ -135,9 +136,22 @@ def _data() -> TextIO:
     return sys.stdout if _claim is None else _claim.data
 
 
+class ReaderGone(Exception):
+    """The program that reads standard output has ended, as `head` does after its lines."""
+
+
+@contextlib.contextmanager
+def _results() -> Iterator[TextIO]:
+    try:
+        yield _data()
+    except BrokenPipeError as error:
+        raise ReaderGone from error
+
+
 def flush() -> None:
     """Write what is still buffered; errors are raised here, not when the process ends."""
-    _data().flush()
+    with _results() as stream:
+        stream.flush()
 
 
 def swallow() -> None:
@@ -152,15 +166,16 @@ def on_terminal() -> bool:
 
 def write_bytes(data: bytes) -> None:
     """Write binary data to standard output."""
-    stream = _data()
-    stream.flush()
-    stream.buffer.write(data)
-    stream.buffer.flush()
+    with _results() as stream:
+        stream.flush()
+        stream.buffer.write(data)
+        stream.buffer.flush()
 
 
 def write(text: str) -> None:
     """Write a line to standard output."""
-    _data().write(plain(text) + "\n")
+    with _results() as stream:
+        stream.write(plain(text) + "\n")
 
 
 listener: tuple[logging.Logger, bool] | None = None
@@ -185,7 +200,8 @@ def show_json(value: object) -> None:
     Control characters that JSON allows in a text are escaped as well.
     """
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=_json_form)
-    _data().write(_CONTROL.sub(lambda m: f"\\u{ord(m.group()):04x}", text) + "\n")
+    with _results() as stream:
+        stream.write(_CONTROL.sub(lambda m: f"\\u{ord(m.group()):04x}", text) + "\n")
 
 
 def _json_form(value: object) -> object:

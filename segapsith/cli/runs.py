@@ -45,6 +45,9 @@ def _text(runs: Sequence[Record], out: Output) -> None:
 FIRST = ("read", "new", "documents", "units", "domains_new", "moved", "kappa")
 """Counts that are shown before the others."""
 
+NOT_SHOWN = ("run", "seconds", "rejects")
+"""Entries of the counts that the list leaves out."""
+
 
 def _counts(run: Record) -> str:
     """Return the counts of a run that are not 0, the most important ones first.
@@ -53,7 +56,7 @@ def _counts(run: Record) -> str:
     'read 174, new 150, corrected 8'
     """
     counts = run["counts"]
-    names = [*FIRST, *(name for name in counts if name not in (*FIRST, "run", "seconds"))]
+    names = [*FIRST, *(name for name in counts if name not in (*FIRST, *NOT_SHOWN))]
     shown = {name.replace("_", " "): counts[name] for name in names if counts.get(name)}
     return ", ".join(
         f"{name} {n:.3f}" if isinstance(n, float) else f"{name} {n}" for name, n in shown.items()

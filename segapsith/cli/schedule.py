@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+import re
+from typing import Annotated, NamedTuple
 
 import typer
 
 from segapsith.cli.context import Context, command, group
-from segapsith.cli.options import INBOX
+from segapsith.cli.options import ALLOW_HOSTS, INBOX
 from segapsith.cli.output import Output, write
+from segapsith.settings import Settings
 
 __all__ = ["add_to"]
 
@@ -20,7 +22,7 @@ def add_to(app: typer.Typer) -> None:
     app.add_typer(schedule, name="schedule")
 
 
-@command(INBOX)
+@command(INBOX, ALLOW_HOSTS)
 def show(
     context: Context,
     *,
@@ -30,15 +32,21 @@ def show(
 ) -> None:
     """Print a crontab line and a systemd timer for this machine.
 
+    The inbox and the permitted hosts are part of the command, unless the configuration file has
+    them.
+
     Example: segapsith schedule show --at 03:15 --store wire.db
     """
     from segapsith.operations.schedule import Schedule
 
-    inbox = context.flags["inbox"]
-    more = ["--inbox", os.path.abspath(inbox)] if inbox else []
+    inputs = _inputs(context.settings)
+    more = [word for entry in inputs for word in entry.options]
     schedule = Schedule.here(context.path, config=context.given.get("config"), at=at, more=more)
 
     def text(out: Output) -> None:
+        for entry in inputs:
+            write(f"# {entry.name}: {entry.value or 'none'} ({entry.origin})")
+        write("")
         write(f"# -- for `crontab -e`\n\n{schedule.crontab}")
         write(f"# -- or for systemd: /etc/systemd/system/segapsith.service\n\n{schedule.service}")
         write(f"# -- /etc/systemd/system/segapsith.timer\n\n{schedule.timer}")
@@ -49,9 +57,47 @@ def show(
             "command": list(schedule.command),
             "user": schedule.user,
             "folder": schedule.folder,
+            **{entry.key: {"value": entry.value, "origin": entry.origin} for entry in inputs},
             "crontab": schedule.crontab,
             "service": schedule.service,
             "timer": schedule.timer,
         },
         text,
+    )
+
+
+class _Input(NamedTuple):
+    """What a night reads besides the subscribed feeds."""
+
+    key: str
+    name: str
+    value: str
+    origin: str
+    options: tuple[str, ...]
+    """Options of the command; none if the configuration file has the value, or there is none."""
+
+
+def _inputs(settings: Settings) -> tuple[_Input, ...]:
+    """Return the inbox and the permitted hosts, and where each value comes from.
+
+    A scheduled command has neither the flags nor the environment of this one.
+    """
+
+    def given(name: str, value: str) -> bool:
+        return bool(value) and not settings.origins[name].startswith("file ")
+
+    inbox = os.path.abspath(settings.nightly.inbox) if settings.nightly.inbox else ""
+    hosts = [host for host in re.split(r"[\s,]+", settings.http.allow_hosts) if host]
+    permitted = ", ".join(hosts)
+    inbox_options = ("--inbox", inbox) if given("inbox", inbox) else ()
+    host_options = tuple(word for host in hosts for word in ("--allow-host", host))
+    return (
+        _Input("inbox", "inbox", inbox, settings.origins["inbox"], inbox_options),
+        _Input(
+            "allow_hosts",
+            "permitted hosts",
+            permitted,
+            settings.origins["allow_hosts"],
+            host_options if given("allow_hosts", permitted) else (),
+        ),
     )

@@ -7,11 +7,15 @@ from typing import Annotated
 import typer
 
 from segapsith.cli.context import Context, command
-from segapsith.cli.domains import state
+from segapsith.cli.domains import path_of, state
+from segapsith.cli.events import event_table
 from segapsith.cli.output import Output, minute
 from segapsith.model import Record
 
 __all__ = ["add_to"]
+
+EVENTS = 10
+"""Number of events that are printed; JSON has more of them."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -27,7 +31,7 @@ def show(
 ) -> None:
     """Show one domain in full.
 
-    Words, days, bursts, typical sentences, nearest domains, history.
+    Words, days, bursts, typical sentences, nearest domains, events, history.
 
     Example: segapsith show 17 --store wire.db
     """
@@ -42,6 +46,8 @@ def _text(domain: Record, out: Output) -> None:
         f"domain {domain['id']} “{domain['label']}” ({domain['lang']}): {domain['units']} units in"
         f" {domain['documents']} documents, {_times(domain)}"
     )
+    if len(domain["path"]) > 1:
+        out.line(f"in {path_of(domain)}")
     out.table(
         ((w["word"], w["weight"], w["occurrences"]) for w in domain["words"]),
         ("word", "weight", "units"),
@@ -59,10 +65,12 @@ def _text(domain: Record, out: Output) -> None:
             ("near", "similarity", "label"),
             cut=("label",),
         )
-    for event in domain["history"]:
-        undone = ", undone since" if event.get("undone") else ""
+    if domain["events"]:
+        event_table(domain["events"][:EVENTS], out)
+    for entry in domain["history"]:
+        undone = ", undone since" if entry.get("undone") else ""
         out.line(
-            f"{minute(event['at'])}  {event['kind']}{_relatives(event)} (run {event['run']}{undone})"
+            f"{minute(entry['at'])}  {entry['kind']}{_relatives(entry)} (run {entry['run']}{undone})"
         )
 
 
@@ -73,11 +81,11 @@ def _times(domain: Record) -> str:
     return ", ".join([*dated, *undated])
 
 
-def _relatives(event: Record) -> str:
-    """Return the other domains of an event in the history."""
+def _relatives(entry: Record) -> str:
+    """Return the other domains of an entry of the history."""
     text = ""
     for name, word in (("source", "from"), ("into", "into")):
-        if name in event:
-            numbers = event[name] if isinstance(event[name], list) else [event[name]]
+        if name in entry:
+            numbers = entry[name] if isinstance(entry[name], list) else [entry[name]]
             text += f" {word} {', '.join(map(str, numbers))}"
     return text

@@ -15,7 +15,7 @@ from segapsith.errors import UsageError
 from segapsith.model import Record
 from segapsith.settings import TOPIC_CLUSTERER, TOPIC_SIMILARITY
 
-__all__ = ["add_to"]
+__all__ = ["add_to", "renamed"]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -58,7 +58,7 @@ def topics(
     """
     if k is not None and cut is not None:
         raise UsageError(f"-k {k} and --cut {cut}: give one of them")
-    renames = [_rename(entry) for entry in names or []]
+    renames = [renamed(entry) for entry in names or []]
     plugin_settings = dict(context.settings.plugins)
     if cut is not None:
         plugin_settings["clusterer.distance"] = cut
@@ -90,7 +90,8 @@ def _text(topics: Sequence[Record], out: Output) -> None:
     )  # fmt: skip
 
 
-def _rename(entry: str) -> tuple[int, str]:
+def renamed(entry: str) -> tuple[int, str]:
+    """Return the number and the name of an entry ID=NAME."""
     number, sign, name = entry.partition("=")
     if not sign or not number.strip().isdigit():
         raise UsageError(f"--name {entry!r} should be ID=NAME, for example 12=elections")

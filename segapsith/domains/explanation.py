@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from segapsith.domains.index import unit_occurrences
 from segapsith.domains.values import Bag, DomainWords, Ints, PlacementSettings
-from segapsith.lexicon.weighting import SCALE
+from segapsith.lexicon.vocabulary import SCALE
 
 __all__ = ["RATIOS", "FewDomains", "SharedWord", "SimilarityParts", "explain_similarity"]
 

@@ -26,10 +26,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.jit import kernel
-from segapsith.lexicon.weighting import SCALE
+from segapsith.lexicon.vocabulary import SCALE
 
 __all__ = [
+    "EVENT_WEIGHTS",
+    "EventRule",
     "Index",
+    "StoryVectors",
     "WeightRule",
     "accumulate",
     "activation",
@@ -39,11 +42,13 @@ __all__ = [
     "find_units",
     "heaviest",
     "insert_domain",
+    "place_stories",
     "place_units",
     "rebalance",
     "remove_domain",
     "reserve",
     "reset_sums",
+    "scaled_stories",
     "with_capacity",
     "with_words",
 ]
@@ -59,6 +64,19 @@ DOMAIN, POSITION = range(2)
 POOL, POSTINGS, DOMAINS, FULL_DOMAIN = range(4)
 """Entries of `Index.used`: the ends of the pool, of the postings and of the domains, and the domain
 that was full when `place_units` stopped."""
+
+
+MOST_STORY_WORDS = 64
+"""Number of words of a story that are compared with events, heaviest first."""
+
+STORY_LENGTH = 1 << 12
+"""The length of the vector of a story, in fixed point: squares of the sums of 700,000 stories fit
+into 64 bits."""
+
+NUMBER, FIRST_DAY, LAST_DAY, SQUARES, GROWN_DAY, GROWN, TABLE_COLUMNS = range(7)
+"""Columns of the table of events in `place_stories`: the number of the event, its first and last
+day (0: undated), the square of the length of its sums, and when it last took a story: day of the
+stream, ordinal."""
 
 
 class Index(NamedTuple):
@@ -99,6 +117,29 @@ class WeightRule(NamedTuple):
 
     by_unit_weight: bool
     min_weight: int
+
+
+EVENT_WEIGHTS = WeightRule(True, 0)
+"""The rule of events: every word is compared, with the sum of its values."""
+
+
+class EventRule(NamedTuple):
+    """How stories are placed in events: see `place_stories`."""
+
+    threshold: float
+    decay: float
+    day: int
+    """The day of the stream."""
+    first_new: int
+    """The number of the first new event."""
+
+
+class StoryVectors(NamedTuple):
+    """Vectors of stories, one after the other: where each ends, its words and their values."""
+
+    ends: NDArray[np.int64]
+    words: NDArray[np.int32]
+    values: NDArray[np.int32]
 
 
 def empty_index() -> Index:
@@ -681,6 +722,111 @@ def place_units(
         placed[u, 0], placed[u, 1], placed[u, 2] = domain, best, second
         scores[u, 0], scores[u, 1] = score, second_score
     return len(ends)
+
+
+@kernel
+def scaled_stories(ends: Array, words: Array, sums: Array) -> tuple[Array, Array, Array]:
+    """Return each story cut to its heaviest words, in fixed point and of length 1."""
+    most = MOST_STORY_WORDS
+    new_ends = np.zeros(len(ends), np.int64)
+    new_words = np.zeros(len(words), np.int32)
+    values = np.zeros(len(words), np.int32)
+    at = 0
+    for story in range(len(ends)):
+        a, b = ends[story - 1] if story else 0, ends[story]
+        chosen = np.arange(a, b)
+        if b - a > most:  # a stable order, so that of equal words the older ones stay
+            chosen = np.sort(a + np.argsort(-sums[a:b], kind="mergesort")[:most])
+        raised = np.empty(len(chosen))
+        squares = 0.0
+        for i in range(len(chosen)):
+            weight = float(sums[chosen[i]])
+            raised[i] = weight * np.sqrt(weight)
+            squares += raised[i] * raised[i]
+        length = np.sqrt(squares)
+        for i in range(len(chosen)):
+            new_words[at] = words[chosen[i]]
+            values[at] = max(int(np.rint(raised[i] / length * STORY_LENGTH)), 1)
+            at += 1
+        new_ends[story] = at
+    return new_ends, new_words[:at], values[:at]
+
+
+@kernel
+def place_stories(
+    index: Index,
+    first: int,
+    stories: StoryVectors,
+    times: Array,
+    table: Array,
+    slots: Array,
+    rule: EventRule,
+    placed: Array,
+) -> int:
+    """Place stories one after the other, each into the best event or a new one.
+
+    The rows of the index are slots; `table` has the event of each slot, and the next new event
+    gets the next of `slots`. `times` are the day (0: none) and the ordinal of each story. Ties go
+    to the older event. placed[s] = the event of the story, and 1 if it is new. Stop if a slot is
+    full, as `place_units` does.
+    """
+    ones = np.ones(MOST_STORY_WORDS, np.int32)
+    sums, touched = index.sums, index.touched
+    for s in range(first, len(stories.ends)):
+        a, b = stories.ends[s - 1] if s else 0, stories.ends[s]
+        own, values = stories.words[a:b], stories.values[a:b]
+        day = times[0, s]
+        n_touched, squares = 0, 0
+        for i in range(len(own)):
+            value = int(values[i])
+            squares += value * value
+            start, n_compared = (
+                index.word_lists[own[i], START],
+                index.word_lists[own[i], N_COMPARED],
+            )
+            for p in range(start, start + n_compared):
+                d = index.postings[DOMAIN, p]
+                if not index.is_open[d]:
+                    continue
+                if sums[d, 0] == 0:
+                    touched[n_touched] = d
+                    n_touched += 1
+                sums[d, 0] += value * index.posting_sums[p, 0]
+        best, best_score, best_product = 0, -1.0, 0
+        for i in range(n_touched):
+            d = touched[i]
+            product = sums[d, 0]
+            sums[d, 0] = 0
+            score = product / (np.sqrt(float(table[d, SQUARES])) * np.sqrt(float(squares)))
+            if day and table[d, LAST_DAY]:
+                gap = max(day - table[d, LAST_DAY], table[d, FIRST_DAY] - day, 0)
+                score -= rule.decay * np.log1p(float(gap))
+            if score > best_score or (
+                score == best_score and table[d, NUMBER] < table[best, NUMBER]
+            ):
+                best, best_score, best_product = d, score, product
+        joins = best > 0 and best_score >= rule.threshold
+        slot = best if joins else slots[index.used[DOMAINS] - rule.first_new]
+        if slot >= len(index.start) or not reserve(index, slot, own):
+            index.used[FULL_DOMAIN] = slot
+            return s
+        if not joins:
+            index.is_open[slot] = True
+            for column in range(TABLE_COLUMNS):
+                table[slot, column] = 0
+            table[slot, NUMBER] = index.used[DOMAINS]
+            index.used[DOMAINS] += 1
+            best_product = 0
+        add_words(index, slot, 1, 1, own, ones[: len(own)], values, EVENT_WEIGHTS)
+        table[slot, SQUARES] += 2 * best_product + squares
+        table[slot, GROWN_DAY] = max(table[slot, GROWN_DAY], rule.day)
+        table[slot, GROWN] = max(table[slot, GROWN], times[1, s])
+        if day:
+            table[slot, LAST_DAY] = max(table[slot, LAST_DAY], day)
+            if table[slot, FIRST_DAY] == 0 or day < table[slot, FIRST_DAY]:
+                table[slot, FIRST_DAY] = day
+        placed[s, 0], placed[s, 1] = table[slot, NUMBER], 0 if joins else 1
+    return len(stories.ends)
 
 
 @kernel

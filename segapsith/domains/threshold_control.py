@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from segapsith.lexicon.weighting import SCALE
+from segapsith.lexicon.vocabulary import SCALE
 
 __all__ = ["AIMS", "MILLION", "STEP", "Target", "ThresholdController", "is_control_step"]
 

@@ -24,7 +24,7 @@ from scipy.sparse import csr_array
 
 from segapsith.arrays import Compare, Labels, Matrix, Rows
 from segapsith.domains.values import DomainWords
-from segapsith.lexicon.weighting import SCALE
+from segapsith.lexicon.vocabulary import SCALE
 from segapsith.plugin.contracts import Clusterer, Similarity
 
 __all__ = [
@@ -34,8 +34,11 @@ __all__ = [
     "SIZE_EXPONENT",
     "DomainGroups",
     "TopicSettings",
+    "cosines",
     "group",
+    "group_sums",
     "match_topics",
+    "renumbered",
     "topic_rows",
 ]
 
@@ -136,7 +139,7 @@ def group(
     for start in range(settings.most, len(order), settings.most):
         block = csr_array(rows[start : start + settings.most])
         block_labels = _nearest_groups(
-            rows[:start], labels, block, compare or _cosine, settings.near
+            rows[:start], labels, block, compare or cosines, settings.near
         )
         alone = np.flatnonzero(block_labels < 0)
         if len(alone):
@@ -145,7 +148,7 @@ def group(
                 labels.max() + 1 + _with_own_groups(clusterer(len(alone)).cluster(left, compare))
             )
         labels = np.concatenate([labels, block_labels])
-    return DomainGroups(np.array(order, dtype=np.int64), _renumbered(labels))
+    return DomainGroups(np.array(order, dtype=np.int64), renumbered(labels))
 
 
 def _with_own_groups(labels: Labels) -> Labels:
@@ -160,18 +163,27 @@ def _nearest_groups(
     rows: Rows, labels: Labels, block: Rows, compare: Compare, near: float
 ) -> Labels:
     """Return for each row of a block the group with the most similar summed row, or -1."""
-    members = csr_array(
-        (np.ones(len(labels)), (labels, np.arange(len(labels)))),
-        shape=(int(labels.max()) + 1, len(labels)),
-    )
-    similar = compare(block, csr_array(members @ rows))
+    similar = compare(block, group_sums(rows, labels))
     best: Labels = np.argmax(similar, axis=1).astype(np.int64)
     score = similar[np.arange(len(best)), best]
     best[(score < near) | (np.diff(block.indptr) == 0)] = -1
     return best
 
 
-def _cosine(left: Rows, right: Rows) -> Matrix:
+def group_sums(rows: Rows, labels: Labels) -> Rows:
+    """Return the summed row of each group; rows with a negative label are in none.
+
+    >>> group_sums(csr_array([[1.0, 0.0], [2.0, 1.0], [5.0, 5.0]]), np.array([0, 0, -1])).toarray()
+    array([[3., 1.]])
+    """
+    members = np.flatnonzero(labels >= 0)
+    shape = (int(labels.max(initial=-1)) + 1, len(labels))
+    return csr_array(
+        csr_array((np.ones(len(members)), (labels[members], members)), shape=shape) @ rows
+    )
+
+
+def cosines(left: Rows, right: Rows) -> Matrix:
     """Return cosines, for clusterers without a similarity."""
     lengths = [np.sqrt(np.asarray(r.multiply(r).sum(axis=1)).ravel()) for r in (left, right)]
     one, two = (np.where(n > 0, n, 1.0) for n in lengths)
@@ -179,7 +191,7 @@ def _cosine(left: Rows, right: Rows) -> Matrix:
     return similar
 
 
-def _renumbered(labels: Labels) -> Labels:
+def renumbered(labels: Labels) -> Labels:
     """Return the same groups, numbered 0, 1, … by their first member."""
     _, firsts, inverse = np.unique(labels, return_index=True, return_inverse=True)
     rank = np.empty(len(firsts), dtype=np.int64)

@@ -1,14 +1,24 @@
-"""Values of placement: the settings, the words of a unit and of a domain, and a decision."""
+"""Values of placement: settings, units, stories, domains and events, and a decision."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Bag", "DomainWords", "Ints", "Placement", "PlacementSettings"]
+__all__ = [
+    "Bag",
+    "DomainWords",
+    "EventRecord",
+    "EventSettings",
+    "Ints",
+    "Placement",
+    "PlacementSettings",
+    "Story",
+]
 
 Ints = NDArray[np.int64]
 
@@ -57,6 +67,22 @@ class PlacementSettings:
             raise ValueError(f"activation_most={self.activation_most} should be >= 1")
 
 
+@dataclass(frozen=True, slots=True)
+class EventSettings:
+    """Settings of the placement of stories in events."""
+
+    threshold: float = 0.3
+    """Least score at which a story joins an event."""
+    quiet_days: int = 14
+    """Days of the stream after which an event that took no story is closed."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.threshold <= 1:
+            raise ValueError(f"event_threshold={self.threshold} should be above 0 and at most 1")
+        if self.quiet_days < 1:
+            raise ValueError(f"event_quiet_days={self.quiet_days} should be at least 1")
+
+
 class Bag(NamedTuple):
     """The words of a unit: distinct numbers in ascending order, counts, fixed-point weights.
 
@@ -99,3 +125,31 @@ class DomainWords:
     occurrences: Ints
     weights: Ints
     n_units: int
+
+
+class Story(NamedTuple):
+    """A story as events see it: the words of its units, its day (0: none) and its ordinal."""
+
+    bags: Sequence[Bag]
+    day: int
+    ordinal: int
+
+
+@dataclass(frozen=True, slots=True)
+class EventRecord:
+    """An event as it is after an update."""
+
+    id: int
+    sums: DomainWords
+    """Sums of the vectors of its stories; `n_units` and occurrences count stories."""
+    units: int
+    days: tuple[tuple[int, int], ...]
+    """Its days, ascending, and how many stories each has; undated stories have none."""
+    day: int
+    """The day of the stream when it last took a story."""
+    grown: int
+    """The ordinal of the last story that it took."""
+    closed_by: int | None
+    """The run that closed it; None if it is open."""
+    run: int
+    """The run that made it."""

@@ -17,8 +17,17 @@ from segapsith.engine.records import DocumentRecord
 from segapsith.engine.runs import RunSummary
 from segapsith.engine.state import State
 from segapsith.engine.storage import Storage
-from segapsith.intake import fingerprints, normalization, notices
+from segapsith.intake import fingerprints
 from segapsith.intake.bag_batch import BagBatch
+from segapsith.intake.documents import (
+    Notice,
+    clean,
+    clean_bag,
+    cleaned,
+    marked,
+    notice,
+    text_hash,
+)
 from segapsith.model import Document, Reject
 
 __all__ = ["Arrival", "ArrivalClassifier", "Received", "receive", "sound", "sound_all"]
@@ -27,7 +36,7 @@ __all__ = ["Arrival", "ArrivalClassifier", "Received", "receive", "sound", "soun
 NO_BAGS = BagBatch.of([])
 """Bags of items without a pre-segmented unit."""
 
-_REPLACING = (notices.Notice.CORRECTION, notices.Notice.WITHDRAWAL)
+_REPLACING = (Notice.CORRECTION, Notice.WITHDRAWAL)
 
 
 class Arrival(NamedTuple):
@@ -52,20 +61,20 @@ class Arrival(NamedTuple):
     signature: bytes = b""
     replaced: tuple[DocumentRecord, ...] = ()
     displaced: tuple[DocumentRecord, ...] = ()
-    notice: notices.Notice = notices.Notice.NONE
+    notice: Notice = Notice.NONE
     bag_place: int = -1
     ticks: bool = False
 
     @property
     def is_correction(self) -> bool:
         """Whether it corrects or withdraws an earlier text."""
-        noticed = self.notice is not notices.Notice.NONE
+        noticed = self.notice is not Notice.NONE
         return self.before is not None or (bool(self.replaced) and noticed)
 
     @property
     def is_duplicate(self) -> bool:
         """Whether it brings no new story."""
-        return self.known or bool(self.replaced) or not self.record.counts
+        return self.known or bool(self.replaced) or self.record.duplicate_of is not None
 
 
 @dataclass(slots=True)
@@ -118,8 +127,7 @@ def receive(
         counted = position >= already
         if isinstance(item, Reject):
             if counted:
-                summary.read += 1
-                summary.rejected += 1
+                summary.reject(item.name, item.reason)
                 received.rejects.append((item.name, item.reason))
             continue
         arrival = next(arrivals)
@@ -225,9 +233,9 @@ class ArrivalClassifier:
                 document, digest, record, accepted=accepted, ticks=self._ticks(record.ordinal)
             )
         signature = self._signature(document)
-        notice = notices.notice(document.title, document.body)
+        announced = notice(document.title, document.body)
         if original is None and signature is not None:
-            original, replaced = self._repeated(notice, signature)
+            original, replaced = self._repeated(announced, signature)
         record = self._numbered(document, original)
         self._enter(record, digest, signature)
         before, after = self._displace(replaced, record) if replaced is not None else ((), ())
@@ -240,7 +248,7 @@ class ArrivalClassifier:
             signature=bytes(signature) if signature is not None else b"",
             replaced=before,
             displaced=after,
-            notice=notice,
+            notice=announced,
         )
 
     def _numbered(self, document: Document, original: int | None) -> DocumentRecord:
@@ -263,7 +271,7 @@ class ArrivalClassifier:
             accepted=present.ordinal is None,
             ticks=present.ordinal is None and self._ticks(ordinal),
             signature=bytes(signature) if signature is not None else b"",
-            notice=notices.notice(document.title, document.body),
+            notice=notice(document.title, document.body),
         )
 
     def _signature(self, document: Document) -> fingerprints.Signature | None:
@@ -271,12 +279,12 @@ class ArrivalClassifier:
         return None if document.bag is not None else fingerprints.signature(document.text)
 
     def _repeated(
-        self, notice: notices.Notice, signature: fingerprints.Signature
+        self, announced: Notice, signature: fingerprints.Signature
     ) -> tuple[int | None, int | None]:
         """Return the story that this text repeats, or the story that it takes the place of."""
         if self._window is None:
             return None, None
-        if notice in _REPLACING:
+        if announced in _REPLACING:
             corrected = self._window.find(signature, fingerprints.CORRECTION)
             return None, corrected.document if corrected is not None else None
         match = self._window.find(signature)
@@ -344,8 +352,8 @@ class ArrivalClassifier:
 
 def _read(document: Document) -> tuple[Document, str]:
     """Return a text with its notices and its identity, and its hash."""
-    marked = notices.marked(document)
-    return _called(marked, normalization.text_hash(marked))
+    document = marked(document)
+    return _called(document, text_hash(document))
 
 
 def _called(document: Document, digest: str) -> tuple[Document, str]:
@@ -381,15 +389,15 @@ def sound(item: Document | Reject) -> Document | Reject:
     checked = _sound_apart(item)
     if isinstance(checked, Reject) or checked.bag is None:
         return checked
-    bag = normalization.clean_bag(checked.bag)
+    bag = clean_bag(checked.bag)
     return _sound_bag(checked if bag is checked.bag else replace(checked, bag=bag), bag)
 
 
 def _sound_apart(item: Document | Reject) -> Document | Reject:
     """Return `sound` of an item without checking the words of a pre-segmented unit."""
     if isinstance(item, Reject):
-        return Reject(normalization.clean(item.name), normalization.clean(item.reason))
-    document = normalization.cleaned(item)
+        return Reject(clean(item.name), clean(item.reason))
+    document = cleaned(item)
     if len(document.uid) > limits.MAX_UID_CHARS:
         reason = f"its id has more than {limits.MAX_UID_CHARS} characters"
         return Reject(_name(document)[:100], reason)
@@ -405,8 +413,10 @@ def _sound_apart(item: Document | Reject) -> Document | Reject:
 
 def _without_text(document: Document) -> Document:
     """Return a pre-segmented unit without text; its title becomes metadata."""
-    told = {"title": document.title, **document.metadata} if document.title else document.metadata
-    return replace(document, title="", body="", metadata=told)
+    metadata = document.metadata
+    if document.title:
+        metadata = {"title": document.title, **metadata}
+    return replace(document, title="", body="", metadata=metadata)
 
 
 def _name(document: Document) -> str:

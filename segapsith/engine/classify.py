@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -25,12 +24,8 @@ def classify(
     storage: Storage,
     *,
     top: int = 3,
-    topics: Mapping[int, int] | None = None,
 ) -> dict[str, Any]:
-    """Return the `top` nearest domains of each unit of a text; nothing is learned.
-
-    `topics` are those of the domains, as far as they have one.
-    """
+    """Return the `top` nearest domains of each unit of a text; nothing is learned."""
     checked = sound(document)
     if isinstance(checked, Reject):
         raise UsageError(f"this cannot be classified: {checked.reason}")
@@ -48,7 +43,6 @@ def classify(
             **explain_similarity(domains, domain, bag).as_json(vocabulary.word),
             "score": round(score, 6),
             "joins": score >= domains.settings.threshold,
-            "topic": (topics or {}).get(domain),
         }
 
     (reading,) = read(
@@ -56,7 +50,7 @@ def classify(
         annotator=components.annotator,
         segmenter=components.segmenter,
         lexicon=state.lexicon,
-        networks={lang: state.network.of(lang)},
+        networks={lang: state.network.by_lang[lang]},
     )
     words = state.numbered(lang, reading.words)
     units = []

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from segapsith.arrays import Matrix, Rows, State
-from segapsith.domains.values import PlacementSettings
+from segapsith.domains.values import EventSettings, PlacementSettings
 from segapsith.intake import near_duplicates
 from segapsith.lexicon.network import NetworkSettings
 from segapsith.model import Annotation, Document, Network, Unit
@@ -43,6 +43,7 @@ class Components:
     annotator: Annotator
     segmenter: Cutter
     placement: PlacementSettings = field(default_factory=PlacementSettings)
+    events: EventSettings = field(default_factory=EventSettings)
     importance: str = "rarity"
     measure: Measure | None = None
     """Places units in the manner of any similarity; None is eq. 7 over the index."""

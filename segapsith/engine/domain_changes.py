@@ -1,7 +1,7 @@
 """Changes of domains besides taking units: rename, merge, split, retire, lock, move units; undo.
 
 A change is a value that is checked against the store before a run begins and applied within one
-update. Each leaves events with what it changed, so that it can be undone.
+update. Each leaves entries of lineage with what it changed, so that it can be undone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from segapsith.engine.state import State
 from segapsith.engine.storage import Storage
 from segapsith.engine.updates import UpdateBuilder
 from segapsith.errors import MissingInputError, UsageError
-from segapsith.intake.normalization import clean
+from segapsith.intake.documents import clean
 
 __all__ = [
     "Change",
@@ -118,6 +118,7 @@ class Move:
                     place.runner_up,
                     place.runner_up_score,
                     builder.update.run,
+                    unit.assignment.event,
                 ),
             )
         for unit in moved:  # all are in before any leaves, so that none is empty on the way
@@ -311,10 +312,11 @@ def undo_changes(storage: Storage, run: int, builder: UpdateBuilder) -> int:
         if unit.id in builder.update.units:
             continue
         builder.leave(unit)
-        builder.enter(unit, past[unit.id])
+        assert unit.assignment is not None
+        builder.enter(unit, past[unit.id]._replace(event=unit.assignment.event))
         moved += 1
-    for event in reversed(storage.events_of(run)):
-        before = event.detail.get("before")
+    for entry in reversed(storage.lineage_of(run)):
+        before = entry.detail.get("before")
         if before:
-            builder.describe(event.domain, **before)
+            builder.describe(entry.domain, **before)
     return moved

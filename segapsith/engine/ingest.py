@@ -1,30 +1,106 @@
-"""The way of an article: receive, read, place, save; a batch of items is one transaction.
+"""The engine, and the way of an article through it: receive, read, place, save.
 
-What is not committed when something fails is as if it had not been read, and the same input
-continues behind the last batch that was.
+A batch of items is one transaction. What is not committed when something fails is as if it had not
+been read, and the same input continues behind the last batch that was.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
+from segapsith.engine import domain_changes, removal
 from segapsith.engine.arrivals import Arrival, receive
+from segapsith.engine.classify import classify
 from segapsith.engine.components import Components
 from segapsith.engine.reading import Reading, read
 from segapsith.engine.runs import RunPlan, RunSummary
-from segapsith.engine.state import State
+from segapsith.engine.state import State, load_state
 from segapsith.engine.storage import Storage
 from segapsith.engine.updates import UpdateBuilder, place
 from segapsith.model import Document, FeedState, Reject
 
-__all__ = ["BAGS", "Items", "batches", "ingest", "preview"]
+__all__ = ["BAGS", "Engine", "Items", "batches", "ingest", "preview"]
 
 Items = Iterable[Document | Reject | FeedState]
 
 BAGS = 32
 """Number of pre-segmented units that count as one item of a batch: they take about as long."""
+
+
+class Engine:
+    """Learns from documents, forgets them, undoes runs, changes domains.
+
+    The state stays in memory between two calls. Every call that changes it takes it, and gives it
+    back when the store has the same: after an exception the next call loads it again.
+    """
+
+    def __init__(self, storage: Storage, components: Components) -> None:
+        self.storage = storage
+        self.components = components
+        self._state: State | None = None
+
+    @property
+    def state(self) -> State:
+        """The state of the store, loaded when it is first needed."""
+        if self._state is None:
+            self._state = load_state(self.storage, self.components)
+        return self._state
+
+    def _take_state(self) -> State:
+        """Return the state; the engine has none until it is given back."""
+        state, self._state = self.state, None
+        return state
+
+    def ingest(
+        self,
+        items: Items,
+        plan: RunPlan | None = None,
+        on_batch: Callable[[RunSummary], None] | None = None,
+    ) -> RunSummary:
+        """Learn from items to the end, batch by batch; the same input after a kill continues."""
+        state = self._take_state()
+        summary = ingest(items, state, self.components, self.storage, plan or RunPlan(), on_batch)
+        self._state = state
+        return summary
+
+    def preview(self, items: Items) -> RunSummary:
+        """Return what an ingest would do; the store does not change."""
+        return preview(items, self._take_state(), self.components, self.storage)
+
+    def classify(self, document: Document, top: int = 3) -> dict[str, Any]:
+        """Return which domains a text belongs to, unit by unit; nothing is learned."""
+        return classify(document, self.components, self.storage, top=top)
+
+    def forget(self, *uids: str, plan: RunPlan | None = None) -> dict[str, Any]:
+        """Remove documents exactly, with their texts, and refuse them from now on."""
+        records, plan = removal.forgettable(uids, self.storage), plan or RunPlan("forget")
+        return removal.forget(records, self._take_state(), self.components, self.storage, plan)
+
+    def allow_again(self, *uids: str, plan: RunPlan | None = None) -> dict[str, Any]:
+        """Let later deliveries bring forgotten documents back."""
+        return removal.allow_again(uids, self.storage, plan or RunPlan("forget"))
+
+    def undo(
+        self, run: int | None = None, versions: Mapping[str, str] | None = None
+    ) -> dict[str, Any]:
+        """Undo a run, by default the last; later runs that learned something must go first."""
+        target = removal.undo_target(run, self.storage)
+        state = self._take_state()
+        return removal.undo(target, state, self.components, self.storage, versions or {})
+
+    def change(
+        self, changes: Sequence[domain_changes.Change], plan: RunPlan
+    ) -> list[dict[str, Any]]:
+        """Change domains, all in one run or not at all; return what each change did."""
+        for change in changes:
+            change.check(self.storage)
+        state = self._take_state()
+        results = domain_changes.apply_changes(changes, state, self.components, self.storage, plan)
+        self._state = state
+        return results
 
 
 def ingest(
@@ -91,7 +167,8 @@ def learn_batch(
 ) -> UpdateBuilder:
     """Learn one batch; the first `already` items were committed before the run was resumed."""
     builder = UpdateBuilder(state, components, storage, run=run)
-    builder.open_network()
+    if not state.network.is_open:
+        builder.open_network()
     received = receive(items, storage, state, run=run, already=already)
     builder.note_received(received)
     for arrivals in received.epochs():
@@ -117,9 +194,7 @@ def _read(
         annotator=components.annotator,
         segmenter=components.segmenter,
         lexicon=state.lexicon,
-        networks={
-            document.lang or "": state.network.of(document.lang or "") for document in documents
-        },
+        networks={lang: state.network.by_lang[lang] for lang in set(langs)},
     )
 
 

@@ -26,7 +26,7 @@ __all__ = [
     "check",
     "in_force",
     "periods",
-    "with_kept",
+    "with_stored",
 ]
 
 FACT = "learning"
@@ -101,15 +101,15 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A setting that differs from the recorded one (`kept`)."""
+    """A setting that differs from the recorded one (`stored`)."""
 
     name: str
-    kept: Any
+    stored: Any
     given: Any
     origin: str
 
     def as_json(self) -> dict[str, Any]:
-        return {"from": self.kept, "to": self.given}
+        return {"from": self.stored, "to": self.given}
 
 
 def periods(facts: Mapping[str, Any]) -> tuple[Period, ...]:
@@ -138,29 +138,33 @@ def _is_given(settings: Settings, name: str) -> bool:
     return named and any(name in preset for preset in PRESETS.values())
 
 
-def with_kept(settings: Settings, kept: LearningSettings, *, kept_wins: bool = False) -> Settings:
+def with_stored(
+    settings: Settings, stored: LearningSettings, *, stored_wins: bool = False
+) -> Settings:
     """Return the settings with the recorded ones where none was given.
 
-    With `kept_wins` recorded settings replace given ones too, and annotator, segmenter and terms
+    With `stored_wins` recorded settings replace given ones too, and annotator, segmenter and terms
     keep their defaults: this is for work that reads no text.
     """
     values, origins = dict(settings.values), dict(settings.origins)
     plugins: dict[str, PluginValue] = {}
-    if kept_wins:
+    if stored_wins:
         values |= {"terms": "", "workers": 1}
     for name in LEARNED:
-        if name not in kept.values or (kept_wins and name in ("annotator", "segmenter", "terms")):
+        if name not in stored.values or (
+            stored_wins and name in ("annotator", "segmenter", "terms")
+        ):
             continue
-        if kept_wins or not _is_given(settings, name):
-            values[name] = checked(SETTINGS[name], kept.values[name], "store")
+        if stored_wins or not _is_given(settings, name):
+            values[name] = checked(SETTINGS[name], stored.values[name], "store")
             origins[name] = "store"
-    for name, value in kept.plugins.items():
+    for name, value in stored.plugins.items():
         role = name.partition(".")[0]
-        if role in ROLES and values[role] != kept.values.get(role):
+        if role in ROLES and values[role] != stored.values.get(role):
             continue  # a setting of another plugin
-        if not (kept_wins and role in ("annotator", "segmenter")):
+        if not (stored_wins and role in ("annotator", "segmenter")):
             plugins[name], origins[f"set.{name}"] = value, "store"
-    if kept_wins:
+    if stored_wins:
         return Settings.of(values, origins, plugins)
     for name, value in settings.plugins.items():
         plugins.pop(name, None)  # a given one comes after every recorded one that it replaces
@@ -170,7 +174,7 @@ def with_kept(settings: Settings, kept: LearningSettings, *, kept_wins: bool = F
 
 def changes(
     now: LearningSettings,
-    kept: LearningSettings,
+    stored: LearningSettings,
     *,
     default: Callable[[str], PluginValue],
     origin: Callable[[str], str],
@@ -182,19 +186,19 @@ def changes(
     """
     differences = []
     for name, value in now.values.items():
-        if name in ("terms", *_FIXED) or name not in kept.values or value == kept.values[name]:
+        if name in ("terms", *_FIXED) or name not in stored.values or value == stored.values[name]:
             continue
         if name == TERMS_HASH:
-            differences.append(Change("terms", _terms(kept), _terms(now), origin("terms")))
+            differences.append(Change("terms", _terms(stored), _terms(now), origin("terms")))
         else:
-            differences.append(Change(name, kept.values[name], value, origin(name)))
+            differences.append(Change(name, stored.values[name], value, origin(name)))
     changed = {change.name for change in differences}
-    for name in sorted({*now.plugins, *kept.plugins} - set(_FIXED)):
+    for name in sorted({*now.plugins, *stored.plugins} - set(_FIXED)):
         role = name.partition(".")[0]
-        recorded = role == "engine" or role in kept.values
+        recorded = role == "engine" or role in stored.values
         if role in changed or not recorded or (role != "engine" and role not in now.values):
             continue
-        before = kept.plugins[name] if name in kept.plugins else default(name)
+        before = stored.plugins[name] if name in stored.plugins else default(name)
         after = now.plugins[name] if name in now.plugins else default(name)
         if before != after:
             differences.append(Change(name, before, after, origin(name)))
@@ -211,11 +215,11 @@ def check(path: str, differences: Sequence[Change]) -> None:
     """Raise `LearningChangeError` if settings differ from the recorded ones."""
     if not differences:
         return
-    kept = ", ".join(f"{change.name}={change.kept}" for change in differences)
+    stored = ", ".join(f"{change.name}={change.stored}" for change in differences)
     given = ", ".join(f"{change.name}={change.given} ({change.origin})" for change in differences)
     them = "it" if len(differences) == 1 else "them"
     raise LearningChangeError(
-        f"{path} was learned with {kept}, and {given} is given: omit {them} to continue as"
+        f"{path} was learned with {stored}, and {given} is given: omit {them} to continue as"
         f" before, or add --change-learning (in Python: change_learning=True) to learn with {them}"
         " from now on; what was learned before does not change",
         setting=differences[0].name,

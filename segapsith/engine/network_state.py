@@ -21,8 +21,7 @@ from segapsith.engine.storage import Storage
 from segapsith.errors import SettingError
 from segapsith.lexicon.cooccurrence import Pairs, merged_streams, words_of
 from segapsith.lexicon.network import Links, NetworkSettings, both_ways, half_of, links
-from segapsith.lexicon.vocabulary import Vocabulary
-from segapsith.lexicon.weighting import Frequencies, significance
+from segapsith.lexicon.vocabulary import Frequencies, Vocabulary, significance
 from segapsith.lexicon.word_vectors import (
     GRAIN,
     WordPoints,
@@ -63,6 +62,18 @@ def used_by(segmenter: object) -> frozenset[str]:
     return parts
 
 
+class _ByLanguage(dict[str, Network]):
+    """The network of each language, made when it is first needed."""
+
+    def __init__(self, make: Callable[[str], Network]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, lang: str) -> Network:
+        network = self[lang] = self._make(lang)
+        return network
+
+
 class NetworkState:
     """The frozen network that texts are read with."""
 
@@ -84,23 +95,21 @@ class NetworkState:
         self._graph: Links | None = None
         self._significance: NDArray[np.float32] | None = None
         self._vectors: NDArray[np.float32] | None = None
-        self._networks: dict[str, Network] = {}
-        self._epoch = -1
+        self.by_lang = _ByLanguage(self._made)
+        """The network that texts of each language are read with now."""
+        self.is_open = not parts
+        """Whether what is used is in memory."""
         self.epoch = 0
         """The epoch in which the links were frozen."""
 
     # -- reading with it -------------------------------------------------------------------
 
-    def of(self, lang: str) -> Network:
-        """Return the network that texts of a language are read with now."""
-        epoch = self._counters.epoch
-        if epoch != self._epoch:
-            self._networks, self._epoch = {}, epoch
-        if lang not in self._networks:
-            self._networks[lang] = self._made(lang, epoch)
-        return self._networks[lang]
+    def freeze(self, frozen: Frozen) -> None:
+        """Read texts with these counts from now on."""
+        self.frozen = frozen
+        self.by_lang.clear()
 
-    def _made(self, lang: str, epoch: int) -> Network:
+    def _made(self, lang: str) -> Network:
         parts: dict[str, Any] = {}
         if self._graph is not None:
             parts = self._graph._asdict()
@@ -109,7 +118,7 @@ class NetworkState:
         if self._significance is not None:
             parts["significance"] = self._significance
         return Network(
-            epoch,
+            self._counters.epoch,
             rows=self._vocabulary.rows(lang),
             words=self._vocabulary.words,
             mean_cohesion=self.frozen.mean_cohesion(lang),
@@ -123,7 +132,7 @@ class NetworkState:
 
         Nothing may be counted in the update yet.
         """
-        if self._significance is not None or not self._parts:
+        if self.is_open:
             return
         ordinal = self._counters.ordinal
         facts = storage.facts()
@@ -159,6 +168,7 @@ class NetworkState:
         """Let a network without links cover the words that have vectors, all equally significant."""
         if "network" not in self._parts and self._vectors is not None:
             self._significance = np.ones(len(self._vectors), np.float32)
+        self.is_open = not self._parts or self._significance is not None
 
     def _totals(
         self, storage: Storage
@@ -247,12 +257,12 @@ class NetworkState:
             for document, ordinal, lang, words in storage.sequences(after)
         }
         if update is not None:
-            texts = {(v.document, v.number): v for v in update.versions if v.has_text}
+            texts = {(v.document, v.number): v for v in update.versions if v.body or v.title}
             for record in update.documents.values():
                 text = texts.get((record.id, record.version))
-                if not record.counts:
+                if record.duplicate_of is not None:
                     stories.pop(record.id, None)
-                elif text is not None and text.has_text and (record.ordinal or 0) > after:
+                elif text is not None and (record.ordinal or 0) > after:
                     stories[record.id] = (record.ordinal or 0, record.id, text.lang, text.words)
         for _, _, lang, words in sorted(stories.values(), key=lambda story: story[:2]):
             yield lang, words
@@ -266,7 +276,7 @@ class NetworkState:
 
     def _changed(self, epoch: int) -> None:
         self.epoch = epoch
-        self._networks = {}
+        self.by_lang.clear()
 
 
 def _within(pairs: Iterator[Pairs], own: NDArray[np.bool_]) -> Iterator[Pairs]:

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.domains.values import Bag, DomainWords
+from segapsith.domains.values import Bag, DomainWords, EventRecord
 from segapsith.lexicon.cooccurrence import Pairs
-from segapsith.lexicon.weighting import SCALE
+from segapsith.lexicon.vocabulary import SCALE
 from segapsith.model import FeedState
 
 __all__ = [
@@ -23,8 +23,8 @@ __all__ = [
     "DocumentRecord",
     "DomainRecord",
     "EpochRecord",
-    "Event",
     "Frozen",
+    "LineageEntry",
     "ReferenceRecord",
     "ThresholdRecord",
     "UnitRecord",
@@ -43,6 +43,8 @@ class Counters:
     ordinal: int = 0
     """Documents accepted for the first time so far."""
     epoch: int = 0
+    day: int = 0
+    """The day of the stream, by which events are closed: see `UpdateBuilder`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +94,15 @@ class DocumentRecord(NamedTuple):
     ordinal: int | None
     version: int
     duplicate_of: int | None
+    """The story that it repeats; a document that repeats one is not learned from."""
     run: int
-
-    @property
-    def counts(self) -> bool:
-        """Whether it is learned from: a duplicate is not."""
-        return self.duplicate_of is None
 
 
 class VersionRecord(NamedTuple):
-    """One text of a document; `words` are its content words in text order, none if it is a bag."""
+    """One text of a document; `words` are its content words in text order.
+
+    A pre-segmented unit has neither title, nor body, nor words here: its words stood in no text.
+    """
 
     id: int
     document: int
@@ -120,20 +121,16 @@ class VersionRecord(NamedTuple):
     """How each content word joins the next one: candidates for multi-word terms."""
     run: int
 
-    @property
-    def has_text(self) -> bool:
-        """Whether its words stood in a text, and not in a bag."""
-        return bool(self.title or self.body)
-
 
 class Assignment(NamedTuple):
-    """Which domain a unit is in, and how clear that was."""
+    """Which domain a unit is in, how clear that was, and the event of its story."""
 
     domain: int
     score: float
     runner_up: int | None
     runner_up_score: float
     run: int
+    event: int | None = None
 
 
 class UnitRecord(NamedTuple):
@@ -152,9 +149,6 @@ class UnitRecord(NamedTuple):
     epoch: int
     bag: Bag
     assignment: Assignment | None = None
-
-    def assigned(self, assignment: Assignment | None) -> UnitRecord:
-        return UnitRecord(*self[:-1], assignment)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +205,7 @@ class ThresholdRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class LineageEntry:
     """Something that happened to a domain."""
 
     kind: str
@@ -256,7 +250,9 @@ class Update:
     terms: list[tuple[str, tuple[str, ...], int, int]] = field(default_factory=list)
     """Terms accepted: language, words, epoch, ordinal."""
     domains: list[DomainRecord] = field(default_factory=list)
-    events: list[Event] = field(default_factory=list)
+    events: dict[int, EventRecord] = field(default_factory=dict)
+    """New events, and present ones that changed."""
+    lineage: list[LineageEntry] = field(default_factory=list)
     epochs: dict[str, EpochRecord] = field(default_factory=dict)
     """By name, the last tick of the update."""
     thresholds: list[ThresholdRecord] = field(default_factory=list)

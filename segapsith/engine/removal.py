@@ -15,7 +15,7 @@ import numpy as np
 from segapsith.engine.components import Components
 from segapsith.engine.domain_changes import undo_changes
 from segapsith.engine.learning_settings import FACT, periods
-from segapsith.engine.records import Assignment, DocumentRecord, UnitRecord, Update
+from segapsith.engine.records import Assignment, DocumentRecord, UnitRecord, Update, VersionRecord
 from segapsith.engine.runs import RunPlan
 from segapsith.engine.state import State
 from segapsith.engine.storage import Storage
@@ -37,7 +37,7 @@ def forget(
     All go in one transaction. The earliest copy of each that stays takes its place. The state
     must be discarded afterwards: its window still has the stories.
     """
-    stories = [record for record in sorted(records) if record.counts]
+    stories = [record for record in sorted(records) if record.duplicate_of is None]
     results: list[dict[str, Any]] = []
     with storage.run(plan) as run:
         builder = UpdateBuilder(state, components, storage, run=run.number)
@@ -124,7 +124,7 @@ def undo(
         update.undone_run = target
         documents = storage.documents_of(target)
         for record in documents:
-            if record.counts:
+            if record.duplicate_of is None:
                 builder.take_out(record)
             update.gone_documents.append(record.id)
         gone = {record.id for record in documents}
@@ -133,6 +133,8 @@ def undo(
         for record in earlier:
             removal.revert(record, past)
         moved = undo_changes(storage, target, builder)
+        for event in storage.events_closed_by(target):
+            builder.reopen_event(event)
         history = periods(storage.facts())
         if any(period.run == target for period in history):
             update.facts[FACT] = [p.as_json() for p in history if p.run != target]
@@ -198,13 +200,13 @@ class _Removal:
         version, units = builder.present_text(successor)
         builder.count(version, units, 1)
         before = {unit.position: unit for unit in gone_units}
+        places: dict[int, Assignment] = {}
         for unit in units:
             twin = before.get(unit.position)
             place = None if twin is None else update.ended.get(twin.id)
             if twin is not None and place is not None and unit.kept and _alike(unit, twin):
-                builder.enter(unit, place._replace(run=update.run))
-            else:
-                builder.place(version.lang, unit)
+                places[unit.id] = place._replace(run=update.run)
+        self._return_to(version, units, places)
         return successor
 
     def revert(self, before: DocumentRecord, past: Mapping[int, Assignment]) -> None:
@@ -212,7 +214,7 @@ class _Removal:
         builder, update, storage = self.builder, self.builder.update, self.storage
         present = storage.document_by_id(before.id)
         assert present is not None, f"document {before.id} has an earlier state but no row"
-        if present.counts:
+        if present.duplicate_of is None:
             builder.take_out(present)
         for version in storage.versions_of(before.id, after=before.version):
             update.gone_versions.append(version.id)
@@ -222,16 +224,25 @@ class _Removal:
         if original is not None and storage.document_by_id(original) is None:
             before = before._replace(duplicate_of=None, ordinal=present.ordinal)
         update.documents[before.id] = before
-        if not before.counts:
+        if before.duplicate_of is not None:
             return
         version = storage.version(before.id, before.version)
         units = storage.units_of_version(version.id)
         builder.count(version, units, 1)
+        self._return_to(version, units, past)
+
+    def _return_to(
+        self, version: VersionRecord, units: Sequence[UnitRecord], places: Mapping[int, Assignment]
+    ) -> None:
+        """Put the units of a story where `places` names a place, and place the others."""
+        builder = self.builder
+        named = [places[unit.id].event for unit in units if unit.id in places]
+        event = builder.place_story(version, units, next((e for e in named if e), None))
         for unit in units:
-            if unit.id in past:
-                builder.enter(unit, past[unit.id])
-            elif unit.kept:
-                builder.place(version.lang, unit)
+            if unit.id in places:
+                builder.enter(unit, places[unit.id]._replace(event=event))
+            else:
+                builder.place(version.lang, unit, event=event)
 
 
 def _alike(unit: UnitRecord, other: UnitRecord) -> bool:

@@ -22,6 +22,9 @@ __all__ = ["Run", "RunLog", "RunPlan", "RunSummary", "Unfinished", "collector_pa
 BATCH = 200
 """Items of one transaction."""
 
+MAX_REASONS = 3
+"""Rejected items that a summary names."""
+
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
@@ -114,6 +117,8 @@ class RunSummary:
     duplicate: int = 0
     corrected: int = 0
     rejected: int = 0
+    rejects: tuple[str, ...] = ()
+    """Name and reason of the first rejected items, `MAX_REASONS` at most."""
     forgotten: int = 0
     """Documents that were refused because their id or their text was forgotten."""
     embargoed: int = 0
@@ -132,7 +137,7 @@ class RunSummary:
     def of(cls, run: Run) -> RunSummary:
         """Return what a run did so far."""
         counts = {n: v for n, v in (run.counts or {}).items() if n in cls.__dataclass_fields__}
-        return cls(**{**counts, "run": run.number})
+        return cls(**{**counts, "run": run.number, "rejects": tuple(counts.get("rejects", ()))})
 
     def plus(self, other: RunSummary) -> RunSummary:
         """Return the sum of both, under this run.
@@ -147,9 +152,17 @@ class RunSummary:
         sums = {
             name: getattr(self, name) + getattr(other, name)
             for name in self.__dataclass_fields__
-            if name not in ("run", "languages")
+            if name not in ("run", "languages", "rejects")
         }
-        return RunSummary(run=self.run, languages=languages, **sums)
+        rejects = (*self.rejects, *other.rejects)[:MAX_REASONS]
+        return RunSummary(run=self.run, languages=languages, rejects=rejects, **sums)
+
+    def reject(self, name: str, reason: str) -> None:
+        """Count a rejected item."""
+        self.read += 1
+        self.rejected += 1
+        if len(self.rejects) < MAX_REASONS:
+            self.rejects = (*self.rejects, f"{name}: {reason}" if name else reason)
 
     def count_language(self, lang: str) -> None:
         """Count a text in a language without a dictionary."""

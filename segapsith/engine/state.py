@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from segapsith import limits
-from segapsith.domains.index import DomainIndex
+from segapsith.domains.index import DomainIndex, EventIndex
 from segapsith.domains.threshold_control import ThresholdController
 from segapsith.domains.values import Bag
 from segapsith.engine import clock
@@ -26,15 +26,16 @@ from segapsith.engine.network_state import NetworkState, used_by
 from segapsith.engine.records import Counters, DomainRecord, Frozen
 from segapsith.engine.storage import Storage
 from segapsith.errors import SettingError
-from segapsith.intake import near_duplicates, normalization
+from segapsith.intake import near_duplicates
 from segapsith.intake.bag_batch import BagBatch
+from segapsith.intake.documents import clean, is_clean
 from segapsith.lexicon.multiword_terms import TermCounts, lexicon_terms
 from segapsith.lexicon.network import NetworkSettings
 from segapsith.lexicon.term_acceptance import accept
-from segapsith.lexicon.vocabulary import Vocabulary
-from segapsith.lexicon.weighting import (
+from segapsith.lexicon.vocabulary import (
     SCALE,
     Frequencies,
+    Vocabulary,
     all_unit_weights,
     rarity,
     significance,
@@ -65,6 +66,7 @@ class State:
         given_terms: Mapping[str, Iterable[tuple[str, ...]]] | None = None,
         network: NetworkSettings | None = None,
         network_parts: frozenset[str] = NETWORK_PARTS,
+        events: EventIndex | None = None,
     ) -> None:
         """Begin without words and documents; `network_parts` are those that a segmenter uses."""
         if importance not in ("rarity", "significance"):
@@ -74,6 +76,7 @@ class State:
         self.domains = domains
         self.rows: dict[int, DomainRecord] = {}
         """The domains of the index as they are stored, with labels and status."""
+        self.events = events or EventIndex()
         self.counters = Counters()
         self.next_tick = clock.next_tick(0)
         """The ordinal of the story after which the clock ticks next."""
@@ -132,8 +135,8 @@ class State:
 
     def numbered(self, lang: str, words: Sequence[str]) -> NDArray[np.int32]:
         """Return the numbers of the words of a text; new words get the next numbers."""
-        if not normalization.is_clean("".join(words)):
-            words = [normalization.clean(word) for word in words]
+        if not is_clean("".join(words)):
+            words = [clean(word) for word in words]
         return np.array(self.vocabulary.numbers(lang, words), dtype=np.int32)
 
     def bags(self, lang: str, bag_batch: BagBatch, places: Sequence[int]) -> list[Ready]:
@@ -258,7 +261,8 @@ class State:
 
     def freeze(self, frozen: Frozen) -> None:
         """Read the stream with these counts from now on."""
-        self.frozen = self.network.frozen = frozen
+        self.frozen = frozen
+        self.network.freeze(frozen)
         values = np.ones(len(frozen.documents))
         for lang, (_, tokens) in frozen.totals.items():
             of_lang = self.vocabulary.of_lang(lang)[: len(values)]
@@ -275,6 +279,7 @@ def load_state(storage: Storage, components: Components, lang: str | None = None
         given_terms=components.given_terms,
         network=components.network,
         network_parts=used_by(components.segmenter),
+        events=EventIndex(components.events),
     )
     state.controller = storage.threshold_controller() if components.follows else None
     state.follow_target()
@@ -285,7 +290,10 @@ def load_state(storage: Storage, components: Components, lang: str | None = None
         state.domains.restore(row.id, row.sums)
         state.rows[row.id] = row
     state.domains.skip_to(int(facts.get("next_domain", 1)))
+    state.events.skip_to(int(facts.get("next_event", 1)))
     if lang is None:
+        for event in storage.open_events():
+            state.events.restore(event)
         state.term_counts = storage.term_counts()
     state.terms = storage.terms()
     state.read_with_terms()

@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.domains.threshold_control import ThresholdController
+from segapsith.domains.values import EventRecord
 from segapsith.engine.records import (
     Assignment,
     DocumentRecord,
     DomainRecord,
     EpochRecord,
-    Event,
+    LineageEntry,
     ReferenceRecord,
     UnitRecord,
     Update,
@@ -167,8 +168,22 @@ class Storage(Protocol):
     def units_taken_since(self, run: int) -> dict[int, int]:
         """Return how many present units each domain took after a run."""
 
-    def events_of(self, run: int) -> list[Event]:
+    def lineage_of(self, run: int) -> list[LineageEntry]:
         """Return what a run did to domains, in order."""
+
+    # -- events ------------------------------------------------------------------------------
+
+    def event(self, number: int) -> EventRecord | None:
+        """Return an event, even if it is closed or has no units."""
+
+    def events(self) -> Iterator[EventRecord]:
+        """Yield every event, closed ones and those without units too."""
+
+    def open_events(self) -> Iterator[EventRecord]:
+        """Yield the events that take stories and have some."""
+
+    def events_closed_by(self, run: int) -> list[int]:
+        """Return the events that a run closed."""
 
     # -- runs --------------------------------------------------------------------------------
 

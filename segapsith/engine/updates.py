@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.domains import threshold_control
-from segapsith.domains.values import DomainWords
+from segapsith.domains.index import day_number, next_day
+from segapsith.domains.values import DomainWords, Story
 from segapsith.engine.arrivals import Arrival, Received
 from segapsith.engine.components import Components
 from segapsith.engine.reading import Reading
@@ -27,7 +28,7 @@ from segapsith.engine.records import (
     DocumentRecord,
     DomainRecord,
     EpochRecord,
-    Event,
+    LineageEntry,
     ThresholdRecord,
     UnitRecord,
     Update,
@@ -37,10 +38,9 @@ from segapsith.engine.runs import RunSummary
 from segapsith.engine.state import Ready, State
 from segapsith.engine.storage import Storage
 from segapsith.errors import StorageError
-from segapsith.intake import normalization
 from segapsith.intake.bag_batch import BagBatch
+from segapsith.intake.documents import EMBARGO, Notice, utc
 from segapsith.intake.language import KNOWN
-from segapsith.intake.notices import EMBARGO, Notice
 from segapsith.lexicon.cooccurrence import Pairs, PairSums, count_pairs
 from segapsith.lexicon.multiword_terms import Candidates, TermCounts
 
@@ -103,6 +103,11 @@ class UpdateBuilder:
         self._words: list[Ints] = []
         self._waiting: list[tuple[str, UnitRecord, int]] = []
         self._domains: set[int] = set()
+        self._stories: list[tuple[Story, list[int]]] = []
+        """Stories that wait for their events, with their units."""
+        self._event_of: dict[int, int] = {}
+        """The events of units that wait for their domains."""
+        self._events: set[int] = set()
         self._terms: dict[str, TermCounts] = {}
         self._texts: dict[int, list[Ints]] = {1: [], -1: []}
         self._pairs = PairSums()
@@ -137,17 +142,19 @@ class UpdateBuilder:
         update.versions.append(version)
         if arrival.before is not None:
             update.changes.append(arrival.before)
-            if arrival.before.counts:
+            if arrival.before.duplicate_of is None:
                 self.take_out(arrival.before)
         update.documents[record.id] = record
         if arrival.replaced:
             update.changes.extend(arrival.replaced)
             for displaced in arrival.replaced:
-                if displaced.counts:
+                if displaced.duplicate_of is None:
                     self.take_out(displaced)
             update.documents.update((displaced.id, displaced) for displaced in arrival.displaced)
         ordinal = record.ordinal or 0
-        if record.counts:
+        if arrival.accepted:
+            self._advance_day(day_number(version.date), ordinal)
+        if record.duplicate_of is None:
             self.add(version, units, ordinal)
             summary.units += len(units)
             summary.units_kept += sum([unit.kept for unit in units])
@@ -175,7 +182,7 @@ class UpdateBuilder:
             hash=arrival.digest,
             title=document.title,
             body=document.body,
-            date=normalization.utc(document.date),
+            date=utc(document.date),
             date_original=document.date,
             lang=lang,
             source=document.source,
@@ -227,11 +234,12 @@ class UpdateBuilder:
         self.flush()
         version, units = self.present_text(record)
         self.count(version, units, -1)
+        self.leave_event(version, units)
         for unit in units:
             self.leave(unit)
             if unit.assignment is not None:
                 self.update.ended[unit.id] = unit.assignment
-            self.update.units[unit.id] = unit.assigned(None)
+            self.update.units[unit.id] = unit._replace(assignment=None)
         return units
 
     # -- placing ---------------------------------------------------------------------------
@@ -242,10 +250,16 @@ class UpdateBuilder:
         They may wait for those of the next texts, to be placed together: `flush` places them.
         """
         self.count(version, units, 1)
+        kept = [unit for unit in units if unit.kept]
+        if kept:
+            story = _story(version, kept, ordinal)
+            self._stories.append((story, [unit.id for unit in kept]))
         settings = self.state.domains.settings
         if self._compare is not None or settings.prefilter != "none":
+            self._place_stories()
             for unit in units:
-                self.place(version.lang, unit, ordinal)
+                event = self._event_of.pop(unit.id, None)
+                self.place(version.lang, unit, ordinal, event=event)
             return
         for unit in units:
             if unit.kept:
@@ -254,24 +268,27 @@ class UpdateBuilder:
                 self.update.units[unit.id] = unit
 
     def flush(self) -> None:
-        """Place the units that wait, in order."""
+        """Place the stories and the units that wait, in order."""
+        self._place_stories()
         if not self._waiting:
             return
         waiting, self._waiting = self._waiting, []
         run = self.update.run
         placed = self.state.domains.place_all([unit.bag for _, unit, _ in waiting])
         for (lang, unit, ordinal), (domain, placement) in zip(waiting, placed, strict=True):
+            event = self._event_of.pop(unit.id)
             if placement.domain is None:
                 self._note_created(domain, lang, {})
                 self.summary.domains_new += 1
-                assignment = Assignment(domain, 1.0, placement.best, placement.score, run)
+                assignment = Assignment(domain, 1.0, placement.best, placement.score, run, event)
             else:
                 self.summary.domains_joined += 1
                 assignment = Assignment(
-                    domain, placement.score, placement.runner_up, placement.runner_up_score, run
-                )
+                    domain, placement.score, placement.runner_up, placement.runner_up_score, run,
+                    event,
+                )  # fmt: skip
             self._domains.add(domain)
-            self.update.units[unit.id] = unit.assigned(assignment)
+            self.update.units[unit.id] = unit._replace(assignment=assignment)
             self._arrived.setdefault(domain, set()).add(unit.id)
             self._grown[domain] = max(ordinal, self._grown.get(domain, 0))
         self._note_grown()
@@ -283,10 +300,13 @@ class UpdateBuilder:
                 self.state.rows[domain] = replace(row, grown=ordinal)
         self._grown.clear()
 
-    def place(self, lang: str, unit: UnitRecord, ordinal: int = 0) -> None:
+    def place(
+        self, lang: str, unit: UnitRecord, ordinal: int = 0, *, event: int | None = None
+    ) -> None:
         """Put a unit into the domain that is near enough, or create one for it.
 
-        `ordinal` is that of its story: the domain has grown then.
+        `ordinal` is that of its story: the domain has grown then. `event` is the event of its
+        story.
         """
         self.flush()
         if not unit.kept:
@@ -298,7 +318,7 @@ class UpdateBuilder:
         if placement.domain is None:
             domain = self.create_domain(lang)
             self.summary.domains_new += 1
-            assignment = Assignment(domain, 1.0, placement.best, placement.score, run)
+            assignment = Assignment(domain, 1.0, placement.best, placement.score, run, event)
         else:
             self.summary.domains_joined += 1
             assignment = Assignment(
@@ -307,6 +327,7 @@ class UpdateBuilder:
                 placement.runner_up,
                 placement.runner_up_score,
                 run,
+                event,
             )
         self.enter(unit, assignment)
         row = self.state.rows[assignment.domain]
@@ -325,14 +346,14 @@ class UpdateBuilder:
             domain, lang, "", False, "open", False, "", _NO_SUMS, self.update.run
         )
         self._domains.add(domain)
-        self.update.events.append(Event("created", domain, origin))
+        self.update.lineage.append(LineageEntry("created", domain, origin))
 
     def enter(self, unit: UnitRecord, assignment: Assignment) -> None:
         """Put a unit into a given domain."""
         self.row(assignment.domain)
         self.state.domains.add_unit(assignment.domain, unit.bag)
         self._domains.add(assignment.domain)
-        self.update.units[unit.id] = unit.assigned(assignment)
+        self.update.units[unit.id] = unit._replace(assignment=assignment)
         self._arrived.setdefault(assignment.domain, set()).add(unit.id)
 
     def leave(self, unit: UnitRecord) -> None:
@@ -344,14 +365,14 @@ class UpdateBuilder:
         self.state.domains.remove_unit(domain, unit.bag)
         self._domains.add(domain)
         if domain not in self.state.domains:
-            self.update.events.append(Event("emptied", domain))
+            self.update.lineage.append(LineageEntry("emptied", domain))
 
     def move(self, unit: UnitRecord, domain: int) -> None:
         """Note that a unit is in another domain now; the caller moves the sums."""
         assert unit.assignment is not None
         self.update.ended.setdefault(unit.id, unit.assignment)
         moved = unit.assignment._replace(domain=domain, run=self.update.run)
-        self.update.units[unit.id] = unit.assigned(moved)
+        self.update.units[unit.id] = unit._replace(assignment=moved)
         self._arrived.setdefault(domain, set()).add(unit.id)
 
     def arrived(self, domain: int) -> set[int]:
@@ -401,8 +422,82 @@ class UpdateBuilder:
     ) -> None:
         """Change a domain, and note an event of a kind with what the domain was before."""
         before = {name: getattr(row, name) for name in changed if name != "grown"}
-        self.update.events.append(Event(kind, row.id, {**detail, "before": before}))
+        self.update.lineage.append(LineageEntry(kind, row.id, {**detail, "before": before}))
         self.describe(row.id, **changed)
+
+    # -- events ----------------------------------------------------------------------------
+
+    def _place_stories(self) -> None:
+        """Find the events of the stories that wait, in order."""
+        if not self._stories:
+            return
+        waiting, self._stories = self._stories, []
+        day, run = self.state.counters.day, self.update.run
+        events = self.state.events.place_all([story for story, _ in waiting], day=day, run=run)
+        self._events.update(events)
+        for (_, units), event in zip(waiting, events, strict=True):
+            self._event_of.update((unit, event) for unit in units)
+
+    def _advance_day(self, day: int, ordinal: int) -> None:
+        """Let a story that was accepted move the day of the stream; close quiet events then."""
+        counters = self.state.counters
+        stream_day = next_day(counters.day, day)
+        if stream_day != counters.day:
+            self._place_stories()
+            counters.day = stream_day
+            self._close_quiet_events(ordinal)
+
+    def _close_quiet_events(self, ordinal: int) -> None:
+        self._place_stories()
+        day, run = self.state.counters.day, self.update.run
+        self._events.update(self.state.events.close_quiet(day=day, ordinal=ordinal, run=run))
+
+    def place_story(
+        self, version: VersionRecord, units: Sequence[UnitRecord], event: int | None = None
+    ) -> int | None:
+        """Return the event of a story that is learned from again: `event`, or the best one.
+
+        None if it has no unit to learn from.
+        """
+        self._place_stories()
+        kept = [unit for unit in units if unit.kept]
+        if not kept:
+            return None
+        story = _story(version, kept, self.state.counters.ordinal)
+        events = self.state.events
+        if event is None:
+            day, run = self.state.counters.day, self.update.run
+            (event,) = events.place_all([story], day=day, run=run)
+        else:
+            self._load_event(event)
+            events.add(event, story)
+        self._events.add(event)
+        return event
+
+    def leave_event(self, version: VersionRecord, units: Sequence[UnitRecord]) -> None:
+        """Take a story out of its event."""
+        members = [unit for unit in units if unit.assignment]
+        event = next((u.assignment.event for u in members if u.assignment), None)
+        if event is None:
+            return
+        self._load_event(event)
+        self.state.events.add(event, _story(version, members), -1)
+        self._events.add(event)
+
+    def reopen_event(self, event: int) -> None:
+        """Let a closed event take stories again."""
+        self._load_event(event)
+        self.state.events.reopen(event)
+        self._events.add(event)
+
+    def _load_event(self, event: int) -> None:
+        """Bring an event into memory if it is not there."""
+        self._place_stories()
+        if event not in self.state.events:
+            row = self._storage.event(event)
+            if row is None:
+                raise StorageError(f"event {event} is missing; run `segapsith verify`")
+            self.state.events.restore(row)
 
     # -- counting --------------------------------------------------------------------------
 
@@ -412,11 +507,12 @@ class UpdateBuilder:
         Words that came as a bag have no order: they do not meet, and no segmenter cut their unit.
         """
         counts = self._counts.setdefault((version.lang, sign), [])
-        if not version.has_text or (len(units) == 1 and units[0].n_words == len(version.words)):
+        has_text = bool(version.title or version.body)
+        if not has_text or (len(units) == 1 and units[0].n_words == len(version.words)):
             counts += [(unit.bag.words, unit.bag.counts) for unit in units]  # counted already
         else:
             counts.append(_counted(version.words))
-        if not version.has_text:
+        if not has_text:
             return
         self._texts[sign].append(version.words)
         self.state.frequencies.add_cohesion(version.lang, (unit.cohesion for unit in units), sign)
@@ -461,6 +557,7 @@ class UpdateBuilder:
             state.counters.epoch, ordinal, "frequencies", state.frozen.arrays()
         )
         state.network.tick(self._storage, ordinal, self.pairs, self.update)
+        self._close_quiet_events(ordinal)
         self._retire_quiet(ordinal)
         measure, name = self._components.measure, self._components.measure_name
         if measure is not None:
@@ -555,9 +652,14 @@ class UpdateBuilder:
             if state.rows[domain].status != "open":
                 state.domains.drop(domain)
                 del state.rows[domain]
+        for event in sorted(self._events):
+            update.events[event] = state.events.record(event)
+            if not state.events.is_open(event):
+                state.events.drop(event)
         for name in Counters.__dataclass_fields__:
             update.facts[f"counter_{name}"] = getattr(state.counters, name)
         update.facts["next_domain"] = state.domains.next_domain
+        update.facts["next_event"] = state.events.next_event
         update.facts["count"] = state.domains.settings.count
         update.facts["inferred_occurrence"] = state.domains.settings.inferred_occurrence
         update.facts["pair_window"] = state.pair_window
@@ -580,6 +682,10 @@ class UpdateBuilder:
             row.run,
             row.grown,
         )
+
+
+def _story(version: VersionRecord, units: Sequence[UnitRecord], ordinal: int = 0) -> Story:
+    return Story([unit.bag for unit in units], day_number(version.date), ordinal)
 
 
 def _counted(words: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

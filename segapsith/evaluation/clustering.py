@@ -21,7 +21,7 @@ from scipy.sparse import csr_array
 from segapsith.arrays import Labels, Rows, Views
 from segapsith.errors import SegapsithError, UsageError
 from segapsith.evaluation.views import side_by_side
-from segapsith.lexicon.weighting import tf_idf
+from segapsith.lexicon.vocabulary import tf_idf
 from segapsith.plugin.contracts import Clusterer, Similarity
 
 __all__ = [

@@ -35,6 +35,7 @@ from segapsith.evaluation.contingency import (
 
 __all__ = [
     "BCubed",
+    "ami",
     "ari",
     "bcubed",
     "boundary_f1",
@@ -209,6 +210,26 @@ def van_dongen(labels: LabelSequence, classes: LabelSequence) -> float:
     return (2 * table.n - largest) / (2 * table.n - least)
 
 
+def ami(labels: LabelSequence, classes: LabelSequence) -> float:
+    """Return the mutual information of clusters and classes, adjusted for chance.
+
+    (I - E[I]) / ((H_class + H_cluster) / 2 - E[I]), where E[I] is the mean over all partitions with
+    clusters and classes of the same sizes (Vinh, Epps & Bailey 2010). It is 0 on average for random
+    clusters, however many they are, and 1 for the same partition.
+
+    >>> ami([0, 0, 1, 1], ["a", "a", "b", "b"]), round(ami([0, 1, 0, 1], ["a", "a", "b", "b"]), 3)
+    (1.0, -0.5)
+    """
+    table = contingency(classes, labels)
+    if table.same_partition:
+        return 1.0
+    expected = _expected_information(table)
+    mean = (_entropy_of(table.left_sizes) + _entropy_of(table.right_sizes)) / 2
+    if math.isclose(mean, expected, rel_tol=1e-12):  # all alone on one side: chance does as well
+        return 0.0
+    return (_information(table) - expected) / (mean - expected)
+
+
 def variation_of_information(labels: LabelSequence, classes: LabelSequence) -> float:
     """Return the normalised variation of information, from 0 (the same partition) to 1.
 
@@ -317,6 +338,33 @@ def _information(table: Contingency) -> float:
     chance = (table.left_sizes[table.left] / n) * (table.right_sizes[table.right] / n)
     shares = table.counts / n
     return max(0.0, float(shares @ np.log(shares / chance)))
+
+
+def _expected_information(table: Contingency) -> float:
+    """Return the mean of I over all tables with the same sizes, in nats.
+
+    E[I] = sum_ij sum_m (m/n) ln( n m / (n_i n_j) ) P(m), where P is the hypergeometric probability
+    that two classes of n_i and n_j units share m. Classes of equal size are computed once.
+    """
+    n = table.n
+    lefts, n_lefts = np.unique(table.left_sizes, return_counts=True)
+    rights, n_rights = np.unique(table.right_sizes, return_counts=True)
+    log_factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
+    total = 0.0
+    for a, n_a in zip(lefts.tolist(), n_lefts.tolist(), strict=True):
+        for b, n_b in zip(rights.tolist(), n_rights.tolist(), strict=True):
+            m = np.arange(max(1, a + b - n), min(a, b) + 1)
+            sizes = (a, b, n - a, n - b)
+            log_p = sum(log_factorial[size] for size in sizes) - (
+                log_factorial[n]
+                + log_factorial[m]
+                + log_factorial[a - m]
+                + log_factorial[b - m]
+                + log_factorial[n - a - b + m]
+            )
+            terms = m / n * np.log(n * m / (a * b)) * np.exp(log_p)
+            total += n_a * n_b * float(terms.sum())
+    return total
 
 
 def _masses(reference: Masses, hypothesis: Masses) -> tuple[Counts, Counts]:

@@ -8,7 +8,7 @@ Mantel's test; see docs/concepts/formulas.md, "Comparing partitions".
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from typing import Any
 
@@ -23,17 +23,27 @@ from segapsith.domains.splitting import SplitSettings, split_broad
 from segapsith.domains.values import Bag, PlacementSettings
 from segapsith.evaluation import compare, metrics
 from segapsith.evaluation.contingency import Contingency, LabelSequence, contingency
-from segapsith.lexicon.weighting import SCALE
+from segapsith.lexicon.vocabulary import SCALE
 from segapsith.model import Result
 
 __all__ = [
+    "ClusterCountPoint",
+    "CoverageSummary",
     "CurvePoint",
     "CurveSettings",
+    "DomainLinks",
+    "Empty",
+    "KappaInterval",
+    "KappaValues",
+    "Label",
     "LearnedUnits",
+    "LinkSummary",
     "Links",
+    "MantelSummary",
     "PartitionAgreement",
     "Selection",
-    "ValidationResult",
+    "TableCells",
+    "ValidationFigures",
     "ValidationSummary",
     "agreement",
     "curve",
@@ -44,6 +54,9 @@ __all__ = [
     "validate",
     "validate_with_labels",
 ]
+
+Label = int | str
+"""The name of a group: a number, or the label of a file."""
 
 LINK_THRESHOLD = 0.25
 """Similarity above which a cluster is linked to a domain (published)."""
@@ -193,9 +206,15 @@ class MantelSummary(Result):
 class TableCells(Result):
     """The contingency table: labels of both sides, and cells as (row, column, units)."""
 
-    domains: list[int | str]
-    clusters: list[int | str]
+    domains: list[Label]
+    clusters: list[Label]
     cells: list[list[int]]
+
+
+def _own_first(names: list[str], shared: type[Result]) -> list[str]:
+    """Return names with those of a base class, which has the shared fields, at the end."""
+    common = {f.name for f in fields(shared)}  # type: ignore[arg-type]  # results are dataclasses
+    return sorted(names, key=common.__contains__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,12 +231,16 @@ class PartitionAgreement(Result):
     """Normalised variation of information."""
     table: TableCells | None
 
+    def keys(self) -> list[str]:
+        """Return the names of the fields, those of a subclass first."""
+        return _own_first(Result.keys(self), PartitionAgreement)
+
 
 @dataclass(frozen=True, slots=True)
 class LinkSummary(Result):
     """The links of one method: cluster to domain, a table of frequencies, unlinked clusters."""
 
-    links: Mapping[str, int | None]
+    links: Mapping[str, Label | None]
     table: Mapping[str, int]
     """Number of linked clusters to the number of domains that have as many."""
     unlinked: int
@@ -227,10 +250,10 @@ class LinkSummary(Result):
 class DomainLinks(Result):
     """The clusters that are linked to one domain, by method."""
 
-    domain: int
-    similarity: list[int]
-    entropy: list[int]
-    shared: list[int]
+    domain: Label
+    similarity: list[Label]
+    entropy: list[Label]
+    shared: list[Label]
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,40 +262,32 @@ class Links(Result):
 
     similarity: LinkSummary | Empty
     entropy: LinkSummary | Empty
-    shared: Mapping[str, int]
+    shared: Mapping[str, Label]
     domains: list[DomainLinks]
 
 
-@dataclass(frozen=True, slots=True)
-class ValidationResult(Result):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidationFigures(PartitionAgreement):
     """A validation: the compared units, links by words, and the agreement of both partitions."""
 
     units: int
     share: float
-    """Share of all units that is compared."""
+    """Units of stable domains as a share of all units."""
     dropped: int
-    """Units of stable domains without a word above the cut."""
+    """Units of stable domains that have none of the words that are compared."""
     domains: int
     words: int
     clusters: int
     cluster_words: Mapping[str, list[str]]
     """Cluster to its heaviest words."""
     links: Links
-    coverage: CoverageSummary | Empty
-    kappa: KappaValues
-    kappa_interval: KappaInterval | None
-    mantel: MantelSummary | None
-    ari: float | None
-    nmi: float | None
-    vi: float | None
-    table: TableCells | None
     tree: compare.TreeMantel | None
     """Mantel's test of the trees of both sides; None where one side has no tree."""
 
 
 @dataclass(frozen=True, slots=True)
 class ValidationSummary(Result):
-    """The figures of a validation that a series or a curve is drawn from."""
+    """The main figures of a validation; those that an older release did not store are None."""
 
     units: int | None
     share: float | None
@@ -286,6 +301,10 @@ class ValidationSummary(Result):
     nmi: float | None
     vi: float | None
     mantel_p: float | None
+
+    def keys(self) -> list[str]:
+        """Return the names of the fields, those of a subclass first."""
+        return _own_first(Result.keys(self), ValidationSummary)
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,43 +322,38 @@ class CurveSettings:
     """Reassign units once, as in a nightly run."""
 
 
-@dataclass(frozen=True, slots=True)
-class CurvePoint(Result):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurvePoint(ValidationSummary):
     """The validation of the domains that a threshold gives."""
 
     threshold: float
     all_domains: int
     """Number of domains, small ones included."""
-    units: int | None
-    share: float | None
-    domains: int | None
-    clusters: int | None
-    kappa: float | None
-    kappa_low: float | None
-    kappa_high: float | None
-    kappa_optimal: float | None
-    ari: float | None
-    nmi: float | None
-    vi: float | None
-    mantel_p: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterCountPoint(ValidationSummary):
+    """The validation with `k` clusters."""
+
+    k: int
 
 
 def validate(
     selection: Selection, cluster: Callable[[Rows], Labels], seed: int = 0
-) -> ValidationResult:
+) -> ValidationFigures:
     """Compare the selected domains with a recomputed clustering."""
     return validate_with_labels(selection, cluster, seed)[0]
 
 
 def validate_with_labels(
     selection: Selection, cluster: Callable[[Rows], Labels], seed: int = 0
-) -> tuple[ValidationResult, Labels]:
+) -> tuple[ValidationFigures, Labels]:
     """Return the comparison, and the recomputed clusters."""
     learned = selection.learned
     is_empty = selection.n_domains == 0
     labels = np.zeros(0, dtype=np.int64) if is_empty else cluster(learned.counts)
     both = agreement([], []) if is_empty else agreement(learned.domains, labels, seed)
-    result = ValidationResult(
+    figures = ValidationFigures(
         units=len(learned.units),
         share=round(selection.share, 6),
         dropped=selection.n_dropped,
@@ -350,17 +364,10 @@ def validate_with_labels(
         links=(
             Links(Empty(), Empty(), {}, []) if is_empty else links(learned, learned.domains, labels)
         ),
-        coverage=both.coverage,
-        kappa=both.kappa,
-        kappa_interval=both.kappa_interval,
-        mantel=both.mantel,
-        ari=both.ari,
-        nmi=both.nmi,
-        vi=both.vi,
-        table=both.table,
         tree=None if is_empty else _trees(learned, labels, seed),
+        **both,
     )
-    return result, labels
+    return figures, labels
 
 
 def agreement(left: LabelSequence, right: LabelSequence, seed: int = 0) -> PartitionAgreement:
@@ -398,7 +405,7 @@ def agreement(left: LabelSequence, right: LabelSequence, seed: int = 0) -> Parti
     )
 
 
-def summarize(result: Mapping[str, Any] | ValidationResult) -> ValidationSummary:
+def summarize(result: Mapping[str, Any] | ValidationFigures) -> ValidationSummary:
     """Return the main figures of a validation, or of its JSON form."""
     interval = result.get("kappa_interval") or {}
     return ValidationSummary(
@@ -527,7 +534,7 @@ def _rows(learned: LearnedUnits, rows: NDArray[np.int64], words: NDArray[np.int6
     )
 
 
-def _plain_labels(labels: Sequence[Any]) -> list[int | str]:
+def _plain_labels(labels: Sequence[Any]) -> list[Label]:
     return [label if isinstance(label, int | str) else str(label) for label in labels]
 
 

@@ -27,7 +27,7 @@ from scipy.sparse import csr_array
 from segapsith.arrays import Labels, Matrix, Rows
 from segapsith.evaluation.contingency import Contingency, contingency
 from segapsith.evaluation.validation import LearnedUnits, group_profiles
-from segapsith.model import Result
+from segapsith.model import Result, optional
 
 __all__ = [
     "VERDICTS",
@@ -110,6 +110,8 @@ class Verdict(Result):
     example_units: list[int]
     told: str = ""
     """The verdict in words, see `describe`."""
+    examples: list[str] | None = optional()
+    """Sentences of the example units. They are read from the texts, and not stored."""
 
     def keys(self) -> list[str]:
         """Return the names of the JSON form, in their order."""

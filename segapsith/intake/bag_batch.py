@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith import limits
-from segapsith.intake import normalization
+from segapsith.intake.documents import is_clean
 from segapsith.jit import kernel
 
 __all__ = ["BagBatch", "Row"]
@@ -113,7 +113,7 @@ class BagBatch:
             and np.add.reduceat(self.counts, self.ends - sizes).max() <= limits.MAX_BAG_WORDS
             and min(map(len, self.words)) > 0
             and max(map(len, self.words)) <= limits.MAX_WORD_CHARS
-            and normalization.is_clean("".join(self.words))
+            and is_clean("".join(self.words))
         )
 
     def __len__(self) -> int:

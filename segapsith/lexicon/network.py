@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from segapsith.jit import kernel
 from segapsith.lexicon.cooccurrence import LOW, WINDOW, Pairs, PairSums, count_pairs
-from segapsith.lexicon.vocabulary import Vocabulary
-from segapsith.lexicon.weighting import significance
+from segapsith.lexicon.vocabulary import Vocabulary, significance
 from segapsith.model import Network
 
 __all__ = [

@@ -1,4 +1,8 @@
-"""Words and their numbers; each word belongs to one language."""
+"""The vocabulary: words with their numbers, their counts and their weights.
+
+Each word belongs to one language. Weights come from counts, in fixed point, so that sums are exact
+in any order; the formulas are in docs/concepts/formulas.md, "Word weights".
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,24 @@ from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
-__all__ = ["Vocabulary"]
+from segapsith.arrays import Rows
+
+__all__ = [
+    "SCALE",
+    "Frequencies",
+    "Vocabulary",
+    "all_unit_weights",
+    "fixed_cohesion",
+    "rarity",
+    "significance",
+    "tf_idf",
+    "unit_weights",
+]
+
+SCALE = 1 << 16
+"""A weight of 1 as a fixed-point number."""
 
 
 class Vocabulary:
@@ -125,3 +145,137 @@ class Vocabulary:
     def since(self, number: int) -> list[tuple[int, str, str]]:
         """Return the words with this number or a higher one: (number, language, word)."""
         return [(n, self._langs[n], self._words[n]) for n in range(number, len(self._words))]
+
+
+class Frequencies:
+    """Running sums over the stream: documents and occurrences of each word."""
+
+    def __init__(self) -> None:
+        self.documents = np.zeros(0, dtype=np.int64)
+        self.occurrences = np.zeros(0, dtype=np.int64)
+        self.totals: dict[str, tuple[int, int]] = {}
+        """By language: documents, content words."""
+        self.cohesion: dict[str, tuple[int, int]] = {}
+        """By language: units, and the sum of their cohesion in fixed point."""
+
+    def grow(self, n_words: int) -> None:
+        """Enlarge the arrays for at least `n_words` words."""
+        if n_words > len(self.documents):
+            size = max(n_words, 2 * len(self.documents), 1024)
+            self.documents = np.concatenate(
+                [self.documents, np.zeros(size - len(self.documents), dtype=np.int64)]
+            )
+            self.occurrences = np.concatenate(
+                [self.occurrences, np.zeros(size - len(self.occurrences), dtype=np.int64)]
+            )
+
+    def add(
+        self, lang: str, words: NDArray[np.int32], counts: NDArray[np.int32], sign: int = 1
+    ) -> None:
+        """Add one document (distinct words with counts), or subtract it with `sign=-1`."""
+        self.documents[words] += sign
+        self.occurrences[words] += sign * counts.astype(np.int64)
+        n_documents, n_tokens = self.totals.get(lang, (0, 0))
+        self.totals[lang] = (n_documents + sign, n_tokens + sign * int(counts.sum()))
+
+    def add_all(
+        self,
+        lang: str,
+        n_documents: int,
+        words: NDArray[np.int32],
+        counts: NDArray[np.int32],
+        sign: int = 1,
+    ) -> None:
+        """Add several documents, their words concatenated, or subtract them with `sign=-1`."""
+        np.add.at(self.documents, words, sign)
+        np.add.at(self.occurrences, words, sign * counts.astype(np.int64))
+        documents, n_tokens = self.totals.get(lang, (0, 0))
+        self.totals[lang] = (documents + sign * n_documents, n_tokens + sign * int(counts.sum()))
+
+    def add_cohesion(self, lang: str, values: Iterable[float], sign: int = 1) -> None:
+        """Add the cohesion of units, or subtract it with `sign=-1`."""
+        fixed = [fixed_cohesion(value) for value in values]
+        n_units, total = self.cohesion.get(lang, (0, 0))
+        self.cohesion[lang] = (n_units + sign * len(fixed), total + sign * sum(fixed))
+
+
+def fixed_cohesion(value: float) -> int:
+    """Return a cohesion in fixed point, clipped to ±1,000,000.
+
+    >>> fixed_cohesion(0.5), fixed_cohesion(-1e300) == -fixed_cohesion(1e6)
+    (32768, True)
+    """
+    return round(max(-1e6, min(1e6, value)) * SCALE)
+
+
+def rarity(n_documents: int, frequency: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the inverse document frequency ln((N + 2) / (df + 1)).
+
+    It is always positive, and equal for all words before the first document.
+    """
+    ratio: NDArray[np.float64] = np.log(
+        (n_documents + 2.0) / (np.minimum(frequency, n_documents) + 1.0)
+    )
+    return ratio
+
+
+def significance(n_tokens: int, frequency: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return normalised information 1 - ln f / ln S (Kozima 1993), 1 for a word without occurrences."""
+    if n_tokens < 2:
+        return np.ones(len(frequency))
+    share = np.log(np.maximum(frequency, 1)) / np.log(n_tokens)
+    result: NDArray[np.float64] = np.clip(1.0 - share, 0.0, 1.0)
+    return result
+
+
+def unit_weights(counts: NDArray[np.int32], importance: NDArray[np.float64]) -> NDArray[np.int32]:
+    """Return (1 + ln count) * importance, scaled to a largest weight of 1, in fixed point.
+
+    No word weighs less than 1 / `SCALE`, so that rounding removes no word.
+    """
+    if len(counts) == 0:
+        return np.zeros(0, dtype=np.int32)
+    weights = (1.0 + np.log(counts)) * importance
+    top = float(weights.max())
+    if top <= 0:
+        return np.full(len(counts), SCALE, dtype=np.int32)
+    fixed: NDArray[np.int32] = np.maximum(np.rint(weights / top * SCALE), 1).astype(np.int32)
+    return fixed
+
+
+def all_unit_weights(
+    counts: NDArray[np.int32], importance: NDArray[np.float64], ends: NDArray[np.int64]
+) -> NDArray[np.int32]:
+    """Return the `unit_weights` of several concatenated units, none of them empty."""
+    weights = (1.0 + np.log(counts)) * importance
+    tops = np.maximum.reduceat(weights, np.concatenate([[0], ends[:-1]]))
+    is_flat = tops <= 0
+    sizes = np.diff(ends, prepend=0)
+    shares = weights / np.repeat(np.where(is_flat, 1.0, tops), sizes)
+    fixed: NDArray[np.int32] = np.maximum(np.rint(shares * SCALE), 1).astype(np.int32)
+    if is_flat.any():
+        fixed[np.repeat(is_flat, sizes)] = SCALE
+    return fixed
+
+
+def tf_idf(counts: Rows, min_documents: int = 2) -> Rows:
+    """Return rows of count * ln(N / df), scaled to length 1.
+
+    Words in fewer than `min_documents` rows are left out; their columns remain, empty. A row that
+    loses all its words remains, empty.
+
+    >>> tf_idf(csr_array([[2.0, 1.0, 0.0], [0.0, 1.0, 3.0], [1.0, 0.0, 0.0]])).toarray().round(2)
+    array([[0.89, 0.45, 0.  ],
+           [0.  , 1.  , 0.  ],
+           [1.  , 0.  , 0.  ]])
+    """
+    n_rows = counts.shape[0]
+    frequency = np.bincount(counts.indices[counts.data != 0], minlength=counts.shape[1])
+    idf = np.log(n_rows / np.maximum(frequency, 1))
+    idf[frequency < min_documents] = 0.0
+    weighted = counts.astype(np.float64)
+    weighted.data = weighted.data * idf[weighted.indices]
+    weighted.eliminate_zeros()
+    lengths = np.sqrt(np.asarray(weighted.multiply(weighted).sum(axis=1)).ravel())
+    weighted.data = weighted.data / np.repeat(lengths, np.diff(weighted.indptr))
+    return csr_array(weighted)

@@ -313,6 +313,13 @@ def _topics(night: NightlyRun) -> Outcome:
     return Outcome(f"{n_topics} topics" if n_topics else "", {"topics": n_topics})
 
 
+def _sections(night: NightlyRun) -> Outcome:
+    """Group the topics into sections; without a changed topic or domain this only reads."""
+    night.wire.sections.regroup()
+    n_sections = len(set(night.wire.read(topics.section_of_topic).values()))
+    return Outcome(f"{n_sections} sections" if n_sections else "", {"sections": n_sections})
+
+
 def _validate(night: NightlyRun) -> Outcome:
     """Compare the domains of the newest stories with a clustering of the same units."""
     validation = night.wire.validate(last=night.wire.settings.validation.last)
@@ -415,6 +422,7 @@ STEPS: tuple[Step, ...] = (
     Step("split", _split, needs=("open",)),
     Step("reassign", _reassign, needs=("open",)),
     Step("topics", _topics, needs=("open",)),
+    Step("sections", _sections, needs=("open", "topics")),
     Step("validate", _validate, needs=("open",)),
     Step("alarms", _alarms, needs=("open",)),
     Step("journal", _journal, needs=("open",)),

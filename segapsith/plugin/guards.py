@@ -7,7 +7,9 @@ plugin, its package and the method; the batch is rolled back and the store does 
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
+import os
 import signal
 import threading
 import time
@@ -148,12 +150,17 @@ def time_limit(
 
 
 def _queued_seconds() -> float:
-    """Return how long this thread waited for a processor; 0 where the system does not report it."""
+    """Return how long the main thread waited for a processor; 0 where this is not reported."""
     try:
-        with open("/proc/thread-self/schedstat", "rb") as statistics:
-            return int(statistics.read().split()[1]) / 1e9
+        return int(os.pread(_statistics(os.getpid()), 80, 0).split()[1]) / 1e9
     except (OSError, IndexError, ValueError):
         return 0.0
+
+
+@functools.lru_cache(maxsize=1)
+def _statistics(process: int) -> int:
+    """Return an open file of the scheduler's statistics; opening it per story would be slow."""
+    return os.open(f"/proc/{process}/schedstat", os.O_RDONLY | os.O_CLOEXEC)
 
 
 @contextlib.contextmanager

@@ -10,7 +10,9 @@ from segapsith.errors import SettingError, did_you_mean
 
 __all__ = ["ROLES", "PluginInUse", "assign"]
 
-ROLES = ("annotator", "segmenter", "placement", "engine", "similarity", "clusterer", "topics")
+ROLES = (
+    "annotator", "segmenter", "placement", "engine", "similarity", "clusterer", "topics", "sections",
+)  # fmt: skip
 """The roles that a plugin can have, as prefixes of `--set`."""
 
 

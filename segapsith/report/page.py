@@ -24,6 +24,9 @@ MAX_MAP_DOMAINS = 80
 MAX_TREE_DOMAINS = 60
 """Number of domains of a language in a chart: more would be neither legible nor small."""
 
+MAX_SECTION_DOMAINS = 5
+"""Domains that are listed below a section."""
+
 VERDICTS = ("confirmed", "split", "merged", "missing")
 RUN_TAG = "segapsith-run"
 """The meta element that holds the newest run of a page."""
@@ -52,6 +55,10 @@ class Facts:
     history: Sequence[Record]
     changes: Record
     names: Mapping[int, str]
+    sections: Sequence[Record]
+    """The sections of the store, largest first; empty if none were made."""
+    events: Sequence[Record] = ()
+    """The latest events of two stories or more."""
 
 
 def last_run_of(path: Path) -> int | None:
@@ -93,12 +100,24 @@ def page(facts: Facts) -> str:
         series=validation_series(facts.history),
         verdicts=verdicts,
         shown=shown,
+        languages=sorted({section["lang"] for section in facts.sections}),
+        largest=_largest(facts),
         kinds=(
             ("new", "New", "started by the new stories"),
             ("growing", "Growing", "a larger share of the new units than of the earlier ones"),
             ("fading", "Fading", "a smaller share of the new units than of the earlier ones"),
         ),
     )
+
+
+def _largest(facts: Facts) -> dict[int, list[Record]]:
+    """Return the largest domains on the page of each section."""
+    largest: dict[int, list[Record]] = {section["id"]: [] for section in facts.sections}
+    for domain in facts.domains:  # largest first
+        members = largest.get(domain["section"], [])
+        if len(members) < MAX_SECTION_DOMAINS:
+            members.append(domain)
+    return largest
 
 
 def _map_and_tree(facts: Facts, lang: str) -> dict[str, Any]:

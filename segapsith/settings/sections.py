@@ -20,6 +20,8 @@ __all__ = [
     "PLAIN_SIMILARITY",
     "PRESETS",
     "SECTIONS",
+    "SECTION_CLUSTERER",
+    "SECTION_SIMILARITY",
     "SEGMENTER",
     "SETTINGS",
     "TOPIC_CLUSTERER",
@@ -45,6 +47,9 @@ CLUSTERER = "entropy-kmeans"
 """The default clusterer of `cluster` and `validate`."""
 TOPIC_SIMILARITY, TOPIC_CLUSTERER = "gvsm-cov", "ahc"
 """The default similarity and clusterer of topics."""
+
+SECTION_SIMILARITY, SECTION_CLUSTERER = "cosine", "spherical-kmeans"
+"""The default similarity and clusterer of sections."""
 BAG_SOURCE = "jsonl"
 """The source that reads pre-segmented units unless a format is given."""
 LINKAGE, PLAIN_SIMILARITY = "ahc", "cosine"
@@ -149,6 +154,17 @@ class PlacementSection:
     )
     importance: Literal["rarity", "significance"] = _declare(
         "rarity", "how words of a unit are weighted", learned=True
+    )
+    event_threshold: float = _declare(
+        0.3,
+        "minimum score to join an event; a story below it starts a new one",
+        least=0,
+        most=1,
+        excluded=0,
+        learned=True,
+    )
+    event_quiet_days: int = _declare(
+        14, "close an event that received no story for this number of days", least=1, learned=True
     )
 
 

@@ -51,12 +51,14 @@ def check_any_text(factory: Factory) -> None:
     """Spans, flags and sentences lie in the text, whatever the text."""
     annotator = factory()
     for document in example_documents():
-        (found,) = _annotated(annotator, [document])
-        n_tokens, length = len(found.lemmas), len(document.text)
-        spans, sentences = np.asarray(found.spans), np.asarray(found.sentences)
-        flags = np.asarray(found.content)
+        (annotation,) = _annotated(annotator, [document])
+        n_tokens, length = len(annotation.lemmas), len(document.text)
+        spans, sentences = np.asarray(annotation.spans), np.asarray(annotation.sentences)
+        flags = np.asarray(annotation.content)
         text = f"document {document.uid} ({document.text[:20]!r}): "
-        assert all(type(lemma) is str for lemma in found.lemmas), f"{text}lemmas should be strings"
+        assert all(type(lemma) is str for lemma in annotation.lemmas), (
+            f"{text}lemmas should be strings"
+        )
         assert spans.shape == (n_tokens, 2), (
             f"{text}spans have shape {spans.shape}; ({n_tokens}, 2) is wanted"
         )

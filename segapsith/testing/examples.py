@@ -37,9 +37,9 @@ def example_rows(
     own = rng.random((n_rows, length)) < 0.7
     words = np.where(own, (drawn * n_groups + group[:, None]) % n_words, drawn)
     rows = np.repeat(np.arange(n_rows), length)
-    found = csr_array((np.ones(rows.size), (rows, words.ravel())), shape=(n_rows, n_words))
-    found.sum_duplicates()
-    return found
+    counts = csr_array((np.ones(rows.size), (rows, words.ravel())), shape=(n_rows, n_words))
+    counts.sum_duplicates()
+    return counts
 
 
 def example_documents() -> tuple[Document, ...]:

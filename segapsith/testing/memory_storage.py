@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.domains.threshold_control import Target, ThresholdController
+from segapsith.domains.values import EventRecord
 from segapsith.engine.records import (
     Assignment,
     DocumentRecord,
     DomainRecord,
     EpochRecord,
-    Event,
+    LineageEntry,
     ReferenceRecord,
     ThresholdRecord,
     UnitRecord,
@@ -66,7 +67,8 @@ class _Tables:
     words: dict[int, tuple[str, str, int, int]] = field(default_factory=dict)
     languages: dict[str, tuple[int, int, int, int]] = field(default_factory=dict)
     domains: dict[int, DomainRecord] = field(default_factory=dict)
-    events: list[tuple[int, Event]] = field(default_factory=list)
+    events: dict[int, EventRecord] = field(default_factory=dict)
+    lineage: list[tuple[int, LineageEntry]] = field(default_factory=list)
     epochs: dict[str, EpochRecord] = field(default_factory=dict)
     terms: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     term_runs: list[tuple[str, Mapping[str, NDArray[np.int64]]]] = field(default_factory=list)
@@ -197,19 +199,19 @@ class MemoryStorage(RunLog):
         return (document, source) in self._tables.sightings
 
     def signatures(self, after: int) -> Iterator[tuple[int, int, bytes]]:
-        found = [
+        stories = [
             (record.ordinal or 0, record.id, version.signature)
             for record, version in self._stories()
             if (record.ordinal or 0) > after and version.signature
         ]
-        for ordinal, number, signature in sorted(found):
+        for ordinal, number, signature in sorted(stories):
             yield number, ordinal, signature
 
     def sequences(self, after: int) -> Iterator[tuple[int, int, str, NDArray[np.int32]]]:
         stories = [
             (record.ordinal or 0, record.id, version)
             for record, version in self._stories()
-            if (record.ordinal or 0) > after and version.has_text
+            if (record.ordinal or 0) > after and (version.title or version.body)
         ]
         for ordinal, number, version in sorted(stories, key=lambda story: story[:2]):
             yield number, ordinal, version.lang, version.words
@@ -220,7 +222,7 @@ class MemoryStorage(RunLog):
     def _stories(self) -> Iterator[tuple[DocumentRecord, VersionRecord]]:
         """Yield the documents that are no duplicates, with their present texts."""
         for record in self._documents():
-            if record.counts:
+            if record.duplicate_of is None:
                 yield record, self.version(record.id, record.version)
 
     # -- texts and units ---------------------------------------------------------------------
@@ -297,8 +299,22 @@ class MemoryStorage(RunLog):
                 taken[unit.assignment.domain] = taken.get(unit.assignment.domain, 0) + 1
         return taken
 
-    def events_of(self, run: int) -> list[Event]:
-        return [event for of_run, event in self._tables.events if of_run == run]
+    def lineage_of(self, run: int) -> list[LineageEntry]:
+        return [entry for of_run, entry in self._tables.lineage if of_run == run]
+
+    # -- events ------------------------------------------------------------------------------
+
+    def event(self, number: int) -> EventRecord | None:
+        return self._tables.events.get(number)
+
+    def events(self) -> Iterator[EventRecord]:
+        return (row for _, row in sorted(self._tables.events.items()))
+
+    def open_events(self) -> Iterator[EventRecord]:
+        return (row for row in self.events() if row.closed_by is None and row.units)
+
+    def events_closed_by(self, run: int) -> list[int]:
+        return [row.id for row in self.events() if row.closed_by == run]
 
     # -- runs --------------------------------------------------------------------------------
 
@@ -499,9 +515,12 @@ def _write_texts(tables: _Tables, update: Update) -> None:
 
 
 def _write_domains(tables: _Tables, update: Update) -> None:
+    for event in update.events.values():
+        made = tables.events.get(event.id, event).run
+        tables.events[event.id] = replace(event, run=made)
     for row in update.domains:
         before = tables.domains.get(row.id, row)
         tables.domains[row.id] = replace(row, lang=before.lang, run=before.run)
-    tables.events += [
-        (update.run, replace(event, detail=_plain(event.detail))) for event in update.events
+    tables.lineage += [
+        (update.run, replace(entry, detail=_plain(entry.detail))) for entry in update.lineage
     ]

@@ -217,14 +217,14 @@ def check_state_round_trip(factory: Factory) -> None:
         state = measure.state()
         file = io.BytesIO()
         for name, array in state.items():
-            found = f"state()[{name!r}] is {type(array).__name__}"
-            assert isinstance(array, np.ndarray), f"{found}; a numpy array is wanted"
-            assert array.dtype != object, f"{found} of objects; plain numbers are wanted"
+            part = f"state()[{name!r}] is {type(array).__name__}"
+            assert isinstance(array, np.ndarray), f"{part}; a numpy array is wanted"
+            assert array.dtype != object, f"{part} of objects; plain numbers are wanted"
         np.savez(file, allow_pickle=False, **state)
         file.seek(0)
-        with np.load(file, allow_pickle=False) as kept:
+        with np.load(file, allow_pickle=False) as arrays:
             restored = factory()
-            restored.restore({name: kept[name] for name in kept.files})
+            restored.restore({name: arrays[name] for name in arrays.files})
         if compares_learned_rows_only(measure):
             if not learn:
                 continue

@@ -27,6 +27,8 @@ class _Part:
     short: str
     long: tuple[str, ...] = ()
     rest: str = ""
+    optional: bool = False
+    """Whether nothing at all is hashed while there is no row, so that older digests stay valid."""
 
     def query(self, where: str) -> str:
         long = [f"CAST({column} AS BLOB)" for column in self.long]
@@ -46,7 +48,13 @@ _LARGE = (
         'id, document, version, position, start, "end", first_word, n_words, cohesion, kept',
         ("words",),
     ),
-    _Part("assignments", "unit, domain, score, runner_up, runner_up_score"),
+    _Part(
+        "events",
+        "id, units, stories, days, closed_by IS NOT NULL",
+        ("words",),
+        "AND units > 0 ",
+    ),
+    _Part("assignments", "unit, domain, score, runner_up, runner_up_score, event"),
 )
 """Tables that grow with every story, hashed in blocks of ids."""
 
@@ -63,6 +71,13 @@ _SMALL = (
         "WHERE units > 0 ORDER BY id",
     ),
     _Part("groupings", "1", ("domains", "topics"), "ORDER BY run DESC LIMIT 1"),
+    _Part(
+        "section_groupings",
+        "1",
+        ("domains", "sections"),
+        "ORDER BY run DESC LIMIT 1",
+        optional=True,
+    ),
     _Part("languages", "lang, units, cohesion", rest="WHERE units > 0 ORDER BY lang"),
     _Part("reference_corpora", "lang, documents, words", ("arrays",), "ORDER BY run, lang"),
     _Part("targets", "aim, share, threshold, slope, ordinal", rest="ORDER BY run"),
@@ -82,8 +97,8 @@ FORM = hashlib.sha256(repr((BLOCK, _LARGE, _SMALL, _LAYOUT)).encode()).hexdigest
 
 
 def digest(store: Store, *, anew: bool = False) -> str:
-    """Return the SHA-256 of documents, texts, units, words, domains, assignments, topics, targets
-    and network, in the order of ids, without runs, batches, times and paths.
+    """Return the SHA-256 of documents, texts, units, words, domains, assignments, topics,
+    sections, targets and network, in the order of ids, without runs, batches, times and paths.
 
     With `anew`, stored hashes of blocks are not used.
     """
@@ -92,8 +107,10 @@ def digest(store: Store, *, anew: bool = False) -> str:
         for table, number, block_hash in block_hashes(store, anew=anew):
             total.update(f"{table} {number} {block_hash}".encode())
         for part in _SMALL:
-            total.update(part.table.encode())
-            total.update(_hash(store, part, part.query("")).encode())
+            rows_hash = _hash(store, part, part.query(""))
+            if rows_hash or not part.optional:
+                total.update(part.table.encode())
+                total.update(rows_hash.encode())
         total.update(b"network")
         total.update(store.pair_mark())
     return total.hexdigest()

@@ -7,11 +7,14 @@ migration goes to the end of `MIGRATIONS`, and `schema.SCHEMA` is its number.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import groupby
 
 import numpy as np
 
-from segapsith.domains.values import Bag, DomainWords
+from segapsith.domains.index import EventIndex, day_number, next_day
+from segapsith.domains.values import Bag, DomainWords, Story
+from segapsith.engine import clock
 from segapsith_store import codecs
 from segapsith_store.schema import (
     APPLICATION_ID,
@@ -24,8 +27,9 @@ from segapsith_store.schema import (
     VIEWS,
     hash_begin,
 )
+from segapsith_store.writing import write_events
 
-__all__ = ["MIGRATIONS", "migrate"]
+__all__ = ["MIGRATIONS", "find_events", "migrate"]
 
 
 def migrate(connection: sqlite3.Connection, before: Callable[[int], None]) -> None:
@@ -67,13 +71,8 @@ def add_block_hashes(connection: sqlite3.Connection) -> None:
     itself: a trigger on insert, even an empty one, makes SQLite journal every single statement.
     """
     _create(connection, 2)
-    for table, key in BLOCKED.items():
-        for event in ("UPDATE", "DELETE"):
-            connection.execute(
-                f'CREATE TRIGGER "{table}_block_{event.lower()}" AFTER {event} ON "{table}" BEGIN'
-                f" DELETE FROM blocks WHERE part = '{table}' AND number = old.{key} / {BLOCK};"
-                " END"
-            )
+    for table in ("documents", "versions", "units", "assignments"):
+        _delete_changed_blocks(connection, table)
     connection.execute('DROP TRIGGER "versions_enter"')
     connection.execute('DROP TRIGGER "versions_leave"')
     connection.execute(
@@ -109,13 +108,95 @@ def add_tombstones(connection: sqlite3.Connection) -> None:
     _create(connection, 4)
 
 
+def add_sections(connection: sqlite3.Connection) -> None:
+    """Add the tables of sections."""
+    _create(connection, 5)
+
+
+def add_events(connection: sqlite3.Connection) -> None:
+    """Add events, and find those of the stories that are there.
+
+    The table `events` of earlier schemas becomes `lineage`. Stories are placed in the order of
+    their ordinals with the default settings, as if they had been read without corrections.
+    """
+    connection.execute('ALTER TABLE "events" RENAME TO "lineage"')
+    for column in ("domain", "run"):
+        connection.execute(f'DROP INDEX "events_{column}"')
+        connection.execute(f'CREATE INDEX "lineage_{column}" ON "lineage" ("{column}")')
+    _create(connection, 6)
+    _delete_changed_blocks(connection, "events")
+    for table in ("assignments", "past_assignments"):
+        connection.execute(
+            f'ALTER TABLE "{table}" ADD COLUMN "event" INTEGER REFERENCES events(id)'
+        )
+    connection.execute('CREATE INDEX "assignments_event" ON "assignments" ("event")')
+    find_events(connection)
+
+
 MIGRATIONS: dict[str, Callable[[sqlite3.Connection], None]] = {
     "first_house": create_tables,
     "second_house": add_block_hashes,
     "third_house": shorten_words,
     "fourth_house": add_tombstones,
+    "sections": add_sections,
+    "events": add_events,
 }
 """In order, under the names that stores have recorded: a name must never change."""
+
+
+def find_events(connection: sqlite3.Connection) -> None:
+    """Place the stories of a store in events, by ordinal."""
+    index, day, waiting = EventIndex(), 0, list[tuple[Story, list[int], int]]()
+
+    def place() -> None:
+        if not waiting:
+            return
+        events = index.place_all([story for story, _, _ in waiting], day=day, run=waiting[0][2])
+        write_events(connection, [index.record(event) for event in sorted(set(events))])
+        connection.executemany(
+            "UPDATE assignments SET event = ? WHERE unit = ?",
+            [
+                (event, unit)
+                for event, (_, units, _) in zip(events, waiting, strict=True)
+                for unit in units
+            ],
+        )
+        waiting.clear()
+
+    def close(ordinal: int, run: int) -> None:
+        place()
+        closed = index.close_quiet(day=day, ordinal=ordinal, run=run)
+        write_events(connection, [index.record(event) for event in closed])
+        for event in closed:
+            index.drop(event)
+
+    for story, units, run in _stories(connection):
+        if waiting and (len(waiting) >= BLOCK or waiting[-1][2] != run):
+            place()
+        if (today := next_day(day, story.day)) != day:
+            place()
+            day = today
+            close(story.ordinal, run)
+        waiting.append((story, units, run))
+        if clock.ticks(story.ordinal):
+            close(story.ordinal, run)
+    place()
+    for name, value in (("next_event", index.next_event), ("counter_day", day)):
+        connection.execute("INSERT INTO facts (name, value) VALUES (?, ?)", [name, str(value)])
+
+
+def _stories(connection: sqlite3.Connection) -> Iterator[tuple[Story, list[int], int]]:
+    """Yield the stories that are learned from, with their units and runs, by ordinal."""
+    rows = connection.execute(
+        "SELECT d.id, d.ordinal, d.run, v.date, u.id, u.words FROM documents d"
+        " JOIN versions v ON v.document = d.id AND v.number = d.version"
+        " JOIN units u ON u.version = v.id JOIN assignments a ON a.unit = u.id"
+        " ORDER BY d.ordinal, d.id, u.id"
+    )
+    for (_, ordinal, run, date), group in groupby(rows, key=lambda row: row[:4]):
+        units = list(group)
+        bags = [codecs.bag_from(row[5]) for row in units]
+        yield Story(bags, day_number(date), ordinal or 0), [row[4] for row in units], run
 
 
 def _bag_of_schema_2(data: bytes) -> codecs.Buffer:
@@ -133,7 +214,16 @@ def _create(connection: sqlite3.Connection, since: int) -> None:
     for table in TABLES:
         if table.since == since:
             connection.execute(table.sql)
+            name = table.first_name or table.name
             for columns in table.indexes:
-                connection.execute(
-                    f'CREATE INDEX "{table.name}_{columns}" ON "{table.name}" ("{columns}")'
-                )
+                connection.execute(f'CREATE INDEX "{name}_{columns}" ON "{name}" ("{columns}")')
+
+
+def _delete_changed_blocks(connection: sqlite3.Connection, table: str) -> None:
+    """Let triggers delete the hash of a block when one of its rows changes or goes."""
+    for event in ("UPDATE", "DELETE"):
+        connection.execute(
+            f'CREATE TRIGGER "{table}_block_{event.lower()}" AFTER {event} ON "{table}" BEGIN'
+            f" DELETE FROM blocks WHERE part = '{table}' AND number = old.{BLOCKED[table]} / {BLOCK};"
+            " END"
+        )

@@ -25,7 +25,7 @@ __all__ = [
 APPLICATION_ID = 0x53454741
 """`SEGA`: marks a SQLite file as a store of this program."""
 
-SCHEMA = 4
+SCHEMA = 6
 """The schema that this program reads and writes: the number of its migrations."""
 
 
@@ -41,11 +41,16 @@ class Table:
     without_rowid: bool = False
     since: int = 1
     """The schema that added it."""
+    added: tuple[tuple[str, str, str], ...] = ()
+    """Columns that later schemas added."""
+    first_name: str = ""
+    """Its name in the schema that added it, if a later one renamed it."""
 
     @property
     def sql(self) -> str:
+        """The statement that the schema which added it creates it with."""
         body = ",\n  ".join([*(f'"{n}" {t}' for n, t, _ in self.columns), *self.closing])
-        return f'CREATE TABLE "{self.name}" (\n  {body}\n)' + (
+        return f'CREATE TABLE "{self.first_name or self.name}" (\n  {body}\n)' + (
             " WITHOUT ROWID" if self.without_rowid else ""
         )
 
@@ -262,6 +267,7 @@ TABLES = (
             ("run", "INTEGER NOT NULL REFERENCES runs(id)", "that put it there"),
         ),
         indexes=("domain", "run"),
+        added=(("event", "INTEGER REFERENCES events(id)", "the event of its story"),),
     ),
     Table(
         "past_assignments",
@@ -277,6 +283,7 @@ TABLES = (
         ),
         closing=("PRIMARY KEY (unit, ended_by)",),
         indexes=("ended_by",),
+        added=(("event", "INTEGER REFERENCES events(id)", "as in assignments"),),
     ),
     Table(
         "document_changes",
@@ -293,8 +300,8 @@ TABLES = (
         without_rowid=True,
     ),
     Table(
-        "events",
-        "Lineage: what happened to a domain other than taking units.",
+        "lineage",
+        "What happened to a domain other than taking units.",
         (
             ("id", "INTEGER PRIMARY KEY", "never reused"),
             ("run", "INTEGER NOT NULL REFERENCES runs(id)", "when"),
@@ -307,6 +314,7 @@ TABLES = (
             ("detail", "TEXT NOT NULL DEFAULT '{}'", "JSON: from, into, and what it was before"),
         ),
         indexes=("domain", "run"),
+        first_name="events",
     ),
     Table(
         "rejects",
@@ -349,6 +357,29 @@ TABLES = (
             ("topics", "BLOB NOT NULL", "their topics, int64 little endian"),
             ("basis", "TEXT NOT NULL", "hash of the domains and settings it was computed from"),
         ),
+    ),
+    Table(
+        "sections",
+        "A section: topics of one language that belong together. `section_groupings` says which.",
+        (
+            ("id", "INTEGER PRIMARY KEY", "never reused"),
+            ("lang", "TEXT NOT NULL", "language of its topics"),
+            ("name", "TEXT NOT NULL DEFAULT ''", "its name; empty: a label is proposed"),
+            ("run", "INTEGER NOT NULL REFERENCES runs(id)", "that made it"),
+        ),
+        indexes=("run",),
+        since=5,
+    ),
+    Table(
+        "section_groupings",
+        "Which domain is in which section, as a run computed it; the last row is valid.",
+        (
+            ("run", "INTEGER PRIMARY KEY REFERENCES runs(id)", "that made the sections"),
+            ("domains", "BLOB NOT NULL", "domain ids, ascending, int64 little endian"),
+            ("sections", "BLOB NOT NULL", "their sections, int64 little endian"),
+            ("basis", "TEXT NOT NULL", "hash of the topics and settings it was computed from"),
+        ),
+        since=5,
     ),
     Table(
         "comparisons",
@@ -501,6 +532,25 @@ TABLES = (
         without_rowid=True,
         since=4,
     ),
+    Table(
+        "events",
+        "An event: stories that tell the same happening. `assignments` says which.",
+        (
+            ("id", "INTEGER PRIMARY KEY", "never reused"),
+            ("units", "INTEGER NOT NULL", "units of its stories"),
+            ("stories", "INTEGER NOT NULL", "stories"),
+            ("first", "TEXT", "its first day; none if no story has a date"),
+            ("last", "TEXT", "its last day"),
+            ("days", "TEXT NOT NULL", "JSON: the number of stories of each day"),
+            ("day", "INTEGER NOT NULL", "day of the stream when it last took a story"),
+            ("grown", "INTEGER NOT NULL", "ordinal of the last story that it took"),
+            ("closed_by", "INTEGER REFERENCES runs(id)", "run that closed it; none: it is open"),
+            ("run", "INTEGER NOT NULL REFERENCES runs(id)", "that made it"),
+            ("words", "BLOB NOT NULL", "a table: ids, stories, sums of values; see codecs.py"),
+        ),
+        indexes=("closed_by", "last"),
+        since=6,
+    ),
 )
 
 BLOCK = 1024
@@ -518,7 +568,13 @@ def hash_begin(column: str) -> str:
     return f"substr({column}, 1, {HASH_BEGIN})"
 
 
-BLOCKED = {"documents": "id", "versions": "id", "units": "id", "assignments": "unit"}
+BLOCKED = {
+    "documents": "id",
+    "versions": "id",
+    "units": "id",
+    "assignments": "unit",
+    "events": "id",
+}
 """Tables whose rows are hashed in blocks, with their keys."""
 
 

@@ -13,14 +13,14 @@ from typing import Any
 from segapsith_store.digest import FORM, digest, keep_blocks
 from segapsith_store.store import Store
 
-__all__ = ["FACT", "SEAL_SHARE", "is_broken", "seal", "sealed_digest"]
+__all__ = ["FACT", "SEAL_LEAST", "SEAL_SHARE", "is_broken", "seal", "sealed_digest"]
 
 FACT = "seal"
 """Name of the fact that holds the seal."""
 
-SEAL_SHARE = 0.25
-"""A run that read at least this share of all documents seals the store: compared with such a
-run, computing the digest takes little time."""
+SEAL_SHARE, SEAL_LEAST = 0.25, 8
+"""A run that read at least this share of all documents, and at least this number, seals the store:
+compared with such a run, computing the digest takes little time."""
 
 
 def seal(store: Store) -> str:

@@ -15,13 +15,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from segapsith.domains.index import day_number
 from segapsith.domains.threshold_control import Target, ThresholdController
+from segapsith.domains.values import EventRecord
 from segapsith.engine.records import (
     Assignment,
     DocumentRecord,
     DomainRecord,
     EpochRecord,
-    Event,
+    LineageEntry,
     ReferenceRecord,
     UnitRecord,
     Update,
@@ -52,7 +54,7 @@ _UNIT = (
     'u.id, u.document, u.version, u.position, u.start, u."end", u.first_word, u.n_words,'
     " u.cohesion, u.kept, u.epoch, u.words"
 )
-_ASSIGNMENT = "a.domain, a.score, a.runner_up, a.runner_up_score, a.run"
+_ASSIGNMENT = "a.domain, a.score, a.runner_up, a.runner_up_score, a.run, a.event"
 _HASH_BEGINS = f"SELECT hash FROM versions WHERE {hash_begin('hash')}"
 _STORIES_WITH = (
     "SELECT d.id, d.uid, d.ordinal, d.version, d.duplicate_of, d.run"
@@ -62,6 +64,7 @@ _STORIES_WITH = (
     f" WHERE {hash_begin('v.hash')} = ? AND +v.hash = ?"
     " AND d.duplicate_of IS NULL ORDER BY d.id"
 )
+_EVENT = "id, words, stories, units, days, day, grown, closed_by, run"
 _DOMAIN = "id, lang, label, named, status, locked, top_words, words, units, run, grown"
 
 
@@ -222,14 +225,35 @@ class Store(RunLog):
             )
         )
 
-    def events_of(self, run: int) -> list[Event]:
+    def lineage_of(self, run: int) -> list[LineageEntry]:
         """What a run did to domains, in order."""
         return [
-            Event(kind, domain, json.loads(detail))
+            LineageEntry(kind, domain, json.loads(detail))
             for kind, domain, detail in self.rows(
-                "SELECT kind, domain, detail FROM events WHERE run = ? ORDER BY id", [run]
+                "SELECT kind, domain, detail FROM lineage WHERE run = ? ORDER BY id", [run]
             )
         ]
+
+    def event(self, number: int) -> EventRecord | None:
+        """Return an event, even if it is closed or has no units."""
+        row = self.row(f"SELECT {_EVENT} FROM events WHERE id = ?", [number])
+        return None if row is None else _event(row)
+
+    def events(self) -> Iterator[EventRecord]:
+        """Yield every event, closed ones and those without units too."""
+        yield from map(_event, self.rows(f"SELECT {_EVENT} FROM events ORDER BY id"))
+
+    def open_events(self) -> Iterator[EventRecord]:
+        """Yield the events that take stories and have some."""
+        rows = self.rows(
+            f"SELECT {_EVENT} FROM events WHERE closed_by IS NULL AND units > 0 ORDER BY id"
+        )
+        yield from map(_event, rows)
+
+    def events_closed_by(self, run: int) -> list[int]:
+        """Return the events that a run closed."""
+        rows = self.rows("SELECT id FROM events WHERE closed_by = ? ORDER BY id", [run])
+        return [number for (number,) in rows]
 
     def frozen_arrays(self, name: str) -> EpochRecord | None:
         """What the clock froze last under this name."""
@@ -482,7 +506,9 @@ class Store(RunLog):
         ):
             head, blob, assignment = row[:11], row[11], row[12:]
             unit = UnitRecord(*[*head, codecs.bag_from(blob)])
-            yield unit if assignment[0] is None else unit.assigned(Assignment(*assignment))
+            yield (
+                unit if assignment[0] is None else unit._replace(assignment=Assignment(*assignment))
+            )
 
     def documents_of(self, run: int) -> list[DocumentRecord]:
         """The documents that a run read first."""
@@ -746,6 +772,12 @@ def _domain(row: tuple[Any, ...]) -> DomainRecord:
     return DomainRecord(
         number, lang, label, bool(named), status, bool(locked), top_words, sums, run, grown
     )
+
+
+def _event(row: tuple[Any, ...]) -> EventRecord:
+    number, words, n_stories, units, days, *rest = row
+    dated = tuple(sorted((day_number(day), n) for day, n in json.loads(days).items()))
+    return EventRecord(number, codecs.domain_from(words, n_stories), units, dated, *rest)
 
 
 def _version(row: tuple[Any, ...]) -> VersionRecord:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.domains.index import unit_occurrences
+from segapsith.domains.index import day_number, story_vectors, unit_occurrences
 from segapsith.domains.threshold_control import AIMS, MILLION
+from segapsith.domains.values import EventRecord, Story
 from segapsith.errors import SegapsithError, StorageError
+from segapsith.intake.documents import text_hash
 from segapsith.intake.fingerprints import signature
-from segapsith.intake.normalization import text_hash
 from segapsith.lexicon.cooccurrence import WINDOW, count_pairs, words_of
 from segapsith.lexicon.multiword_terms import Candidates, TermCounts
-from segapsith.lexicon.weighting import SCALE, fixed_cohesion
+from segapsith.lexicon.vocabulary import SCALE, fixed_cohesion
 from segapsith.model import Document
 from segapsith_store import codecs, pair_runs, seal, tombstones
 from segapsith_store.digest import changed_blocks, digest
@@ -53,8 +56,8 @@ def verify(store: Store) -> Verdict:
     n_faults = 0
     with store.frozen():
         for check in (
-            _file, _counters, _texts, _words, _pairs, _units, _domains, _thresholds, _tombstones,
-            _blocks,
+            _file, _counters, _texts, _words, _pairs, _units, _domains, _events, _thresholds,
+            _tombstones, _blocks,
         ):  # fmt: skip
             for fault in _to_the_end(check, store, checked):
                 n_faults += 1
@@ -99,6 +102,9 @@ def _counters(store: Store, checked: dict[str, int]) -> Iterator[str]:
     top = store.number("SELECT max(id) FROM domains")
     if top and top >= int(facts.get("next_domain", 1)):
         yield f"domains: id {top} is not below its counter"
+    top = store.number("SELECT max(id) FROM events")
+    if top and top >= int(facts.get("next_event", 1)):
+        yield f"events: id {top} is not below its counter"
     top = store.number("SELECT max(ordinal) FROM documents")
     if top > int(facts.get("counter_ordinal", 0)):
         yield f"documents: ordinal {top} is above the clock"
@@ -323,6 +329,57 @@ def _domains(store: Store, checked: dict[str, int]) -> Iterator[str]:
     for domain in bags:
         yield f"domain {domain}: it has units but no row"
     checked["domains"] = n_domains
+
+
+def _events(store: Store, checked: dict[str, int]) -> Iterator[str]:
+    """Compare the sums, units and days of every event with the stories that are in it."""
+    rows = store.rows(
+        "SELECT a.event, u.document, v.date, u.words FROM assignments a"
+        " JOIN units u ON u.id = a.unit JOIN versions v ON v.id = u.version"
+        " ORDER BY a.event, u.document, u.id"
+    )
+    members = groupby(rows, key=itemgetter(0))
+    event, group = next(members, (None, iter(())))
+    if event is None:
+        n_units = sum(1 for _ in group)
+        if n_units:
+            yield f"events: {n_units} units with a domain have no event"
+        event, group = next(members, (None, iter(())))
+    n_events = 0
+    for row in store.events():
+        n_events += 1
+        while event is not None and event < row.id:
+            yield f"event {event}: it has units but no row"
+            event, group = next(members, (None, iter(())))
+        stories = list[Story]()
+        if event == row.id:
+            stories = [
+                Story([codecs.bag_from(unit[3]) for unit in units], day_number(date), 0)
+                for (_, date), units in groupby(group, key=itemgetter(1, 2))
+            ]
+            event, group = next(members, (None, iter(())))
+        yield from _event_faults(row, stories)
+    checked["events"] = n_events
+
+
+def _event_faults(row: EventRecord, stories: Sequence[Story]) -> Iterator[str]:
+    if row.sums.n_units != len(stories):
+        yield f"event {row.id}: {row.sums.n_units} stories should be {len(stories)}"
+    n_units = sum(len(story.bags) for story in stories)
+    if row.units != n_units:
+        yield f"event {row.id}: {row.units} units should be {n_units}"
+    if row.days != tuple(sorted(Counter(s.day for s in stories if s.day).items())):
+        yield f"event {row.id}: its days are not those of its stories"
+    vectors = story_vectors([story.bags for story in stories])
+    words, place = np.unique(vectors.words, return_inverse=True)
+    sums = np.zeros(len(words), dtype=np.int64)
+    np.add.at(sums, place, vectors.values)
+    if not (
+        np.array_equal(words, row.sums.words)
+        and np.array_equal(np.bincount(place, minlength=len(words)), row.sums.occurrences)
+        and np.array_equal(sums, row.sums.weights)
+    ):
+        yield f"event {row.id}: its sums are not those of its stories"
 
 
 def _blocks(store: Store, checked: dict[str, int]) -> Iterator[str]:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import sqlite3
 import sys
 from bisect import bisect_left
+from collections.abc import Sequence
+from datetime import date
 
+from segapsith.domains.values import EventRecord
 from segapsith.engine.records import Update
 from segapsith.lexicon.multiword_terms import TermCounts
 from segapsith_store import codecs, feed_states, pair_runs, tombstones
 from segapsith_store.codecs import as_json
 from segapsith_store.schema import BLOCK
 
-__all__ = ["DROP_NETWORKS", "VERSION", "remove", "write"]
+__all__ = ["DROP_NETWORKS", "VERSION", "remove", "write", "write_events"]
 
 VERSION = (
     "id, document, number, hash, title, body, date, date_original, lang, source, metadata,"
@@ -57,6 +60,7 @@ def remove(c: sqlite3.Connection, update: Update) -> None:
 _OF_RUN = (
     "sightings", "rejects", "document_changes", "targets", "thresholds",
     "clusterings", "comparisons", "groupings", "reference_corpora", "topics",
+    "section_groupings", "sections",
 )  # fmt: skip
 """Tables whose rows go with the run that wrote them."""
 
@@ -83,10 +87,11 @@ def write(c: sqlite3.Connection, update: Update) -> None:
     newest_unit = _newest(c, "units")
     _write_units(c, update, newest_unit)
     _write_domains(c, update)
+    _write_events(c, update)
     _write_assignments(c, update, newest_unit)
     _write_past_assignments(c, update)
     _write_rejects(c, update)
-    _write_events(c, update)
+    _write_lineage(c, update)
     _write_epochs(c, update)
     _write_terms(c, update)
     _write_term_runs(c, update)
@@ -113,6 +118,7 @@ def _drop_blocks(c: sqlite3.Connection, update: Update) -> None:
         "versions": {v.id // BLOCK for v in update.versions},
         "units": units,
         "assignments": units,
+        "events": {event // BLOCK for event in update.events},
     }
     c.executemany(
         "DELETE FROM blocks WHERE part = ? AND number = ?",
@@ -177,7 +183,7 @@ def _write_versions(c: sqlite3.Connection, update: Update) -> None:
     )
     c.executemany(
         "INSERT INTO versions_fts (rowid, title, body) VALUES (?, ?, ?)",
-        [(v.id, v.title, v.body) for v in update.versions if v.has_text],
+        [(v.id, v.title, v.body) for v in update.versions if v.title or v.body],
     )
 
 
@@ -207,8 +213,8 @@ def _write_assignments(c: sqlite3.Connection, update: Update, newest_unit: int) 
         [(unit.id,) for unit in update.units.values() if unit.id <= newest_unit],
     )
     c.executemany(
-        "INSERT INTO assignments (unit, domain, score, runner_up, runner_up_score, run)"
-        " VALUES (?, ?, ?, ?, ?, ?)",
+        "INSERT INTO assignments (unit, domain, score, runner_up, runner_up_score, run, event)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
         [(unit.id, *unit.assignment) for unit in update.units.values() if unit.assignment],
     )
 
@@ -217,7 +223,7 @@ def _write_past_assignments(c: sqlite3.Connection, update: Update) -> None:
     """Write assignments that ended; of several in one run, the first was there before it."""
     c.executemany(
         "INSERT OR IGNORE INTO past_assignments (unit, domain, score, runner_up,"
-        " runner_up_score, run, ended_by) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        " runner_up_score, run, event, ended_by) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         [(unit, *assignment, update.run) for unit, assignment in update.ended.items()],
     )
 
@@ -230,9 +236,45 @@ def _write_rejects(c: sqlite3.Connection, update: Update) -> None:
 
 
 def _write_events(c: sqlite3.Connection, update: Update) -> None:
+    write_events(c, list(update.events.values()))
+
+
+def write_events(c: sqlite3.Connection, events: Sequence[EventRecord]) -> None:
+    """Write events that are new or changed."""
     c.executemany(
-        "INSERT INTO events (run, kind, domain, detail) VALUES (?, ?, ?, ?)",
-        [(update.run, e.kind, e.domain, as_json(e.detail)) for e in update.events],
+        "INSERT INTO events (id, units, stories, first, last, days, day, grown, closed_by, run,"
+        " words) VALUES (?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO UPDATE SET"
+        " units = excluded.units, stories = excluded.stories, first = excluded.first,"
+        " last = excluded.last, days = excluded.days, day = excluded.day,"
+        " grown = excluded.grown, closed_by = excluded.closed_by, words = excluded.words",
+        [
+            (
+                e.id, e.units, e.sums.n_units, *_span(e), _days(e), e.day, e.grown, e.closed_by,
+                e.run, words,
+            )
+            for e, words in zip(
+                events, codecs.domains_bytes([e.sums for e in events]), strict=True
+            )
+        ],
+    )  # fmt: skip
+
+
+def _span(event: EventRecord) -> tuple[str | None, str | None]:
+    """Return the first and the last day of an event."""
+    if not event.days:
+        return None, None
+    first, last = event.days[0][0], event.days[-1][0]
+    return date.fromordinal(first).isoformat(), date.fromordinal(last).isoformat()
+
+
+def _days(event: EventRecord) -> str:
+    return as_json({date.fromordinal(day).isoformat(): n for day, n in event.days})
+
+
+def _write_lineage(c: sqlite3.Connection, update: Update) -> None:
+    c.executemany(
+        "INSERT INTO lineage (run, kind, domain, detail) VALUES (?, ?, ?, ?)",
+        [(update.run, e.kind, e.domain, as_json(e.detail)) for e in update.lineage],
     )
 
 

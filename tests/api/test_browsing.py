@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from segapsith.api import browsing
+from segapsith.api.browsing import kept
 from segapsith.api.wire import Wire
 from segapsith.demo import sample
 from segapsith.errors import MissingInputError, QueryTimeoutError
@@ -43,8 +43,7 @@ def test_an_earlier_domain_has_the_words_of_then(wire: Wire) -> None:
 
 def test_columns_follow_every_run(wire: Wire) -> None:
     before = len(wire.browse.activity().units)
-    kept = wire.browse.activity()
-    assert wire.browse.activity() is kept
+    assert wire.browse.activity() is wire.browse.activity()
     wire.ingest(sample.lines("en")[80:100])
     assert len(wire.browse.activity().units) > before
     wire.runs.undo()
@@ -55,13 +54,13 @@ def test_while_a_run_writes_columns_are_read_now_and_then(
     wire: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held = wire.browse.activity()
-    changing = browsing.StoreState(held.state.run + 1, "running", 5)
-    monkeypatch.setattr(browsing, "read_state", lambda store: changing)
+    changing = kept.StoreState(held.state.run + 1, "running", 5)
+    monkeypatch.setattr(kept, "read_state", lambda store: changing)
     clock = [time.monotonic() + 100.0]
-    monkeypatch.setattr(browsing.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(kept.time, "monotonic", lambda: clock[0])
     first = wire.browse.activity()
     clock[0] += 1.0
-    changing = browsing.StoreState(held.state.run + 1, "running", 6)
+    changing = kept.StoreState(held.state.run + 1, "running", 6)
     assert wire.browse.activity() is first
     clock[0] += 5.0
     assert wire.browse.activity() is not first

@@ -17,7 +17,7 @@ from segapsith import Annotation, Document, Network, Unit
 from segapsith.api.segmentation import segmentation
 from segapsith.api.wire import Wire
 from segapsith.demo import sample
-from segapsith.engine.engine import Engine
+from segapsith.engine.ingest import Engine
 from segapsith.engine.network_state import used_by
 from segapsith.errors import SettingError
 from segapsith.plugin.registry import load_plugins

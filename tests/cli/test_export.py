@@ -40,7 +40,9 @@ def test_exported_assignments_point_into_the_text(
     rows = [json.loads(line) for line in out.splitlines()]
     assert {r["document"] for r in rows} == set(texts)
     for row in rows:
-        assert set(row) == {"document", "unit", "start", "end", "domain", "topic", "score"}
+        assert set(row) == {
+            "document", "unit", "start", "end", "domain", "topic", "section", "score",
+        }  # fmt: skip
         assert texts[row["document"]][row["start"] : row["end"]].strip()
     code, out, _ = command("export", "--to", "graphml")
     assert code == 0

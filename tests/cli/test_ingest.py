@@ -118,6 +118,32 @@ def test_rejects_are_written_and_strict_says_so(command: Command, tmp_path: Path
     assert command("ingest", str(path), "--strict")[0] == 65
 
 
+def test_inputs_that_all_fail_make_neither_a_store_nor_a_run(
+    command: Command, tmp_path: Path
+) -> None:
+    code, out, err = command("ingest", "nowhere.jsonl")
+    assert (code, out) == (66, "")
+    assert "nowhere.jsonl" in err
+    assert not list(tmp_path.glob("*.db*"))
+
+
+@pytest.mark.slow
+def test_the_first_rejects_are_named_with_the_way_to_all_of_them(
+    command: Command, tmp_path: Path
+) -> None:
+    path = tmp_path / "some.jsonl"
+    path.write_text(
+        '{"id": "1", "text": "A flood in the town."}\n' + '{"id": "2"}\n' * 2 + "[\n" * 3
+    )
+    code, _, err = command("ingest", str(path))
+    assert code == 0
+    assert err.count("rejected: ") == 3 and "line 4" in err
+    assert "2 more rejected; --rejects FILE writes all of them" in err
+    assert "2 more rejected; they are in r.jsonl" in command(
+        "ingest", str(path), "--dry-run", "--rejects", "r.jsonl"
+    )[2]  # fmt: skip
+
+
 @pytest.mark.slow
 def test_a_dry_run_leaves_the_store_alone(
     command: Command, answer: Answer, wire_file: Path

@@ -265,3 +265,21 @@ def test_a_table_shrinks_text_and_keeps_numbers() -> None:
     assert "123456" in row and "0.123" in row and len(row) <= 40
     assert head.split() == ["id", "words", "share", "remark"]
     assert output.laid_out([], ["id", "words"], 20) == ["id  words"]
+
+
+@pytest.mark.slow
+def test_a_reader_that_ends_early_is_no_error(tmp_path: Path) -> None:
+    """As in `segapsith plugins | head -1`, with a reader that takes nothing at all."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "segapsith", "config"],
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            cwd=tmp_path,
+            check=False,
+        )
+    finally:
+        os.close(writer)
+    assert (done.returncode, done.stderr) == (0, b"")

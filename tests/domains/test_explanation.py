@@ -12,7 +12,7 @@ import pytest
 from segapsith.api.wire import Wire
 from segapsith.demo import sample
 from segapsith.errors import MissingInputError, UsageError
-from segapsith.lexicon.weighting import SCALE
+from segapsith.lexicon.vocabulary import SCALE
 
 OpenWire = Callable[..., Wire]
 

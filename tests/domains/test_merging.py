@@ -17,7 +17,7 @@ from segapsith.domains.index import DomainIndex
 from segapsith.domains.merging import MergedDomains, MergeSettings, merge_similar
 from segapsith.domains.values import Bag, PlacementSettings
 from segapsith.errors import SettingError
-from segapsith.lexicon.weighting import SCALE
+from segapsith.lexicon.vocabulary import SCALE
 
 OpenWire = Callable[..., Wire]
 

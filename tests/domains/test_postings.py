@@ -10,7 +10,7 @@ from segapsith.domains import postings
 from segapsith.domains.index import DomainIndex
 from segapsith.domains.postings import CAPACITY, LENGTH, N_COMPARED, START, Index
 from segapsith.domains.values import Bag, PlacementSettings
-from segapsith.lexicon.weighting import SCALE
+from segapsith.lexicon.vocabulary import SCALE
 
 
 def _check(index: Index, rule: postings.WeightRule) -> None:

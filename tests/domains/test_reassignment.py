@@ -8,7 +8,7 @@ import pytest
 from segapsith.domains.index import DomainIndex
 from segapsith.domains.reassignment import ReassignSettings, reassign, refine
 from segapsith.domains.values import Bag, PlacementSettings
-from segapsith.lexicon.weighting import SCALE
+from segapsith.lexicon.vocabulary import SCALE
 
 SETTINGS = ReassignSettings(similarity=0.3, stable=3, passes=2)
 

@@ -8,7 +8,7 @@ import pytest
 from segapsith.domains.index import DomainIndex
 from segapsith.domains.replay import Replay, empty_index, place_units, replay
 from segapsith.domains.values import Bag, PlacementSettings
-from segapsith.lexicon.weighting import SCALE
+from segapsith.lexicon.vocabulary import SCALE
 
 
 def _bags(n: int, seed: int = 0) -> list[Bag]:

@@ -18,7 +18,7 @@ from segapsith.domains.reassignment import ReassignSettings, reassign
 from segapsith.domains.splitting import SplitSettings, split_units
 from segapsith.domains.values import Bag, PlacementSettings
 from segapsith.errors import SettingError, UsageError
-from segapsith.lexicon.weighting import SCALE
+from segapsith.lexicon.vocabulary import SCALE
 
 OpenWire = Callable[..., Wire]
 

@@ -19,8 +19,8 @@ from segapsith.domains import threshold_control
 from segapsith.domains.threshold_control import MILLION, STEP, Target, ThresholdController
 from segapsith.domains.threshold_search import Trial, slope
 from segapsith.errors import UsageError
-from segapsith.io.dicts import unit_of
-from segapsith.lexicon.weighting import SCALE
+from segapsith.lexicon.vocabulary import SCALE
+from segapsith.model import unit_of
 
 pytestmark = pytest.mark.slow
 

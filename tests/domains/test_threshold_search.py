@@ -23,7 +23,7 @@ from segapsith.domains.replay import replay
 from segapsith.domains.threshold_search import Continuation, FreshStart, Trial, search
 from segapsith.domains.values import Bag, PlacementSettings
 from segapsith.errors import UsageError
-from segapsith.lexicon.weighting import SCALE
+from segapsith.lexicon.vocabulary import SCALE
 
 OpenWire = Callable[..., Wire]
 

@@ -16,7 +16,7 @@ import segapsith
 from segapsith.api.wire import Wire
 from segapsith.domains.topics import DomainGroups, TopicSettings, group, match_topics, topic_rows
 from segapsith.domains.values import DomainWords
-from segapsith.lexicon.weighting import SCALE
+from segapsith.lexicon.vocabulary import SCALE
 
 Command = Callable[..., tuple[int, str, str]]
 

@@ -12,7 +12,7 @@ import pytest
 import segapsith
 from segapsith.api.wire import Wire
 from segapsith.demo import sample
-from segapsith.engine.learning_settings import FACT, LEARNED, LearningSettings, periods, with_kept
+from segapsith.engine.learning_settings import FACT, LEARNED, LearningSettings, periods, with_stored
 from segapsith.errors import ConfigurationError, LearningChangeError
 from segapsith.settings import resolve
 from segapsith_store import Store
@@ -263,12 +263,12 @@ def test_settings_are_not_in_the_digest(open_wire: OpenWire) -> None:
 
 def test_a_preset_that_is_named_asks_for_its_values() -> None:
     kept = LearningSettings({name: resolve({}, environment={}).values[name] for name in LEARNED})
-    paper = with_kept(resolve({"preset": "paper"}, environment={}), kept)
+    paper = with_stored(resolve({"preset": "paper"}, environment={}), kept)
     assert paper.placement.threshold == 0.25 and paper.plugins["segmenter.cut_at"] == "cohesion"
     other = LearningSettings({**kept.values, "threshold": 0.25, "count": "tokens"})
-    named = with_kept(resolve({"preset": "default"}, environment={}), other)
+    named = with_stored(resolve({"preset": "default"}, environment={}), other)
     assert (named.placement.threshold, named.placement.count) == (0.17, "tokens")
-    assert with_kept(resolve({}, environment={}), other).placement.threshold == 0.25
+    assert with_stored(resolve({}, environment={}), other).placement.threshold == 0.25
 
 
 def test_python_opens_with_another_measure_only_if_it_says_so(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ from segapsith.engine import order_sensitivity
 from segapsith.engine.order_sensitivity import StreamUnit
 from segapsith.errors import UsageError
 from segapsith.evaluation.metrics import ari
-from segapsith.lexicon.weighting import rarity
-from segapsith_reproduce.single_pass import SinglePass
+from segapsith.lexicon.vocabulary import rarity
+from segapsith_reproduce.streams.single_pass import SinglePass
 
 
 def _units(n: int) -> list[dict[str, Any]]:

@@ -16,13 +16,12 @@ from segapsith.demo import sample
 from segapsith.domains.threshold_control import Target
 from segapsith.engine import domain_changes, reference_corpus
 from segapsith.engine.components import Components
-from segapsith.engine.engine import Engine
+from segapsith.engine.ingest import Engine
 from segapsith.engine.runs import RunPlan
 from segapsith.engine.storage import Storage
 from segapsith.errors import PluginError, UsageError
-from segapsith.io.dicts import document_of, unit_of
-from segapsith.lexicon.weighting import SCALE
-from segapsith.model import Document, FeedState
+from segapsith.lexicon.vocabulary import SCALE
+from segapsith.model import Document, FeedState, document_of, unit_of
 from segapsith.settings import resolve
 from segapsith.testing.memory_storage import MemoryStorage
 from segapsith_store import Store
@@ -116,7 +115,7 @@ def contents(storage: Storage) -> dict[str, Any]:
                     storage.changes_by(run),
                     storage.past_assignments(run),
                     storage.units_moved_by(run),
-                    storage.events_of(run),
+                    storage.lineage_of(run),
                     storage.later_runs(run),
                 )
                 for run in range(n_runs)

@@ -16,7 +16,7 @@ from segapsith.api.wire import Wire
 from segapsith.cli.app import run
 from segapsith.demo import sample
 from segapsith.evaluation import clustering
-from segapsith.lexicon.weighting import tf_idf
+from segapsith.lexicon.vocabulary import tf_idf
 
 
 @pytest.fixture

@@ -62,6 +62,9 @@ def test_scores_agree_with_scikit_learn(both):
     assert metrics.ari(labels, classes) == pytest.approx(
         sklearn.adjusted_rand_score(classes, labels), abs=1e-12
     )
+    assert metrics.ami(labels, classes) == pytest.approx(
+        sklearn.adjusted_mutual_info_score(classes, labels), abs=1e-9
+    )
 
 
 @pytest.mark.slow
@@ -158,6 +161,14 @@ def test_the_same_partition_agrees_wholly(score, labels):
 @given(st.lists(st.integers(-1, 5)))
 def test_the_same_partition_is_at_no_distance(score, labels):
     assert score(labels, [str(label) for label in labels]) == 0.0
+
+
+def test_chance_is_worth_nothing_by_the_adjusted_information():
+    labels = random.Random(0).choices(range(40), k=2000)
+    classes = random.Random(1).choices("abcdefgh", k=2000)
+    assert metrics.nmi(labels, classes) > 0.02
+    assert metrics.ami(labels, classes) == pytest.approx(0, abs=0.01)
+    assert metrics.ami(range(5), "aabbb") == pytest.approx(0, abs=1e-12)
 
 
 def test_minus_one_is_a_label_like_any_other():

@@ -98,7 +98,7 @@ def test_a_busy_store_is_still_reported_and_backed_up(house: Any) -> None:
     assert steps(night) == {
         "fetch": "done", "open": "failed", "inbox": "skipped", "feeds": "skipped",
         "refine": "skipped", "merge": "skipped", "split": "skipped", "reassign": "skipped",
-        "topics": "skipped", "validate": "skipped", "alarms": "skipped", "journal": "skipped",
+        "topics": "skipped", "sections": "skipped", "validate": "skipped", "alarms": "skipped", "journal": "skipped",
         "seal": "skipped", "report": "done", "backup": "done",
     }  # fmt: skip
 
@@ -112,17 +112,20 @@ def test_a_night_refines_merges_and_groups_as_the_settings_ask(house: Any) -> No
     assert result["merge"]["merged"] > 0
     assert f"{result['merge']['merged']} domains merged" in night.line
     assert result["topics"]["topics"] > 0
+    assert result["sections"]["sections"] > 0
     with house.open() as wire:
         commands = [run["command"] for run in reversed(wire.runs())]
         assert wire.verify().sound
         assert all(d["topic"] is not None for d in wire.domains())
-    assert commands.index("merge --auto") < commands.index("topics") < commands.index("validate")
+    assert commands.index("merge --auto") < commands.index("topics")
+    assert commands.index("topics") < commands.index("sections") < commands.index("validate")
     assert ("refine" in commands) == bool(result["refine"]["moved"])
     house.settings |= {"merge_similarity": 0.0, "refine": 0}
     again = house.night()
     assert {record.step: record.result for record in again.steps}["merge"] == {}
     with house.open() as wire:  # nothing new: topics were only read
         assert [run["command"] for run in wire.runs()].count("topics") == 1
+        assert [run["command"] for run in wire.runs()].count("sections") == 1
 
 
 def test_a_night_counts_what_arrived_and_not_what_was_moved(house: Any) -> None:

@@ -2,39 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
 import shlex
-from collections.abc import Callable
-from pathlib import Path
 
-from segapsith.operations.schedule import Schedule, program
-
-Command = Callable[..., tuple[int, str, str]]
-
-
-def test_the_schedule_names_everything_absolutely(command: Command, tmp_path: Path) -> None:
-    (tmp_path / "segapsith.toml").write_text('store = "my wire.db"\n')
-    code, out, _ = command("schedule", "show", "--at", "03:07", "--inbox", "in", "--json")
-    assert code == 0
-    shown = json.loads(out)
-    assert shown["command"] == [
-        *program(), "update", "--nightly", "--quiet", "--wait", "600",
-        "--store", str(tmp_path / "my wire.db"), "--config", str(tmp_path / "segapsith.toml"),
-        "--inbox", str(tmp_path / "in"),
-    ]  # fmt: skip
-    assert os.access(program()[0], os.X_OK)
-    assert "\n7 3 * * * cd " in shown["crontab"]
-    assert "OnCalendar=*-*-* 03:07:00" in shown["timer"]
-    assert "Persistent=true" in shown["timer"]
-    assert f"User={shown['user']}\n" in shown["service"]
-    code, out, _ = command("schedule", "show")
-    assert code == 0
-    assert "02:30" in out and "crontab" in out and "[Service]" in out
-    for wrong in ("3:15", "24:00", "noon"):
-        assert command("schedule", "show", "--at", wrong)[0] == 2
-
+from segapsith.operations.schedule import Schedule
 
 NASTY = ['/srv/100% of $HOME/it\'s "here"/segapsith', "--store", "a b;rm\\x.db", "--inbox", "é"]
 

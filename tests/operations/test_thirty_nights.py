@@ -22,7 +22,7 @@ import pytest
 
 from segapsith.api.wire import Wire
 from segapsith.demo import sample
-from segapsith.engine.engine import Engine
+from segapsith.engine.ingest import Engine
 from segapsith.model import Document
 from segapsith.plugin.guards import GuardedAnnotator, PluginName
 from segapsith_store import Store
@@ -169,7 +169,8 @@ def replayed(house: Any, path: Path) -> str:
         for run, command in list(
             store.rows(
                 "SELECT id, command FROM runs WHERE id IN (SELECT run FROM versions UNION"
-                " SELECT run FROM events UNION SELECT run FROM groupings"
+                " SELECT run FROM lineage UNION SELECT run FROM groupings"
+                " UNION SELECT run FROM section_groupings"
                 " UNION SELECT ended_by FROM past_assignments) ORDER BY id"
             )
         ):
@@ -181,6 +182,8 @@ def replayed(house: Any, path: Path) -> str:
                 assert wire.domains.reassign()["moved"]
             elif command == "topics":
                 wire.topics()
+            elif command == "sections":
+                wire.sections()
             else:
                 assert command == "update"
                 narrowed = wire.writer.number(
@@ -247,5 +250,5 @@ def test_thirteen_nights(house: Any, server: Any) -> None:
     check(house, server, 13, 2, codes)
     assert (codes[FULL_DISK], codes[FAILING_PLUGIN]) == (74, 70)
     with Store.reading(house.path) as store:
-        assert store.number("SELECT count(*) FROM events WHERE kind = 'merged'")
+        assert store.number("SELECT count(*) FROM lineage WHERE kind = 'merged'")
     assert [codes[night] for night in (1, 2, 3, 4, 6, 7, 13)] == [0, 0, 69, 69, 69, 0, 0]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from segapsith import Document, Reject
-from segapsith.intake.normalization import cleaned
+from segapsith.intake.documents import cleaned
 from segapsith_plugins.sources import (
     anpa,
     csv_rows,

@@ -215,6 +215,26 @@ def test_every_relative_link_resolves(page: Path) -> None:
     assert broken_links(page) == []
 
 
+SOURCE = re.compile(r"`((?:segapsith|plugins|store|tests|scripts)/[\w./-]+)`")
+"""A file or folder of the sources that a page names."""
+
+
+def missing_sources(text: str) -> list[str]:
+    """Return the files and folders that a text names and that do not exist."""
+    return [name for name in SOURCE.findall(text) if not (ROOT / name).exists()]
+
+
+def test_a_source_that_was_moved_is_missed() -> None:
+    assert missing_sources("see `segapsith/gone.py` and `segapsith/model.py`") == [
+        "segapsith/gone.py"
+    ]
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=_name)
+def test_every_source_that_a_page_names_exists(page: Path) -> None:
+    assert missing_sources(page.read_text("utf-8")) == []
+
+
 # -- texts in the code -----------------------------------------------------------------------
 
 CODE = ("segapsith", "plugins", "store")

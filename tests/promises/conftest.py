@@ -13,7 +13,7 @@ import pytest
 
 from segapsith.api.wire import Wire
 from segapsith.demo import sample
-from segapsith.io.dicts import document_of
+from segapsith.model import document_of
 from segapsith.settings import resolve
 
 BATCH, ITEMS = 8, 24

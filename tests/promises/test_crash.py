@@ -21,7 +21,7 @@ from segapsith.api.wire import Wire
 from segapsith.cli.app import run
 from segapsith.demo import sample
 from segapsith.errors import UnfinishedStoreError
-from segapsith.io.dicts import document_of
+from segapsith.model import document_of
 from segapsith.settings import resolve
 from segapsith_store import Store
 
@@ -169,6 +169,7 @@ def night(wire: Wire, number: int) -> int:
     wire.ingest(Part(*NIGHTS[number]))
     merged = wire.domains.merge_similar(similarity=0.2, after=0)["merged"]
     wire.topics()
+    wire.sections()
     return int(merged)
 
 
@@ -179,6 +180,7 @@ def three_nights(tmp_path_factory: pytest.TempPathFactory) -> str:
         merged = [night(wire, number) for number in range(len(NIGHTS))]
         assert min(merged) > 0
         assert wire.topics(regroup=False)
+        assert wire.sections(regroup=False)
         assert wire.verify().sound
         return str(wire.status()["digest"])
 
@@ -204,6 +206,7 @@ def test_consolidated_and_grouped_stores_are_equal_when_stories_come_one_at_a_ti
         with strict_wire(path) as wire:  # as a command of its own
             wire.domains.merge_similar(similarity=0.2, after=0)
             wire.topics()
+            wire.sections()
     with strict_wire(path) as wire:
         assert wire.status()["digest"] == three_nights
 

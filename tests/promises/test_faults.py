@@ -23,7 +23,7 @@ import pytest
 from segapsith.api.wire import Wire
 from segapsith.cli.app import run
 from segapsith.demo import sample
-from segapsith.engine.engine import Engine
+from segapsith.engine.ingest import Engine
 from segapsith.errors import MissingInputError, PluginError, SegapsithError, StorageError
 from segapsith.plugin.guards import GuardedAnnotator, GuardedSegmenter, PluginName
 from segapsith_store.seal import seal, sealed_digest

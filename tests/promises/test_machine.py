@@ -29,7 +29,7 @@ from segapsith.api.wire import Wire
 from segapsith.demo import sample
 from segapsith.domains.threshold_control import AIMS, Target, ThresholdController
 from segapsith.errors import MissingInputError, UsageError
-from segapsith.lexicon.weighting import SCALE
+from segapsith.lexicon.vocabulary import SCALE
 from segapsith.plugin.registry import load_plugins
 from segapsith.settings import resolve
 from segapsith_store import connections, migrations, schema

@@ -24,7 +24,13 @@ pytestmark = pytest.mark.slow
 
 SOURCE = str(sample.path("en"))
 READING = (["status"], ["domains"], ["verify"], ["report", "--output", "out.html"], ["backup", "b"])
-WRITING = (["ingest", SOURCE], ["forget", "en-001"], ["topics"], ["update", "--nightly"])
+WRITING = (
+    ["ingest", SOURCE],
+    ["forget", "en-001"],
+    ["topics"],
+    ["sections"],
+    ["update", "--nightly"],
+)
 PAGE = 4096
 
 

@@ -1,70 +1,100 @@
-"""Printed figures from a file: matched with rows of a table, and compared."""
+"""Printed figures: those of the package and those of a file, and what is near enough to them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from segapsith.errors import InputError, MissingInputError
-from segapsith_reproduce import Table
-from segapsith_reproduce.cells import Printed
-from segapsith_reproduce.printed import beside, read
-
-COPIED = Table(
-    "made up",
-    ["set", "model", "F", "E"],
-    [["a", "VSM", 0.5, 0.4], ["a", "COV", 0.6, 0.3], ["b", "COV", None, 0.2]],
-)
+from segapsith_reproduce import TABLES
+from segapsith_reproduce.printed import PrintedCell, read, shipped
 
 
-def copied(folder: Path, *lines: str) -> Path:
+def written(folder: Path, *lines: str) -> Path:
     path = folder / "printed.csv"
-    path.write_text("\n".join(["table,set,model,rank,column,printed,deviation,better", *lines]))
+    path.write_text("\n".join(["table,set,measure,printed,deviation,better,tolerance", *lines]))
     return path
 
 
-def test_printed_figures_stand_beside_ours(tmp_path: Path) -> None:
-    path = copied(
-        tmp_path,
-        "t,a,VSM,,F,0.53,,",  # three points are allowed
-        "t,a,VSM,,F,0.53,0.02,",  # a printed deviation is not as wide
-        "t,a,COV,,E,0.27,,smaller",
-        "t,a,COV,,E,0.26,,smaller",
-        ",a,,,F,0.6,,",  # of every model: the best
-        "t,b,COV,,F,0.1,,",  # ours is not there
-        "other,a,COV,50,F,0.1,,",  # of another table, which has ranks
-    )
-    found = beside(COPIED, read(path, "t", COPIED))
-    assert [row[-1] for row in found.rows] == ["yes", "no", "yes", "no", "yes", ""]
-    assert [row[-3] for row in found.rows] == [0.5, 0.5, 0.3, 0.3, 0.6, None]
-    assert found.notes[0].startswith("reached in 3 of 5 cells (60 %)")
-    assert found.notes[1].startswith("1 printed figures match none")
-    assert found.picture.count("<circle") >= 5
+@pytest.mark.parametrize(
+    ("cell", "agrees", "differs"),
+    [
+        (PrintedCell({}, "0.41", tolerance=0.01), [0.395, 0.41, 0.425], [0.394, 0.426]),
+        (PrintedCell({}, "0.41"), [0.375, 0.445], [0.374, 0.446]),
+        (PrintedCell({}, "0.60", 0.0), [0.595, 0.605], [0.594, 0.606]),  # rounding is allowed
+        (PrintedCell({}, "33.2", tolerance=3), [30.15, 36.25], [30.1, 36.3]),
+        (PrintedCell({}, "23.30", 49.1, tolerance=0.01), [23.31], [23.4]),  # of a population
+        (PrintedCell({}, "2000", tolerance=0.01), [2000], [2001, 1999]),
+        (PrintedCell({}, "5.75", 8.46), [-2.7, 14.2], [-2.8, 14.3]),
+        (PrintedCell({}, "<<"), ["<<"], ["=", ">>"]),
+    ],
+)
+def test_figures_agree_up_to_tolerance_and_rounding(
+    cell: PrintedCell, agrees: list[float | str], differs: list[float | str]
+) -> None:
+    assert [cell.agrees(ours) for ours in agrees] == [True] * len(agrees)
+    assert [cell.agrees(ours) for ours in differs] == [False] * len(differs)
+
+
+def test_a_better_figure_is_reached_and_does_not_agree() -> None:
+    precision = PrintedCell({}, "0.60", 0.02, "larger")
+    assert precision.reached(0.96) and not precision.agrees(0.96)
+    assert precision.reached(0.575) and not precision.reached(0.574)
+    entropy = PrintedCell({}, "0.60", 0.02, "smaller")
+    assert entropy.reached(0.1) and entropy.reached(0.625) and not entropy.reached(0.626)
+    assert not PrintedCell({}, "7", tolerance=0).reached(8)  # a count is right or wrong
+
+
+@given(
+    ours=st.floats(-5, 5),
+    printed=st.integers(-300, 300),
+    deviation=st.none() | st.floats(0, 2),
+    better=st.sampled_from(["", "larger", "smaller"]),
+)
+def test_what_agrees_is_reached(
+    ours: float, printed: int, deviation: float | None, better: str
+) -> None:
+    cell = PrintedCell({}, f"{printed / 100:.2f}", deviation, better)
+    assert cell.reached(ours) or not cell.agrees(ours)
+
+
+def test_every_table_of_the_papers_has_its_printed_figures() -> None:
+    counts = {name: len(shipped(name)) for name in TABLES if name.startswith("gvsm")}
+    assert {
+        name: n for name, n in counts.items() if name in ("gvsm-2", "gvsm-4", "gvsm-5", "gvsm-8")
+    } == {"gvsm-2": 72, "gvsm-4": 135, "gvsm-5": 234, "gvsm-8": 54}
+    assert all(counts.values())
+    assert shipped("streaming") == []
+
+
+def test_lines_of_other_tables_are_left_out(tmp_path: Path) -> None:
+    path = written(tmp_path, "t,a,F,0.5,0.1,larger,", "other,a,F,0.7,,,", ",b,F,0.6,,,0.01")
+    cells = read(path, "t")
+    assert [cell.printed for cell in cells] == ["0.5", "0.6"]
+    assert cells[0].keys == {"set": "a", "measure": "F"}
+    assert [str(cell) for cell in cells] == ["0.5 ± 0.1", "0.6"]
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
-        ("t,a,VSM,,G,0.5,,", "column 'G'"),
-        ("t,a,VSM,,F,half,,", "not a number"),
-        ("t,a,VSM,,F,0.5,wide,", "not a number"),
-        ("t,a,VSM,,F,0.5,,more", "larger"),
-        ("t,a,VSM,50,F,0.5,,", "no column 'rank'"),
+        ("t,a,F,half,,,", "line 2: printed is 'half'"),
+        ("t,a,F,,,,", "line 2: `printed` is empty"),
+        ("t,a,F,0.5,wide,,", "deviation is 'wide'"),
+        ("t,a,F,0.5,,more,", "`larger` or `smaller`"),
+        ("t,a,F,0.5,,,little", "tolerance is 'little'"),
     ],
 )
 def test_a_printed_figure_that_cannot_be_read_is_named(
-    line: str, said: str, tmp_path: Path
+    line: str, message: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(InputError, match=said):
-        read(copied(tmp_path, line), "t", COPIED)
+    with pytest.raises(InputError, match=message):
+        read(written(tmp_path, line), "t")
     with pytest.raises(MissingInputError):
-        read(tmp_path / "nowhere.csv", "t", COPIED)
-
-
-def test_when_a_printed_figure_is_reached() -> None:
-    assert Printed(0.78, 0.80).reached(0.771) and not Printed(0.78, 0.80).reached(0.769)
-    assert Printed(0.8, 0.8, 0.1).reached(0.701)
-    entropy = Printed(0.3, 0.3)
-    assert entropy.reached(0.329, larger_is_better=False)
-    assert not entropy.reached(0.331, larger_is_better=False)
+        read(tmp_path / "nowhere.csv", "t")
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(InputError, match="no column `printed`"):
+        read(tmp_path / "other.csv", "t")

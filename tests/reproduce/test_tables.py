@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, save_npz
 
-from segapsith.cli.app import run
-from segapsith.errors import InputError, MissingInputError, UsageError
 from segapsith_plugins.similarities.mvsim import MvSim
 from segapsith_reproduce import TABLES, Options, reproduce
 from segapsith_reproduce.cells import (
@@ -60,10 +58,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     classes = np.repeat([0, 1], 10)
     counts = rng.poisson(0.3 + 2.0 * (np.arange(16)[None, :] // 8 == classes[:, None]))
-    for name in ("tr11", "tr23"):
-        (data / name).mkdir()
-        save_npz(data / name / "matrix.npz", csr_array(counts))
-        (data / name / "labels.txt").write_text("".join(f"{c}\n" for c in classes))
     (data / "cornell").mkdir()
     links = (rng.random((20, 20)) < 0.1 + 0.4 * (classes[:, None] == classes)).astype(int)
     save_npz(data / "cornell" / "content.npz", csr_array(counts))
@@ -72,12 +66,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return data
 
 
-PAPERS = [name for name in TABLES if name.startswith(("chi-sim", "gvsm", "mvsim"))]
+PAPERS = [name for name in TABLES if name.startswith(("chi-sim", "mvsim"))]
 
 
 def test_every_table_of_the_papers_is_there() -> None:
     names = {"chi-sim-2", "chi-sim-3", "chi-sim-figure-2"}
-    names |= {f"gvsm-{n}" for n in range(2, 9)} | {f"mvsim-{n}" for n in (2, 3, 4)}
+    names |= {f"mvsim-{n}" for n in (2, 3, 4)}
     assert names == set(PAPERS)
 
 
@@ -97,29 +91,6 @@ def test_a_table_is_filled(name: str, folder: Path, kept: Path) -> None:
             assert not isinstance(cell, float) or 0 <= cell <= 3
 
 
-def test_an_interrupted_table_is_continued(folder: Path, tmp_path: Path) -> None:
-    heard: list[str] = []
-    options = Options(quick=True, tell=heard.append, results=tmp_path / "results.jsonl")
-    first = reproduce("gvsm-2", folder, options)
-    lines = (tmp_path / "results.jsonl").read_text().splitlines()
-    assert len(lines) == len(heard) == 20
-    (tmp_path / "results.jsonl").write_text("\n".join(lines[:-1]) + "\n" + lines[-1][:10])
-    heard.clear()
-    again = reproduce("gvsm-2", folder, options)
-    assert len(heard) == 1  # only what was cut off
-    assert again.rows == first.rows
-
-
-def test_absent_sets_are_named_and_printed_figures_are_not_invented(folder: Path) -> None:
-    table = reproduce("gvsm-8", folder, Options(quick=True))
-    assert any("Missing" in note and "tr41" in note and "k1b" in note for note in table.notes)
-    assert any("not available" in note for note in table.notes)
-    with pytest.raises(MissingInputError, match="20ng"):
-        reproduce("chi-sim-2", folder / "tr11", Options(quick=True))
-    with pytest.raises(MissingInputError, match="has none of"):
-        reproduce("gvsm-2", folder / "20ng", Options(quick=True))
-
-
 def with_set(data: Path, name: str, classes: list[str], **matrices: Any) -> None:
     (data / name).mkdir()
     (data / name / "labels.txt").write_text("".join(f"{c}\n" for c in classes))
@@ -137,40 +108,22 @@ def odd(tmp_path: Path) -> Path:
     counts[:, 7] = 0
     links = (rng.random((19, 19)) < 0.2).astype(int)
     links[3] = links[:, 3] = 0
-    with_set(tmp_path, "k1b", classes, matrix=counts)
-    with_set(tmp_path, "tr31", classes, matrix=counts)
     with_set(tmp_path, "wisconsin", classes, content=counts, links=links)
     with_set(tmp_path, "cornell", classes, content=counts, links=links)
     return tmp_path
 
 
-@pytest.mark.parametrize("name", ["gvsm-2", "gvsm-3", "gvsm-6", "gvsm-8", "mvsim-2"])
+@pytest.mark.parametrize("name", ["mvsim-2"])
 def test_odd_sets_do_not_stop_a_table(name: str, odd: Path) -> None:
     table = reproduce(name, odd, Options(quick=True))
     figures = [cell for row in table.rows for cell in row if isinstance(cell, float)]
     assert figures and np.isfinite(figures).all()
 
 
-def test_a_set_that_is_put_there_is_taken(odd: Path) -> None:
-    gvsm = reproduce("gvsm-2", odd, Options())
-    assert {"k1b", "tr31", "mean of the paper's sets (2)"} == {row[0] for row in gvsm.rows}
-    assert not any("k1b" in note for note in gvsm.notes if "Missing" in note)
-    classes = ["a", "b"] * 5
-    with_set(odd, "tr45", classes, matrix=np.random.default_rng(0).poisson(1.0, (10, 12)))
-    again = reproduce("gvsm-2", odd, Options())
-    means = [row[0] for row in again.rows if str(row[0]).startswith("mean")]
-    assert set(means) == {"mean of the paper's sets (2)", "mean of all sets (3)"}
-
-
 def test_a_table_can_be_narrowed(odd: Path, folder: Path, kept: Path) -> None:
     heard: list[str] = []
     one = Options(sets=("wisconsin",), quick=True, tell=heard.append)
     assert {row[0] for row in reproduce("mvsim-2", odd, one).rows} == {"wisconsin"}
-    heard.clear()
-    few = Options(sets=("k1b",), repetitions=3, tell=heard.append)
-    table = reproduce("gvsm-3", odd, few)
-    assert {row[0] for row in table.rows} == {"k1b", "mean of the paper's sets (1)"}
-    assert len(heard) == 5 * 3
     news = Options(quick=True, sets=("M5",), repetitions=1, results=kept)
     assert {(row[1], row[-1]) for row in reproduce("chi-sim-2", folder, news).rows} == {("M5", 1)}
 
@@ -206,16 +159,6 @@ def test_the_best_of_some_is_that_of_every_choice() -> None:
     assert best_of(20, values) == 0.9
 
 
-def test_options_that_a_table_does_not_accept_are_refused(odd: Path, folder: Path) -> None:
-    with pytest.raises(UsageError, match=r"no set of this table is called 'trr31'.*did you mean"):
-        reproduce("gvsm-2", odd, Options(sets=("trr31",)))
-    with pytest.raises(UsageError, match="does not accept --repetitions"):
-        reproduce("gvsm-2", odd, Options(repetitions=2))
-    with pytest.raises(UsageError, match="does not accept --sets"):
-        reproduce("order", odd, Options(sets=("tdt2",)))
-    assert run(["reproduce", "gvsm-2", "--data", str(odd), "--sets", "tr31, k1b", "-q"]) == 0
-
-
 def test_quoted_figures_are_shown_for_the_rows_that_they_belong_to(
     folder: Path, kept: Path
 ) -> None:
@@ -232,24 +175,6 @@ def test_quoted_figures_are_shown_for_the_rows_that_they_belong_to(
     assert "printed" not in medoids.head
 
 
-def test_labels_that_do_not_fit_are_named(odd: Path) -> None:
-    (odd / "tr31" / "labels.txt").write_text("a\nb\n")
-    with pytest.raises(InputError, match="19 rows, but there are 2 labels"):
-        reproduce("gvsm-2", odd, Options(quick=True))
-
-
-@pytest.mark.parametrize("similarity", ["lsa", "pca", "lsi-cov", "pca-cov"])
-def test_fewer_directions_are_the_first_of_all(similarity: str, odd: Path) -> None:
-    from segapsith_reproduce import gvsm
-
-    rows, _ = gvsm._data(odd / "k1b")
-    measure = plugins().make("similarity", similarity, {"rank": 4})
-    measure.learn(rows)
-    wanted = measure.compare(rows, rows)
-    found = gvsm._similar(odd / "k1b", similarity, json.dumps({"rank": 4}))
-    np.testing.assert_allclose(found, wanted, atol=1e-9)
-
-
 def test_what_is_only_rounding_in_few_directions_is_nothing() -> None:
     alone = np.kron(np.eye(6), np.ones((2, 3))) * np.arange(6, 0, -1).repeat(2)[:, None]
     rows = csr_array(alone)  # six directions, two rows on each
@@ -259,22 +184,6 @@ def test_what_is_only_rounding_in_few_directions_is_nothing() -> None:
     found = truncated("lsa", whole.state(), 2).compare(rows, rows)
     np.testing.assert_allclose(found, wanted.compare(rows, rows), atol=1e-9)
     assert not found[4:].any()
-
-
-def test_the_command_keeps_its_results(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    kept = tmp_path / "r.jsonl"
-    more = ["--data", str(folder), "--quick", "--results", str(kept), "--json"]
-    drawn = tmp_path / "gvsm.svg"
-    assert run(["reproduce", "gvsm-2", "--svg", str(drawn), *more]) == 0
-    assert "average" in drawn.read_text() and "without printed figures" in drawn.read_text()
-    assert run(["reproduce", "gvsm-8", "--svg", str(drawn), *more]) == 2
-    assert "no picture of gvsm-8" in capsys.readouterr().err
-    assert run(["reproduce", "gvsm-8", *more]) == 0
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    assert found["rows"][0]["set"] == "tr11"
-    assert kept.is_file()
 
 
 def test_what_cells_are_made_of(tmp_path: Path) -> None:
@@ -288,21 +197,3 @@ def test_what_cells_are_made_of(tmp_path: Path) -> None:
     (tmp_path / "r").write_text('nonsense\n{"cell": "a b", "scores": {"x": 1.0}}\n[]\n')
     results = Results(tmp_path / "r", lambda said: None)
     assert results.get(("a", "b"), dict) == {"x": 1.0}
-
-
-def test_the_command_shows_and_draws_printed_figures(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "printed.csv"
-    path.write_text(
-        "table,set,model,column,printed,better\n"
-        "gvsm-2,tr11,COV,F,0.01,\ngvsm-2,tr11,COV,E,9,smaller\n"
-    )
-    drawn = tmp_path / "p.svg"
-    asked = ["reproduce", "gvsm-2", "--data", str(folder), "--quick", "--printed", str(path)]
-    assert run([*asked, "--svg", str(drawn), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)["printed"]
-    assert [row["reached"] for row in told["rows"]] == ["yes", "yes"]
-    assert "ours against the printed figures" in drawn.read_text(encoding="utf-8")
-    assert run(asked) == 0
-    assert "reached in 2 of 2 cells (100 %)" in capsys.readouterr().out

@@ -33,6 +33,7 @@ CHANGES: dict[str, Callable[[Wire], object]] = {
     "forgetting": lambda wire: wire.forget(EN[5]["id"]),
     "an undone run": lambda wire: wire.runs.undo(),
     "topics": lambda wire: wire.topics(),
+    "sections": lambda wire: wire.sections(),
 }
 
 

@@ -28,13 +28,14 @@ from segapsith.api.curation import (
     Unlocked,
 )
 from segapsith.api.documents import AllowedAgain, Forgotten, ForgottenDocument
-from segapsith.api.figures import Kappa, MantelTest
 from segapsith.api.network import BuiltNetwork
 from segapsith.api.runs import Undone
 from segapsith.api.segmentation import Segment
 from segapsith.api.tuning import EndedTarget, ThresholdSearch
 from segapsith.api.validation import Curve, Drift, OrderEffect, ValidationResult
 from segapsith.engine.runs import RunSummary
+from segapsith.evaluation.validation import KappaValues, Links, MantelSummary
+from segapsith.evaluation.verdicts import Verdict
 from segapsith.testing import similarity_checks
 
 
@@ -79,6 +80,11 @@ def topics_runs_network(wire: segapsith.Wire) -> None:
     wire.topics.list(similarity="cosine", clusterer="ahc", settings={"linkage": "ward"}, k=5)
     assert_type(wire.topics.regroup(k=5), int | None)
     wire.topics.rename(1, "Weather")
+    wire.sections()
+    wire.sections.list(similarity="cosine", clusterer="ahc", settings={"linkage": "ward"}, k=5)
+    assert_type(wire.sections.regroup(k=5), int | None)
+    wire.sections.rename(1, "Weather")
+    assert_type(wire.events.list(since="2026-03-01", domain=3, limit=5)[0].closed, bool)
     wire.runs()
     wire.runs.list(limit=5)
     assert_type(wire.runs.undo(), Undone)
@@ -93,9 +99,11 @@ def validation(wire: segapsith.Wire) -> None:
     result = wire.validate(clusterer=["a", "b"], k=[3, 5], min_units=15, word_cut=0.03, last=100)
     assert_type(result, ValidationResult)
     assert_type(wire.validation.run(), ValidationResult)
-    assert_type(result.kappa, Kappa)
+    assert_type(result.kappa, KappaValues)
+    assert_type(result.links, Links)
+    assert_type(result.verdicts, list[Verdict])
     assert_type(result.kappa.greedy, float | None)
-    assert_type(result.mantel, MantelTest | None)
+    assert_type(result.mantel, MantelSummary | None)
     wire.validation.history(lang="en", limit=3)
     assert_type(wire.validation.drift(since=1, until="2024-05-01"), Drift)
     assert_type(wire.validation.curve(thresholds=[0.1, 0.2], nightly=True), Curve)

@@ -26,7 +26,14 @@ from segapsith_plugins.clusterers._row_algebra import (
     spread,
 )
 
-__all__ = ["AHC", "best_merges", "condensed_distances", "merge_tree", "merges_between"]
+__all__ = [
+    "AHC",
+    "best_merges",
+    "condensed_distances",
+    "groups_after",
+    "merge_tree",
+    "merges_between",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -196,7 +203,7 @@ class AHC:
         distances = condensed_distances(rows, where, compare, self.distance_from)
         masses = row_norms(rows)[where] if self.mass == "length" else None
         self.tree_ = merge_tree(distances, self.linkage, masses)
-        labels = _cut(self.tree_, self._n_merges(self.tree_, masses))
+        labels = groups_after(self.tree_, self._n_merges(self.tree_, masses))
         return spread(labels, where, rows.shape[0])
 
     def _n_merges(self, tree: Matrix, masses: Floats | None) -> int:
@@ -208,7 +215,7 @@ class AHC:
         return best_merges(tree)
 
 
-def _cut(tree: Matrix, n_merges: int) -> Ints:
+def groups_after(tree: Matrix, n_merges: int) -> Ints:
     """Return the groups after the first merges."""
     n = len(tree) + 1
     leaf = np.arange(2 * n - 1)  # any leaf of a node can represent it

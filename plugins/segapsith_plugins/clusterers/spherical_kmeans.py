@@ -24,6 +24,7 @@ from segapsith.arrays import Compare, Labels, Matrix, Rows
 from segapsith.jit import kernel
 from segapsith.plugin.hookspecs import hookimpl
 from segapsith_plugins.clusterers._row_algebra import (
+    check_choice,
     check_whole,
     filled_rows,
     spread,
@@ -36,6 +37,7 @@ __all__ = ["SphericalKMeans", "total_cosine"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+STARTS = ("far", "random")
 TOLERANCE = 1e-9
 """Gains of the objective up to this are rounding errors of a sum."""
 
@@ -59,17 +61,26 @@ def total_cosine(rows: Rows, labels: NDArray[np.integer]) -> float:
 class SphericalKMeans:
     """At most `k` clusters with a high sum of cosines; `compare` is not needed.
 
-    Each of `n_init` starts draws rows that are far from those drawn before. Then all rows move to
-    the nearest centre at once, for at most `max_iterations` rounds, and then one by one if that
-    raises the objective, until no single move does (again at most `max_iterations` passes). The
-    best start is returned. Rows are scaled to length 1.
+    Each of `n_init` starts draws rows: `start="far"` prefers those far from the rows drawn before,
+    `start="random"` draws each with the same chance. Then all rows move to the nearest centre at
+    once, for at most `max_iterations` rounds, and then one by one if that raises the objective,
+    until no single move does (again at most `max_iterations` passes). `single_moves=False` leaves
+    out the second phase. The best start is returned. Rows are scaled to length 1.
 
     After `cluster`: `objective_`, and `objectives_`, one per start.
     """
 
     def __init__(
-        self, *, k: int = 8, n_init: int = 10, max_iterations: int = 100, seed: int | None = 0
+        self,
+        *,
+        k: int = 8,
+        n_init: int = 10,
+        max_iterations: int = 100,
+        start: str = "far",
+        single_moves: bool = True,
+        seed: int | None = 0,
     ) -> None:
+        check_choice("start", start, STARTS)
         check_whole("k", k, 1)
         check_whole("n_init", n_init, 1)
         check_whole("max_iterations", max_iterations, 1)
@@ -78,6 +89,8 @@ class SphericalKMeans:
         self.k = k
         self.n_init = n_init
         self.max_iterations = max_iterations
+        self.start = start
+        self.single_moves = single_moves
         self.seed = seed
         self.objective_ = 0.0
         self.objectives_: tuple[float, ...] = ()
@@ -110,13 +123,28 @@ class SphericalKMeans:
         best: Labels = np.zeros(state.n_rows, dtype=np.int64)
         objectives: list[float] = []
         for seed in np.random.SeedSequence(self.seed).spawn(self.n_init if state.k > 1 else 0):
-            labels = state.run(np.random.default_rng(seed), self.max_iterations)
+            labels = self._run(state, np.random.default_rng(seed))
             objectives.append(state.objective(labels))
             if objectives[-1] > max(objectives[:-1], default=-math.inf):
                 best = labels
         self.objectives_ = tuple(objectives) or (state.objective(best),)
         self.objective_ = max(self.objectives_)
         return best
+
+    def _run(self, state: _State, rng: np.random.Generator) -> Labels:
+        """Return the labels from one start."""
+        labels = state.far_apart(rng) if self.start == "far" else state.at_random(rng)
+        # a few rows that still change are left to the single moves
+        n_few = state.n_rows // 50 if self.single_moves else 0
+        for _ in range(self.max_iterations):
+            state.sum_up(labels)
+            if state.assign(labels) <= n_few:
+                break
+        for _ in range(self.max_iterations if self.single_moves else 0):
+            state.sum_up(labels)
+            if not state.move(rng.permutation(state.n_rows), labels):
+                break
+        return labels
 
 
 class _State(ABC):
@@ -150,21 +178,15 @@ class _State(ABC):
         self.sum_up(labels)
         return math.fsum(np.sqrt(np.maximum(self.squares, 0.0)))
 
-    def run(self, rng: np.random.Generator, max_iterations: int) -> Labels:
-        """Return the labels from one start."""
-        labels = self._far_apart(rng)
-        for _ in range(max_iterations):
-            self.sum_up(labels)
-            # a few rows that still change are left to the single moves
-            if self.assign(labels) <= self.n_rows // 50:
-                break
-        for _ in range(max_iterations):
-            self.sum_up(labels)
-            if not self.move(rng.permutation(self.n_rows), labels):
-                break
+    def at_random(self, rng: np.random.Generator) -> Labels:
+        """Return the labels of rows by the nearest of k different rows, drawn at random."""
+        labels = np.zeros(self.n_rows, dtype=np.int64)
+        nearest = np.full(self.n_rows, -np.inf)
+        for k, drawn in enumerate(rng.choice(self.n_rows, self.k, replace=False).tolist()):
+            self.nearer(drawn, k, labels, nearest)
         return labels
 
-    def _far_apart(self, rng: np.random.Generator) -> Labels:
+    def far_apart(self, rng: np.random.Generator) -> Labels:
         """Return the labels of rows by the nearest of k rows, drawn by their distance to those
         before.
         """

@@ -21,8 +21,13 @@ from segapsith import Annotation, Network, Unit, hookimpl
 from segapsith.arrays import Matrix
 from segapsith.jit import kernel
 from segapsith_plugins.segmenters._cohesion_curve import Inference, Lens, inferred_words, read
-from segapsith_plugins.segmenters._recurrence import Scale, scale_of
-from segapsith_plugins.segmenters._sentences import Sentences, body_of, sentences_of
+from segapsith_plugins.segmenters._sentences import (
+    Scale,
+    Sentences,
+    body_of,
+    scale_of,
+    sentences_of,
+)
 from segapsith_plugins.segmenters._word_spaces import Space
 
 __all__ = ["Cohesion"]

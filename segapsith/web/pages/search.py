@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from segapsith.lexicon.weighting import SCALE
+from segapsith.lexicon.vocabulary import SCALE
 from segapsith.report.charts.days import BUCKETS
 from segapsith.web.ask import Ask
 from segapsith.web.charts import Chart, by_day

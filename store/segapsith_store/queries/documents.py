@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from segapsith.lexicon.sentences import best_sentence
-from segapsith.lexicon.weighting import SCALE
+from segapsith.lexicon.vocabulary import SCALE
 from segapsith.model import Json, Result
 from segapsith_store import codecs
-from segapsith_store.queries.topics import topic_of_domain
+from segapsith_store.queries.topics import section_of_topic, topic_of_domain
 from segapsith_store.queries.words import Words
 from segapsith_store.store import Store
 
 __all__ = [
     "AssignmentRow",
     "DocumentRow",
+    "DomainUnit",
     "UnitPlace",
     "UnitRow",
     "example_sentences",
@@ -26,6 +27,7 @@ __all__ = [
     "iterate_documents",
     "iterate_units",
     "unit_places",
+    "units_by_score",
 ]
 
 MAX_SENTENCE_CHARS = 220
@@ -72,6 +74,8 @@ class AssignmentRow(Result):
     end: int
     domain: int | None
     topic: int | None
+    section: int | None
+    event: int | None
     score: float | None
 
 
@@ -113,20 +117,21 @@ def _words_of(blob: bytes, names: Words) -> tuple[dict[str, int], dict[str, floa
 
 
 class _Placed(NamedTuple):
-    """The domain of a unit and its score there."""
+    """The domain of a unit, its score there, and its event."""
 
     domain: int | None
     score: float | None
+    event: int | None
 
 
 def iterate_assignments(store: Store) -> Iterator[AssignmentRow]:
     """Yield every unit of every document with its domain: originals first, then duplicates."""
     originals: dict[int, list[_Placed]] = {}
     with store.frozen():
-        topic_of = topic_of_domain(store)
+        topic_of, section_of = topic_of_domain(store), section_of_topic(store)
         for document, uid, original, unit, start, end, position, *place in store.rows(
             'SELECT d.id, d.uid, d.duplicate_of, u.id, u.start, u."end", u.position, a.domain,'
-            " a.score FROM documents d JOIN versions v ON v.document = d.id"
+            " a.score, a.event FROM documents d JOIN versions v ON v.document = d.id"
             " AND v.number = d.version JOIN units u ON u.version = v.id"
             " LEFT JOIN assignments a ON a.unit = u.id"
             " ORDER BY d.duplicate_of IS NOT NULL, d.id, u.id"
@@ -137,12 +142,15 @@ def iterate_assignments(store: Store) -> Iterator[AssignmentRow]:
             else:
                 placed = _corresponding(originals.get(original, []), position)
             topic = None if placed.domain is None else topic_of.get(placed.domain)
-            yield AssignmentRow(uid, unit, start, end, placed.domain, topic, placed.score)
+            section = None if topic is None else section_of.get(topic)
+            yield AssignmentRow(
+                uid, unit, start, end, placed.domain, topic, section, placed.event, placed.score
+            )
 
 
 def _corresponding(units: Sequence[_Placed], position: int) -> _Placed:
     """Return the place of the original's unit at a position, or of its last unit."""
-    return units[min(position, len(units) - 1)] if units else _Placed(None, None)
+    return units[min(position, len(units) - 1)] if units else _Placed(None, None, None)
 
 
 class UnitPlace(NamedTuple):
@@ -180,6 +188,26 @@ def headlines(store: Store, units: Sequence[int]) -> list[str]:
             )
             titles.append(next((" ".join(text.split()) for text in row if text), ""))
     return titles
+
+
+class DomainUnit(NamedTuple):
+    """A unit of a domain, with the title and the day of its text."""
+
+    domain: int
+    unit: int
+    title: str
+    day: str | None
+
+
+def units_by_score(store: Store, domains: Iterable[int]) -> Iterator[DomainUnit]:
+    """Yield the units of some domains, in descending order of their scores."""
+    for row in store.rows(
+        "SELECT a.domain, u.id, v.title, substr(v.date, 1, 10) FROM assignments a"
+        " JOIN units u ON u.id = a.unit JOIN versions v ON v.id = u.version"
+        " WHERE a.domain IN (SELECT value FROM json_each(?)) ORDER BY a.score DESC, u.id",
+        [json.dumps(sorted(domains))],
+    ):
+        yield DomainUnit(*row)
 
 
 def example_sentences(

@@ -16,7 +16,9 @@ from segapsith.model import Json, Result, optional
 from segapsith_store import codecs
 from segapsith_store.queries import history
 from segapsith_store.queries.browsing.neighbours import read_vectors
-from segapsith_store.queries.topics import topic_of_domain
+from segapsith_store.queries.events import Event, list_events
+from segapsith_store.queries.sections import PathStep, paths
+from segapsith_store.queries.topics import section_of_topic, topic_of_domain
 from segapsith_store.queries.words import WeightedWord, Words
 from segapsith_store.store import Store
 
@@ -25,6 +27,7 @@ __all__ = [
     "DomainDetails",
     "NearDomain",
     "TypicalSentence",
+    "count_domains",
     "count_forgotten_since",
     "domain_labels",
     "list_domains",
@@ -34,6 +37,9 @@ __all__ = [
     "typical_of",
     "weighted_words",
 ]
+
+EVENTS = 100
+"""Events of a domain that are listed with it."""
 
 SENTENCES = 3
 """Typical sentences of a domain."""
@@ -63,6 +69,7 @@ class Domain(Result):
     first: str | None
     last: str | None
     topic: int | None
+    section: int | None
     days: Mapping[str, int] | None = optional()
     """Units by day, if requested."""
     trend: Trend
@@ -100,6 +107,10 @@ class DomainDetails(Domain):
     history: Sequence[Mapping[str, Json]]
     """Changes in order: `run`, `at`, `kind`, what the change noted, and `undone` if it was."""
     near: Sequence[NearDomain]
+    path: Sequence[PathStep]
+    """From its section and topic down to itself."""
+    events: Sequence[Event]
+    """Its latest events, at most `EVENTS` of them, the latest first."""
 
 
 # -- the list ------------------------------------------------------------------------------------
@@ -169,12 +180,12 @@ def list_domains(
             sums = history.sums(store, moment, {row.id for row in rows})
             changed = history.states(store, moment)
             rows = [_row_before(row, changed.get(row.id, {}), words, sums[row.id]) for row in rows]
-        topic_of = topic_of_domain(store)
+        topic_of, section_of = topic_of_domain(store), section_of_topic(store)
         return [
             _domain(
                 row,
                 lifetimes[row.id],
-                topic=topic_of.get(row.id),
+                groups=_groups(row.id, topic_of, section_of),
                 units_since=None if units_since is None else units_since[row.id],
                 days=days,
                 stream=stream,
@@ -184,11 +195,19 @@ def list_domains(
         ]
 
 
+def _groups(
+    domain: int, topic_of: Mapping[int, int], section_of: Mapping[int, int]
+) -> tuple[int | None, int | None]:
+    """Return the topic and the section of a domain."""
+    topic = topic_of.get(domain)
+    return topic, None if topic is None else section_of.get(topic)
+
+
 def _domain(
     row: _Row,
     lifetime: _Lifetime,
     *,
-    topic: int | None,
+    groups: tuple[int | None, int | None],
     units_since: int | None,
     days: bool,
     stream: Stream,
@@ -206,7 +225,8 @@ def _domain(
         undated=lifetime.undated,
         first=lifetime.first,
         last=lifetime.last,
-        topic=topic,
+        topic=groups[0],
+        section=groups[1],
         days=lifetime.days if days else None,
         trend=trend(lifetime.days, stream),
         words=words,
@@ -246,6 +266,11 @@ def _largest(store: Store, least: int, limit: int | None, lang: str | None) -> l
             [least, lang, -1 if limit is None else limit],
         )
     ]
+
+
+def count_domains(store: Store, min_units: int) -> int:
+    """Return how many domains have at least `min_units` units."""
+    return store.number("SELECT count(*) FROM domains WHERE units >= ?", [min_units])
 
 
 def _lifetimes(
@@ -368,6 +393,7 @@ def show_domain(store: Store, number: int, *, top: int | None = 40, near: int = 
         for date in sorted(dates):
             days[date[:10]] = days.get(date[:10], 0) + 1
         document_ids = list(dict.fromkeys(member.document for member in members))
+        topic, section = _groups(number, topic_of_domain(store), section_of_topic(store))
         return DomainDetails(
             id=number,
             label=row.label,
@@ -379,7 +405,9 @@ def show_domain(store: Store, number: int, *, top: int | None = 40, near: int = 
             undated=len(members) - len(dates),
             first=min(dates, default=None),
             last=max(dates, default=None),
-            topic=topic_of_domain(store).get(number),
+            topic=topic,
+            section=section,
+            path=paths(store, {number: row.label})[number],
             days=days,
             trend=trend(days, stream),
             words=words.best(sums, top),
@@ -390,6 +418,7 @@ def show_domain(store: Store, number: int, *, top: int | None = 40, near: int = 
             sentences=typical_of(store, number, words.best(sums, SENTENCE_WORDS)),
             history=read_lineage(store, number),
             near=_near(store, number, near),
+            events=list_events(store, domain=number, limit=EVENTS),
         )
 
 
@@ -408,7 +437,7 @@ def _members(store: Store, number: int) -> list[_Member]:
 def successors(store: Store, number: int) -> str:
     """Return into which domains a domain without units was merged or split, for a message."""
     event = store.row(
-        "SELECT e.kind, e.detail, e.run FROM events e JOIN runs r ON r.id = e.run"
+        "SELECT e.kind, e.detail, e.run FROM lineage e JOIN runs r ON r.id = e.run"
         " WHERE e.domain = ? AND e.kind IN ('merged', 'split') AND r.status <> 'undone'"
         " ORDER BY e.id DESC LIMIT 1",
         [number],
@@ -462,7 +491,7 @@ def read_lineage(store: Store, number: int) -> list[dict[str, Json]]:
             **({"undone": True} if status == "undone" else {}),
         }
         for run, at, kind, detail, status in store.rows(
-            "SELECT e.run, r.started_at, e.kind, e.detail, r.status FROM events e"
+            "SELECT e.run, r.started_at, e.kind, e.detail, r.status FROM lineage e"
             " JOIN runs r ON r.id = e.run WHERE e.domain = ? ORDER BY e.id",
             [number],
         )

@@ -279,7 +279,7 @@ def _present(store: Store, number: int | None) -> DomainRecord | None:
         if record is None or record.sums.n_units:
             return record
         merge = store.row(
-            "SELECT e.detail FROM events e JOIN runs r ON r.id = e.run WHERE e.domain = ?"
+            "SELECT e.detail FROM lineage e JOIN runs r ON r.id = e.run WHERE e.domain = ?"
             " AND e.kind = 'merged' AND r.status <> 'undone' ORDER BY e.id DESC LIMIT 1",
             [number],
         )

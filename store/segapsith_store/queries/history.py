@@ -1,7 +1,7 @@
 """Earlier states of the domains: after a run, or on a day.
 
 The domain that a unit had is stored (`assignments`, `past_assignments`), earlier labels and states
-of a domain are in its lineage (`events`), and its sums are added up again from the units it had.
+of a domain are in its lineage (`lineage`), and its sums are added up again from the units it had.
 Forgotten documents and undone runs cannot be shown.
 """
 
@@ -28,6 +28,7 @@ __all__ = [
     "assignments_at",
     "checked_date",
     "domain_of_unit",
+    "last_run",
     "moment",
     "run_at",
     "run_before_last",
@@ -133,6 +134,11 @@ def run_at(store: Store, text: str | int) -> int:
     return run
 
 
+def last_run(store: Store) -> int:
+    """Return the last run that was not undone; 0 if there is none."""
+    return store.number("SELECT max(id) FROM runs WHERE status <> 'undone'")
+
+
 def run_before_last(store: Store) -> int:
     """Return the run before the last one that learned something; 0 if there is none."""
     with store.frozen():
@@ -159,7 +165,7 @@ def states(store: Store, then: Moment) -> dict[int, dict[str, Any]]:
     """Return the columns of domains that later runs changed, with their values at a moment."""
     earlier: dict[int, dict[str, Any]] = {}
     for domain, detail in store.rows(
-        "SELECT e.domain, e.detail FROM events e JOIN runs r ON r.id = e.run"
+        "SELECT e.domain, e.detail FROM lineage e JOIN runs r ON r.id = e.run"
         " WHERE e.run > ? AND r.status <> 'undone' ORDER BY e.id",
         [then.run],
     ):

@@ -149,7 +149,7 @@ def read_network(
 ) -> Network:
     """Return the network of one language."""
     with store.frozen():
-        return _open(store, settings, uses)[0].of(lang)
+        return _open(store, settings, uses)[0].by_lang[lang]
 
 
 def read_lexicon(store: Store) -> Lexicon:
@@ -204,7 +204,7 @@ def _languages(
         reference_tokens = sum(r.tokens for r in references if r.lang == lang)
         if not tokens + reference_tokens:
             continue
-        network = networks.of(lang)
+        network = networks.by_lang[lang]
         rows = np.fromiter(network.rows.values(), np.int64, len(network.rows))
         degrees = np.diff(network.starts)
         degrees = degrees[rows[rows < len(degrees)]]
@@ -233,7 +233,7 @@ def find_neighbours(
     with store.frozen():
         networks, state = _open(store, settings, _LINKS_ONLY)
         language, row = _find(state, word, lang)
-        network = networks.of(language)
+        network = networks.by_lang[language]
         neighbours, weights = np.zeros(0, np.int64), np.zeros(0, np.float32)
         if row < len(network.starts) - 1:
             part = slice(network.starts[row], network.starts[row + 1])
@@ -295,7 +295,7 @@ def iterate_links(store: Store) -> Iterator[Link]:
     with store.frozen():
         networks, state = _open(store, None, _LINKS_ONLY)
         langs, words = state.vocabulary.langs, state.vocabulary.words
-        network = networks.of("")
+        network = networks.by_lang[""]
         for row in range(len(network.starts) - 1):
             for i in range(int(network.starts[row]), int(network.starts[row + 1])):
                 other = int(network.neighbours[i])

@@ -144,7 +144,7 @@ def _founded(store: Store, run: int) -> set[int]:
     return {
         number
         for (number,) in store.rows(
-            f"SELECT e.domain FROM events e {_LIVE} AND e.kind = 'created'"
+            f"SELECT e.domain FROM lineage e {_LIVE} AND e.kind = 'created'"
             " AND json_extract(e.detail, '$.source') IS NULL",
             [run],
         )
@@ -252,7 +252,7 @@ def read_rearrangements(store: Store, run: int, most: int = 8) -> Rearrangements
         events = [
             _Event(at, kind, domain, json.loads(detail))
             for at, kind, domain, detail in store.rows(
-                f"SELECT e.run, e.kind, e.domain, e.detail FROM events e {_LIVE}"
+                f"SELECT e.run, e.kind, e.domain, e.detail FROM lineage e {_LIVE}"
                 " AND e.kind IN ('merged', 'took', 'split') ORDER BY e.id",
                 [run],
             )
@@ -260,7 +260,7 @@ def read_rearrangements(store: Store, run: int, most: int = 8) -> Rearrangements
         moved = store.number(
             "SELECT count(DISTINCT p.unit) FROM past_assignments p"
             " JOIN assignments a ON a.unit = p.unit"
-            " WHERE p.ended_by > ? AND NOT EXISTS (SELECT 1 FROM events e WHERE e.domain = p.domain"
+            " WHERE p.ended_by > ? AND NOT EXISTS (SELECT 1 FROM lineage e WHERE e.domain = p.domain"
             # the + keeps SQLite from reading every event of a run for each unit
             " AND +e.run = p.ended_by AND e.kind IN ('merged', 'split'))",
             [run],

@@ -13,7 +13,7 @@ from segapsith.domains.values import Bag
 from segapsith.engine.order_sensitivity import StreamUnit
 from segapsith.evaluation.validation import LearnedUnits
 from segapsith.evaluation.views import Origin
-from segapsith.lexicon.weighting import SCALE
+from segapsith.lexicon.vocabulary import SCALE
 from segapsith_store import codecs
 from segapsith_store.queries.words import Words
 from segapsith_store.store import Store

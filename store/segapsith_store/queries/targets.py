@@ -7,7 +7,7 @@ from dataclasses import astuple, dataclass
 
 from segapsith.domains.threshold_control import MILLION, Target
 from segapsith.engine import learning_settings
-from segapsith.lexicon.weighting import SCALE
+from segapsith.lexicon.vocabulary import SCALE
 from segapsith.model import Result
 from segapsith_store.store import Store
 

@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from segapsith.domains.index import LABEL_WORDS
-from segapsith.domains.topics import DomainGroups, match_topics
 from segapsith.domains.values import DomainWords
-from segapsith.errors import MissingInputError
 from segapsith.model import Result
 from segapsith_store import codecs
+from segapsith_store.queries.groupings import SECTIONS, TOPICS, group_of_domain
 from segapsith_store.queries.words import WeightedWord, Words
 from segapsith_store.store import Store
 
 __all__ = [
     "Topic",
     "domains_by_language",
-    "grouping_basis",
-    "last_grouping",
+    "label_of",
     "list_topics",
-    "name_topic",
-    "save_grouping",
+    "section_of_topic",
+    "topic_labels",
     "topic_of_domain",
+    "total",
 ]
-
-GROUPINGS = 32
-"""Groupings that are stored: this many can be undone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,21 +34,30 @@ class Topic(Result):
     id: int
     label: str
     lang: str
+    section: int | None
     domains: Sequence[int]
     units: int
     words: Sequence[WeightedWord]
 
 
-# -- reading -------------------------------------------------------------------------------------
-
-
 def topic_of_domain(store: Store) -> dict[int, int]:
     """Return the topic of each domain that existed at the last grouping."""
-    row = store.row("SELECT domains, topics FROM groupings ORDER BY run DESC LIMIT 1")
-    if row is None:
-        return {}
-    domains, topics = (codecs.integers_from(blob).tolist() for blob in row)
-    return dict(zip(domains, topics, strict=True))
+    return group_of_domain(store, TOPICS)
+
+
+def section_of_topic(store: Store) -> dict[int, int]:
+    """Return the section of each topic: the one that has most units of the topic's domains.
+
+    A topic whose domains were all created after the sections were made has none yet.
+    """
+    sizes: dict[int, int] = dict(store.rows("SELECT id, units FROM domains WHERE units > 0"))
+    section_of = group_of_domain(store, SECTIONS)
+    votes: dict[int, dict[int, int]] = {}
+    for domain, topic in topic_of_domain(store).items():
+        if domain in section_of and domain in sizes:
+            of = votes.setdefault(topic, {})
+            of[section_of[domain]] = of.get(section_of[domain], 0) + sizes[domain]
+    return {topic: min(of, key=lambda s: (-of[s], s)) for topic, of in votes.items()}
 
 
 def list_topics(
@@ -70,8 +71,8 @@ def list_topics(
     """Return the topics of the last grouping with their best words, largest first, ties by id.
 
     A domain that was created after the grouping has no topic yet. `only` is the one topic to
-    return, if not all are asked for. `sums` gives the sums of a
-    domain, if they are known already.
+    return, if not all are asked for. `sums` gives the sums of a domain, if they are known
+    already.
     """
     with store.frozen():
         sizes: dict[int, int] = dict(store.rows("SELECT id, units FROM domains WHERE units > 0"))
@@ -84,16 +85,18 @@ def list_topics(
             for topic, lang, name in store.rows("SELECT id, lang, name FROM topics")
         }
         units = {topic: sum(sizes[d] for d in domains) for topic, domains in members.items()}
+        section_of = section_of_topic(store)
         words = Words(store)
         topics = []
         for topic in sorted(members, key=lambda topic: (-units[topic], topic))[:limit]:
-            best = words.best(_total(store, members[topic], sums), top)
+            best = words.best(total(store, members[topic], sums), top)
             lang, name = names[topic]
             topics.append(
                 Topic(
                     id=topic,
-                    label=name or ", ".join(word.word for word in best[:LABEL_WORDS]),
+                    label=label_of(name, best),
                     lang=lang,
+                    section=section_of.get(topic),
                     domains=sorted(members[topic], key=lambda d: (-sizes[d], d)),
                     units=units[topic],
                     words=best,
@@ -102,8 +105,29 @@ def list_topics(
         return topics
 
 
-def _total(
-    store: Store, numbers: Sequence[int], sums: Callable[[int], DomainWords | None] | None
+def label_of(name: str, words: Sequence[WeightedWord]) -> str:
+    """Return what people read of a topic or section: its name, else its first words."""
+    return name or ", ".join(word.word for word in words[:LABEL_WORDS])
+
+
+def topic_labels(store: Store, topics: Collection[int]) -> dict[int, str]:
+    """Return the labels of some topics."""
+    members: dict[int, list[int]] = {}
+    for domain, topic in topic_of_domain(store).items():
+        if topic in topics:
+            members.setdefault(topic, []).append(domain)
+    names = dict(store.rows("SELECT id, name FROM topics"))
+    words = Words(store)
+    return {
+        topic: label_of(names[topic], words.best(total(store, domains), LABEL_WORDS))
+        for topic, domains in members.items()
+    }
+
+
+def total(
+    store: Store,
+    numbers: Sequence[int],
+    sums: Callable[[int], DomainWords | None] | None = None,
 ) -> DomainWords:
     """Return the sums of several domains as the sums of one."""
 
@@ -131,72 +155,3 @@ def domains_by_language(store: Store) -> dict[str, dict[int, DomainWords]]:
     ):
         sums.setdefault(lang, {})[number] = codecs.domain_from(words, n_units)
     return sums
-
-
-def grouping_basis(store: Store, settings: Mapping[str, Any]) -> str:
-    """Return a hash of the domains and settings: an equal basis gives an equal grouping."""
-    total = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
-    for row in store.rows("SELECT id, lang, units, words FROM domains WHERE units > 0 ORDER BY id"):
-        total.update(repr(row[:3]).encode())
-        total.update(row[3])
-    return total.hexdigest()
-
-
-def last_grouping(store: Store) -> tuple[int, str] | None:
-    """Return the run of the last grouping and its basis."""
-    row = store.row("SELECT run, basis FROM groupings ORDER BY run DESC LIMIT 1")
-    return (row[0], row[1]) if row else None
-
-
-# -- writing -------------------------------------------------------------------------------------
-
-
-def save_grouping(
-    store: Store, run: int, grouped: Mapping[str, DomainGroups], *, basis: str
-) -> dict[str, int]:
-    """Store the groups of each language as topics; a topic that persists keeps its number.
-
-    Return the numbers of topics and domains.
-    """
-    before = topic_of_domain(store)
-    units = dict(store.rows("SELECT id, units FROM domains WHERE units > 0"))
-
-    def write(connection: sqlite3.Connection) -> int:
-        topic_of: dict[int, int] = {}
-        for lang, groups in sorted(grouped.items()):
-            numbers = {}
-            for group, topic in match_topics(groups, units, before).items():
-                if topic is None:
-                    topic = store.next_number(connection, "topic")
-                    connection.execute(
-                        "INSERT INTO topics (id, lang, run) VALUES (?, ?, ?)", [topic, lang, run]
-                    )
-                numbers[group] = topic
-            for domain, group in zip(groups.domains.tolist(), groups.groups.tolist(), strict=True):
-                topic_of[domain] = numbers[group]
-        domains = np.array(sorted(topic_of), dtype=np.int64)
-        topics = np.array([topic_of[d] for d in domains.tolist()], dtype=np.int64)
-        connection.execute(
-            "INSERT INTO groupings (run, domains, topics, basis) VALUES (?, ?, ?, ?)",
-            [run, codecs.integers(domains), codecs.integers(topics), basis],
-        )
-        connection.execute(
-            "DELETE FROM groupings WHERE run NOT IN"
-            " (SELECT run FROM groupings ORDER BY run DESC LIMIT ?)",
-            [GROUPINGS],
-        )
-        return len(set(topic_of.values()))
-
-    n_topics = store.change(write)
-    return {"topics": n_topics, "domains": sum(len(g.domains) for g in grouped.values())}
-
-
-def name_topic(store: Store, topic: int, name: str) -> None:
-    """Give a topic a name; an empty name removes it."""
-    if topic not in set(topic_of_domain(store).values()):
-        raise MissingInputError(f"there is no topic {topic}; `segapsith topics` lists them")
-    store.change(
-        lambda connection: (
-            connection.execute("UPDATE topics SET name = ? WHERE id = ?", [name, topic]).rowcount
-        )
-    )

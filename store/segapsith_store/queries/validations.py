@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.evaluation.alignment import Side
-from segapsith.evaluation.validation import summarize
-from segapsith.model import Result
+from segapsith.evaluation.validation import ValidationSummary, summarize
 from segapsith_store import codecs
 from segapsith_store.store import Store
 
@@ -26,8 +25,8 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ValidationRow(Result):
-    """The main figures of one validation; those that an older release did not store are None."""
+class ValidationRow(ValidationSummary):
+    """The main figures of one stored validation, and what it was made with."""
 
     run: int
     at: str
@@ -38,18 +37,6 @@ class ValidationRow(Result):
     word_cut: float | None
     last: int
     """Newest stories that were validated (0: all)."""
-    units: int | None
-    share: float | None
-    domains: int | None
-    clusters: int | None
-    kappa: float | None
-    kappa_low: float | None
-    kappa_high: float | None
-    kappa_optimal: float | None
-    ari: float | None
-    nmi: float | None
-    vi: float | None
-    mantel_p: float | None
 
 
 def list_validations(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from segapsith.domains.values import DomainWords
 from segapsith.engine.records import Frozen
 from segapsith.errors import MissingInputError
-from segapsith.lexicon.weighting import SCALE, significance
+from segapsith.lexicon.vocabulary import SCALE, significance
 from segapsith.model import Result
 from segapsith_store.store import Store
 

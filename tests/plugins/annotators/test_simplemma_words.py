@@ -15,12 +15,7 @@ from hypothesis import strategies as st
 from segapsith.model import Annotation, Document, Lexicon
 from segapsith.plugin.contracts import Annotator
 from segapsith.testing import annotator_checks
-from segapsith_plugins.annotators import (
-    _chunk_words,
-    _sentence_ends,
-    _words,
-    simplemma_words,
-)
+from segapsith_plugins.annotators import _chunks, _words, simplemma_words
 from segapsith_plugins.annotators.simplemma_words import SimplemmaWords
 
 DATA = Path(__file__).parents[1] / "data"
@@ -432,9 +427,8 @@ def test_nasty_input_takes_work_that_grows_with_its_length(unit, monkeypatch):
 
         return count
 
-    for module in (_chunk_words, _sentence_ends):
-        monkeypatch.setattr(module, "normal", counted(_words.normal, 0))
-    monkeypatch.setattr(_sentence_ends, "_gap", counted(_sentence_ends._gap, 0))
+    monkeypatch.setattr(_chunks, "normal", counted(_words.normal, 0))
+    monkeypatch.setattr(_chunks, "_gap", counted(_chunks._gap, 0))
     monkeypatch.setattr(_words.Lemmas, "of", counted(_words.Lemmas.of, 1))
     monkeypatch.setattr(_words.Lemmas, "knows", counted(_words.Lemmas.knows, 1))
 

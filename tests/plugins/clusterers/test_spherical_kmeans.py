@@ -172,3 +172,20 @@ def test_wrong_settings_are_refused(wrong, message):
 
 def test_it_is_offered_by_name():
     assert register_clusterers() == {"spherical-kmeans": SphericalKMeans}
+
+
+@quick
+@given(tables())
+def test_rows_drawn_at_random_and_no_single_moves(cells):
+    plain = SphericalKMeans(k=3, n_init=3, start="random", single_moves=False)
+    labels = plain.cluster(csr_array(cells.astype(float)))
+    assert labels.tolist() == plain.cluster(csr_array(cells.astype(float))).tolist()
+    assert plain.objective_ == pytest.approx(obvious_objective(cells, labels))
+    moved = SphericalKMeans(k=3, n_init=3, start="random")
+    moved.cluster(csr_array(cells.astype(float)))
+    assert len(moved.objectives_) == len(plain.objectives_)
+
+
+def test_an_unknown_start_is_refused():
+    with pytest.raises(ValueError, match="start"):
+        SphericalKMeans(start="middle")

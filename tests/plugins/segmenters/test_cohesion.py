@@ -22,9 +22,8 @@ from segapsith.demo import sample
 from segapsith.evaluation.metrics import pk
 from segapsith.testing import example_annotation, segmenter_checks
 from segapsith_plugins.annotators.simplemma_words import SimplemmaWords
-from segapsith_plugins.segmenters import _recurrence, cohesion
-from segapsith_plugins.segmenters._recurrence import scale_of
-from segapsith_plugins.segmenters._sentences import sentences_of
+from segapsith_plugins.segmenters import _sentences, cohesion
+from segapsith_plugins.segmenters._sentences import scale_of, sentences_of
 from segapsith_plugins.segmenters._word_spaces import WordSpace, learn_space
 from segapsith_plugins.segmenters.cohesion import Cohesion
 
@@ -183,8 +182,8 @@ def test_compiled_and_plain_kernels_say_the_same():
     rng = np.random.default_rng(0)
     met, pairs = rng.poisson(5.0, 30).astype(float), np.full(30, 100.0)
     grid = np.array([3.0, 6.0, 12.0])
-    plain = _recurrence._fitted.python(met, pairs, grid, 10)
-    assert _recurrence._fitted(met, pairs, grid, 10) == pytest.approx(plain)
+    plain = _sentences._fitted.python(met, pairs, grid, 10)
+    assert _sentences._fitted(met, pairs, grid, 10) == pytest.approx(plain)
 
 
 def test_the_scale_of_a_text_of_equal_pieces_is_their_length():

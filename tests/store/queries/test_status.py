@@ -19,7 +19,7 @@ def test_the_counts_agree_with_the_lists(sampled: Wire) -> None:
 def test_runs_come_newest_first_and_the_first_is_the_last_run(sampled: Wire) -> None:
     runs = sampled.read(list_runs)
     assert [run.id for run in runs] == sorted((run.id for run in runs), reverse=True)
-    assert [run.command for run in runs] == ["validate", "topics", "ingest"]
+    assert [run.command for run in runs] == ["validate", "sections", "topics", "ingest"]
     last = sampled.status().last_run
     assert last is not None and {**last} == {name: runs[0][name] for name in last}
     assert sampled.read(lambda store: list_runs(store, 1)) == runs[:1]

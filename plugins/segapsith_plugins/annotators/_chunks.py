@@ -1,0 +1,629 @@
+"""The chunks of a text: where they are, which words they contain, and after which a sentence ends.
+
+A chunk is a run of letters or digits with the hyphens, apostrophes and dots inside it. A piece is a
+chunk and everything up to the next chunk, so that the pieces cover a text after its first letter.
+Equal pieces have equal numbers, in the order of first occurrence.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import IntEnum
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segapsith.jit import kernel
+from segapsith_plugins.annotators._words import (
+    LANGUAGES,
+    Lemmas,
+    is_content,
+    normal,
+    stop_list,
+    word_set,
+)
+
+__all__ = [
+    "CHUNK",
+    "ONE_BLANK",
+    "UNITED_STATES",
+    "After",
+    "Before",
+    "ChunkReader",
+    "Gap",
+    "Gaps",
+    "Pieces",
+    "Word",
+    "has_capital",
+    "last_chunks",
+    "match_end",
+    "stop_roles",
+]
+
+# --- pieces ------------------------------------------------------------------------------
+
+INSIDE = (
+    r"\w\u0300-\u036f\u00ad\u200b-\u200d\u2060"  # letters, combining accents, invisible characters
+)
+_SIGNS = "-‐‑'’ʼ‘`´&"
+CHUNK = re.compile(
+    rf"""
+    [^\W_](?:
+      \.(?<!\d\.)(?:-?[^\W\d_]\.)+                          # U.S., J.-C., e.g.
+    | [{INSIDE}]*+
+      (?:(?:[{_SIGNS}]|(?<=\d)[.,](?=\d))[^\W_][{INSIDE}]*+)*+  # vice-president, l'homme, 5.93
+    )""",
+    re.VERBOSE,
+)
+"""The pattern of a chunk; `_cut` finds the same chunks without a pattern."""
+
+
+def match_end(pattern: re.Pattern[str], text: str, position: int) -> int:
+    """Return where a match that begins at `position` ends, or `position` if there is none."""
+    match = pattern.match(text, position)
+    return match.end() if match else position
+
+
+Codes = NDArray[np.uint32]
+
+_OPENS, _DIGIT, _INSIDE, _SIGN = 1, 2, 4, 8
+
+
+@lru_cache(maxsize=1)
+def _kinds() -> NDArray[np.uint8]:
+    """Return the roles that each character may have in a chunk, as bits."""
+    characters = np.arange(0x110000, dtype=np.uint32).view("U1")
+    opens = np.char.isalnum(characters)
+    kinds = opens * np.uint8(_OPENS | _INSIDE)
+    kinds[np.char.isdecimal(characters)] |= _DIGIT
+    for code in [ord("_"), *range(0x300, 0x370), 0xAD, 0x200B, 0x200C, 0x200D, 0x2060]:
+        kinds[code] |= _INSIDE
+    for sign in _SIGNS:
+        kinds[ord(sign)] |= _SIGN
+    return kinds
+
+
+@kernel
+def _cut(codes: Codes, kinds: NDArray[np.uint8]) -> NDArray[np.int32]:
+    """Return where pieces begin, and the end of the text."""
+    n = len(codes)
+    starts = np.empty(n // 2 + 2, np.int32)
+    n_starts = i = 0
+    while i < n and not kinds[codes[i]] & 1:
+        i += 1
+    while i < n:
+        starts[n_starts] = i
+        n_starts += 1
+        digit = kinds[codes[i]] & 2
+        i += 1
+        dotted = False
+        if i < n and codes[i] == 46 and not digit:
+            follow = i + 1
+            while True:
+                letter = follow + 1 if follow < n and codes[follow] == 45 else follow
+                if letter + 1 >= n or codes[letter + 1] != 46 or kinds[codes[letter]] & 3 != 1:
+                    break
+                follow = letter + 2
+                dotted = True
+            if dotted:
+                i = follow
+        while not dotted:
+            while i < n and kinds[codes[i]] & 4:
+                i += 1
+            if i + 1 >= n or not kinds[codes[i + 1]] & 1:
+                break
+            if not kinds[codes[i]] & 8:
+                point = codes[i] == 46 or codes[i] == 44
+                if not (point and kinds[codes[i - 1]] & 2 and kinds[codes[i + 1]] & 2):
+                    break
+            i += 2
+        while i < n and not kinds[codes[i]] & 1:
+            i += 1
+    starts[n_starts] = n
+    return starts[: n_starts + 1]
+
+
+@kernel
+def _number(
+    codes: Codes,
+    starts: NDArray[np.int32],
+    numbers: NDArray[np.int64],
+    first: int,
+    table: NDArray[np.int32],
+    stored: Codes,
+    ends: NDArray[np.int64],
+    n_stored: int,
+) -> tuple[int, int]:
+    """Number the pieces, beginning with `first`, until the tables are full.
+
+    Return how many pieces of the text have a number, and how many different pieces are stored.
+    `table` has the number of a piece at the position of its hash, and -1 where there is none; the
+    characters of piece k are stored[ends[k] : ends[k + 1]].
+    """
+    mask = len(table) - 1
+    for i in range(first, len(numbers)):
+        start, end = starts[i], starts[i + 1]
+        value = np.uint64(0x9E3779B97F4A7C15)
+        for j in range(start, end):
+            value = (value ^ np.uint64(codes[j])) * np.uint64(0x9FB21C651E98DF25)
+            value ^= value >> np.uint64(29)
+        place = np.int64(value & np.uint64(mask))
+        while True:
+            k = table[place]
+            if k < 0:
+                break
+            begin = ends[k]
+            same = ends[k + 1] - begin == end - start
+            j = 0
+            while same and j < end - start:
+                same = stored[begin + j] == codes[start + j]
+                j += 1
+            if same:
+                break
+            place = (place + 1) & mask
+        if k < 0:
+            begin = ends[n_stored]
+            if (
+                2 * n_stored >= mask
+                or n_stored + 2 > len(ends)
+                or begin + end - start > len(stored)
+            ):
+                return i, n_stored
+            stored[begin : begin + end - start] = codes[start:end]
+            ends[n_stored + 1] = begin + end - start
+            table[place] = k = n_stored
+            n_stored += 1
+        numbers[i] = k
+    return len(numbers), n_stored
+
+
+class Pieces:
+    """All different pieces so far.
+
+    >>> pieces = Pieces()
+    >>> numbers, starts, n_new = pieces.numbers("« A rose is a rose. »")
+    >>> numbers.tolist(), starts.tolist(), n_new
+    ([0, 1, 2, 3, 4], [2, 4, 9, 12, 14, 21], 5)
+    >>> [pieces.text(number) for number in range(n_new)]
+    ['A ', 'rose ', 'is ', 'a ', 'rose. »']
+    """
+
+    def __init__(self) -> None:
+        self._table = np.full(1 << 14, -1, np.int32)
+        self._stored = np.empty(1 << 16, np.uint32)
+        self._ends = np.zeros((1 << 13) + 1, np.int64)
+        self._n = 0
+
+    def __len__(self) -> int:
+        return self._n
+
+    @property
+    def n_characters(self) -> int:
+        """The number of characters of all pieces."""
+        return int(self._ends[self._n])
+
+    def text(self, number: int) -> str:
+        """Return the piece with this number."""
+        codes = self._stored[self._ends[number] : self._ends[number + 1]]
+        return codes.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
+
+    def numbers(self, text: str) -> tuple[NDArray[np.int64], NDArray[np.int32], int]:
+        """Return the numbers of the pieces, where they begin (and the text ends), and how many are
+        new.
+        """
+        codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4").astype(np.uint32)
+        starts = _cut(codes, _kinds())
+        numbers = np.empty(len(starts) - 1, np.int64)
+        done, n_before = 0, self._n
+        while True:
+            done, self._n = _number(
+                codes, starts, numbers, done, self._table, self._stored, self._ends, self._n
+            )
+            if done == len(numbers):
+                return numbers, starts, self._n - n_before
+            self._grow(int(starts[done + 1] - starts[done]))
+
+    def _grow(self, n_characters: int) -> None:
+        """Double the capacity, and make it sufficient for a piece of this length."""
+        used = self._ends[self._n]
+        if used + n_characters > len(self._stored):
+            stored = np.empty(max(2 * len(self._stored), int(used) + n_characters), np.uint32)
+            stored[:used] = self._stored[:used]
+            self._stored = stored
+        if 2 * self._n >= len(self._table) - 1 or self._n + 2 > len(self._ends):
+            pieces, ends = self._stored, self._ends[: self._n + 1]
+            self._table = np.full(2 * len(self._table), -1, np.int32)
+            self._ends = np.zeros(len(self._table) // 2 + 2, np.int64)
+            self._n = 0
+            numbers = np.empty(len(ends) - 1, np.int64)
+            again = ends.astype(np.int32)
+            _, self._n = _number(
+                pieces, again, numbers, 0, self._table, self._stored, self._ends, 0
+            )
+
+
+# --- the words of a chunk ----------------------------------------------------------------
+
+
+class Word(NamedTuple):
+    """A word within a chunk: its position, its lemma, and whether it is content."""
+
+    start: int
+    end: int
+    lemma: str
+    content: bool
+
+
+MAX_COMPOUND_CHARS = 100
+"""Characters of a chunk that may be a compound; a longer one is cut at each sign."""
+
+_LETTERS = re.compile(rf"[^\W_][{INSIDE}]*+")
+_APOSTROPHE = re.compile("['’ʼ‘`´]")
+_PART = re.compile("[^-‐‑_]+")
+
+
+_CONTRACTIONS = {"s", "d", "ll", "ve", "re", "m"}
+_PREFIXES = word_set(
+    "anti co counter cross de e euro ex extra inter intra macro mega micro mid mini mis multi neo "
+    "non over para petro post pre pro pseudo quasi re self semi sub super trans ultra under uni "
+    "vice"
+)
+_ELISIONS = word_set("l d j m t s n c qu jusqu lorsqu puisqu quoiqu presqu quelqu")
+_CLITICS = word_set(
+    "t il elle on ils elles je tu nous vous le la les lui leur moi toi y en ce ci là même mêmes"
+)
+UNITED_STATES = frozenset({"US", "USA", "U.S.", "U.S.A.", "É.-U."})
+
+
+def has_capital(word: str) -> bool:
+    """Return whether a word is written like a name; a word all in capitals is not.
+
+    >>> [has_capital(word) for word in ("Gaza", "GAZA", "gaza")]
+    [True, False, False]
+    """
+    return word[:1].isupper() and not word.isupper()
+
+
+class ChunkReader:
+    """Finds the words of one chunk, their lemmas, and which are content."""
+
+    def __init__(self, lang: str) -> None:
+        self.lang = lang
+        self.lemmas = Lemmas(lang)
+        self.stops = stop_list(lang)
+        self._cache: dict[str, tuple[str, bool]] = {}
+        self.read = self._english if lang == "en" else self._french
+
+    def __call__(self, chunk: str) -> list[Word]:
+        if chunk.isdecimal():
+            return [Word(0, len(chunk), chunk, False)]
+        if chunk.isalpha():
+            if chunk in UNITED_STATES:
+                return [Word(0, len(chunk), "usa", True)]
+            return [self._word(chunk, 0, len(chunk))]
+        if chunk[0].isdigit() and chunk[-1].isdigit():  # 1,750 and 1986-87
+            return [Word(0, len(chunk), normal(chunk), False)]
+        if len(chunk) > MAX_COMPOUND_CHARS:
+            return [self._word(chunk, *match.span()) for match in _LETTERS.finditer(chunk)]
+        if chunk[-1] == ".":  # the pattern ends a chunk with a dot only for an acronym
+            return [self._acronym(chunk)]
+        return self.read(chunk)
+
+    def _word(self, chunk: str, start: int, end: int) -> Word:
+        form = normal(chunk[start:end])
+        if not form:  # only invisible characters
+            return Word(start, end, chunk[start:end], False)
+        return Word(start, end, *self.lemma_of(form, has_capital(chunk[start:end])))
+
+    def lemma_of(self, form: str, named: bool = False) -> tuple[str, bool]:
+        """Return the lemma of a lower-case form, and whether it is content.
+
+        `named`: the form was written with a capital.
+        """
+        lemma, content = self._looked_up(form)
+        if named and self.lang == "fr" and lemma != form and 1 < len(form) <= MAX_COMPOUND_CHARS:
+            own = self.lemmas.named(form)
+            if own != lemma:
+                return own, content and not self.stops.stops(form, own)
+        return lemma, content
+
+    def _looked_up(self, form: str) -> tuple[str, bool]:
+        entry = self._cache.get(form)
+        if entry is None:  # Shares, SHARES and shares are looked up once
+            # The lemma of a letter, a number or an overlong form is the form itself.
+            is_word = 1 < len(form) <= MAX_COMPOUND_CHARS and not form[0].isdigit()
+            lemma = self.lemmas.of(form) if is_word else form
+            carries = (is_word and form.isalpha()) or is_content(form)
+            entry = self._cache[form] = (lemma, carries and not self.stops.stops(form, lemma))
+        return entry
+
+    def _acronym(self, chunk: str) -> Word:
+        if chunk in UNITED_STATES:
+            return Word(0, len(chunk), "usa", True)
+        form = normal(chunk)
+        bare = form.replace(".", "").replace("-", "")
+        lemma = self.lemmas.of(form) if self.lemmas.knows(form) else bare
+        return Word(0, len(chunk), lemma, is_content(bare) and not self.stops.stops(form, lemma))
+
+    def _english(self, chunk: str) -> list[Word]:
+        end = len(chunk)
+        cuts = [match.start() for match in _APOSTROPHE.finditer(chunk)]
+        if cuts:
+            tail = chunk[cuts[-1] + 1 :].lower()
+            if tail in _CONTRACTIONS:
+                end = cuts[-1]
+            elif tail == "t" and chunk[cuts[-1] - 1] in "nN":
+                return [self._word(chunk, 0, end)]  # don't, isn't: in the stop list as they are
+        if not any(sign in chunk for sign in "-‐‑_"):
+            return [self._word(chunk, 0, end)]
+        return self._hyphenated(chunk, 0, end)
+
+    def _hyphenated(self, chunk: str, start: int, end: int) -> list[Word]:
+        form = normal(chunk[start:end])
+        parts = [match.span() for match in _PART.finditer(chunk, start, end)]
+        pieces = [chunk[first:last] for first, last in parts]
+        outer = pieces[:: len(pieces) - 1 or 1]  # Bouches-du-Rhône
+        named = all(piece[0].isupper() and not piece.isupper() for piece in outer)
+        french_name = named and self.lang == "fr" and not self.lemmas.excepts(form)
+        if len(parts) < 2 or (self.lemmas.knows(form) and not french_name):
+            return [self._word(chunk, start, end)] if parts else []
+        if self.lang == "fr" or normal(pieces[0]) in _PREFIXES or form[0].isdigit():
+            whole = True
+        else:
+            whole = named and not all(self.lemmas.knows(normal(piece)) for piece in pieces)
+        if not whole or "_" in chunk:
+            return [self._word(chunk, first, last) for first, last in parts]
+        # An unknown compound is inflected only at its end: sous-préfets, non-aligned.
+        last_word = self._word(chunk, *parts[-1])
+        last_form = normal(pieces[-1])
+        plural = not named and last_form.removesuffix("s") == last_word.lemma
+        lemma = form.removesuffix("s") if plural else form
+        content = is_content(form) and not self.stops.stops(form, lemma)
+        return [Word(start, end, lemma, content)]
+
+    def _french(self, chunk: str) -> list[Word]:
+        words: list[Word] = []
+        start = 0
+        if self.lemmas.excepts(normal(chunk)):  # the dictionary has l'un, and that is two words
+            return [self._word(chunk, 0, len(chunk))]
+        head, sign, rest = chunk.partition("'" if "'" in chunk else "’")
+        if sign and rest.isalpha() and (short := head.lower()) in _ELISIONS:  # the usual case
+            start = len(head) + 1
+            return [Word(0, start, f"{short}'", False), self._word(chunk, start, len(chunk))]
+        for match in _APOSTROPHE.finditer(chunk):
+            head = normal(chunk[start : match.start()])
+            if head in _ELISIONS:
+                words.append(Word(start, match.end(), f"{head}'", False))
+                start = match.end()
+                if self.lemmas.excepts(normal(chunk[start:])):
+                    break
+        return words + self._without_clitics(chunk, start, len(chunk))
+
+    def _without_clitics(self, chunk: str, start: int, end: int) -> list[Word]:
+        clitics: list[Word] = []
+        while not self.lemmas.knows(normal(chunk[start:end])):
+            cut = max(chunk.rfind(hyphen, start, end) for hyphen in "-‐‑")
+            if cut <= start or (tail := normal(chunk[cut + 1 : end])) not in _CLITICS:
+                break
+            if tail != "t":  # the t of a-t-il is a sound, not a word
+                clitics.append(self._word(chunk, cut + 1, end)._replace(content=False))
+            end = cut
+        words = self._hyphenated(chunk, start, end) if start < end else []
+        return words + clitics[::-1]
+
+
+# --- the ends of sentences ---------------------------------------------------------------
+
+
+class Gap(IntEnum):
+    """What separates two chunks."""
+
+    OTHER = 0  # a comma, a bracket, a dash
+    BLANK = 1
+    HYPHEN = 2
+    TIGHT = 3  # a full stop with no blank after it
+    STOP = 4
+    MARK = 5  # ! ? …
+    PARAGRAPH = 6  # an empty line, or a full stop between blanks: always an end
+    INDENT = 7  # a new line that is indented
+
+
+class Before(IntEnum):
+    """The role of a chunk before a full stop."""
+
+    OTHER = 0  # a number, one capital word
+    WORD = 1  # ends in lower case
+    TITLE = 2  # a name follows: not an end
+    ABBREVIATION = 3  # an end only if the next word opens sentences
+    DOTTED = 4  # likewise; the full stop belongs to it
+    NUMBERED = 5  # not an end if a number follows
+
+
+class After(IntEnum):
+    """The role of a chunk after a full stop."""
+
+    OTHER = 0  # a script without case
+    LOWER = 1
+    CAPITAL = 2
+    OPENER = 3  # a capital word that opens sentences
+    DIGIT = 4
+
+
+def _ends(gap: Gap, before: Before, after: After, cased: bool) -> bool:
+    """Return whether a sentence ends in a gap.
+
+    >>> _ends(Gap.STOP, Before.TITLE, After.CAPITAL, True)  # Mr. Smith
+    False
+    >>> _ends(Gap.BLANK, Before.DOTTED, After.OPENER, True)  # in the U.S. The
+    True
+    """
+    if gap is Gap.PARAGRAPH:
+        return True
+    if gap in (Gap.OTHER, Gap.HYPHEN) or (after is After.LOWER and cased):
+        return False
+    capital = after in (After.CAPITAL, After.OPENER)
+    if gap is Gap.BLANK:
+        return before is Before.DOTTED and after is After.OPENER
+    if gap is Gap.MARK:
+        return True
+    if gap is Gap.INDENT:
+        return capital
+    if gap is Gap.TIGHT:
+        return before is Before.WORD and capital
+    if before is Before.TITLE:
+        return False
+    if before is Before.NUMBERED:
+        return after is not After.DIGIT
+    if before in (Before.ABBREVIATION, Before.DOTTED):
+        return after is After.OPENER
+    return True
+
+
+_ENDS = {
+    cased: np.array(
+        [_ends(gap, before, after, cased) for gap in Gap for before in Before for after in After]
+    )
+    for cased in (True, False)
+}
+"""`_ends` for all cases, in the order gap, before, after."""
+
+
+_TERMINATOR = re.compile("[.!?…。]")
+_CLOSING = re.compile("[.!?…。\"'”’)\\]}]*+(?:[ \u00a0\u202f]?»)?+")
+_WHITE = re.compile(r"\s*+")
+
+
+class Gaps(dict[str, int]):
+    """All gaps so far: the kind of each, and after how many characters a sentence may begin."""
+
+    def __missing__(self, gap: str) -> int:
+        kind, cut = _gap(gap)
+        value = kind | cut << 3
+        if len(gap) <= MAX_COMPOUND_CHARS:
+            self[gap] = value
+        return value
+
+
+ONE_BLANK = Gap.BLANK | 1 << 3
+"""The value in `Gaps` of the blank between two words."""
+
+
+def _gap(gap: str) -> tuple[Gap, int]:
+    """Return the kind of a gap, and where in it the next sentence would begin.
+
+    >>> _gap(', '), _gap('." '), _gap('.\\n\\n« '), _gap(' . ')
+    ((<Gap.OTHER: 0>, 0), (<Gap.STOP: 4>, 3), (<Gap.PARAGRAPH: 6>, 3), (<Gap.PARAGRAPH: 6>, 3))
+    """
+    line = max(gap.rfind("\n"), gap.rfind("\r")) + 1
+    if line:
+        lines = gap.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        if any(not inner.strip() for inner in lines[1:-1]):
+            return Gap.PARAGRAPH, line
+    if (
+        gap[:1] == " " and gap.strip() == "." and gap[-1].isspace()
+    ):  # as tokenisers write a full stop
+        return Gap.PARAGRAPH, len(gap)
+    position = 0
+    while match := _TERMINATOR.search(gap, position):
+        closed = match_end(_CLOSING, gap, match.start())
+        position = match_end(_WHITE, gap, closed)
+        if position > closed:
+            marks = gap[match.start() : closed]
+            return Gap.MARK if any(sign in marks for sign in "!?…。") else Gap.STOP, position
+        if position == len(gap):
+            return (Gap.TIGHT, closed) if match.start() == 0 else (Gap.OTHER, 0)
+    if gap.isspace():
+        return (Gap.INDENT, line) if line and len(gap) - line > 1 else (Gap.BLANK, len(gap))
+    return Gap.HYPHEN if gap in ("-", "‐", "‑") else Gap.OTHER, 0
+
+
+_TITLES = {
+    "en": word_set(
+        "mr mrs ms messrs dr prof gen sen rep gov lt col sgt capt cmdr adm maj hon pres vs"
+    ),
+    "fr": word_set("m mm mme mmes mlle mlles mgr dr pr me st ste cf gén col cdt lt"),
+}
+_ABBREVIATIONS = {
+    "en": word_set(
+        "inc corp co cos ltd bros st ste ave blvd rd jan feb mar apr jun jul aug sept sep oct nov "
+        "dec mon tue tues wed thu thur thurs fri sat sun etc al approx dept div est govt intl "
+        "mfg natl assn assoc univ calif conn fla ill mass mich minn mo okla ore pa penn tenn tex "
+        "va wash wis ariz ark colo del ga ind kan ky la md miss mont neb nev ala nj ny oz lb "
+        "lbs ft sq cu bbl avg plc jr sr rev"
+    ),
+    "fr": word_set(
+        "etc av apr ap env tél bd boul janv févr avr juil sept oct nov déc éd ed vol chap hab "
+        "min sec max dép arr réf cie ets inc ltd corp"
+    ),
+}
+_NUMBERED = word_set("no nos n art p pp fig vol chap sec para")
+_OPENERS = {
+    "en": word_set(
+        "the a an it its he she they we i you in on at by for from with this that these those "
+        "there but and or so if when while after before since as some many most all no not one "
+        "two his her their our who what how why where under according however meanwhile last "
+        "both each such earlier also now then"
+    ),
+    "fr": word_set(
+        "le la les l un une des il elle ils elles on ce c cet cette ces mais et ou donc or si "
+        "quand lorsque après avant depuis dans en au aux à pour par sur sous avec sans selon "
+        "son sa ses leur leurs notre nos je j nous vous qui que qu d de du puis ainsi alors "
+        "aussi cependant toutefois enfin"
+    ),
+}
+
+
+_SHORT = {lang: _NUMBERED | _ABBREVIATIONS[lang] | _TITLES[lang] for lang in LANGUAGES}
+
+
+# Tables of plain numbers are faster to build than tables of enum members.
+_PLAIN = int(Before.WORD), int(After.LOWER)
+_NAME = int(Before.WORD), int(After.CAPITAL)
+_UPPER = int(Before.OTHER), int(After.CAPITAL)
+_NUMBER = int(Before.OTHER), int(After.DIGIT)
+
+
+def stop_roles(chunk: str, lang: str) -> tuple[int, int]:
+    """Return the roles of a chunk before and after a full stop.
+
+    >>> stop_roles("Mme", "fr") == (Before.TITLE, After.CAPITAL)
+    True
+    """
+    if chunk[0].isdigit() and chunk[-1].isdigit():
+        return _NUMBER
+    if len(chunk) > 2 and chunk.isalpha() and (form := chunk.lower()) not in _SHORT[lang]:
+        if chunk == form and chunk.islower():
+            return _PLAIN  # the usual case
+        if form not in _OPENERS[lang] and chunk.isascii() and chunk[0].isupper():
+            return _NAME if chunk[-1].islower() else _UPPER
+    form = normal(chunk if len(chunk) <= MAX_COMPOUND_CHARS else chunk[:1] + chunk[-1:])
+    tail = form[max(form.rfind("-"), form.rfind("'")) + 1 :]
+    before = Before.WORD if len(chunk) > 2 and chunk[-1].islower() else Before.OTHER
+    if tail in _NUMBERED:
+        before = Before.NUMBERED
+    if tail in _ABBREVIATIONS[lang] or (len(form) == 1 and form.isalpha()):
+        before = Before.ABBREVIATION
+    if tail in _TITLES[lang]:
+        before = Before.TITLE
+    if chunk[-1] == ".":
+        before = Before.DOTTED
+    head = form.split("'", 1)[0]
+    if chunk[0].isdigit():
+        after = After.DIGIT
+    elif chunk[0].islower() and not chunk[1:2].isupper():  # iPhone may open a sentence
+        after = After.LOWER
+    elif chunk[0].upper() == chunk[0].lower():
+        after = After.OTHER
+    else:
+        after = After.OPENER if head in _OPENERS[lang] else After.CAPITAL
+    return int(before), int(after)
+
+
+def last_chunks(
+    gaps: NDArray[np.int32], before: NDArray[np.int32], after: NDArray[np.int32], cased: bool
+) -> NDArray[np.intp]:
+    """Return the chunks that end a sentence; `gaps[i]` follows chunk i."""
+    cases = ((gaps[:-1] & 7) * len(Before) + before[:-1]) * len(After) + after[1:]
+    return np.flatnonzero(_ENDS[cased].take(cases))

@@ -1,0 +1,1 @@
+"""Labelled streams: what is learned from them, other clusterings of them, and their scores."""

@@ -1,0 +1,56 @@
+"""Events of a store: list them."""
+
+from __future__ import annotations
+
+import builtins
+
+from segapsith.api.session import Session
+from segapsith_store.queries.events import Event, list_events
+
+__all__ = ["Events"]
+
+
+class Events:
+    """The events of a store: `wire.events(…)` lists them."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def __call__(
+        self,
+        *,
+        since: str | None = None,
+        until: str | None = None,
+        domain: int | None = None,
+        min_stories: int = 1,
+        limit: int | None = None,
+    ) -> builtins.list[Event]:
+        """Return events, the latest first, as `list` does."""
+        return self.list(
+            since=since, until=until, domain=domain, min_stories=min_stories, limit=limit
+        )
+
+    def list(
+        self,
+        *,
+        since: str | None = None,
+        until: str | None = None,
+        domain: int | None = None,
+        min_stories: int = 1,
+        limit: int | None = None,
+    ) -> builtins.list[Event]:
+        """Return events, the latest first; of one day the largest first, ties by id.
+
+        `since` and `until` select those with a day in this period, `domain` those of a domain.
+        Events without any date are last, and in no period.
+        """
+        return self._session.read(
+            lambda store: list_events(
+                store,
+                since=since,
+                until=until,
+                domain=domain,
+                min_stories=min_stories,
+                limit=limit,
+            )
+        )

@@ -1,0 +1,303 @@
+"""Sections: the few large subjects of a language, each made of topics.
+
+The largest domains are clustered as rows of length 1, so that a domain counts once whatever its
+size. The other domains join the section whose summed row is most similar. Then each topic joins the
+section that has most of its units, and with it all its domains.
+
+Nobody gives the number of sections. For each number from `least` to `most`, the clusterer groups
+random halves of the rows, and each half labels all rows by its nearest summed row. The number with
+the highest mean agreement of these labels is the most stable one, and it is taken (Lange, Roth,
+Braun & Buhmann 2004). See docs/concepts/formulas.md, "Sections".
+
+A section keeps its number while most of its units stay together, as a topic does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from segapsith.arrays import Compare, Labels, Rows
+from segapsith.domains.topics import (
+    DomainGroups,
+    TopicSettings,
+    cosines,
+    group_sums,
+    renumbered,
+    topic_rows,
+)
+from segapsith.domains.values import DomainWords
+from segapsith.plugin.contracts import Clusterer, Similarity, compares_learned_rows_only
+
+__all__ = [
+    "SectionParts",
+    "SectionSettings",
+    "Sections",
+    "choose_number",
+    "contrasts",
+    "make_sections",
+    "stability",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class SectionSettings:
+    """Settings of sections, besides those of the similarity and the clusterer."""
+
+    least: int = 4
+    """Smallest number of sections that is tried."""
+    most: int = 20
+    """Largest number of sections that is tried."""
+    rows: int = 1000
+    """Number of domains that are clustered at most: the largest of the language."""
+    halves: int = 8
+    """Random halves of the rows that are clustered for each number."""
+    loyalty: float = 0.9
+    """Share of the best stability at which the number of the last time is taken again."""
+    min_share: float = 0.01
+    """Share of the units below which a section is dissolved; its topics join the nearest one."""
+    min_weight: float = 0.02
+    """Least weight of the words of a domain that are used."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.least <= self.most:
+            raise ValueError(f"least={self.least} should be in 1..most={self.most}")
+        if self.rows < 2:
+            raise ValueError(f"rows={self.rows} should be >= 2")
+        if self.halves < 2:
+            raise ValueError(f"halves={self.halves} should be >= 2")
+        for name in ("loyalty", "min_share", "min_weight"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name}={getattr(self, name)} should be in 0..1")
+
+
+@dataclass(frozen=True, slots=True)
+class SectionParts:
+    """What sections are made with."""
+
+    clusterer: Callable[[int], Clusterer]
+    """Takes the number of sections."""
+    agreement: Callable[[Labels, Labels], float]
+    """Agreement of two partitions beyond chance."""
+    measure: Similarity | None = None
+    chooses: bool = True
+    """Whether the number is chosen here; otherwise the clusterer finds it itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sections:
+    """Domains with their sections, and how stable each number of sections was that was tried."""
+
+    groups: DomainGroups
+    stability: Mapping[int, float] = field(default_factory=dict)
+
+
+def make_sections(
+    domains: Mapping[int, DomainWords],
+    topic_of: Mapping[int, int],
+    parts: SectionParts,
+    *,
+    k: int | None = None,
+    before: int | None = None,
+    settings: SectionSettings | None = None,
+) -> Sections:
+    """Make the sections of one language from its domains that have a topic.
+
+    `k` is the number of sections, or None to choose it. `before` is the number of the last time: it
+    is taken again while its stability is near the best. With `k`, no small section is dissolved.
+    """
+    settings = settings or SectionSettings()
+    order = sorted(set(domains) & set(topic_of), key=lambda d: (-domains[d].n_units, d))
+    if not order:
+        return Sections(DomainGroups(np.zeros(0, np.int64), np.zeros(0, np.int64)))
+    units = np.array([domains[d].n_units for d in order], dtype=np.int64)
+    _, topics = np.unique([topic_of[d] for d in order], return_inverse=True)
+    rows = _unit_rows([domains[d] for d in order], settings)
+    first = csr_array(rows[: settings.rows])
+    if parts.measure is not None:
+        parts.measure.learn(first)
+    compare = None if parts.measure is None else parts.measure.compare
+    near = _nearness(parts.measure)
+    n_topics = int(topics.max()) + 1
+    tried: Mapping[int, float] = {}
+    if k is not None or not parts.chooses:
+        number = min(k or settings.least, n_topics)
+    else:
+        tried = _stabilities(
+            first, parts, compare, near, _numbers(n_topics, first.shape[0], settings), settings
+        )
+        number = choose_number(tried, before, settings) or min(settings.least, n_topics)
+    labels = _all_labels(rows, parts.clusterer(number).cluster(first, compare), near)
+    labels = _by_topic(topics, labels, units)
+    if k is None:
+        labels = _without_small(rows, labels, topics, units, near, settings)
+    return Sections(DomainGroups(np.array(order, np.int64), renumbered(labels)), tried)
+
+
+def _numbers(n_topics: int, n_rows: int, settings: SectionSettings) -> Sequence[int]:
+    """Return the numbers to choose from; none if there is no choice.
+
+    A half has at least two rows for each section, and there are no more sections than topics.
+    """
+    numbers = range(settings.least, min(settings.most, n_topics, n_rows // 4) + 1)
+    return numbers if len(numbers) > 1 else ()
+
+
+def choose_number(
+    tried: Mapping[int, float], before: int | None, settings: SectionSettings
+) -> int | None:
+    """Return the most stable number of sections, the smaller of equals; None if none was tried.
+
+    The number of the last time is returned while its stability is near the best.
+
+    >>> choose_number({4: 0.6, 5: 0.62}, None, SectionSettings())
+    5
+    >>> choose_number({4: 0.6, 5: 0.62}, 4, SectionSettings())
+    4
+    """
+    if not tried:
+        return None
+    best = max(tried.values())
+    if before is not None and tried.get(before, -1.0) >= settings.loyalty * best:
+        return before
+    return min(number for number, value in tried.items() if value == best)
+
+
+def _stabilities(
+    rows: Rows, parts: SectionParts, compare: Compare | None, near: Compare,
+    numbers: Sequence[int], settings: SectionSettings,
+) -> dict[int, float]:  # fmt: skip
+    """Return the stability of each number of sections."""
+    tried = {}
+    for number in numbers:
+        clusterer = parts.clusterer(number)
+        tried[number] = stability(
+            rows,
+            partial(clusterer.cluster, compare=compare),
+            near,
+            parts.agreement,
+            n_halves=settings.halves,
+        )
+    return tried
+
+
+def stability(
+    rows: Rows,
+    cluster: Callable[[Rows], Labels],
+    near: Compare,
+    agreement: Callable[[Labels, Labels], float],
+    *,
+    n_halves: int,
+) -> float:
+    """Return the mean agreement of the labels that random halves of the rows give to all rows.
+
+    The halves are the same for every clusterer and number of clusters.
+    """
+    labelled = []
+    for seed in range(n_halves):
+        drawn = np.random.default_rng(seed).permutation(rows.shape[0])[: rows.shape[0] // 2]
+        half = csr_array(rows[np.sort(drawn)])
+        labels = np.asarray(cluster(half), dtype=np.int64)
+        labelled.append(_nearest(rows, group_sums(half, labels), near))
+    pairs = [agreement(one, two) for one, two in combinations(labelled, 2)]
+    return float(np.mean(pairs))
+
+
+def contrasts(sections: Sequence[DomainWords]) -> list[NDArray[np.int64]]:
+    """Return for each section the positions of its words, most characteristic first.
+
+    With q the share of a word in the weights of the section and p its share in those of all, words
+    are ordered by q log(q / p): they are frequent in the section and rarer elsewhere.
+
+    >>> one = DomainWords(np.array([1, 2]), np.array([5, 5]), np.array([50, 40]), 5)
+    >>> two = DomainWords(np.array([1, 3]), np.array([5, 5]), np.array([50, 40]), 5)
+    >>> [order.tolist() for order in contrasts([one, two])]
+    [[1, 0], [1, 0]]
+    """
+    words = np.concatenate([np.zeros(0, np.int64), *(s.words for s in sections)]).astype(np.int64)
+    weights = np.concatenate([np.zeros(0), *(s.weights for s in sections)])
+    total = np.bincount(words, weights, minlength=1)
+    whole = max(float(total.sum()), 1.0)
+    orders = []
+    for section in sections:
+        q = section.weights / max(float(section.weights.sum()), 1.0)
+        p = total[section.words] / whole
+        with np.errstate(divide="ignore", invalid="ignore"):
+            score = np.where(q > 0, q * np.log(q / p), 0.0)
+        orders.append(np.lexsort((section.words, -section.occurrences, -score)))
+    return orders
+
+
+def _unit_rows(sums: Sequence[DomainWords], settings: SectionSettings) -> Rows:
+    """Return domains as rows of length 1."""
+    rows = topic_rows(sums, replace(TopicSettings(power=0.0), min_weight=settings.min_weight))
+    lengths = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
+    rows.data /= np.repeat(lengths, np.diff(rows.indptr))
+    return rows
+
+
+def _nearness(measure: Similarity | None) -> Compare:
+    """Return what compares rows with summed rows: the measure, or cosines where it cannot."""
+    if measure is None or compares_learned_rows_only(measure):
+        return cosines
+    return measure.compare
+
+
+def _nearest(rows: Rows, sums: Rows, near: Compare) -> Labels:
+    """Return the number of the most similar summed row of each row."""
+    nearest: Labels = np.argmax(near(rows, sums), axis=1).astype(np.int64)
+    return nearest
+
+
+def _all_labels(rows: Rows, first: Labels, near: Compare) -> Labels:
+    """Return the labels of all rows: the first as clustered, the others by the nearest sum."""
+    clustered = np.flatnonzero(np.asarray(first) >= 0)
+    if not len(clustered):
+        return np.zeros(rows.shape[0], dtype=np.int64)
+    labels = np.full(rows.shape[0], -1, dtype=np.int64)
+    labels[clustered] = np.asarray(first)[clustered]
+    others = np.flatnonzero((labels < 0) & (np.diff(rows.indptr) > 0))
+    if len(others):
+        sums = group_sums(rows, labels)
+        labels[others] = _nearest(csr_array(rows[others]), sums, near)
+    return labels
+
+
+def _by_topic(topics: Labels, labels: Labels, units: Labels) -> Labels:
+    """Return labels in which each topic is whole: the label with most units of the topic.
+
+    Of equals the smaller label; a topic without any word gets the largest label of all.
+    """
+    n_labels = int(labels.max()) + 1
+    votes = np.zeros((int(topics.max()) + 1, n_labels), dtype=np.int64)
+    known = labels >= 0
+    np.add.at(votes, (topics[known], labels[known]), units[known])
+    chosen = np.argmax(votes, axis=1)
+    chosen[votes.sum(axis=1) == 0] = int(np.argmax(votes.sum(axis=0)))
+    whole: Labels = chosen[topics]
+    return whole
+
+
+def _without_small(
+    rows: Rows, labels: Labels, topics: Labels, units: Labels, near: Compare,
+    settings: SectionSettings,
+) -> Labels:  # fmt: skip
+    """Return labels in which the topics of too small sections joined the nearest other section."""
+    sizes = np.bincount(labels, units)
+    large = np.flatnonzero(sizes >= settings.min_share * sizes.sum())
+    small = ~np.isin(labels, large)
+    if not small.any():
+        return labels
+    kept = np.where(small, -1, np.searchsorted(large, labels))
+    joined, members = np.unique(topics[small], return_inverse=True)
+    nearest = _nearest(
+        group_sums(csr_array(rows[small]), members), group_sums(rows, kept), near
+    )  # fmt: skip
+    kept[small] = nearest[np.searchsorted(joined, topics[small])]
+    return kept

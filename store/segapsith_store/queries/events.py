@@ -1,0 +1,155 @@
+"""Events: stories that tell the same happening, with their days and a headline."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+
+from segapsith.domains.index import LABEL_WORDS, story_vectors
+from segapsith.domains.values import DomainWords
+from segapsith.errors import MissingInputError
+from segapsith.model import Result
+from segapsith_store import codecs
+from segapsith_store.queries.history import checked_date
+from segapsith_store.queries.words import Words
+from segapsith_store.store import Store
+
+__all__ = ["Event", "list_events"]
+
+HEADLINE_CHARS = 100
+"""Characters of a text without a title that stand for one, cut between words."""
+
+COMPARED_STORIES = 100
+"""Stories of an event among which the headline is searched: the first ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event(Result):
+    """An event: its domain is the one that most of its units are in, the older of two."""
+
+    id: int
+    domain: int
+    label: str
+    first: str | None
+    last: str | None
+    units: int
+    stories: int
+    closed: bool
+
+
+def list_events(
+    store: Store,
+    *,
+    since: str | None = None,
+    until: str | None = None,
+    domain: int | None = None,
+    min_stories: int = 1,
+    limit: int | None = None,
+) -> list[Event]:
+    """Return events, the latest first; of one day the largest first, ties by id.
+
+    `since` and `until` select those with a day in this period, `domain` those of a domain.
+    """
+    conditions: dict[str, Any] = {"units > 0 AND stories >= ?": min_stories}
+    if since is not None:
+        conditions["last >= ?"] = checked_date(since)[:10]
+    if until is not None:
+        bound = checked_date(until)[:10]
+        conditions["first <= ?"] = bound if len(bound) == 10 else f"{bound}-31"
+    if domain is not None:
+        conditions["id IN (SELECT event FROM assignments WHERE domain = ?)"] = domain
+    with store.frozen():
+        if domain is not None and not store.row("SELECT 1 FROM domains WHERE id = ?", [domain]):
+            raise MissingInputError(f"there is no domain {domain}; `segapsith domains` lists them")
+        rows = list(
+            store.rows(
+                "SELECT id, first, last, units, stories, closed_by IS NOT NULL, words FROM events"
+                f" WHERE {' AND '.join(conditions)} ORDER BY last DESC, units DESC, id",
+                list(conditions.values()),
+            )
+        )
+        if domain is None:
+            rows = rows[:limit]
+        domains = _domains(store, [row[0] for row in rows])
+        rows = [row for row in rows if domain in (None, domains[row[0]])][:limit]
+        sums = {row[0]: codecs.domain_from(row[6], row[4]) for row in rows}
+        labels = _different(_labels(store, sums), domains, {row[0]: row[1] for row in rows})
+        return [
+            Event(
+                number, domains[number], labels[number], first, last, units, stories, bool(closed)
+            )
+            for number, first, last, units, stories, closed, _ in rows
+        ]
+
+
+def _domains(store: Store, events: Sequence[int]) -> dict[int, int]:
+    """Return the domain of each event: the one that most of its units are in."""
+    rows = store.rows(
+        "SELECT event, domain FROM assignments WHERE event IN (SELECT value FROM json_each(?))"
+        " GROUP BY event, domain ORDER BY event, count(*), domain DESC",
+        [json.dumps(events)],
+    )
+    return dict(rows)  # of the rows of an event the last one stays
+
+
+def _labels(store: Store, sums: Mapping[int, DomainWords]) -> dict[int, str]:
+    """Return a headline of each event, or its heaviest words if its stories have no text."""
+    words = Words(store)
+    labels: dict[int, str] = {}
+    rows = store.rows(
+        "SELECT a.event, u.document, v.title, substr(v.body, 1, ?), u.words FROM assignments a"
+        " JOIN units u ON u.id = a.unit JOIN versions v ON v.id = u.version"
+        " WHERE a.event IN (SELECT value FROM json_each(?)) ORDER BY a.event, u.document, u.id",
+        [4 * HEADLINE_CHARS, json.dumps(list(sums))],
+    )
+    for event, members in groupby(rows, key=itemgetter(0)):
+        labels[event] = _headline(members, sums[event]) or ", ".join(
+            word.word for word in words.best(sums[event], LABEL_WORDS)
+        )
+    return labels
+
+
+def _headline(members: Iterable[Sequence[Any]], sums: DomainWords) -> str:
+    """Return the headline of the story that is nearest to the sums of an event."""
+    stories: list[tuple[str, list[bytes]]] = []
+    for (_, title, body), units in groupby(members, key=itemgetter(1, 2, 3)):
+        headline = " ".join(title.split()) or _beginning(body)
+        blobs = [unit[4] for unit in units]
+        if headline and len(stories) < COMPARED_STORIES:
+            stories.append((headline, blobs))
+    if len(stories) < 2:
+        return stories[0][0] if stories else ""
+    ends, words, values = story_vectors(
+        [[codecs.bag_from(blob) for blob in blobs] for _, blobs in stories]
+    )
+    known = np.searchsorted(sums.words, words)
+    products = np.add.reduceat(sums.weights[known] * values, np.concatenate([[0], ends[:-1]]))
+    return stories[int(products.argmax())][0]
+
+
+def _beginning(body: str) -> str:
+    """Return the first line of a text, cut between words if it is long."""
+    line = next((" ".join(line.split()) for line in body.splitlines() if line.strip()), "")
+    if len(line) <= HEADLINE_CHARS:
+        return line
+    return line[:HEADLINE_CHARS].rsplit(" ", 1)[0] + " …"
+
+
+def _different(
+    labels: Mapping[int, str], domains: Mapping[int, int], first: Mapping[int, str | None]
+) -> dict[int, str]:
+    """Return labels of which no two of one domain are equal: a later one has its day or id."""
+    given: set[tuple[int, str]] = set()
+    different: dict[int, str] = {}
+    for event, label in sorted(labels.items()):
+        choices = (label, f"{label} ({first[event]})", f"{label} (event {event})")
+        name = next(c for c in choices if (domains[event], c) not in given)
+        given.add((domains[event], name))
+        different[event] = name
+    return different

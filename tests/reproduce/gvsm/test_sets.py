@@ -1,0 +1,59 @@
+"""The sets of the GVSM tables: found by folder, named as in print, with all words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from segapsith.errors import InputError, MissingInputError, UsageError
+from segapsith_reproduce import Options
+from segapsith_reproduce.gvsm.sets import chosen_sets, counts_of, missing_sets, tf_idf_of
+
+
+def test_sets_of_the_paper_are_found_by_folder(data: Path) -> None:
+    assert chosen_sets(data, Options()) == ["tr31", "20 ng", "k1b"]
+    assert "tr41" in missing_sets(data) and "k1b" not in missing_sets(data)
+    (data / "tr11").rename(data / "tr41")
+    assert chosen_sets(data, Options()) == ["tr41", "tr31", "20 ng", "k1b"]
+
+
+def test_other_sets_are_used_on_request(data: Path) -> None:
+    assert chosen_sets(data, Options(sets=("tr11", "20ng-mini", "K1B"))) == ["20 ng", "k1b", "tr11"]
+    with pytest.raises(UsageError, match=r"no set of this table is called 'trr31'.*did you mean"):
+        chosen_sets(data, Options(sets=("trr31",)))
+    with pytest.raises(MissingInputError, match="has no set wap"):
+        chosen_sets(data, Options(sets=("wap",)))
+    with pytest.raises(MissingInputError, match="has none of"):
+        chosen_sets(data / "tr31", Options())
+
+
+def test_quick_uses_small_sets_if_they_are_there(data: Path) -> None:
+    assert chosen_sets(data, Options(quick=True)) == ["tr31"]
+    (data / "tr31").rename(data / "other")
+    assert chosen_sets(data, Options(quick=True)) == ["20 ng", "k1b"]
+
+
+def test_words_of_one_document_are_used(data: Path) -> None:
+    counts, classes = counts_of(data / "k1b")
+    rows = tf_idf_of(data / "k1b")
+    assert len(classes) == rows.shape[0] == 19
+    single = np.flatnonzero(np.bincount(counts.indices, minlength=30) == 1)
+    assert len(single) and all(rows[:, [column]].nnz == 1 for column in single.tolist())
+    lengths = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
+    np.testing.assert_allclose(np.delete(lengths, 4), 1.0)
+    assert lengths[4] == 0
+
+
+def test_raw_texts_are_stemmed_without_stop_words(data: Path) -> None:
+    counts, classes = counts_of(data / "20ng-mini")
+    assert counts.shape == (8, 10)  # six stems, and x0 to x3; neither "the" nor "and"
+    assert classes == ["rec.boats"] * 4 + ["sci.stars"] * 4
+    assert counts.sum() == 8 * 4
+
+
+def test_labels_that_do_not_fit_are_named(data: Path) -> None:
+    (data / "tr31" / "labels.txt").write_text("a\nb\n")
+    with pytest.raises(InputError, match="20 rows, but there are 2 labels"):
+        counts_of(data / "tr31")

@@ -1,0 +1,83 @@
+"""The table of streams: every level, the best one, and the rivals in one run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from segapsith.errors import MissingInputError, UsageError
+from segapsith_reproduce import Options, reproduce
+from segapsith_reproduce.streams import rivals
+from segapsith_reproduce.streams.levels import LEVELS
+from tests.reproduce.conftest import WriteSet
+
+pytestmark = pytest.mark.slow
+
+Run = Callable[..., tuple[int, str, str]]
+
+TEXTS = {
+    "boats": "The harbour pilot moored the sailing boat, with anchor, keel and rudder.",
+    "stars": "A telescope follows the comet, the planet and the galaxy through its orbit.",
+}
+
+
+@pytest.fixture
+def data(tmp_path: Path, write_set: WriteSet) -> Path:
+    write_set(
+        "new-set",
+        [
+            {
+                "id": f"{name}-{n}", "event": name, "date": f"2020-01-{1 + n % 28:02}",
+                "title": "", "text": f"{text} {name}{n}",
+            }
+            for n in range(20)
+            for name, text in TEXTS.items()
+        ],
+    )  # fmt: skip
+    return tmp_path
+
+
+def test_a_set_that_nobody_knew_has_every_level_and_rival(data: Path) -> None:
+    rows = reproduce("streaming", data, Options(sets=("new-set",))).as_json()["rows"]
+    systems = [row["system"] for row in rows]
+    assert systems[: len(LEVELS)] == list(LEVELS)
+    assert [system.split()[0] for system in systems[len(LEVELS) :]] == [
+        "best:", "single", "tuned", "Louvain", "k-means",
+    ]  # fmt: skip
+    for row in rows:
+        if row["system"] in (*LEVELS, "k-means 2"):
+            figures = [
+                row[name] for name in ("groups", "F1", "AMI", "ARI", "w F1", "w ARI", "C_det")
+            ]
+            assert figures == [2, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0]
+    assert rows[0]["ids"] == 1.0
+
+
+def test_halves_score_other_documents(data: Path, command: Run) -> None:
+    found = {}
+    for half in ("first", "second"):
+        code, out, _ = command(
+            "reproduce", "streaming", "--data", str(data), "--set", "new-set", "--quick",
+            "--half", half, "--json",
+        )  # fmt: skip
+        assert code == 0
+        found[half] = json.loads(out)
+        assert any(f"the {half} half" in note for note in found[half]["notes"])
+    assert command("reproduce", "streaming", "--data", str(data), "--half", "third")[0] == 2
+    with pytest.raises(UsageError, match="does not accept --half"):
+        reproduce("order", data, Options(half="first"))
+
+
+def test_a_missing_rival_is_named(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rivals, "find_spec", lambda _: None)
+    table = reproduce("streaming", data, Options(quick=True, sets=("new-set",)))
+    assert "Louvain" not in [row[1] for row in table.rows]
+    assert any("networkx" in note for note in table.notes)
+
+
+def test_without_any_set_the_sets_are_named(data: Path) -> None:
+    with pytest.raises(MissingInputError, match="none of the sets tdt2"):
+        reproduce("streaming", data)
