@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from segapsith.domains.index import LABEL_WORDS
+from segapsith.domains.sections import majority
 from segapsith.domains.values import DomainWords
 from segapsith.model import Result
 from segapsith_store import codecs
@@ -17,6 +18,7 @@ from segapsith_store.store import Store
 
 __all__ = [
     "Topic",
+    "added",
     "domains_by_language",
     "label_of",
     "list_topics",
@@ -52,12 +54,7 @@ def section_of_topic(store: Store) -> dict[int, int]:
     """
     sizes: dict[int, int] = dict(store.rows("SELECT id, units FROM domains WHERE units > 0"))
     section_of = group_of_domain(store, SECTIONS)
-    votes: dict[int, dict[int, int]] = {}
-    for domain, topic in topic_of_domain(store).items():
-        if domain in section_of and domain in sizes:
-            of = votes.setdefault(topic, {})
-            of[section_of[domain]] = of.get(section_of[domain], 0) + sizes[domain]
-    return {topic: min(of, key=lambda s: (-of[s], s)) for topic, of in votes.items()}
+    return majority(topic_of_domain(store), section_of, sizes)
 
 
 def list_topics(
@@ -137,10 +134,13 @@ def total(
         return codecs.domain_from(*row)
 
     parts = [(sums(number) if sums else None) or read(number) for number in numbers]
-    joined = [
-        np.concatenate(column)
-        for column in zip(*((p.words, p.occurrences, p.weights) for p in parts), strict=True)
-    ]
+    return added(parts)
+
+
+def added(parts: Sequence[DomainWords]) -> DomainWords:
+    """Return several sums as one."""
+    columns = zip(*((p.words, p.occurrences, p.weights) for p in parts), strict=True)
+    joined = [np.concatenate(column) for column in columns]
     order = np.argsort(joined[0], kind="stable")
     words, starts = np.unique(joined[0][order], return_index=True)
     occurrences, weights = (np.add.reduceat(column[order], starts) for column in joined[1:])
