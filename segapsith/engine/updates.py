@@ -669,7 +669,9 @@ class UpdateBuilder:
     def _described(self, row: DomainRecord, heaviest: list[tuple[int, float]]) -> DomainRecord:
         """Return the record of a domain as it is now, with its heaviest words."""
         best = [(self.state.vocabulary.word(word), weight) for word, weight in heaviest]
-        label = row.label if row.named else ", ".join(word for word, _ in best[:LABEL_WORDS])
+        sums = self.state.domains.words(row.id)
+        stays = row.named or (row.label and sums.n_units >= row.sums.n_units)
+        label = row.label if stays else ", ".join(word for word, _ in best[:LABEL_WORDS])
         return DomainRecord(
             row.id,
             row.lang,
@@ -678,7 +680,7 @@ class UpdateBuilder:
             row.status,
             row.locked,
             ", ".join(f"{word} {weight:.2f}" for word, weight in best),
-            self.state.domains.words(row.id),
+            sums,
             row.run,
             row.grown,
         )

@@ -133,6 +133,12 @@ def add_events(connection: sqlite3.Connection) -> None:
     find_events(connection)
 
 
+def add_labels(connection: sqlite3.Connection) -> None:
+    """Add the tables of labels, and have the label of every domain computed."""
+    _create(connection, 7)
+    connection.execute("INSERT INTO unlabelled (domain) SELECT id FROM domains")
+
+
 MIGRATIONS: dict[str, Callable[[sqlite3.Connection], None]] = {
     "first_house": create_tables,
     "second_house": add_block_hashes,
@@ -140,6 +146,7 @@ MIGRATIONS: dict[str, Callable[[sqlite3.Connection], None]] = {
     "fourth_house": add_tombstones,
     "sections": add_sections,
     "events": add_events,
+    "labels": add_labels,
 }
 """In order, under the names that stores have recorded: a name must never change."""
 
