@@ -41,6 +41,7 @@ from segapsith.cli import (
     serve,
     show,
     status,
+    today,
     topics,
     tune,
     update,
@@ -55,7 +56,7 @@ __all__ = ["app", "program", "run"]
 
 COMMANDS = (
     demo, ingest, feeds, update, schedule, doctor,
-    domains, show, events, topics, sections, search, explain, classify, export, report, serve,
+    today, sections, topics, domains, events, show, search, explain, classify, export, report, serve,
     validate, compare, cluster, tune, segment, network,
     status, verify, backup, runs, forget, config, plugins,
 )  # fmt: skip

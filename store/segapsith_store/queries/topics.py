@@ -12,15 +12,15 @@ from segapsith.domains.sections import majority
 from segapsith.domains.values import DomainWords
 from segapsith.model import Result
 from segapsith_store import codecs
-from segapsith_store.queries.groupings import SECTIONS, TOPICS, group_of_domain
+from segapsith_store.queries.groupings import SECTIONS, TOPICS, group_labels, group_of_domain
 from segapsith_store.queries.words import WeightedWord, Words
 from segapsith_store.store import Store
 
 __all__ = [
     "Topic",
     "added",
+    "best_words",
     "domains_by_language",
-    "label_of",
     "list_topics",
     "section_of_topic",
     "topic_labels",
@@ -84,6 +84,7 @@ def list_topics(
         units = {topic: sum(sizes[d] for d in domains) for topic, domains in members.items()}
         section_of = section_of_topic(store)
         words = Words(store)
+        labels = group_labels(store, TOPICS)
         topics = []
         for topic in sorted(members, key=lambda topic: (-units[topic], topic))[:limit]:
             best = words.best(total(store, members[topic], sums), top)
@@ -91,7 +92,7 @@ def list_topics(
             topics.append(
                 Topic(
                     id=topic,
-                    label=label_of(name, best),
+                    label=name or labels.get(topic) or best_words(best),
                     lang=lang,
                     section=section_of.get(topic),
                     domains=sorted(members[topic], key=lambda d: (-sizes[d], d)),
@@ -102,23 +103,25 @@ def list_topics(
         return topics
 
 
-def label_of(name: str, words: Sequence[WeightedWord]) -> str:
-    """Return what people read of a topic or section: its name, else its first words."""
-    return name or ", ".join(word.word for word in words[:LABEL_WORDS])
+def best_words(words: Sequence[WeightedWord]) -> str:
+    """Return the label of a group until a labeller has named it."""
+    return ", ".join(word.word for word in words[:LABEL_WORDS])
 
 
 def topic_labels(store: Store, topics: Collection[int]) -> dict[int, str]:
-    """Return the labels of some topics."""
-    members: dict[int, list[int]] = {}
-    for domain, topic in topic_of_domain(store).items():
-        if topic in topics:
-            members.setdefault(topic, []).append(domain)
-    names = dict(store.rows("SELECT id, name FROM topics"))
-    words = Words(store)
-    return {
-        topic: label_of(names[topic], words.best(total(store, domains), LABEL_WORDS))
-        for topic, domains in members.items()
-    }
+    """Return the labels of some topics: names, or what a labeller computed, or best words."""
+    with store.frozen():
+        names = dict(store.rows("SELECT id, name FROM topics WHERE name <> ''"))
+        labels = group_labels(store, TOPICS) | names
+        members: dict[int, list[int]] = {}
+        for domain, topic in topic_of_domain(store).items():
+            if topic in topics and topic not in labels:
+                members.setdefault(topic, []).append(domain)
+        words = Words(store) if members else None
+        for topic, domains in members.items():
+            assert words is not None
+            labels[topic] = best_words(words.best(total(store, domains), LABEL_WORDS))
+        return {topic: labels[topic] for topic in topics if topic in labels}
 
 
 def total(
