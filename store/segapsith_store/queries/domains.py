@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from segapsith.domains.index import LABEL_WORDS
 from segapsith.domains.trends import Burst, Stream, Trend, bursts, trend
 from segapsith.domains.values import DomainWords
