@@ -28,6 +28,7 @@ from segapsith_store import Store
 from segapsith_store.queries.domains import (
     Domain,
     DomainDetails,
+    Earlier,
     count_forgotten_since,
     list_domains,
     show_domain,
@@ -498,7 +499,9 @@ class Domains:
                 since=since,
                 limit=limit,
                 lang=lang,
-                as_of=as_of,
+                as_of=None
+                if as_of is None
+                else Earlier(as_of, self._session.label_maker(store).at),
                 days=days,
             )
         )

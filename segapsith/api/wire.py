@@ -31,6 +31,7 @@ from segapsith.report.page import page
 from segapsith.settings import BUILT_IN_PLACEMENT, Settings, Value, resolve
 from segapsith_store import Store
 from segapsith_store.queries.explain import Explanation, explain
+from segapsith_store.queries.news import Today, read_today
 from segapsith_store.queries.search import (
     DocumentSummary,
     SearchResult,
@@ -177,6 +178,14 @@ class Wire(Session):
             return replace(status, target=replace(status.target, overruled=self.factory.overruled))
 
         return self.read(query)
+
+    def today(self, since: str | int | None = None, *, limit: int = 12) -> Today:
+        """Return what is new, rising and falling since a run or date, by section, with headlines.
+
+        By default since the last night, or before the last run that learned. `limit` is the number
+        of domains of each kind in a section.
+        """
+        return self.read(lambda store: read_today(store, since, most=limit))
 
     def verify(self) -> Verdict:
         """Recompute every sum and count, and return what differs."""

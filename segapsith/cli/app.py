@@ -40,6 +40,7 @@ from segapsith.cli import (
     segment,
     show,
     status,
+    today,
     topics,
     tune,
     update,
@@ -54,7 +55,7 @@ __all__ = ["app", "program", "run"]
 
 COMMANDS = (
     demo, ingest, feeds, update, schedule, doctor,
-    domains, show, events, topics, sections, search, explain, classify, export, report,
+    today, sections, topics, domains, events, show, search, explain, classify, export, report,
     validate, compare, cluster, tune, segment, network,
     status, verify, backup, runs, forget, config, plugins,
 )  # fmt: skip

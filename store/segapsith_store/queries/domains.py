@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ from segapsith_store.store import Store
 __all__ = [
     "Domain",
     "DomainDetails",
+    "Earlier",
     "NearDomain",
     "TypicalSentence",
     "count_domains",
@@ -36,6 +38,20 @@ __all__ = [
     "show_domain",
     "weighted_words",
 ]
+
+LabelAt = Callable[
+    [history.Moment, Mapping[int, DomainWords], Mapping[int, str]], Mapping[int, str]
+]
+"""Takes a moment, the word sums of domains then and their languages; returns their labels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """A run or date, and what computes the labels that domains had then."""
+
+    at: str | int
+    label: LabelAt | None = None
+
 
 EVENTS = 100
 """Events of a domain that are listed with it."""
@@ -146,21 +162,21 @@ def list_domains(
     since: str | int | None = None,
     limit: int | None = None,
     lang: str | None = None,
-    as_of: str | int | None = None,
+    as_of: str | int | Earlier | None = None,
     days: bool = False,
 ) -> list[Domain]:
     """Return domains with their `top` best words, largest first, ties by id.
 
-    `as_of` is a run or date: domains are shown as they were then. `since` is a run or date: only
-    domains with stories of that day or later, or read by later runs. `days` adds the units by day.
+    `as_of` is a run or date: domains are shown as they were then, with their best words as labels
+    or with those that an `Earlier` computes. `since` is a run or date: only domains
+    with stories of that day or later, or read by later runs. `days` adds the units by day.
     """
     least = max(1, min_units)
     with store.frozen():
-        moment = None if as_of is None else history.moment(store, as_of)
-        units_since = None if since is None else _units_since(store, since, moment)
-        only = (
-            _largest(store, least, limit, lang) if moment is None and units_since is None else None
-        )
+        then = as_of if isinstance(as_of, Earlier) or as_of is None else Earlier(as_of)
+        moment = None if then is None else history.moment(store, then.at)
+        arrived = None if since is None else units_since(store, since, moment)
+        only = _largest(store, least, limit, lang) if moment is None and arrived is None else None
         lifetimes, stream = _lifetimes(store, moment, only)
         rows = [
             row
@@ -168,24 +184,27 @@ def list_domains(
             if row.id in lifetimes
             and lifetimes[row.id].units >= least
             and lang in (None, row.lang)
-            and (units_since is None or row.id in units_since)
+            and (arrived is None or row.id in arrived)
         ]
         rows.sort(key=lambda row: (-lifetimes[row.id].units, row.id))
         rows = rows[:limit]
         words = Words(store)
-        if moment is None:
+        if then is None or moment is None:
             sums = {row.id: _sums(store, row.id) for row in rows}
         else:
             sums = history.sums(store, moment, {row.id for row in rows})
             changed = history.states(store, moment)
-            rows = [_row_before(row, changed.get(row.id, {}), words, sums[row.id]) for row in rows]
+            rows = [_row_before(row, changed.get(row.id, {})) for row in rows]
+            rows = _labelled_before(
+                store, rows, sums, words, then.label and partial(then.label, moment)
+            )
         topic_of, section_of = topic_of_domain(store), section_of_topic(store)
         return [
             _domain(
                 row,
                 lifetimes[row.id],
                 groups=_groups(row.id, topic_of, section_of),
-                units_since=None if units_since is None else units_since[row.id],
+                units_since=None if arrived is None else arrived[row.id],
                 days=days,
                 stream=stream,
                 words=words.best(sums[row.id], top),
@@ -242,13 +261,43 @@ def _rows(store: Store, where: str = "", parameters: Sequence[int] = ()) -> list
     ]
 
 
-def _row_before(row: _Row, before: Mapping[str, Any], words: Words, sums: DomainWords) -> _Row:
-    """Return a row with the values that later runs changed; without a name, its best words."""
+def _row_before(row: _Row, before: Mapping[str, Any]) -> _Row:
+    """Return a row with the values that later runs changed."""
     columns = {
         name: before[name] for name in ("label", "named", "status", "locked") if name in before
     }
-    row = row._replace(**columns)
-    return row if row.named else row._replace(label=_label(words.best(sums, LABEL_WORDS)))
+    return row._replace(**columns)
+
+
+def _labelled_before(
+    store: Store,
+    rows: Sequence[_Row],
+    sums: Mapping[int, DomainWords],
+    words: Words,
+    label: Callable[[Mapping[int, DomainWords], Mapping[int, str]], Mapping[int, str]] | None,
+) -> list[_Row]:
+    """Return rows of an earlier moment, with labels of then for those that had no name.
+
+    A domain that has the same sums now has the same label.
+    """
+    unnamed = {
+        row.id: sums[row.id]
+        for row in rows
+        if not row.named and not _equal(sums[row.id], _sums(store, row.id))
+    }
+    if label is None:
+        labels = {number: _label(words.best(own, LABEL_WORDS)) for number, own in unnamed.items()}
+    else:
+        labels = dict(label(unnamed, {row.id: row.lang for row in rows}))
+    return [row._replace(label=labels[row.id]) if row.id in labels else row for row in rows]
+
+
+def _equal(left: DomainWords, right: DomainWords) -> bool:
+    return (
+        left.n_units == right.n_units
+        and np.array_equal(left.words, right.words)
+        and np.array_equal(left.weights, right.weights)
+    )
 
 
 def _label(words: Iterable[WeightedWord]) -> str:
@@ -316,7 +365,9 @@ def _stream(store: Store) -> Stream:
     )
 
 
-def _units_since(store: Store, since: str | int, moment: history.Moment | None) -> dict[int, int]:
+def units_since(
+    store: Store, since: str | int, moment: history.Moment | None = None
+) -> dict[int, int]:
     """Return units by domain of the stories since a date, or read by the runs after a run.
 
     A story without a date counts from the day on which it was read.

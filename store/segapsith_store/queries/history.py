@@ -28,6 +28,7 @@ __all__ = [
     "assignments_at",
     "checked_date",
     "domain_of_unit",
+    "last_learning_run",
     "last_run",
     "moment",
     "run_at",
@@ -141,10 +142,15 @@ def last_run(store: Store) -> int:
 def run_before_last(store: Store) -> int:
     """Return the run before the last one that learned something; 0 if there is none."""
     with store.frozen():
-        last = store.number(
-            f"SELECT max(id) FROM runs WHERE command IN {_LEARNING} AND status <> 'undone'"
-        )
+        last = last_learning_run(store)
         return store.number("SELECT max(id) FROM runs WHERE id < ? AND status <> 'undone'", [last])
+
+
+def last_learning_run(store: Store) -> int:
+    """Return the last run that learned something; 0 if there is none."""
+    return store.number(
+        f"SELECT max(id) FROM runs WHERE command IN {_LEARNING} AND status <> 'undone'"
+    )
 
 
 def domain_of_unit(store: Store, run: int | None = None) -> dict[int, int]:

@@ -11,6 +11,7 @@ from segapsith.domains.values import DomainWords
 from segapsith.engine.records import Frozen
 from segapsith.lexicon.vocabulary import SCALE, significance
 from segapsith.model import Result
+from segapsith_store import codecs
 from segapsith_store.store import Store
 
 __all__ = ["WeightedWord", "Words"]
@@ -62,6 +63,14 @@ class Words:
         weighed = numbers < len(self.significance)
         values[weighed] = self.significance[numbers[weighed]]
         return values
+
+    def of_domain(self, number: int, top: int) -> dict[str, float]:
+        """Return the `top` heaviest words of a domain with their weights."""
+        row = self._store.row("SELECT words, units FROM domains WHERE id = ?", [number])
+        if row is None:
+            return {}
+        best = self.best(codecs.domain_from(*row), top)
+        return {word.word: word.weight for word in best}
 
     def best(
         self, sums: DomainWords, top: int | None, above: float | None = None
