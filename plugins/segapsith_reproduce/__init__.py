@@ -200,7 +200,7 @@ TABLES |= {
         accepts=frozenset({"sets"}),
     ),
     "month": Reproduction(
-        "one month of agency news in the paper, two months of French news here",
+        "two months of French news with the default settings",
         "month:month",
         ["orangesum-fr"],
     ),

@@ -53,6 +53,8 @@ class Session:
         """The snapshot that this thread reads from; a connection belongs to its thread."""
         self._engine: Engine | None = None
         self._reads_no_text = False
+        self.read_seconds: float | None = None
+        """Time limit of each reading; None: no limit."""
         self._plan: tuple[object, RunPlan] | None = None
         """Whether the engine was made for work other than learning."""
 
@@ -235,7 +237,7 @@ class Session:
             self.refresh_labels()
             yield self.writer
         else:
-            with Store.reading(self.path) as store, store.frozen():
+            with Store.reading(self.path, self.read_seconds) as store, store.frozen():
                 self._held.store = store
                 try:
                     yield store

@@ -38,6 +38,7 @@ from segapsith.cli import (
     search,
     sections,
     segment,
+    serve,
     show,
     status,
     today,
@@ -55,7 +56,7 @@ __all__ = ["app", "program", "run"]
 
 COMMANDS = (
     demo, ingest, feeds, update, schedule, doctor,
-    today, sections, topics, domains, events, show, search, explain, classify, export, report,
+    today, sections, topics, domains, events, show, search, explain, classify, export, report, serve,
     validate, compare, cluster, tune, segment, network,
     status, verify, backup, runs, forget, config, plugins,
 )  # fmt: skip

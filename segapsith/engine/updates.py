@@ -652,10 +652,10 @@ class UpdateBuilder:
             if state.rows[domain].status != "open":
                 state.domains.drop(domain)
                 del state.rows[domain]
-        for event in sorted(self._events):
-            update.events[event] = state.events.record(event)
-            if not state.events.is_open(event):
-                state.events.drop(event)
+        changed_events = sorted(self._events)
+        update.events = {row.id: row for row in state.events.records(changed_events)}
+        closed = [row.id for row in update.events.values() if row.closed_by is not None]
+        state.events.drop(closed)
         for name in Counters.__dataclass_fields__:
             update.facts[f"counter_{name}"] = getattr(state.counters, name)
         update.facts["next_domain"] = state.domains.next_domain

@@ -159,7 +159,7 @@ def find_events(connection: sqlite3.Connection) -> None:
         if not waiting:
             return
         events = index.place_all([story for story, _, _ in waiting], day=day, run=waiting[0][2])
-        write_events(connection, [index.record(event) for event in sorted(set(events))])
+        write_events(connection, index.records(sorted(set(events))))
         connection.executemany(
             "UPDATE assignments SET event = ? WHERE unit = ?",
             [
@@ -173,9 +173,8 @@ def find_events(connection: sqlite3.Connection) -> None:
     def close(ordinal: int, run: int) -> None:
         place()
         closed = index.close_quiet(day=day, ordinal=ordinal, run=run)
-        write_events(connection, [index.record(event) for event in closed])
-        for event in closed:
-            index.drop(event)
+        write_events(connection, index.records(closed))
+        index.drop(closed)
 
     for story, units, run in _stories(connection):
         if waiting and (len(waiting) >= BLOCK or waiting[-1][2] != run):

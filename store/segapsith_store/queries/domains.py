@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from segapsith.domains.index import LABEL_WORDS
 from segapsith.domains.trends import Burst, Stream, Trend, bursts, trend
@@ -19,6 +18,7 @@ from segapsith.lexicon.sentences import Passage, typical_sentences
 from segapsith.model import Json, Result, optional
 from segapsith_store import codecs
 from segapsith_store.queries import history
+from segapsith_store.queries.browsing.neighbours import read_vectors
 from segapsith_store.queries.events import Event, list_events
 from segapsith_store.queries.sections import PathStep, paths
 from segapsith_store.queries.topics import section_of_topic, topic_of_domain
@@ -35,7 +35,10 @@ __all__ = [
     "count_forgotten_since",
     "domain_labels",
     "list_domains",
+    "read_lineage",
     "show_domain",
+    "successors",
+    "typical_of",
     "weighted_words",
 ]
 
@@ -433,7 +436,7 @@ def show_domain(store: Store, number: int, *, top: int | None = 40, near: int = 
         row = next(iter(_rows(store, "WHERE id = ? AND units > 0", [number])), None)
         if row is None:
             raise MissingInputError(
-                f"there is no domain {number}{_successors(store, number)};"
+                f"there is no domain {number}{successors(store, number)};"
                 " `segapsith domains` lists them"
             )
         sums, members = _sums(store, number), _members(store, number)
@@ -465,9 +468,9 @@ def show_domain(store: Store, number: int, *, top: int | None = 40, near: int = 
             unit_ids=[member.unit for member in members],
             document_ids=document_ids,
             bursts=bursts(days, stream),
-            sentences=_sentences(store, number, words.best(sums, SENTENCE_WORDS)),
-            history=_history(store, number),
-            near=_near(store, row, sums, near),
+            sentences=typical_of(store, number, words.best(sums, SENTENCE_WORDS)),
+            history=read_lineage(store, number),
+            near=_near(store, number, near),
             events=list_events(store, domain=number, limit=EVENTS),
         )
 
@@ -484,7 +487,7 @@ def _members(store: Store, number: int) -> list[_Member]:
     ]
 
 
-def _successors(store: Store, number: int) -> str:
+def successors(store: Store, number: int) -> str:
     """Return into which domains a domain without units was merged or split, for a message."""
     event = store.row(
         "SELECT e.kind, e.detail, e.run FROM lineage e JOIN runs r ON r.id = e.run"
@@ -511,13 +514,16 @@ def _inferred(members: Iterable[_Member], words: Words) -> dict[str, int]:
     return {words.name(word): n_units for word, n_units in ranked}
 
 
-def _sentences(store: Store, number: int, words: Sequence[WeightedWord]) -> list[TypicalSentence]:
+def typical_of(
+    store: Store, number: int, words: Sequence[WeightedWord], most_units: int = SENTENCE_UNITS
+) -> list[TypicalSentence]:
+    """Return sentences with many of the words, among the units of a domain that fit it best."""
     passages = (
         Passage(*row)
         for row in store.rows(
             "SELECT t.id, t.document, t.text FROM unit_texts t WHERE t.domain = ?"
             " ORDER BY t.score DESC, t.id LIMIT ?",
-            [number, SENTENCE_UNITS],
+            [number, most_units],
         )
     )
     weights = {word.word: word.weight for word in words}
@@ -527,7 +533,8 @@ def _sentences(store: Store, number: int, words: Sequence[WeightedWord]) -> list
     ]
 
 
-def _history(store: Store, number: int) -> list[dict[str, Json]]:
+def read_lineage(store: Store, number: int) -> list[dict[str, Json]]:
+    """Return the changes of a domain in order: run, time, kind and what the change noted."""
     return [
         {
             "run": run,
@@ -544,34 +551,8 @@ def _history(store: Store, number: int) -> list[dict[str, Json]]:
     ]
 
 
-def _near(store: Store, row: _Row, sums: DomainWords, most: int) -> list[NearDomain]:
+def _near(store: Store, number: int, most: int) -> list[NearDomain]:
     """Return the most similar other domains of the language, ties by id."""
-    similar: list[NearDomain] = []
-    for other, label, n_units, blob in store.rows(
-        "SELECT id, label, units, words FROM domains WHERE units > 0 AND lang = ? AND id <> ?",
-        [row.lang, row.id],
-    ):
-        similarity = _similarity(sums, codecs.domain_from(blob, n_units))
-        if similarity is not None:
-            similar.append(NearDomain(other, label, similarity))
-    similar.sort(key=lambda near: (-near.similarity, near.id))
-    return [NearDomain(near.id, near.label, round(near.similarity, 6)) for near in similar[:most]]
-
-
-def _similarity(left: DomainWords, right: DomainWords) -> float | None:
-    """Return the similarity of two domains by eq. 7; None if they share no word."""
-    in_left = np.isin(left.words, right.words, assume_unique=True)
-    if not in_left.any():
-        return None
-    in_right = np.isin(right.words, left.words, assume_unique=True)
-    product: float = (
-        _share(left.weights, in_left)
-        * _share(left.occurrences, in_left)
-        * _share(right.weights, in_right)
-        * _share(right.occurrences, in_right)
-    )
-    return float(product**0.25)
-
-
-def _share(values: NDArray[np.int64], selected: NDArray[np.bool_]) -> float:
-    return int(values[selected].sum()) / int(values.sum())
+    near = read_vectors(store).near(number, most)
+    labels = domain_labels(store)
+    return [NearDomain(one.id, labels[one.id], one.similarity) for one in near]

@@ -34,6 +34,7 @@ __all__ = [
     "run_at",
     "run_before_last",
     "states",
+    "sum_units",
     "sums",
 ]
 
@@ -184,17 +185,30 @@ def sums(store: Store, then: Moment, domains: Collection[int]) -> dict[int, Doma
     table, parameters = assignments_at(then)
     tokens = store.facts().get("count") == "tokens"
     rows = store.rows(
-        f"SELECT p.domain, u.words FROM {table} p JOIN units u ON u.id = p.unit ORDER BY p.domain",
-        parameters,
+        f"SELECT p.domain, u.words FROM {table} p JOIN units u ON u.id = p.unit"
+        " WHERE p.domain IN (SELECT value FROM json_each(?)) ORDER BY p.domain",
+        [*parameters, json.dumps(sorted(domains))],
     )
     return {
         domain: _total([codecs.bag_from(blob) for _, blob in members], tokens)
         for domain, members in groupby(rows, key=itemgetter(0))
-        if domain in domains
     }
 
 
+def sum_units(store: Store, units: Collection[int]) -> DomainWords:
+    """Return the word sums of some units together, such as those of a domain at a moment."""
+    tokens = store.facts().get("count") == "tokens"
+    rows = store.rows(
+        "SELECT u.words FROM json_each(?) j JOIN units u ON u.id = j.value",
+        [json.dumps(list(units))],
+    )
+    return _total([codecs.bag_from(blob) for (blob,) in rows], tokens)
+
+
 def _total(bags: list[Bag], tokens: bool) -> DomainWords:
+    if not bags:
+        none = np.zeros(0, np.int64)
+        return DomainWords(none.astype(np.int32), none, none, 0)
     words, place = np.unique(np.concatenate([b.words for b in bags]), return_inverse=True)
     occurrences = np.zeros(len(words), dtype=np.int64)
     weights = np.zeros(len(words), dtype=np.int64)

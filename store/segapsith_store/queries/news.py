@@ -140,16 +140,20 @@ class News(Result):
 # -- what arrived --------------------------------------------------------------------------------
 
 
-def read_arrivals(store: Store, run: int) -> Arrivals:
-    """Return what arrived after a run; only the stories of later runs are read."""
+def read_arrivals(store: Store, run: int, units: Mapping[int, int] | None = None) -> Arrivals:
+    """Return what arrived after a run; only the stories of later runs are read.
+
+    `units` are the units that arrived by domain, if they are known already.
+    """
     with store.frozen():
-        units = dict(
-            store.rows(
-                "SELECT a.domain, count(*) FROM documents d JOIN units u ON u.document = d.id"
-                " JOIN assignments a ON a.unit = u.id WHERE d.run > ? GROUP BY a.domain",
-                [run],
+        if units is None:
+            units = dict(
+                store.rows(
+                    "SELECT a.domain, count(*) FROM documents d JOIN units u ON u.document = d.id"
+                    " JOIN assignments a ON a.unit = u.id WHERE d.run > ? GROUP BY a.domain",
+                    [run],
+                )
             )
-        )
         stories = store.number(
             "SELECT count(*) FROM documents WHERE run > ? AND duplicate_of IS NULL", [run]
         )
@@ -174,15 +178,19 @@ def count_new_domains(store: Store, run: int) -> int:
         return len(_founded(store, run) & read_arrivals(store, run).units.keys())
 
 
-def read_news(store: Store, run: int, most: int = 8) -> News:
+def read_news(
+    store: Store, run: int, most: int = 8, units: Mapping[int, int] | None = None
+) -> News:
     """Return what is new, growing and fading since the end of a run, at most `most` of each.
+
+    `units` are the units that arrived by domain, if they are known already.
 
     Units count by the arrival of their story. A domain grows or fades if its share of the units
     that arrived since differs from its share before by more than two standard errors; growth needs
     at least `trends.MIN_UNITS` units. New domains were founded by stories that arrived since.
     """
     with store.frozen():
-        arrivals, founded = read_arrivals(store, run), _founded(store, run)
+        arrivals, founded = read_arrivals(store, run, units), _founded(store, run)
         changes = _changes(store, arrivals.units)
         n_before = sum(change.before for change in changes)
         ranked = _ranked(changes, founded)
@@ -276,8 +284,9 @@ def read_rearrangements(store: Store, run: int, most: int = 8) -> Rearrangements
         moved = store.number(
             "SELECT count(DISTINCT p.unit) FROM past_assignments p"
             " JOIN assignments a ON a.unit = p.unit"
-            " WHERE p.ended_by > ? AND NOT EXISTS (SELECT 1 FROM lineage e WHERE e.run = p.ended_by"
-            " AND e.domain = p.domain AND e.kind IN ('merged', 'split'))",
+            " WHERE p.ended_by > ? AND NOT EXISTS (SELECT 1 FROM lineage e WHERE e.domain = p.domain"
+            # the + keeps SQLite from reading every event of a run for each unit
+            " AND +e.run = p.ended_by AND e.kind IN ('merged', 'split'))",
             [run],
         )
         corrected = store.number(
