@@ -227,8 +227,7 @@ TESTED_BY_OTHERS = {
     for package, names in {
         "segapsith": "errors limits",
         "segapsith.api": (
-            "classification clustering comparison learning network reporting "
-            "topic_grouping topics tuning wire"
+            "classification clustering comparison learning network reporting topics tuning wire"
         ),
         "segapsith.cli": (
             "classify cluster compare explain feeds forget network options segment show "

@@ -46,7 +46,7 @@ from segapsith_reproduce.newsgroups import (
     with_samples,
 )
 from segapsith_reproduce.printed import shipped
-from segapsith_reproduce.score_charts import curves, sheet
+from segapsith_reproduce.score_charts import Score, against_printed, curves, sheet
 
 __all__ = ["BY_INFORMATION", "BY_MEDOIDS", "figure", "protocols", "subsets", "table"]
 
@@ -165,6 +165,7 @@ def table(data: Path, options: Options, *, number: int) -> PaperTable:
             ),
             *absent_notes(data, SUBSETS),
         ],
+        draw=_picture,
         summarise=_summary,
     )
 
@@ -187,6 +188,20 @@ def _summary(comparison: Comparison) -> list[str]:
             f" and {sum(c.agrees is True for c in rows)} agree."
         )
     ]
+
+
+def _picture(comparison: Comparison) -> str:
+    """Draw ours against print, coloured by method; the χ-Sim rows have one colour."""
+    scores = []
+    for cell in comparison.compared:
+        value = cell.printed.value if cell.printed is not None else None
+        if value is not None:
+            model, ours = cell.ours.keys["model"], float(cell.ours.ours)
+            method = "χ-Sim, six rows" if model in CHI_SIM else model
+            scores.append(Score(cell.ours.keys["set"], method, ours, ours, ours, (value, value)))
+    scores.sort(key=lambda score: score.method)
+    heading = f"{comparison.title}: ours against print, one point per cell"
+    return sheet(heading, [against_printed(heading, scores)]) if scores else ""
 
 
 def _used(data: Path, options: Options, quick: Sequence[str] = QUICK) -> list[str]:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from segapsith.api import learning
+from segapsith.api import labels, learning
 from segapsith.api.factory import Factory
 from segapsith.domains.values import PlacementSettings
 from segapsith.engine import domain_changes
@@ -53,6 +53,8 @@ class Session:
         """The snapshot that this thread reads from; a connection belongs to its thread."""
         self._engine: Engine | None = None
         self._reads_no_text = False
+        self.read_seconds: float | None = None
+        """Time limit of each reading; None: no limit."""
         self._plan: tuple[object, RunPlan] | None = None
         """Whether the engine was made for work other than learning."""
 
@@ -65,10 +67,19 @@ class Session:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.close()
+        if kind is None:
+            self.close()
+        else:
+            self._release()
 
     def close(self) -> None:
-        """Close the store and release its lock."""
+        """Compute the labels that changed, close the store and release its lock."""
+        try:
+            self.refresh_labels()
+        finally:
+            self._release()
+
+    def _release(self) -> None:
         if self._writer is not None:
             self._writer.close()
         self.reset()
@@ -150,6 +161,15 @@ class Session:
             self._reads_no_text = stored is not None
         return self._engine
 
+    def refresh_labels(self) -> None:
+        """Compute the labels whose evidence this session has changed."""
+        if self._writer is not None and labels.is_stale(self._writer):
+            labels.refresh(self._writer, *self.factory.labeller())
+
+    def label_maker(self, store: Store) -> labels.LabelMaker:
+        """Return what computes labels from the stories of a store."""
+        return labels.LabelMaker(store, self.factory.labeller()[0])
+
     def learner(self, only: Collection[str] = ()) -> tuple[Engine, RunPlan]:
         """Return the engine to learn with, and a plan that writes its settings to the store.
 
@@ -214,9 +234,10 @@ class Session:
         if held is not None:
             yield held
         elif self._writer is not None or self.path == MEMORY:
+            self.refresh_labels()
             yield self.writer
         else:
-            with Store.reading(self.path) as store, store.frozen():
+            with Store.reading(self.path, self.read_seconds) as store, store.frozen():
                 self._held.store = store
                 try:
                     yield store

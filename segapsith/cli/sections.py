@@ -89,5 +89,5 @@ def _text(sections: Sequence[Record], out: Output) -> None:
             for s in sections
         ),
         ("id", *(["lang"] if several else []), "share", "topics", "units", "label", "words"),
-        cut=("words", "label"),
+        cut=("words",),
     )  # fmt: skip

@@ -23,6 +23,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -135,6 +136,10 @@ class DomainIndex:
         present = np.flatnonzero(sums[:, 0] > 0)
         order = present[np.argsort(words[present])]
         return DomainWords(words[order], sums[order, 0], sums[order, 1], int(self.n_units[domain]))
+
+    def size(self, domain: int) -> int:
+        """Return the number of units of a domain."""
+        return int(self.n_units[domain])
 
     def heaviest(self, domains: Sequence[int], most: int) -> list[list[tuple[int, float]]]:
         """Return the heaviest words of each domain with their weights; ties as in `weights`."""
@@ -571,19 +576,21 @@ class EventIndex:
 
     def record(self, event: int) -> EventRecord:
         """Return an event in memory as it is now."""
-        return replace(self._rows[event], sums=self._words(event))
+        return self.records([event])[0]
 
-    def is_open(self, event: int) -> bool:
-        """Return whether an event in memory takes stories."""
-        return self._rows[event].closed_by is None
-
-    def _words(self, event: int) -> DomainWords:
-        index, slot = self._index, self._slots[event]
-        start, length = index.start[slot], index.length[slot]
-        words, sums = index.words[start : start + length], index.pool[start : start + length]
-        present = np.flatnonzero(sums[:, 0] > 0)
-        order = present[np.argsort(words[present])]
-        return DomainWords(words[order], sums[order, 0], sums[order, 1], int(index.n_units[slot]))
+    def records(self, events: Sequence[int]) -> list[EventRecord]:
+        """Return events in memory as they are now."""
+        slots = np.array([self._slots[event] for event in events], np.int64)
+        ends, words, occurrences, weights = postings.sums_of(self._index, slots)
+        n_stories = self._index.n_units[slots].tolist()
+        return [
+            replace(
+                self._rows[event], sums=DomainWords(words[a:b], occurrences[a:b], weights[a:b], n)
+            )
+            for event, n, (a, b) in zip(
+                events, n_stories, pairwise([0, *ends.tolist()]), strict=True
+            )
+        ]
 
     # -- placing ---------------------------------------------------------------------------
 
@@ -679,17 +686,18 @@ class EventIndex:
         postings.rebalance(self._index, slot, postings.EVENT_WEIGHTS, True)
         self._fill_table(row.id)
 
-    def drop(self, event: int) -> None:
-        """Remove an event from memory; its number is not used again."""
-        slot = self._slots.pop(event)
-        del self._rows[event]
-        postings.remove_domain(self._index, slot)
-        self._index.is_open[slot] = False
-        self._free.append(slot)
+    def drop(self, events: Sequence[int]) -> None:
+        """Remove events from memory; their numbers are not used again."""
+        slots = [self._slots.pop(event) for event in events]
+        for event in events:
+            del self._rows[event]
+        postings.remove_domains(self._index, np.array(slots, np.int64))
+        self._index.is_open[slots] = False
+        self._free += slots
 
     def _fill_table(self, event: int) -> None:
         """Compute what placing needs to know of an event besides its sums."""
-        row, weights = self._rows[event], self._words(event).weights
+        row, weights = self._rows[event], self.record(event).sums.weights
         first, last = (row.days[0][0], row.days[-1][0]) if row.days else (0, 0)
         squares = int((weights * weights).sum())
         self._table[self._slots[event]] = (event, first, last, squares, row.day, row.grown)
@@ -698,7 +706,9 @@ class EventIndex:
 def _with_story(row: EventRecord, story: Story, sign: int, day: int) -> EventRecord:
     """Return an event with one more story, or with one less; an earlier `day` changes nothing."""
     days = row.days
-    if story.day:
+    if story.day and sign > 0 and days and days[-1][0] == story.day:  # as most stories
+        days = (*days[:-1], (story.day, days[-1][1] + 1))
+    elif story.day:
         counts = dict(days)
         counts[story.day] = counts.get(story.day, 0) + sign
         days = tuple(sorted((number, count) for number, count in counts.items() if count))

@@ -46,9 +46,11 @@ __all__ = [
     "place_units",
     "rebalance",
     "remove_domain",
+    "remove_domains",
     "reserve",
     "reset_sums",
     "scaled_stories",
+    "sums_of",
     "with_capacity",
     "with_words",
 ]
@@ -722,6 +724,37 @@ def place_units(
         placed[u, 0], placed[u, 1], placed[u, 2] = domain, best, second
         scores[u, 0], scores[u, 1] = score, second_score
     return len(ends)
+
+
+@kernel
+def sums_of(index: Index, domains: Array) -> tuple[Array, Array, Array, Array]:
+    """Return the sums of several domains: where each ends, words by number, occurrences, weights.
+
+    Words without occurrences are left out.
+    """
+    size = 0
+    for d in domains:
+        size += index.length[d]
+    ends, words = np.zeros(len(domains), np.int64), np.zeros(size, np.int32)
+    occurrences, weights = np.zeros(size, np.int64), np.zeros(size, np.int64)
+    used = 0
+    for i in range(len(domains)):
+        start, length = index.start[domains[i]], index.length[domains[i]]
+        for position in np.argsort(index.words[start : start + length]):
+            at = start + position
+            if index.pool[at, 0] > 0:
+                words[used] = index.words[at]
+                occurrences[used], weights[used] = index.pool[at, 0], index.pool[at, 1]
+                used += 1
+        ends[i] = used
+    return ends, words[:used], occurrences[:used], weights[:used]
+
+
+@kernel
+def remove_domains(index: Index, domains: Array) -> None:
+    """Remove several domains, as `remove_domain` does one."""
+    for d in domains:
+        remove_domain(index, d)
 
 
 @kernel

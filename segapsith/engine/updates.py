@@ -652,10 +652,10 @@ class UpdateBuilder:
             if state.rows[domain].status != "open":
                 state.domains.drop(domain)
                 del state.rows[domain]
-        for event in sorted(self._events):
-            update.events[event] = state.events.record(event)
-            if not state.events.is_open(event):
-                state.events.drop(event)
+        changed_events = sorted(self._events)
+        update.events = {row.id: row for row in state.events.records(changed_events)}
+        closed = [row.id for row in update.events.values() if row.closed_by is not None]
+        state.events.drop(closed)
         for name in Counters.__dataclass_fields__:
             update.facts[f"counter_{name}"] = getattr(state.counters, name)
         update.facts["next_domain"] = state.domains.next_domain
@@ -669,7 +669,9 @@ class UpdateBuilder:
     def _described(self, row: DomainRecord, heaviest: list[tuple[int, float]]) -> DomainRecord:
         """Return the record of a domain as it is now, with its heaviest words."""
         best = [(self.state.vocabulary.word(word), weight) for word, weight in heaviest]
-        label = row.label if row.named else ", ".join(word for word, _ in best[:LABEL_WORDS])
+        sums = self.state.domains.words(row.id)
+        stays = row.named or (row.label and sums.n_units >= row.sums.n_units)
+        label = row.label if stays else ", ".join(word for word, _ in best[:LABEL_WORDS])
         return DomainRecord(
             row.id,
             row.lang,
@@ -678,7 +680,7 @@ class UpdateBuilder:
             row.status,
             row.locked,
             ", ".join(f"{word} {weight:.2f}" for word, weight in best),
-            self.state.domains.words(row.id),
+            sums,
             row.run,
             row.grown,
         )

@@ -15,6 +15,7 @@ from segapsith.plugin.contracts import (
     Clusterer,
     Comparison,
     Exporter,
+    Labeller,
     Segmenter,
     Similarity,
     Source,
@@ -63,6 +64,10 @@ class PluginHooks:
     def register_exporters(self) -> Mapping[str, Callable[..., Exporter]]:  # type: ignore[empty-body]  # a hookspec is a signature
         """Formats that can be written."""
 
+    @hookspec
+    def register_labellers(self) -> Mapping[str, Callable[..., Labeller]]:  # type: ignore[empty-body]  # a hookspec is a signature
+        """Ways to name domains, topics, sections and events."""
+
 
 class CommandHooks:
     """What an entry point in the group `segapsith.commands` may offer."""
@@ -80,5 +85,6 @@ HOOKS: dict[str, str] = {
     "clusterer": "register_clusterers",
     "comparison": "register_comparisons",
     "exporter": "register_exporters",
+    "labeller": "register_labellers",
 }
 """Kind of plugin and the hook that offers it."""

@@ -41,6 +41,7 @@ _CHECKED = {
     "clusterer": guards.GuardedClusterer,
     "comparison": guards.GuardedComparison,
     "exporter": guards.GuardedExporter,
+    "labeller": guards.GuardedLabeller,
 }
 
 

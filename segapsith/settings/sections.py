@@ -16,6 +16,7 @@ __all__ = [
     "CLUSTERER",
     "ENGINE",
     "FLAT",
+    "LABELLER",
     "LINKAGE",
     "PLAIN_SIMILARITY",
     "PRESETS",
@@ -27,6 +28,7 @@ __all__ = [
     "TOPIC_CLUSTERER",
     "TOPIC_SIMILARITY",
     "HttpSection",
+    "LabelsSection",
     "LoggingSection",
     "MaintenanceSection",
     "NetworkSection",
@@ -45,6 +47,8 @@ BUILT_IN_PLACEMENT = "eq7"
 """The placement that the domain index computes; any other name is a similarity plugin."""
 CLUSTERER = "entropy-kmeans"
 """The default clusterer of `cluster` and `validate`."""
+LABELLER = "headlines"
+"""The plugin that names domains, topics, sections and events."""
 TOPIC_SIMILARITY, TOPIC_CLUSTERER = "gvsm-cov", "ahc"
 """The default similarity and clusterer of topics."""
 
@@ -279,6 +283,13 @@ class ValidationSection:
 
 
 @dataclass(frozen=True, slots=True)
+class LabelsSection:
+    """How domains, topics, sections and events are named."""
+
+    labeller: str = _declare(LABELLER, "labeller plugin: names domains, topics and sections")
+
+
+@dataclass(frozen=True, slots=True)
 class HttpSection:
     """How feeds and articles are fetched."""
 
@@ -324,6 +335,7 @@ SECTIONS: dict[str, type] = {
     "network": NetworkSection,
     "maintenance": MaintenanceSection,
     "validation": ValidationSection,
+    "labels": LabelsSection,
     "http": HttpSection,
     "nightly": NightlySection,
     "logging": LoggingSection,

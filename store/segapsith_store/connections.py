@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from segapsith.errors import (
     ForeignStoreError,
     MissingInputError,
     PermissionDeniedError,
+    QueryTimeoutError,
     SegapsithError,
     StorageError,
     StoreCreationError,
@@ -39,6 +41,9 @@ MEMORY = ":memory:"
 
 CACHE = 32 * 1024
 """Kilobytes of page cache of a writer, enough to write a batch once, at its end."""
+
+CHECK_EVERY = 20_000
+"""Steps of SQLite between two looks at the clock, about a millisecond."""
 
 
 @dataclass(slots=True)
@@ -83,6 +88,8 @@ def database_errors(path: str) -> Iterator[None]:
 
 def _operational(path: str, error: sqlite3.OperationalError) -> SegapsithError:
     text = str(error)
+    if "interrupted" in text:
+        return QueryTimeoutError(f"{path}: the query took too long and was stopped")
     if "locked" in text or "busy" in text:
         return BusyError(f"{path} is busy: another process is writing; try again or use --wait")
     if "full" in text or "disk I/O" in text:
@@ -131,8 +138,11 @@ def read_only_uri(path: str) -> str:
     return f"file:{quote(str(Path(path).absolute()))}?mode=ro"
 
 
-def open_reader(path: str) -> Database:
-    """Open an existing store for reading only."""
+def open_reader(path: str, seconds: float | None = None) -> Database:
+    """Open an existing store for reading only.
+
+    With `seconds`, a query that still runs that long after the opening is stopped.
+    """
     _check_is_file(path)
     uri = read_only_uri(path)
     with plain_errors(path):
@@ -165,6 +175,9 @@ def open_reader(path: str) -> Database:
             f"{path} has schema {version}, this program reads {SCHEMA};"
             " any command that writes brings it up to date after a backup"
         )
+    if seconds is not None:
+        end = time.monotonic() + seconds
+        connection.set_progress_handler(lambda: int(time.monotonic() > end), CHECK_EVERY)
     return Database(connection)
 
 

@@ -85,11 +85,14 @@ class Store(RunLog):
         self._stack = stack
 
     @classmethod
-    def reading(cls, path: str | os.PathLike[str]) -> Store:
-        """An existing store, for reading only; others may write meanwhile."""
+    def reading(cls, path: str | os.PathLike[str], seconds: float | None = None) -> Store:
+        """An existing store, for reading only; others may write meanwhile.
+
+        With `seconds`, a query that still runs that long after the opening is stopped.
+        """
         name = os.fspath(path)
         stack = contextlib.ExitStack()
-        db = open_reader(name)
+        db = open_reader(name, seconds)
         stack.callback(db.conn.close)
         return cls(name, db, stack)
 

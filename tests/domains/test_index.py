@@ -552,7 +552,7 @@ def test_the_slot_of_a_dropped_event_is_used_again_and_its_number_is_not() -> No
     for n, unit in enumerate(units):
         (event,) = index.place_all([Story([unit], 0, n + 1)], day=0, run=1)
         assert event == n + 1
-        index.drop(event)
+        index.drop([event])
     assert index.next_event == 41
     assert list(index) == []
     assert len(index._table) == 16

@@ -12,10 +12,10 @@ from segapsith.domains.sections import contrasts, majority
 from segapsith.domains.values import DomainWords
 from segapsith.model import Result
 from segapsith_store.queries import history
-from segapsith_store.queries.groupings import SECTIONS, TOPICS, group_of_domain
+from segapsith_store.queries.groupings import SECTIONS, TOPICS, group_labels, group_of_domain
 from segapsith_store.queries.topics import (
     added,
-    label_of,
+    best_words,
     section_of_topic,
     topic_labels,
     topic_of_domain,
@@ -30,6 +30,7 @@ __all__ = [
     "list_sections",
     "numbers_by_language",
     "paths",
+    "section_labels",
     "topics_mark",
     "untopical_domains",
 ]
@@ -69,6 +70,8 @@ class _Level:
     """The section of each topic."""
     totals: Callable[[Sequence[int]], DomainWords]
     """Returns the sums of several domains as the sums of one."""
+    run: int | None = None
+    """The run after which the groups were as they are here; None for the present."""
 
 
 def _level(store: Store, as_of: str | int | None) -> _Level:
@@ -83,7 +86,7 @@ def _level(store: Store, as_of: str | int | None) -> _Level:
     topic_of = group_of_domain(store, TOPICS, run)
     section_of = majority(topic_of, group_of_domain(store, SECTIONS, run), sizes)
     sums = history.sums(store, moment, set(sizes)) if section_of else {}
-    return _Level(sizes, topic_of, section_of, lambda of: added([sums[d] for d in of]))
+    return _Level(sizes, topic_of, section_of, lambda of: added([sums[d] for d in of]), run)
 
 
 def list_sections(
@@ -116,10 +119,11 @@ def list_sections(
             own = {s: level.totals(of) for s, of in sorted(domains.items()) if langs[s] == lang}
             words |= _characteristic_words(store, own, top)
         order = sorted(units, key=lambda section: (-units[section], section))
+        labels = group_labels(store, SECTIONS, level.run)
         return [
             Section(
                 id=section,
-                label=label_of(names[section], words[section]),
+                label=names[section] or labels.get(section) or best_words(words[section]),
                 lang=langs[section],
                 topics=sorted(topics[section], key=lambda t: (-topics[section][t], t)),
                 units=units[section],
@@ -128,6 +132,16 @@ def list_sections(
             )
             for section in order[:limit]
         ]
+
+
+def section_labels(store: Store) -> dict[int, str]:
+    """Return the label of each section of the last grouping."""
+    with store.frozen():
+        labels = group_labels(store, SECTIONS)
+        if not labels:  # no labeller has named them yet
+            return {s.id: s.label for s in list_sections(store, top=LABEL_WORDS)}
+        named = dict(store.rows("SELECT id, name FROM sections WHERE name <> ''"))
+        return {number: named.get(number, label) for number, label in labels.items()}
 
 
 def _langs_and_names(store: Store) -> tuple[dict[int, str], dict[int, str]]:
@@ -143,11 +157,7 @@ def paths(store: Store, labels: Mapping[int, str]) -> dict[int, list[PathStep]]:
     with store.frozen():
         topic_of, section_of = topic_of_domain(store), section_of_topic(store)
         topics = topic_labels(store, {topic_of[d] for d in labels if d in topic_of})
-        sections = (
-            {section.id: section.label for section in list_sections(store, top=LABEL_WORDS)}
-            if section_of
-            else {}
-        )
+        sections = section_labels(store) if section_of else {}
     ways = {}
     for domain, label in labels.items():
         topic = topic_of.get(domain)
