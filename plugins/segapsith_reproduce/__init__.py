@@ -194,6 +194,11 @@ TABLES |= {
         "streaming:streaming",
         accepts=frozenset({"sets", "half"}),
     ),
+    "labels": Reproduction(
+        "how often `classify LABEL` finds the domain, topic or section of the label first",
+        "streams.label_retrieval:label_retrieval",
+        accepts=frozenset({"sets"}),
+    ),
     "month": Reproduction(
         "two months of French news with the default settings",
         "month:month",

@@ -317,10 +317,12 @@ def _named_row(
 
 def _headlines(candidates: Sequence[stored.Candidate]) -> list[str]:
     """Return headlines that may be labels: of first units, else of others, else first sentences."""
-    leading = [c.title for c in candidates if c.leads and naming.clean_headline(c.title)]
+    titles = naming.without_common_ends([c.title for c in candidates])
+    clean = [bool(naming.clean_headline(title)) for title in titles]
+    leading = [t for t, ok, c in zip(titles, clean, candidates, strict=True) if ok and c.leads]
     if leading:
         return leading
-    others = [c.title for c in candidates if naming.clean_headline(c.title)]
+    others = [title for title, ok in zip(titles, clean, strict=True) if ok]
     return [*others, *filter(None, (naming.first_sentence(c.lead) for c in candidates))]
 
 

@@ -35,6 +35,7 @@ __all__ = [
     "settled",
     "term_label",
     "tidy",
+    "without_common_ends",
 ]
 
 MIN_WORDS, MAX_WORDS = 4, 12
@@ -51,6 +52,9 @@ TERM_SHARE = 0.5
 
 SIDE_BY_SIDE = 0.6
 """Share of the occurrences of two names from which they are one term."""
+
+MIN_SHARED = 3
+"""Headlines of an item that must share an ending before it is removed."""
 
 CACHED = 4096
 """Texts of which the words are remembered: headlines are looked at several times."""
@@ -87,6 +91,7 @@ _JUNK = re.compile(
     r"|resumen de|minuto a minuto|en vivo|in breve|rassegna stampa|in diretta)\b",
     re.IGNORECASE,
 )
+_END = re.compile(r"\s+[:|–—-]\s+[^:|–—]{2,60}$")
 _TOKEN = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 _PLAIN = re.compile(r"[^\W\d_]+")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
@@ -132,6 +137,24 @@ def clean_headline(text: str) -> str:
     if line.endswith(("…", "...")) or in_capitals(line) or _JUNK.search(text):
         return ""
     return line
+
+
+def without_common_ends(headlines: Sequence[str]) -> list[str]:
+    """Return headlines without an ending after a colon, dash or bar that most of them share.
+
+    >>> without_common_ends(["A storm : motor news", "A flood : motor news", "Rain : motor news"])
+    ['A storm', 'A flood', 'Rain']
+    """
+    ends = Counter(
+        match.group() for headline in headlines if (match := _END.search(headline.rstrip()))
+    )
+    common = {end for end, n in ends.items() if n >= MIN_SHARED and 4 * n >= len(headlines)}
+    return [
+        headline.rstrip()[: match.start()]
+        if (match := _END.search(headline.rstrip())) and match.group() in common
+        else headline
+        for headline in headlines
+    ]
 
 
 def in_capitals(text: str) -> bool:

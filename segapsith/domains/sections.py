@@ -36,6 +36,7 @@ from segapsith.domains.values import DomainWords
 from segapsith.plugin.contracts import Clusterer, Similarity, compares_learned_rows_only
 
 __all__ = [
+    "TIE",
     "WEAK",
     "SectionParts",
     "SectionSettings",
@@ -47,6 +48,9 @@ __all__ = [
     "stability",
 ]
 
+
+TIE = 0.98
+"""Share of the best stability from which a number of sections is as good as the best."""
 
 WEAK = 0.8
 """Share of the best stability below which a number of sections is no candidate."""
@@ -162,21 +166,28 @@ def _numbers(n_topics: int, n_rows: int, settings: SectionSettings) -> Sequence[
 def choose_number(
     tried: Mapping[int, float], before: int | None, settings: SectionSettings
 ) -> int | None:
-    """Return the most stable number of sections, the smaller of equals; None if none was tried.
+    """Return the most stable number of sections; None if none was tried.
 
-    The number of the last time is returned while its stability is near the best.
+    Stability falls by itself as the number grows. So while the next larger number is as good as the
+    best up to `TIE`, it is taken instead. The number of the last time is returned while its
+    stability is near the best.
 
     >>> choose_number({4: 0.6, 5: 0.62}, None, SectionSettings())
     5
     >>> choose_number({4: 0.6, 5: 0.62}, 4, SectionSettings())
     4
+    >>> choose_number({4: 0.62, 5: 0.615, 6: 0.5}, None, SectionSettings())
+    5
     """
     if not tried:
         return None
     best = max(tried.values())
     if before is not None and tried.get(before, -1.0) >= settings.loyalty * best:
         return before
-    return min(number for number, value in tried.items() if value == best)
+    number = min(number for number, value in tried.items() if value == best)
+    while tried.get(number + 1, -1.0) >= TIE * best > 0:
+        number += 1
+    return number
 
 
 def _stabilities(

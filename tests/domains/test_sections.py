@@ -173,13 +173,19 @@ def test_a_section_that_is_too_small_is_dissolved_unless_the_number_was_given() 
 
 
 def test_the_number_of_the_last_time_is_taken_again_while_it_is_nearly_the_best() -> None:
-    tried = {4: 0.5, 5: 0.6, 6: 0.6}
+    tried = {4: 0.5, 5: 0.6, 6: 0.55}
     assert choose_number(tried, None, SectionSettings()) == 5
     assert choose_number(tried, 6, SectionSettings()) == 6
     assert choose_number(tried, 4, SectionSettings()) == 5
     assert choose_number(tried, 4, SectionSettings(loyalty=0.8)) == 4
     assert choose_number(tried, 9, SectionSettings()) == 5
     assert choose_number({}, 4, SectionSettings()) is None
+
+
+def test_of_numbers_that_are_as_stable_the_larger_is_taken() -> None:
+    assert choose_number({4: 0.6, 5: 0.59, 6: 0.589, 7: 0.58}, None, SectionSettings()) == 6
+    assert choose_number({4: 0.6, 5: 0.5, 6: 0.6}, None, SectionSettings()) == 4
+    assert choose_number({4: 0.0, 5: 0.0, 6: -0.1}, None, SectionSettings()) == 4
 
 
 def test_larger_numbers_are_not_tried_after_enough_weak_ones() -> None:
