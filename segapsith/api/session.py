@@ -28,7 +28,7 @@ from segapsith.lexicon.vocabulary import SCALE
 from segapsith.plugin.registry import Registry
 from segapsith.settings import Settings, resolve
 from segapsith_store import Store
-from segapsith_store.connections import MEMORY
+from segapsith_store.connections import MEMORY, check_can_be_store
 
 __all__ = ["Session"]
 
@@ -178,15 +178,21 @@ class Session:
         """Return what computes labels from the stories of a store."""
         return labels.LabelMaker(store, self.factory.labeller()[0])
 
+    def check_learning(self, only: Collection[str] = ()) -> None:
+        """Report wrong settings, and a path where no store can be, before taking the lock."""
+        if self._writer is None:
+            self._agree(learning.latest(self._history()), only)
+            _ = self.components
+            if self.path != MEMORY:
+                check_can_be_store(self.path)
+
     def learner(self, only: Collection[str] = ()) -> tuple[Engine, RunPlan]:
         """Return the engine to learn with, and a plan that writes its settings to the store.
 
         Settings that differ from those of the store are refused unless a change was asked for.
         `only` names the settings that matter, if not all do.
         """
-        if self._writer is None:  # report wrong settings before taking the lock
-            self._agree(learning.latest(self._history()), only)
-            _ = self.components
+        self.check_learning(only)
         store = self.writer
         facts = store.facts()
         if self._engine is not None and not self._reads_no_text and not only and self._plan:

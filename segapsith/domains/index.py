@@ -551,10 +551,11 @@ def next_day(stream_day: int, story_day: int) -> int:
     return stream_day + 1 if story_day > stream_day else stream_day
 
 
-def story_vectors(stories: Sequence[Sequence[Bag]]) -> StoryVectors:
+def story_vectors(stories: Sequence[Sequence[Bag]], *, compiled: bool = True) -> StoryVectors:
     """Return the vectors of stories, each given by the words of its units.
 
-    Words that the network inferred are left out: they stand in no text.
+    Words that the network inferred are left out: they stand in no text. A reader of few stories
+    sets `compiled` to False and needs no compiler.
     """
     bags = [bag for units in stories for bag in units]
     sizes = [sum([len(bag.words) for bag in units]) for units in stories]
@@ -571,7 +572,8 @@ def story_vectors(stories: Sequence[Sequence[Bag]]) -> StoryVectors:
     firsts = np.flatnonzero(is_first)
     sums = np.add.reduceat(weights, firsts) if len(firsts) else np.zeros(0, np.int64)
     ends = np.cumsum(np.bincount(story[firsts], minlength=len(stories)))
-    return StoryVectors(*postings.scaled_stories(ends, words[firsts], sums))
+    scaled = postings.scaled_stories if compiled else postings.scaled_stories.python
+    return StoryVectors(*scaled(ends, words[firsts], sums))
 
 
 class EventIndex:

@@ -158,11 +158,20 @@ def topic(ask: Ask) -> Response:
     return atom(ask, f"topic/{number}", found.label, entries)
 
 
+def section(ask: Ask) -> Response:
+    number = ask.number_part("id")
+    with ask.wire.reading():
+        found = ask.wire.browse.section(number)
+        entries = _found(ask, ask.wire.browse.domains_of_sections([number]))
+    return atom(ask, f"section/{number}", found.label, entries)
+
+
 def search(ask: Ask) -> Response:
     query = story_query(ask)
     domains = ask.numbers("domain")
     for number in ask.numbers("topic"):
         domains += ask.wire.browse.topic(number).domains
+    domains += ask.wire.browse.domains_of_sections(ask.numbers("section"))
     entries = _found(ask, domains or None)
     key = "&".join(f"{n}={v}" for n, v in sorted(ask.given) if n not in ("token", "ui"))
     return atom(ask, f"search/{key}", query.words or ask.texts.text("Search"), entries)
@@ -200,5 +209,6 @@ ROUTES: tuple[tuple[str, Callable[[Ask], Response]], ...] = (
     ("/feeds/alarms.atom", alarms),
     ("/feeds/domains/{id:int}.atom", domain),
     ("/feeds/topics/{id:int}.atom", topic),
+    ("/feeds/sections/{id:int}.atom", section),
     ("/feeds/search.atom", search),
 )

@@ -116,6 +116,26 @@ def topics(ask: Ask, _: bytes) -> Response:
     return _paged(ask, listed, ask.wire.browse.n_topics())
 
 
+def sections(ask: Ask, _: bytes) -> Response:
+    return _paged(ask, ask.wire.browse.sections())
+
+
+def events(ask: Ask, _: bytes) -> Response:
+    span = ask.span(50)
+    listed = ask.wire.events.list(
+        since=ask.day("since"),
+        until=ask.day("until"),
+        domain=ask.number("domain", 0) or None,
+        min_stories=ask.number("min_stories", 1, 1),
+        limit=span.offset + span.limit + 1,
+    )
+    return _paged(ask, listed[span.offset : span.offset + span.limit], len(listed))
+
+
+def today(ask: Ask, _: bytes) -> Response:
+    return _answer(ask.wire.browse.today(ask.moment("since")))
+
+
 def domains(ask: Ask, _: bytes) -> Response:
     span = ask.span(50)
     as_of = ask.moment("as_of")
@@ -148,6 +168,7 @@ def search(ask: Ask, _: bytes) -> Response:
     query = story_query(ask)
     span = ask.span(20)
     numbers = ask.numbers("domain")
+    numbers += ask.wire.browse.domains_of_sections(ask.numbers("section"))
     hits = ask.wire.browse.search(
         query, domains=numbers or None, limit=span.limit, offset=span.offset
     )
@@ -263,6 +284,25 @@ _SIDES = (
 ROUTES: tuple[JsonRoute, ...] = (
     JsonRoute("/openapi.json", "This description", describe),
     JsonRoute("/status", "Counts, digest and last run", status),
+    JsonRoute(
+        "/today",
+        "What is new, rising and falling, by section",
+        today,
+        (Parameter("since", "run or date (default: the last night)", most=40),),
+    ),
+    JsonRoute("/sections", "Sections, largest first", sections, _LIMIT, "array"),
+    JsonRoute(
+        "/events",
+        "Events, the latest first",
+        events,
+        (
+            *_PERIOD,
+            Parameter("domain", "only events of this domain", "integer", 0),
+            Parameter("min_stories", "least number of stories", "integer", 1),
+            *_LIMIT,
+        ),
+        "array",
+    ),
     JsonRoute("/topics", "Topics, largest first", topics, _LIMIT, "array"),
     JsonRoute(
         "/domains",
@@ -295,6 +335,7 @@ ROUTES: tuple[JsonRoute, ...] = (
             _LANG,
             Parameter("source", "source of the stories", most=300),
             Parameter("domain", "only stories of these domains", "integer", 0, repeated=True),
+            Parameter("section", "only stories of these sections", "integer", 0, repeated=True),
             Parameter("sort", "order of the stories", choices=("best", "newest")),
             *_LIMIT,
         ),

@@ -14,8 +14,10 @@ __all__ = ["Page", "render"]
 
 NAVIGATION = (
     ("/", "Today"),
+    ("/sections", "Sections"),
     ("/topics", "Topics"),
     ("/domains", "Domains"),
+    ("/events", "Events"),
     ("/timeline", "Timeline"),
     ("/map", "Map"),
     ("/validation", "Validation"),

@@ -19,6 +19,9 @@ DYNAMIC = frozenset(
     {
         *(
             "Today",
+            "Sections",
+            "Events",
+            "Active",
             "Topics",
             "Domains",
             "Timeline",

@@ -29,7 +29,7 @@ def shown_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
         wire.topics(limit=0)
         wire.validate(min_units=1, stability=0, lang="en")
         wire.ingest([{**item, "lang": "en"} for item in sample.lines("en")[60:110]])
-        wire.topics(limit=0)
+        wire.sections(limit=0)
         wire.validate(min_units=1, stability=0, lang="en")
     return path
 

@@ -11,7 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 PAGES = (
-    "/", "/topics", "/topics/1", "/domains", "/domains?sort=recent&lang=en&min_units=2",
+    "/", "/?since=1", "/sections", "/sections/1", "/events", "/events?min_stories=1", "/topics", "/topics/1", "/domains", "/domains?sort=recent&lang=en&min_units=2",
     "/domains?as_of=1", "/domains/1", "/domains/1?as_of=1", "/units/1", "/search", "/search?q=the",
     "/words/en/rate", "/timeline", "/timeline?by=month&measure=share&domain=1", "/compare",
     "/compare?left=1&right=2", "/validation", "/validation?verdict=split", "/map", "/map?lang=fr",

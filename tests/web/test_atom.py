@@ -15,7 +15,7 @@ from segapsith.web.atom import Entry, atom
 
 FEEDS = (
     "/feeds/new.atom", "/feeds/rising.atom", "/feeds/alarms.atom", "/feeds/domains/1.atom",
-    "/feeds/topics/1.atom", "/feeds/search.atom?q=the", "/feeds/search.atom?topic=1&lang=en",
+    "/feeds/topics/1.atom", "/feeds/sections/1.atom", "/feeds/search.atom?q=the", "/feeds/search.atom?topic=1&lang=en",
 )  # fmt: skip
 
 

@@ -40,6 +40,9 @@ def test_the_description_names_exactly_the_routes(shown_path: Path) -> None:
         ("/units/1/explain", lambda wire: wire.explain(1)),
         ("/runs", lambda wire: wire.runs()),
         ("/validations", lambda wire: wire.validation.history()[::-1]),
+        ("/sections", lambda wire: wire.sections(regroup=False, top=12)),
+        ("/events?limit=9", lambda wire: wire.events(limit=9)),
+        ("/today", lambda wire: wire.today(limit=6)),
         ("/topics", lambda wire: wire.topics(regroup=False, top=12)),
     ],
 )

@@ -10,6 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from segapsith import web
+from segapsith.api.wire import Wire
 from segapsith.errors import UsageError
 from segapsith.web.security import CSP, WebOptions
 
@@ -128,7 +129,7 @@ def test_a_cookie_alone_needs_a_sign_of_its_origin(steering: TestClient, own_pat
         web.app(own_path, token=TOKEN, allow_changes=True), HOST, follow_redirects=False
     )
     client.get(f"/?token={TOKEN}")
-    form = {"run": "7", "label": "Mine"}
+    form = {"run": str(Wire(own_path).browse.state().run), "label": "Mine"}
     assert client.post("/domains/1/rename", data=form).status_code == 403
     same = {"sec-fetch-site": "same-origin"}
     assert client.post("/domains/1/rename", data=form, headers=same).status_code == 303

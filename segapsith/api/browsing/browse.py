@@ -44,6 +44,7 @@ from segapsith_store.queries.browsing.stories import (
     count_sources,
     describe_units,
     read_story,
+    units_of_event,
 )
 from segapsith_store.queries.browsing.story_search import (
     StoryColumns,
@@ -58,8 +59,9 @@ from segapsith_store.queries.domains import (
     successors,
     typical_of,
 )
-from segapsith_store.queries.news import News, read_news
+from segapsith_store.queries.news import News, Today, read_news, read_today
 from segapsith_store.queries.nights import Night
+from segapsith_store.queries.sections import Section, list_sections
 from segapsith_store.queries.subscriptions import Feed
 from segapsith_store.queries.topics import Topic, list_topics, topic_of_domain
 from segapsith_store.queries.validations import last_validations
@@ -73,6 +75,8 @@ SENTENCE_WORDS, SENTENCE_UNITS = 20, 40
 MOST_PEAKS = 5
 TOPIC_WORDS = 12
 KEPT_TOPICS = 200
+TODAY = 6
+"""Domains of each kind in a section."""
 PREVIEW_STORIES = 5
 DEFAULT_SERIES = 6
 """Topics or domains of a timeline that names none."""
@@ -93,6 +97,10 @@ class Browsing:
         self._topics: Kept[Sequence[Topic]] = Kept(
             lambda store, _: self._listed_topics(store, limit=KEPT_TOPICS)
         )
+        self._sections: Kept[Sequence[Section]] = Kept(
+            lambda store, _: list_sections(store, top=TOPIC_WORDS)
+        )
+        self._today: Kept[Today] = Kept(lambda store, _: read_today(store, most=TODAY))
         self._topic_of: Kept[Mapping[int, int]] = Kept(lambda store, _: topic_of_domain(store))
         self._validations: Kept[Sequence[Mapping[str, Any]]] = Kept(
             lambda store, _: last_validations(store)
@@ -133,6 +141,37 @@ class Browsing:
     def _listed_topics(self, store: Store, *, limit: int, only: int | None = None) -> list[Topic]:
         sums = self._vectors.get(store).sums
         return list_topics(store, top=TOPIC_WORDS, limit=limit, only=only, sums=sums)
+
+    def sections(self) -> Sequence[Section]:
+        """Return the sections, largest first."""
+        return self._session.read(self._sections.get)
+
+    def section(self, number: int) -> Section:
+        """Return one section with its topics."""
+        found = next((one for one in self.sections() if one.id == number), None)
+        if found is None:
+            raise MissingInputError(
+                f"there is no section {number}; `segapsith sections` lists them"
+            )
+        return found
+
+    def domains_of_sections(self, numbers: Sequence[int]) -> list[int]:
+        """Return the domains of some sections."""
+        topics = {topic for number in numbers for topic in self.section(number).topics}
+        topic_of = self._session.read(self._topic_of.get)
+        return [domain for domain, topic in topic_of.items() if topic in topics]
+
+    def today(self, since: str | int | None = None) -> Today:
+        """Return what is new, rising and falling, by section; that of the last night is kept."""
+        if since is None:
+            return self._session.read(self._today.get)
+        return self._session.read(lambda store: read_today(store, since, most=TODAY))
+
+    def event_stories(self, event: int, limit: int = 100) -> list[UnitSummary]:
+        """Return the stories of an event, the first ones first."""
+        return self._session.read(
+            lambda store: describe_units(store, units_of_event(store, event, limit))
+        )
 
     def n_topics(self) -> int:
         """Return the number of topics that have domains with units."""

@@ -11,6 +11,7 @@ from segapsith.web.pages import (
     comparison,
     domains,
     journal,
+    levels,
     maps,
     search,
     stories,
@@ -26,6 +27,9 @@ __all__ = ["ROUTES"]
 
 ROUTES: tuple[tuple[str, Callable[[Ask], Page | Response]], ...] = (
     ("/", today.today),
+    ("/sections", levels.sections_page),
+    ("/sections/{id:int}", levels.section_page),
+    ("/events", levels.events_page),
     ("/topics", topics.list_page),
     ("/topics/{id:int}", topics.topic_page),
     ("/domains", domains.list_page),

@@ -16,6 +16,7 @@ from segapsith.report.charts import curves
 from segapsith.report.charts.days import BUCKETS
 from segapsith.web.ask import Ask
 from segapsith.web.charts import by_day
+from segapsith.web.pages.levels import crumbs_of
 from segapsith.web.render import Page
 from segapsith_store.queries.browsing.activity import Activity, Described, Lifetime
 
@@ -27,6 +28,8 @@ STORIES = 15
 """Stories of a domain on its page."""
 
 SPARK_BARS = 40
+EVENTS = 6
+"""Events of a domain on its page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +152,9 @@ def domain_page(ask: Ask) -> Page:
             "topic": topic,
             "stories": browse.stories_of(number, as_of=as_of, limit=span.limit, offset=span.offset),
             "total": domain.lifetime.units,
+            "events": ask.wire.events.list(domain=number, min_stories=2, limit=EVENTS)
+            if as_of is None
+            else [],
             "span": span,
             "as_of": as_of,
             "by": size,
@@ -160,9 +166,7 @@ def domain_page(ask: Ask) -> Page:
         }
     marks = {peak.burst.day: peak.story.title if peak.story else "" for peak in domain.peaks}
     chart = by_day("days", t("Units over time"), domain.days, size=size, marks=marks)
-    crumbs = [("/topics", t("Topics"))]
-    if topic is not None:
-        crumbs.append((f"/topics/{topic.id}", topic.label))
+    crumbs = crumbs_of(ask, topic=domain.topic)
     return Page("domain.html", domain.row.label, values, [chart], crumbs=crumbs)
 
 

@@ -19,11 +19,14 @@ def search_page(ask: Ask) -> Page:
     """Return the stories that match, their days, and domains with the words."""
     browse, t = ask.wire.browse, ask.texts.text
     query, span = story_query(ask), ask.span(20, 100)
-    domains, topics = ask.numbers("domain"), ask.numbers("topic")
+    domains, topics, sections = (ask.numbers(name) for name in ("domain", "topic", "section"))
     size = ask.choice("by", BUCKETS, "day")
-    asked = any((query.words, query.since, query.until, query.lang, query.source, domains, topics))
+    asked = any(
+        (query.words, query.since, query.until, query.lang, query.source, domains, topics, sections)
+    )
     with ask.wire.reading():
         members = [*domains, *(d for number in topics for d in browse.topic(number).domains)]
+        members += browse.domains_of_sections(sections)
         hits = (
             browse.search(query, domains=members or None, limit=span.limit, offset=span.offset)
             if asked
@@ -40,6 +43,8 @@ def search_page(ask: Ask) -> Page:
             "langs": columns.languages(),
             "sources": [name for name in columns.count_sources() if name][:SOURCES],
             "topics": browse.topics(30),
+            "sections": browse.sections(),
+            "chosen_section": sections[0] if sections else None,
             "chosen_topic": topics[0] if topics else None,
             "domain": domains[0] if domains else None,
             "by": size,

@@ -13,6 +13,7 @@ from segapsith.errors import MissingInputError
 from segapsith.report.charts import gauges
 from segapsith.web.ask import Ask
 from segapsith.web.charts import Chart
+from segapsith.web.pages.levels import crumbs_of
 from segapsith.web.render import Page
 from segapsith.web.templating import outside_link, story_path
 from segapsith_store.queries.browsing.stories import Story, StoryText, StoryUnit
@@ -73,7 +74,7 @@ def _page(ask: Ask, uid: str) -> Page:
         story = ask.wire.browse.story(uid)
         run = ask.wire.browse.state().run
         domains = [unit.domain for unit in story.units if unit.domain is not None]
-        crumbs = _crumbs(ask, domains[0]) if domains else [("/search", t("Search"))]
+        crumbs = crumbs_of(ask, domain=domains[0]) if domains else [("/search", t("Search"))]
     address = next(
         filter(None, (outside_link(story.metadata.get(name)) for name in LINKS)), outside_link(uid)
     )
@@ -88,19 +89,6 @@ def _page(ask: Ask, uid: str) -> Page:
         "run": run,
     }
     return Page("story.html", story.title or uid, values, crumbs=crumbs)
-
-
-def _crumbs(ask: Ask, domain: int) -> list[tuple[str, str]]:
-    """Return topic and domain above a story or unit."""
-    browse, t = ask.wire.browse, ask.texts.text
-    crumbs = [("/topics", t("Topics"))]
-    topic = browse.topic_of(domain)
-    if topic is not None:
-        crumbs.append((f"/topics/{topic}", browse.topic(topic).label))
-    row = browse.activity().described.get(domain)
-    if row is not None:
-        crumbs.append((f"/domains/{domain}", row.label))
-    return crumbs
 
 
 def passages(story: Story) -> list[Passage]:
@@ -157,7 +145,7 @@ def unit_page(ask: Ask) -> Page:
         explanation = ask.wire.explain(number)
         story = ask.wire.browse.story(explanation.document)
         described = ask.wire.browse.activity().described
-        crumbs = _crumbs(ask, explanation.domain.id)
+        crumbs = crumbs_of(ask, domain=explanation.domain.id)
         run = ask.wire.browse.state().run
     if number not in {unit.unit for unit in story.units}:
         raise MissingInputError(f"unit {number} is in no present text")

@@ -19,26 +19,23 @@ DAYS = 60
 """Days of the chart of stories."""
 
 NIGHTS = 30
-MOST = 8
-"""Domains of each kind."""
+MOST = 4
+"""Domains of each kind in a section."""
 
-KINDS = ("new", "growing", "fading")
+KINDS = (("new", "New"), ("rising", "Rising"), ("falling", "Falling"), ("active", "Active"))
 
 
 def today(ask: Ask) -> Page:
     """Return the page of today."""
     browse, t = ask.wire.browse, ask.texts.text
     with ask.wire.reading():
-        since = _since(ask)
-        news = browse.news(since, MOST)
-        listed = {kind: list(news[kind]) for kind in KINDS}
-        shown = [change.id for changes in listed.values() for change in changes]
+        today = browse.today(_since(ask))
         stories = browse.activity().stories_by_day
         nights = browse.nights(NIGHTS)
         values = {
-            "news": news,
-            "groups": _by_topic(ask, listed),
-            "headlines": browse.headlines(shown),
+            "today": today,
+            "kinds": KINDS,
+            "most": MOST,
             "night": next(iter(nights), None),
             "alarms": _alarms(nights),
             "troubled": [feed for feed in browse.feeds() if feed.failures],
@@ -66,25 +63,6 @@ def _alarms(nights: Sequence[Any]) -> list[Mapping[str, Any]]:
     """Return the alarms of the last night that ended."""
     ended = next((night for night in nights if night.finished_at), None)
     return [] if ended is None else list(ended.result.get("alarms", []))
-
-
-def _by_topic(
-    ask: Ask, listed: Mapping[str, Sequence[Any]]
-) -> list[tuple[Any, dict[str, list[Any]]]]:
-    """Return the changed domains by topic, the topic with the most new units first."""
-    groups: dict[int | None, dict[str, list[Any]]] = {}
-    for kind, changes in listed.items():
-        for change in changes:
-            topic = ask.wire.browse.topic_of(change.id)
-            groups.setdefault(topic, {name: [] for name in KINDS})[kind].append(change)
-    weight = {
-        topic: sum(change.after for changes in kinds.values() for change in changes)
-        for topic, kinds in groups.items()
-    }
-    ranked = sorted(groups, key=lambda topic: (-weight[topic], topic or 0))
-    return [
-        (None if topic is None else ask.wire.browse.topic(topic), groups[topic]) for topic in ranked
-    ]
 
 
 def _last(stories: Mapping[str, int]) -> dict[str, int]:

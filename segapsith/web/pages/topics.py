@@ -6,6 +6,7 @@ from segapsith.report.charts.days import BUCKETS
 from segapsith.web.ask import Ask
 from segapsith.web.charts import by_day
 from segapsith.web.pages.domains import rows_of
+from segapsith.web.pages.levels import crumbs_of
 from segapsith.web.render import Page
 
 __all__ = ["list_page", "topic_page"]
@@ -51,4 +52,5 @@ def topic_page(ask: Ask) -> Page:
             "run": activity.state.run,
         }
         chart = by_day("days", t("Units over time"), activity.by_day(*numbers), size=size)
-    return Page("topic.html", topic.label, values, [chart], crumbs=[("/topics", t("Topics"))])
+    crumbs = crumbs_of(ask, topic=topic.id)[:-1]
+    return Page("topic.html", topic.label, values, [chart], crumbs=crumbs)

@@ -24,7 +24,7 @@ __all__ = ["COOKIE", "Saved", "change_watch", "read_saved", "watch_page", "writt
 
 COOKIE = "segapsith_watch"
 MOST = 12
-FIELDS = ("q", "since", "until", "lang", "source", "topic", "domain")
+FIELDS = ("q", "since", "until", "lang", "source", "section", "topic", "domain")
 MOST_QUERY = 200
 
 
@@ -90,6 +90,8 @@ def _hits(ask: Ask, fields: Mapping[str, str], seen: int) -> Any:
         domains = [int(fields["domain"])] if fields.get("domain", "").isdigit() else []
         if fields.get("topic", "").isdigit():
             domains += browse.topic(int(fields["topic"])).domains
+        if fields.get("section", "").isdigit():
+            domains += browse.domains_of_sections([int(fields["section"])])
         query = StoryQuery(
             fields.get("q", ""),
             fields.get("since") or None,

@@ -127,7 +127,7 @@ def _headline(members: Iterable[Sequence[Any]], sums: DomainWords) -> str:
     if len(stories) < 2:
         return stories[0][0] if stories else ""
     ends, words, values = story_vectors(
-        [[codecs.bag_from(blob) for blob in blobs] for _, blobs in stories]
+        [[codecs.bag_from(blob) for blob in blobs] for _, blobs in stories], compiled=False
     )
     known = np.searchsorted(sums.words, words)
     products = np.add.reduceat(sums.weights[known] * values, np.concatenate([[0], ends[:-1]]))

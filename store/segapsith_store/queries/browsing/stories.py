@@ -21,6 +21,7 @@ __all__ = [
     "count_sources",
     "describe_units",
     "read_story",
+    "units_of_event",
 ]
 
 
@@ -213,6 +214,19 @@ def best_units(store: Store, units: Iterable[int], most: int = 1) -> list[int]:
             "SELECT a.unit FROM json_each(?) j JOIN assignments a ON a.unit = j.value"
             " ORDER BY a.score DESC, a.unit LIMIT ?",
             [json.dumps(list(units)), most],
+        )
+    ]
+
+
+def units_of_event(store: Store, event: int, most: int) -> list[int]:
+    """Return units of an event, those of the first stories first."""
+    return [
+        unit
+        for (unit,) in store.rows(
+            "SELECT a.unit FROM assignments a JOIN units u ON u.id = a.unit"
+            " JOIN versions v ON v.id = u.version WHERE a.event = ?"
+            " ORDER BY v.date, a.unit LIMIT ?",
+            [event, most],
         )
     ]
 
