@@ -30,6 +30,7 @@ from segapsith.cli import (
     feeds,
     forget,
     ingest,
+    languages,
     network,
     plugins,
     report,
@@ -56,7 +57,7 @@ COMMANDS = (
     demo, ingest, feeds, update, schedule, doctor,
     domains, show, events, topics, sections, search, explain, classify, export, report,
     validate, compare, cluster, tune, segment, network,
-    status, verify, backup, runs, forget, config, plugins,
+    status, verify, backup, runs, forget, config, languages, plugins,
 )  # fmt: skip
 """The commands in the order of the help text; each module has `add_to`."""
 

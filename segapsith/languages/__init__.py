@@ -3,7 +3,7 @@
 A language pack is a TOML file. `segapsith/languages/xx.toml` are the built-in ones; a plugin adds
 others through the hook `register_languages`. A pack is read when its language is first met. A
 language without a pack has its own vocabulary and no lemmas, and its stop words are learned from the
-stream (`segapsith.lexicon.vocabulary.common_words`).
+stream (`segapsith.lexicon.vocabulary.common_share`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ALIASES: dict[str, str] = {
 }  # fmt: skip
 """Other codes of the languages, as feeds write them; plugins may add theirs with their packs."""
 
-LEMMATISERS = ("simplemma", "jieba", "sudachi", "kiwi", "icu", "none")
+LEMMATISERS = ("dictionary", "jieba", "sudachi", "kiwi", "icu", "none")
 """Ways to words and lemmas; jieba, sudachi, kiwi and icu also find words where no space does."""
 
 _CHOICES = {
@@ -113,8 +113,8 @@ class LanguagePack:
 def parse_pack(code: str, text: str) -> LanguagePack:
     """Return the pack of a TOML text; lists of words are texts, in which `#` begins a comment.
 
-    >>> parse_pack("xx", 'name = "Example"\\nstop_words = "the of # small words"').stop_words
-    frozenset({'the', 'of'})
+    >>> parse_pack("xx", 'name = "Example"\\nstop_words = "of # a small word"').stop_words
+    frozenset({'of'})
     """
     try:
         table = tomllib.loads(text)
@@ -141,7 +141,11 @@ def parse_pack(code: str, text: str) -> LanguagePack:
 def _value(code: str, name: str, value: object, hint: Any) -> Any:
     """Return a value of a pack as its field has it."""
     kind = get_origin(hint) or hint
-    expected = {bool: bool, Mapping: (dict, str)}.get(kind, str)
+    expected: type | tuple[type, ...] = str
+    if kind is Mapping:
+        expected = (dict, str)
+    elif kind is bool:
+        expected = bool
     if not isinstance(value, expected):
         raise ConfigurationError(
             f"language pack {code!r}: {name} should be {_in_words(kind)}, not {value!r:.60}"

@@ -200,7 +200,7 @@ class Lemmas:
         self._entry: Callable[[str], str | None] = _no_entry
         self._simplemma: Callable[..., str] = _as_written_here
         self._is_known: Callable[..., bool] = _not_known
-        if self._pack.lemmatiser == "simplemma":
+        if self._pack.lemmatiser == "dictionary":
             import simplemma  # takes 0.1 s, so only when a text is read
             from simplemma.strategies.dictionaries import (
                 DEFAULT_DICTIONARY_FACTORY,
