@@ -234,7 +234,7 @@ def common_share(n_documents: int, n_tokens: int) -> float:
 
 
 COMMON_ONE_IN = 300
-"""A word that is one in so many is a stop word of a language without a pack."""
+"""A word that is one in N, at least, is a stop word of a language without a pack."""
 
 MIN_COMMON_SHARE, MAX_COMMON_SHARE = 0.08, 0.5
 MIN_COMMON_DOCUMENTS = 50
