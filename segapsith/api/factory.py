@@ -221,6 +221,8 @@ class Factory:
         placement, declared = self.settings.placement, {**SETTINGS, **ENGINE}
         values: dict[str, Any] = {
             "threshold": placement.threshold,
+            "aging": placement.aging,
+            "aging_stories": placement.aging_stories,
             "domain_weight": placement.domain_weight,
             "min_weight": placement.min_weight,
             "count": placement.count,

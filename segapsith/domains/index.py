@@ -93,10 +93,11 @@ class DomainIndex:
             self.settings.domain_weight == "mean-unit-weight",
             int(np.ceil(self.settings.min_weight * SCALE)),
         )
+        self._aging = postings.Aging(self.settings.aging, self.settings.aging_stories)
 
     def without_domains(self, threshold: float) -> DomainIndex:
-        """Return an empty index with the same settings, but for the threshold."""
-        index = DomainIndex(replace(self.settings, threshold=threshold))
+        """Return an empty index with another threshold, in which domains do not age."""
+        index = DomainIndex(replace(self.settings, threshold=threshold, aging=0.0))
         index._index = index._index._replace(significance=self._index.significance)
         return index
 
@@ -185,15 +186,21 @@ class DomainIndex:
         )
 
     def nearest(
-        self, bag: Bag, most: int, compare: Compare | None = None, n_words: int = 0
+        self,
+        bag: Bag,
+        most: int,
+        compare: Compare | None = None,
+        n_words: int = 0,
+        *,
+        story: int = 0,
     ) -> list[tuple[int, float]]:
         """Return the most similar open domains with their scores, best first, ties to the older.
 
-        By eq. 7, or by another similarity as in `place`.
+        By eq. 7 for a story of that ordinal, or by another similarity as in `place`.
         """
         n_touched = self._accumulate(bag)
         touched = np.sort(self._index.touched[:n_touched])
-        scores = self._similarities(bag, touched)
+        scores = self._similarities(bag, touched) * self._freshness(touched, story)
         postings.reset_sums(self._index, n_touched)
         if compare is not None and len(touched):
             scores = self._compared(bag, touched, compare, n_words)
@@ -264,10 +271,13 @@ class DomainIndex:
 
     # -- placing ---------------------------------------------------------------------------
 
-    def place(self, bag: Bag, compare: Compare | None = None, n_words: int = 0) -> Placement:
+    def place(
+        self, bag: Bag, compare: Compare | None = None, n_words: int = 0, *, story: int = 0
+    ) -> Placement:
         """Return the best domain for a unit, by eq. 7 or by the similarity `compare`.
 
         `compare` is given the domains that share a word with the unit. Ties go to the older domain.
+        With the ordinal of its story, domains without recent stories are less similar by eq. 7.
         """
         n_touched = self._accumulate(bag)
         if n_touched == 0:
@@ -279,10 +289,13 @@ class DomainIndex:
                 n_touched,
                 float(bag.weights.sum(dtype=np.int64)),
                 float(self._unit_occurrences(bag).sum(dtype=np.int64)),
+                story,
+                self._aging,
             )
         else:
             if compare is None:
-                scores = self._activated(bag, touched, self._similarities(bag, touched))
+                scores = self._similarities(bag, touched) * self._freshness(touched, story)
+                scores = self._activated(bag, touched, scores)
             else:
                 scores = self._compared(bag, touched, compare, n_words)
             ranked = np.lexsort((touched, -scores))[:2]
@@ -316,14 +329,19 @@ class DomainIndex:
             )
         ]  # fmt: skip
 
-    def place_all(self, bags: Sequence[Bag]) -> list[tuple[int, Placement]]:
+    def place_all(
+        self, bags: Sequence[Bag], stories: Sequence[int] | Ints | None = None
+    ) -> list[tuple[int, Placement]]:
         """Place units by eq. 7 one after the other, and add each to its domain or a new one.
 
+        `stories` are the ordinals of their stories; without them domains do not age.
         Return the domain and the placement of each unit; `Placement.domain` is None for a unit
         that started a domain.
         """
         ends, words, occurrences, weights = self._concatenated(bags)
         placed, scores = np.zeros((len(bags), 3), np.int64), np.zeros((len(bags), 2))
+        numbers = np.zeros(len(bags)) if stories is None else np.asarray(stories)
+        ordinals = numbers.astype(np.int64)
         self._index = postings.with_words(self._index, int(words.max(initial=-1)) + 1)
         n_placed = 0
         while True:
@@ -334,7 +352,9 @@ class DomainIndex:
                 words,
                 occurrences,
                 weights,
+                ordinals,
                 self._rule,
+                self._aging,
                 self.settings.threshold,
                 placed,
                 scores,
@@ -394,6 +414,13 @@ class DomainIndex:
         scores: NDArray[np.float64] = np.sqrt(np.sqrt(share))
         return scores
 
+    def _freshness(self, domains: Ints, story: int) -> NDArray[np.float64]:
+        """Return what is left of the similarity to domains when a story comes (`postings.Aging`)."""
+        share, stories = self._aging
+        ages = np.clip(story - self._index.newest[domains], 0, stories)
+        left: NDArray[np.float64] = 1.0 - share * (ages / stories)
+        return left
+
     def _compared(
         self, bag: Bag, domains: Ints, compare: Compare, n_words: int
     ) -> NDArray[np.float64]:
@@ -435,6 +462,10 @@ class DomainIndex:
         self._index.is_open[domain] = True
         return domain
 
+    def note_story(self, domain: int, story: int) -> None:
+        """Set the ordinal of the last story that joined a domain."""
+        self._index.newest[domain] = story
+
     def add_unit(self, domain: int, bag: Bag) -> None:
         """Add a unit to the sums of a domain."""
         self._add(domain, 1, 1, bag.words, self._unit_occurrences(bag), bag.weights)
@@ -475,13 +506,16 @@ class DomainIndex:
         """Remove a domain from memory; its number is not reused, and `restore` brings it back."""
         postings.remove_domain(self._index, domain)
 
-    def restore(self, domain: int, sums: DomainWords, is_open: bool = True) -> None:
-        """Insert a domain with the sums that `words` returned."""
+    def restore(
+        self, domain: int, sums: DomainWords, is_open: bool = True, *, story: int = 0
+    ) -> None:
+        """Insert a domain with the sums that `words` returned, and its last story."""
         self.skip_to(domain + 1)
         self._index = postings.with_capacity(self._index, domain, sums.words)
         postings.insert_domain(self._index, domain, sums.words, sums.occurrences, sums.weights)
         self._index.n_units[domain] = sums.n_units
         self._index.is_open[domain] = is_open
+        self._index.newest[domain] = story
         postings.rebalance(self._index, domain, self._rule, True)
 
     def skip_to(self, domain: int) -> None:

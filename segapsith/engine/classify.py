@@ -60,7 +60,9 @@ class Classifier:
         units = []
         for unit in reading.units:
             bag = state.bag(lang, words[unit.first_word : unit.last_word])
-            nearest = domains.nearest(bag, top, compare, len(vocabulary))
+            nearest = domains.nearest(
+                bag, top, compare, len(vocabulary), story=state.counters.ordinal + 1
+            )
             units.append(
                 {
                     "start": unit.start,

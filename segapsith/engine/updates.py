@@ -274,7 +274,9 @@ class UpdateBuilder:
             return
         waiting, self._waiting = self._waiting, []
         run = self.update.run
-        placed = self.state.domains.place_all([unit.bag for _, unit, _ in waiting])
+        placed = self.state.domains.place_all(
+            [unit.bag for _, unit, _ in waiting], [ordinal for *_, ordinal in waiting]
+        )
         for (lang, unit, ordinal), (domain, placement) in zip(waiting, placed, strict=True):
             event = self._event_of.pop(unit.id)
             if placement.domain is None:
@@ -313,7 +315,9 @@ class UpdateBuilder:
             self.update.units[unit.id] = unit
             return
         domains = self.state.domains
-        placement = domains.place(unit.bag, self._compare, len(self.state.vocabulary))
+        placement = domains.place(
+            unit.bag, self._compare, len(self.state.vocabulary), story=ordinal
+        )
         run = self.update.run
         if placement.domain is None:
             domain = self.create_domain(lang)
@@ -333,6 +337,7 @@ class UpdateBuilder:
         row = self.state.rows[assignment.domain]
         if ordinal > row.grown:
             self.state.rows[row.id] = replace(row, grown=ordinal)
+            domains.note_story(row.id, ordinal)
 
     def create_domain(self, lang: str, **origin: Any) -> int:
         """Return a new domain without units; `origin` goes into its history."""
@@ -393,7 +398,7 @@ class UpdateBuilder:
             row = self._storage.domain(domain)
             if row is None:
                 raise StorageError(f"domain {domain} is missing; run `segapsith verify`")
-            self.state.domains.restore(domain, row.sums, row.status == "open")
+            self.state.domains.restore(domain, row.sums, row.status == "open", story=row.grown)
             self.state.rows[domain] = row
         return self.state.rows[domain]
 
@@ -411,6 +416,7 @@ class UpdateBuilder:
         """Change the label, name, status or lock of a domain."""
         row = replace(self.row(domain), **changed)
         self.state.rows[domain] = row
+        self.state.domains.note_story(domain, row.grown)
         self._domains.add(domain)
         if row.status == "open":
             self.state.domains.reopen(domain)

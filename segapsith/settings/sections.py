@@ -72,6 +72,7 @@ class _Declaration:
     most: float | None = None
     excluded: float | None = None
     learned: bool = False
+    before: Value | None = None
 
 
 def _declare(default: T, about: str, **more: Any) -> T:
@@ -132,11 +133,27 @@ class PlacementSection:
         learned=True,
     )
     threshold: float = _declare(
-        0.17,
+        0.165,
         "minimum similarity to join a domain; a unit below it starts a new one",
         least=0,
         most=1,
         excluded=0,
+        learned=True,
+        before=0.17,
+    )
+    aging: float = _declare(
+        0.3,
+        "share of the similarity that a domain without recent stories loses (0 disables)",
+        least=0,
+        most=1,
+        excluded=1,
+        learned=True,
+        before=0.0,
+    )
+    aging_stories: int = _declare(
+        3000,
+        "number of stories without a new unit after which a domain has lost that share",
+        least=1,
         learned=True,
     )
     domain_weight: Literal["mean-unit-weight", "occurrence-significance"] = _declare(
@@ -359,6 +376,7 @@ def _settings_of(section: str, kind: type) -> Iterator[Setting]:
             most=declared.most,
             excluded=declared.excluded,
             learned=declared.learned,
+            before=declared.before,
             section=section,
             key=entry.name,
         )
@@ -398,6 +416,7 @@ PRESETS: dict[str, dict[str, Value]] = {
     "default": {},
     "paper": {
         "threshold": 0.25,
+        "aging": 0.0,
         "domain_weight": "occurrence-significance",
         "min_weight": 0.0,
         "importance": "significance",

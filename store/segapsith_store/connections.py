@@ -29,6 +29,7 @@ from segapsith_store.schema import APPLICATION_ID, SCHEMA
 __all__ = [
     "MEMORY",
     "Database",
+    "check_can_be_store",
     "database_errors",
     "lock",
     "open_reader",
@@ -115,7 +116,7 @@ def lock(path: str, wait: float) -> Iterator[None]:
     if path == MEMORY:
         yield
         return
-    _check_can_be_store(path)  # before the lock, which would create missing directories
+    check_can_be_store(path)  # before the lock, which would create missing directories
     held = FileLock(f"{path}.lock", timeout=wait, mode=0o644)
     try:
         held.acquire()
@@ -215,7 +216,8 @@ def _check_is_file(path: str) -> None:
         raise PermissionDeniedError(f"{path}: no permission to read")
 
 
-def _check_can_be_store(path: str) -> None:
+def check_can_be_store(path: str) -> None:
+    """Raise the error that writing to this path would raise; create nothing."""
     if os.path.isdir(path):
         raise StoreCreationError(f"{path} is a directory; name a file for the store")
     if os.path.exists(path):
