@@ -51,6 +51,7 @@ def filled(path: Path) -> dict[str, int]:
         wire.ingest(sample.lines("en")[40:72])
         wire.tune(target_new_rate=0.4, keep=True)
         wire.ingest(sample.lines("en")[100:116])
+        wire.refresh_labels()
         seal(wire.writer)
         counts = {t.name: wire.writer.number(f"SELECT count(*) FROM {t.name}") for t in TABLES}
     return counts

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Reject,
         Result,
         Snapshot,
+        Subject,
         Unit,
     )
     from segapsith.plugin.contracts import (
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         Clusterer,
         Comparison,
         Exporter,
+        Labeller,
         Segmenter,
         Similarity,
         Source,
@@ -48,6 +50,7 @@ __all__ = [
     "Comparison",
     "Document",
     "Exporter",
+    "Labeller",
     "Labels",
     "Lexicon",
     "Matrix",
@@ -61,6 +64,7 @@ __all__ = [
     "Snapshot",
     "Source",
     "State",
+    "Subject",
     "Unit",
     "Views",
     "Wire",
@@ -83,6 +87,7 @@ _HOMES = {
         "Clusterer",
         "Comparison",
         "Exporter",
+        "Labeller",
         "Segmenter",
         "Similarity",
         "Source",
@@ -100,6 +105,7 @@ _HOMES = {
         "Reject",
         "Result",
         "Snapshot",
+        "Subject",
         "Unit",
     ),
 }

@@ -22,6 +22,7 @@ __all__ = [
     "PluginError",
     "PluginLoadError",
     "PluginTimeoutError",
+    "QueryTimeoutError",
     "SegapsithError",
     "SettingError",
     "StorageError",
@@ -119,6 +120,10 @@ class StorageError(SegapsithError):
     """Reading or writing failed: disk full, a damaged file, an I/O error."""
 
     exit_code = 74
+
+
+class QueryTimeoutError(StorageError):
+    """A query exceeded the time limit of its reader and was stopped."""
 
 
 class ForeignStoreError(SegapsithError):

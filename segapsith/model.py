@@ -30,6 +30,7 @@ __all__ = [
     "Reject",
     "Result",
     "Snapshot",
+    "Subject",
     "Unit",
     "delivered",
     "document_of",
@@ -245,6 +246,23 @@ class Unit:
     cohesion: float = 1.0
     kept: bool = True
     inferred: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a labeller names: a domain, topic, section or event with its words and headlines."""
+
+    kind: str
+    """`domain`, `topic`, `section` or `event`."""
+    lang: str
+    words: Mapping[str, float]
+    """Words as people write them, with their weights by contrast with the siblings; strongest
+    first."""
+    headlines: Sequence[str]
+    """Headlines of stories that are closer to it than to its siblings, oldest first. For stories
+    without a title, their first sentences."""
+    previous: str = ""
+    """The label that it has now; empty if it has none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,10 +210,10 @@ OF_THE_WHOLE = ("promises", "project", "typing", "samples", "third_party")
 """Folders of tests that belong to no package."""
 
 OF_A_PACKAGE = {
+    "web/test_browser.py",
     "test_architecture.py",
     "test_public_names.py",
     "operations/test_thirty_nights.py",
-    "reproduce/test_tables.py",
     "store/queries/test_contract.py",
     "store/queries/test_snapshots.py",
     "store/test_written_before.py",
@@ -228,8 +228,7 @@ TESTED_BY_OTHERS = {
     for package, names in {
         "segapsith": "errors limits",
         "segapsith.api": (
-            "classification clustering comparison learning network reporting "
-            "topic_grouping topics tuning wire"
+            "classification clustering comparison learning network reporting topics tuning wire"
         ),
         "segapsith.cli": (
             "classify cluster compare explain feeds forget network options segment show "
@@ -248,7 +247,7 @@ TESTED_BY_OTHERS = {
         ),
         "segapsith_plugins.similarities": "_co_similarity _learned_rows _word_matrices",
         "segapsith_plugins.sources": "_json_values _news_xml json_lines",
-        "segapsith_reproduce": ("cells chi_sim data_sets month mvsim segmentation_baselines"),
+        "segapsith_reproduce": "data_sets month segmentation_baselines",
         "segapsith_store": ("connections feed_states pair_runs schema verify writing"),
         "segapsith_store.queries": "nights targets topics words",
     }.items()

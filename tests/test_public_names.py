@@ -14,9 +14,9 @@ from segapsith.model import Result
 
 PROMISED = {
     "segapsith": """
-        Agreement Annotation Annotator Clusterer Compare Comparison Document Exporter Labels Lexicon
+        Agreement Annotation Annotator Clusterer Compare Comparison Document Exporter Labeller Labels Lexicon
         Matrix Network Reject Result Rows SegapsithError Segmenter Similarity Snapshot Source State
-        Unit Views Wire __version__ clusterer compare hookimpl load_plugins metrics open segment
+        Subject Unit Views Wire __version__ clusterer compare hookimpl load_plugins metrics open segment
         similarity
     """,
     "segapsith.io": """
@@ -26,7 +26,7 @@ PROMISED = {
     """,
     "segapsith.plugin": """
         ABILITIES Annotator Clusterer Comparison Exporter HasCurve HasExample HasFactors KINDS
-        LearnedRowsOnly NETWORK_PARTS Registry Segmenter Similarity Source TakesViews UnitDiagonal
+        Labeller LearnedRowsOnly NETWORK_PARTS Registry Segmenter Similarity Source TakesViews UnitDiagonal
         UsesNetworkParts hookimpl load_plugins
     """,
 }
@@ -47,14 +47,14 @@ PROMISED_AT_LEAST = {
         Agreement Annotation Document Lexicon Network Reject Result Snapshot Unit
     """,
     "segapsith.testing": """
-        annotator_checks clusterer_checks comparison_checks exporter_checks segmenter_checks
-        similarity_checks source_checks
+        annotator_checks clusterer_checks comparison_checks exporter_checks labeller_checks
+        segmenter_checks similarity_checks source_checks
     """,
 }
 
 CALLS = """
     allow_again classify cluster compare explain forget ingest learn report search snapshot status
-    tune validate verify
+    today tune validate verify
     domains.list domains.lock domains.merge domains.merge_similar domains.reassign domains.refine
     domains.rename domains.reopen domains.retire domains.show domains.split domains.split_broad
     domains.unlock

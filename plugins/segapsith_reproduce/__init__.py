@@ -82,7 +82,7 @@ class Table:
         """Return every number as a cell: columns of text are its keys, its column the measure.
 
         >>> Table("t", ["set", "F"], [["a", 0.5]]).cells()
-        [Cell(keys={'set': 'a', 'measure': 'F'}, ours=0.5, deviation=None, more={})]
+        [Cell(keys={'set': 'a', 'measure': 'F'}, ours=0.5, deviation=None, more={}, label='')]
         """
         named = [dict(zip(self.head, row, strict=True)) for row in self.rows]
         return [
@@ -105,6 +105,8 @@ class Cell:
     """Standard deviation of ours, where there is one."""
     more: Mapping[str, Any] = field(default_factory=dict)
     """Further facts for the JSON, such as a value of t."""
+    label: str = ""
+    """What the figure is about where ours and the paper's differ, such as the word at a place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +120,8 @@ class PaperTable:
     notes: Sequence[str] = ()
     draw: Callable[[Comparison], str] | None = None
     """Draws the comparison as SVG; by default ours is drawn against the printed figures."""
+    summarise: Callable[[Comparison], Sequence[str]] | None = None
+    """Returns further notes on the comparison, such as counts of some rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +194,13 @@ TABLES |= {
         "streaming:streaming",
         accepts=frozenset({"sets", "half"}),
     ),
+    "labels": Reproduction(
+        "how often `classify LABEL` finds the domain, topic or section of the label first",
+        "streams.label_retrieval:label_retrieval",
+        accepts=frozenset({"sets"}),
+    ),
     "month": Reproduction(
-        "one month of agency news in the paper, two months of French news here",
+        "two months of French news with the default settings",
         "month:month",
         ["orangesum-fr"],
     ),
@@ -208,13 +217,18 @@ TABLES["inferred"] = Reproduction(
 _SETS, _BOTH = frozenset({"sets"}), frozenset({"sets", "repetitions"})
 
 TABLES |= {
+    "chi-sim-1": Reproduction("χ-Sim, the six subsets", "chi_sim:subsets", ("20ng",), {}, _SETS),
     "chi-sim-2": Reproduction(
-        "χ-Sim, precision with words by mutual information", "chi_sim:table", ("20ng",),
-        {"words": "information"}, _BOTH,
+        "χ-Sim, precision and NMI with words by mutual information", "chi_sim:table", ("20ng",),
+        {"number": 2}, _BOTH,
     ),
     "chi-sim-3": Reproduction(
         "χ-Sim, precision with words by k-medoids", "chi_sim:table", ("20ng",),
-        {"words": "medoids"}, _BOTH,
+        {"number": 3}, _BOTH,
+    ),
+    "chi-sim-protocols": Reproduction(
+        "χ-Sim, tables 2 and 3 by other word selections, entries and distances",
+        "chi_sim:protocols", ("20ng",), {}, _BOTH,
     ),
     "chi-sim-figure-2": Reproduction(
         "χ-Sim, precision against p and k", "chi_sim:figure", ("20ng",), {}, _BOTH,
@@ -246,18 +260,32 @@ TABLES |= {
         "GVSM, mean change against VSM of COV from sampled rows", "gvsm.tables:changes", (),
         {"number": 8}, _BOTH,
     ),
+    "mvsim-1": Reproduction("MVSim, the sets", "mvsim:sizes", (), {}, _SETS),
     "mvsim-2": Reproduction(
-        "MVSim and others on two views, precision", "mvsim:views", (),
-        {"score": "micro_precision", "number": 2}, _BOTH,
+        "MVSim and the best methods of one view, precision", "mvsim:precisions", (), {}, _SETS,
     ),
     "mvsim-3": Reproduction(
-        "MVSim and others on two views, entropy", "mvsim:views", (),
-        {"score": "entropy_nats", "number": 3}, _BOTH,
+        "MVSim, χ-Sim and multi-view k-means, entropy", "mvsim:entropies", (), {}, _SETS,
     ),
     "mvsim-4": Reproduction(
         "MVSim on split matrices", "mvsim:splitting", ("20ng",), {}, _BOTH,
     ),
 }  # fmt: skip
+
+
+TABLES |= {
+    name: Reproduction(
+        f"SEGAPSITH, {about}", "paper_month:table", ("orangesum-fr",), {"name": name}
+    )
+    for name, about in {
+        "segapsith-1": "words of a thematic unit",
+        "segapsith-2": "words inferred for a unit",
+        "segapsith-3": "the best words of a domain",
+        "segapsith-4": "links between domains and clusters",
+        "segapsith-5": "coverage of domains by clusters",
+        "segapsith-figures": "units, domains, kappa and Mantel's test",
+    }.items()
+}
 
 
 def reproduce(name: str, data: Path, options: Options | None = None) -> Table | Comparison:

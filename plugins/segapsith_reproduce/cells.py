@@ -7,10 +7,8 @@ that is reported, as the papers selected them. The tables show both.
 from __future__ import annotations
 
 import json
-import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +23,7 @@ from segapsith_reproduce import Options
 from segapsith_reproduce.t_tests import significance_table
 
 __all__ = [
-    "NO_PRINTED",
-    "Printed",
     "Results",
-    "best_of",
     "hierarchical_labels",
     "labelled_matrix",
     "mean_and_sd",
@@ -42,8 +37,6 @@ __all__ = [
 ]
 
 Scores = dict[str, float]
-
-NO_PRINTED = "The printed figures of this table are not available; --printed FILE adds them."
 
 
 class Results:
@@ -104,9 +97,15 @@ def scores_of(labels: Labels, classes: Sequence[object]) -> Scores:
     }
 
 
-def hierarchical_labels(similar: Matrix, k: int, linkage: str) -> Labels:
-    """Return hierarchical clusters of a whole matrix of similarities."""
-    clusterer = plugins().make("clusterer", "ahc", {"k": k, "linkage": linkage})
+def hierarchical_labels(
+    similar: Matrix, k: int, linkage: str, *, distance_from: str | None = None
+) -> Labels:
+    """Return hierarchical clusters of a whole matrix of similarities.
+
+    `distance_from` is that of `ahc`, by default the one that suits the linkage.
+    """
+    settings = {"k": k, "linkage": linkage, "distance_from": distance_from}
+    clusterer = plugins().make("clusterer", "ahc", settings)
     numbers = csr_array(np.arange(1.0, len(similar) + 1)[:, None])  # each row holds its number
 
     def compare(left: Rows, right: Rows) -> Matrix:
@@ -136,23 +135,6 @@ def mean_and_sd(values: Iterable[float]) -> tuple[float, float]:
     return statistics.fmean(listed), statistics.stdev(listed) if len(listed) > 1 else 0.0
 
 
-def best_of(n: int, values: Iterable[float], *, larger_is_better: bool = True) -> float:
-    """Return the best of n values, on average over all choices of n of the values.
-
-    The best of a large grid is higher than the best of a small one even if the settings only add
-    noise. This makes grids of different sizes comparable. All values count if there are at most n.
-
-    >>> best_of(2, [1.0, 2.0, 3.0])
-    2.6666666666666665
-    """
-    listed = sorted(values, reverse=not larger_is_better)
-    n = min(n, len(listed))
-    ways = math.comb(len(listed), n)
-    return math.fsum(
-        value * (math.comb(i, n - 1) / ways) for i, value in enumerate(listed) if i >= n - 1
-    )
-
-
 def significantly_better(
     scores: Mapping[str, Sequence[float]], *, larger_is_better: bool = True
 ) -> str:
@@ -164,33 +146,6 @@ def significantly_better(
     }
     parts = [f"{first} than {', '.join(worse)}" for first, worse in beaten.items() if worse]
     return "; ".join(parts) or "none"
-
-
-@dataclass(frozen=True, slots=True)
-class Printed:
-    """A figure of a paper: a value or a range, and its deviation if one is printed."""
-
-    low: float
-    high: float
-    deviation: float | None = None
-
-    def __str__(self) -> str:
-        """Return the figure as it is shown in a table.
-
-        >>> str(Printed(0.78, 0.8)), str(Printed(0.5, 0.5, 0.02))
-        ('.78 to .80', '.50 ± .02')
-        """
-        ends = [f"{value:.2f}".lstrip("0") for value in (self.low, self.high)]
-        text = ends[0] if self.low == self.high else " to ".join(ends)
-        return text if self.deviation is None else f"{text} ± {f'{self.deviation:.2f}'.lstrip('0')}"
-
-    def reached(self, ours: float, *, larger_is_better: bool = True) -> bool:
-        """Return whether ours is at most one deviation worse than the better end, or 0.03 without a
-        deviation."""
-        slack = 1e-9 + (0.03 if self.deviation is None else self.deviation)
-        if larger_is_better:
-            return ours >= self.high - slack
-        return ours <= self.low + slack
 
 
 def selected(names: Sequence[str], default: Sequence[str], options: Options) -> list[str]:

@@ -1,38 +1,29 @@
-"""Tables 2 and 3 and figure 2 of the χ-Sim paper, on samples of 20 Newsgroups.
+"""Tables 1 to 3 and figure 2 of the χ-Sim paper (Grimal & Bisson 2011), on 20 Newsgroups.
 
 Table 2 selects 2,000 words by supervised mutual information. Table 3 selects them by k-medoids of
-word vectors, without the words of a single document. Ward linkage on √(2(1 - s)) makes as many
-clusters as there are groups. The score is micro-averaged precision, mean and deviation over the
-samples.
+word vectors, without the words of a single document. Ward linkage makes as many clusters as there
+are groups. Scores are means and deviations over the samples. Where a method has settings, those
+with the best mean precision are reported, as in the paper.
 
-The paper leaves two things open, so several protocols are computed. A document is its body
-(`bodies`), or its body and every header but Subject (`headers`). Mutual information is that of the
-presence of a word with the class, with a single class, or pointwise; the last two are the largest
-over the classes.
+The paper leaves the details open. `BY_INFORMATION` and `BY_MEDOIDS` are the protocols of the two
+tables: words are counted in bodies, a similarity s becomes the distance 1 - s, and mutual
+information is the pointwise one of the source that the paper cites, with half a message added to
+every count. `protocols` shows what other choices give.
 """
 
 from __future__ import annotations
 
-import gzip
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache, lru_cache
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-from scipy.sparse import csr_array
-
-from segapsith.arrays import Matrix, Rows, State
-from segapsith.errors import MissingInputError
-from segapsith.model import Document, Lexicon
-from segapsith_reproduce import Options, Table
+from segapsith.arrays import Matrix, State
+from segapsith_reproduce import Cell, Options, PaperTable, Table
 from segapsith_reproduce.cells import (
-    NO_PRINTED,
-    Printed,
     Results,
     hierarchical_labels,
     mean_and_sd,
@@ -42,430 +33,359 @@ from segapsith_reproduce.cells import (
     significantly_better,
     truncated,
 )
-from segapsith_reproduce.feature_selection import (
-    Information,
-    by_medoids,
-    by_mutual_information,
-    document_frequency,
+from segapsith_reproduce.comparison import Comparison
+from segapsith_reproduce.newsgroups import (
+    SUBSETS,
+    Protocol,
+    Sample,
+    absent_notes,
+    groups,
+    matrix,
+    sample_numbers,
+    samples,
+    with_samples,
 )
-from segapsith_reproduce.score_charts import Score, by_set, curves, sheet
+from segapsith_reproduce.printed import shipped
+from segapsith_reproduce.score_charts import Score, against_printed, curves, sheet
 
-__all__ = [
-    "PRINTED", "SUBSETS", "figure", "matrix", "sample_numbers", "samples", "table", "with_samples",
-]  # fmt: skip
+__all__ = ["BY_INFORMATION", "BY_MEDOIDS", "figure", "protocols", "subsets", "table"]
 
-SUBSETS = ("M2", "M5", "M10", "NG1", "NG2", "NG3")
 QUICK = ("M5", "M10", "NG1")
 SHARES = tuple(p / 10 for p in range(10))
 RANKS = tuple(range(10, 201, 10))
-
-PRINTED: Mapping[str, Printed] = {"M10": Printed(0.78, 0.80), "M5": Printed(0.96, 0.97)}
-"""The figures of table 2 that are quoted with the data set: ranges over rows that are not named."""
-PROPOSED = ("chi-sim", "chi-sim p", "chi-sim k", "chi-sim k p")
-"""The rows that the paper proposes."""
-
-PROTOCOLS: Mapping[str, Mapping[str, tuple[str, str]]] = {
-    "information": {
-        "bodies, one class": ("bodies", "class"),
-        "headers, one class": ("headers", "class"),
-        "bodies, pointwise": ("bodies", "pointwise"),
-        "bodies": ("bodies", "information"),
-        "headers": ("headers", "information"),
-    },
-    "medoids": {"bodies": ("bodies", "medoids"), "headers": ("headers", "medoids")},
-}
-"""For both tables: name of a protocol, text of a document, and how its words are selected."""
-INFORMATION: Mapping[str, Information] = {
-    "information": "presence", "class": "class", "pointwise": "pointwise",
-}  # fmt: skip
-
-METHODS: Mapping[str, tuple[str, list[dict[str, Any]], dict[str, Any]]] = {
-    "cosine": ("cosine", [{}], {}),
-    "lsa": ("lsa", [{"rank": rank} for rank in RANKS], {"rank": 50}),
-    "snos": ("snos", [{}], {}),
-    "ctk": ("ctk", [{}], {}),
-    "chi-sim-original": ("chi-sim-original", [{}], {}),
-    "chi-sim": ("chi-sim", [{"k": 1.0, "prune": 0.0}], {"k": 1.0, "prune": 0.0}),
-    "chi-sim p": (
-        "chi-sim",
-        [{"k": 1.0, "prune": p} for p in SHARES],
-        {"k": 1.0, "prune": 0.6},
+BY_INFORMATION = Protocol("smoothed")
+BY_MEDOIDS = Protocol("medoids")
+TRIED: Mapping[int, Sequence[Protocol]] = {
+    2: (
+        BY_INFORMATION,
+        Protocol("smoothed", distance="euclidean"),
+        Protocol("smoothed", values="presence"),
+        Protocol("smoothed", text="headers"),
+        Protocol("pointwise"),
+        Protocol("pointwise", values="presence", distance="euclidean"),
+        Protocol("class"),
+        Protocol("class", values="presence", distance="euclidean"),
+        Protocol("information"),
+        Protocol("information", values="presence", distance="euclidean"),
+        Protocol("information", text="headers", values="presence", distance="euclidean"),
+        Protocol("counts"),
     ),
-    "chi-sim k": ("chi-sim", [{"k": 0.8, "prune": 0.0}], {"k": 0.8, "prune": 0.0}),
-    "chi-sim k p": (
-        "chi-sim",
-        [{"k": 0.8, "prune": p} for p in SHARES],
-        {"k": 0.8, "prune": 0.6},
+    3: (
+        BY_MEDOIDS,
+        Protocol("medoids", distance="euclidean"),
+        Protocol("medoids", values="presence"),
+        Protocol("medoids", values="presence", distance="euclidean"),
+        Protocol("random medoids"),
+        Protocol("random medoids", distance="euclidean"),
+        Protocol("random medoids", values="presence"),
+        Protocol("random medoids", values="presence", distance="euclidean"),
     ),
 }
-"""Row of the table: similarity, the settings that are tried, and the fixed settings."""
+"""The protocols of `protocols`, by the number of the table; the first is that of the table."""
+
+PRECISION, NMI = "micro-averaged precision", "NMI"
 
 
-class _Cell(NamedTuple):
-    """The precision of a method on the samples of a subset under one protocol."""
+@dataclass(frozen=True, slots=True)
+class _Method:
+    """A row of the tables."""
 
-    protocol: str
-    subset: str
-    method: str
-    best: list[float]
-    """With the settings whose mean is best, one value per sample."""
-    fixed: list[float]
-
-    @property
-    def printed(self) -> Printed | None:
-        return PRINTED.get(self.subset) if self.method in PROPOSED else None
+    plugin: str
+    grid: Sequence[Mapping[str, Any]] = ({},)
+    """Settings that are tried; the best mean precision is reported."""
+    algorithm: str = "Ward"
+    fixed: Mapping[str, Any] | None = None
+    """Settings that nobody chose by the classes; by default the first of the grid."""
 
 
-def table(data: Path, options: Options, *, words: str) -> Table:
-    """Return the precision of each method on each subset by every protocol, and paired t-tests."""
-    cells = _cells(data, options, words)
-    has_printed = words == "information"
-    selection = "mutual information" if has_printed else "k-medoids"
-    return Table(
-        f"χ-Sim table {2 if has_printed else 3}: micro-averaged precision, 2,000 words by {selection}",
-        [
-            "protocol", "set", "method", "best", "sd", "fixed", "fixed sd",
-            *(["printed", "reached"] if has_printed else []), "samples",
-        ],
-        [_row(cell, has_printed=has_printed) for cell in cells],
-        [
-            *_notes(cells, has_printed=has_printed),
-            *_tests(cells),
-            "The paper drew 10 samples; those present are used.",
-            *_absent(data, SUBSETS),
-        ],
-        _picture(cells, has_printed=has_printed),
-    )  # fmt: skip
+def _pruned(plugin: str, **settings: float) -> _Method:
+    return _Method(
+        plugin, [{**settings, "prune": p} for p in SHARES], fixed={**settings, "prune": 0.6}
+    )
 
 
-def _cells(data: Path, options: Options, words: str) -> list[_Cell]:
-    results = Results(options.results, options.tell)
-    subsets = with_samples(data, selected(SUBSETS, QUICK if options.quick else SUBSETS, options))
-    methods = ("cosine", "lsa", "chi-sim", "chi-sim k p") if options.quick else (*METHODS, "itcc")
+METHODS: Mapping[str, _Method] = {
+    "Cosine": _Method("cosine"),
+    "LSA": _Method("lsa", [{"rank": rank} for rank in RANKS], fixed={"rank": 50}),
+    "ITCC": _Method("itcc", algorithm="ITCC"),
+    "BVD": _Method("bvd", algorithm="BVD"),
+    "RSN": _Method("rsn", algorithm="RSN"),
+    "SNOS": _Method("snos"),
+    "CTK": _Method("ctk", [{"graph": "bipartite"}]),
+    "chi-Sim": _Method("chi-sim-original", [{"prune": 0.0}]),
+    "chi-Sim_p": _pruned("chi-sim-original"),
+    "chi-Sim^1": _Method("chi-sim", [{"k": 1.0, "prune": 0.0}]),
+    "chi-Sim_p^1": _pruned("chi-sim", k=1.0),
+    "chi-Sim^0.8": _Method("chi-sim", [{"k": 0.8, "prune": 0.0}]),
+    "chi-Sim_p^0.8": _pruned("chi-sim", k=0.8),
+}
+"""The rows by their printed names: χ-Sim has the normalisation of 2008, χ-Sim^k the new one."""
+CHI_SIM = tuple(name for name in METHODS if name.startswith("chi-Sim"))
+UNPRUNED = ("Cosine", "chi-Sim", "chi-Sim^1", "chi-Sim^0.8")
+
+
+def subsets(data: Path, options: Options) -> PaperTable:
+    """Return table 1: groups and documents of each subset."""
     cells = []
-    for name, (protocol, selection) in PROTOCOLS[words].items():
-        for subset, method in product(subsets, methods):
-            scored = [
-                _scores(
-                    _Sample(data, subset, number, protocol, selection, options.seed),
-                    method,
-                    options,
-                    results,
-                )
-                for number in sample_numbers(data, subset, options)
-            ]
-            best = _best([by_settings for by_settings, _ in scored])
-            cells.append(_Cell(name, subset, method, best, [fixed for _, fixed in scored]))
-    return cells
-
-
-def _row(cell: _Cell, *, has_printed: bool) -> list[str | int | float | None]:
-    figures = (*mean_and_sd(cell.best), *mean_and_sd(cell.fixed))
-    printed: list[str | None] = []
-    if has_printed:
-        figure = cell.printed
-        printed = [None, None]
-        if figure is not None:
-            printed = [str(figure), "yes" if figure.reached(figures[0]) else "no"]
-    return [
-        cell.protocol, cell.subset, cell.method, *(round(value, 3) for value in figures), *printed,
-        len(cell.best),
-    ]  # fmt: skip
-
-
-def _notes(cells: Sequence[_Cell], *, has_printed: bool) -> list[str]:
-    about = (
-        "best: the settings with the best mean over the samples, as in the paper."
-        " fixed: LSA of rank 50; prune 0.6 and k = 0.8 in the rows that have them."
-    )
-    if not has_printed:
-        return [about, NO_PRINTED]
-    notes = [about]
-    notes.append(
-        "printed: quoted with the data set, a range over rows that are not named."
-        " reached: at most 3 points below its upper end, for the four rows that the paper proposes."
-    )
-    reached: dict[str, list[bool]] = {}
-    for cell in cells:
-        if cell.printed is not None:
-            mean = mean_and_sd(cell.best)[0]
-            reached.setdefault(cell.protocol, []).append(cell.printed.reached(mean))
-    notes += [
-        f"{name}: reached in {sum(met)} of {len(met)} cells." for name, met in reached.items()
-    ]
-    return notes
-
-
-def _tests(cells: Sequence[_Cell]) -> list[str]:
-    """Return a sentence on the paired t-tests of each protocol."""
-    by_protocol: dict[str, dict[str, list[float]]] = {}
-    for cell in cells:
-        by_protocol.setdefault(cell.protocol, {}).setdefault(cell.method, []).extend(cell.best)
-    return [
-        f"{name}: significantly better (paired t-tests over {len(next(iter(paired.values())))}"
-        f" samples, 95 %, best settings): {significantly_better(paired)}."
-        for name, paired in by_protocol.items()
-    ]
-
-
-def _picture(cells: Sequence[_Cell], *, has_printed: bool) -> str:
-    """Draw every method under the first protocol, with the printed ranges."""
-    protocol = cells[0].protocol
-    scores = []
-    for cell in cells:
-        if cell.protocol == protocol:
-            mean, sd = mean_and_sd(cell.best)
-            figure = cell.printed if has_printed else None
-            between = None if figure is None else (figure.low, figure.high)
-            low, high = max(mean - sd, 0.0), min(mean + sd, 1.0)
-            scores.append(Score(cell.subset, cell.method, mean, low, high, between))
-    heading = f"micro-averaged precision, best settings ({protocol})"
-    return sheet(
-        "micro-averaged precision of the methods of the χ-Sim tables", [by_set(heading, scores)]
-    )
-
-
-def figure(data: Path, options: Options) -> Table:
-    """Return the precision against the share that is pruned, and against the pseudo-norm k."""
-    results = Results(options.results, options.tell)
-    default = ("M10",) if options.quick else ("M10", "NG3")
-    subsets = with_samples(data, selected(SUBSETS, default, options))
-    powers = (0.5, 0.8, 1.0, 2.0) if options.quick else (0.2, 0.4, 0.5, 0.6, 0.8, 1.0, 1.5, 2.0)
-    shares = SHARES[::3] if options.quick else SHARES
-    rows: list[list[str | int | float | None]] = []
-    lines: dict[str, dict[str, list[tuple[float, float, float]]]] = {"p": {}, "k": {}}
-    for subset in subsets:
-        drawn = [
-            _Sample(data, subset, number, "bodies", "pointwise", options.seed)
-            for number in sample_numbers(data, subset, options)
+    for name in with_samples(data, selected(SUBSETS, SUBSETS, options)):
+        listed = groups(data, name)
+        more = {"groups": listed, "samples": len(samples(data, name))}
+        sizes = {"clusters": len(listed), "documents": len(samples(data, name)[0])}
+        cells += [
+            Cell({"set": name, "measure": measure}, size, more=more)
+            for measure, size in sizes.items()
         ]
-        points = [("p", {"k": 0.8, "prune": p}, p) for p in shares]
-        points += [("k", {"k": k, "prune": 0.0}, k) for k in powers]
-        for curve, settings, at in points:
-            mean, sd = mean_and_sd(
-                _precision(sample, "chi-sim", settings, results) for sample in drawn
-            )
-            rows.append([subset, curve, at, round(mean, 3), round(sd, 3)])
-            lines[curve].setdefault(subset, []).append((at, mean, sd))
-    return Table(
-        "χ-Sim figure 2: precision against p (k = 0.8) and against k (p = 0), bodies, pointwise",
-        ["set", "against", "value", "precision", "sd"],
-        rows,
-        ["The points of the printed curves are not available.", *_absent(data, default)],
-        sheet(
-            "precision of χ-Sim against the share pruned and against k",
-            [
-                curves(f"precision against {name} ({others})", name, lines[name])
-                for name, others in (("p", "k = 0.8"), ("k", "p = 0"))
-            ],
-        ),
+    notes = [
+        "The print misspells rec.sport.* as rec.sports.* and talk.politics.guns without its s.",
+        *absent_notes(data, SUBSETS),
+    ]
+    return PaperTable("χ-Sim table 1: the six subsets", cells, "measure", notes)
+
+
+def table(data: Path, options: Options, *, number: int) -> PaperTable:
+    """Return table 2 or 3: the scores of each method on each subset."""
+    protocol = TRIED[number][0]
+    cells, precision = [], dict[str, list[float]]()
+    for subset, name in product(_used(data, options), _methods(number, options)):
+        scored = _Scored(
+            METHODS[name], _samples(data, subset, protocol, options), _results(options), options
+        )
+        precision.setdefault(name, []).extend(scored.best("micro_precision"))
+        cells += list(scored.cells(subset, name, number))
+    selection = "mutual information" if number == 2 else "k-medoids"
+    return PaperTable(
+        f"χ-Sim table {number}: 2,000 words by {selection}",
+        cells,
+        "set",
+        [
+            f"protocol: {protocol}. Settings: the best mean precision, as in the paper.",
+            (
+                f"significantly better (paired t-tests over {len(next(iter(precision.values())))}"
+                f" samples, 95 %): {significantly_better(precision)}."
+            ),
+            *absent_notes(data, SUBSETS),
+        ],
+        draw=_picture,
+        summarise=_summary,
     )
 
 
-def _best(samples: list[dict[str, float]]) -> list[float]:
-    """Return the values of the settings whose mean over the samples is best."""
-    return max(([sample[key] for sample in samples] for key in samples[0]), key=mean_and_sd)
+def _methods(number: int, options: Options) -> list[str]:
+    quoted = ("BVD", "RSN") if number == 3 else ()
+    left_out = ("ITCC", "BVD", "RSN", "SNOS", "CTK") if options.quick else quoted
+    return [name for name in METHODS if name not in left_out]
 
 
-class _Sample(NamedTuple):
-    """The arguments of `matrix`: a sample of a subset under one protocol."""
-
-    data: Path
-    subset: str
-    number: int
-    protocol: str
-    words: str
-    seed: int
-
-    def cell(self, *method: str) -> tuple[str | int, ...]:
-        """Return the key of a cell in the cached results."""
-        return (
-            "chi-sim", self.protocol, self.words, self.subset, self.number, self.seed, *method,
-        )  # fmt: skip
+def _summary(comparison: Comparison) -> list[str]:
+    """Return how many cells of cosine agree, and how many of the χ-Sim rows are reached."""
+    cells = [c for c in comparison.compared if c.ours.keys["measure"] == PRECISION]
+    cosine = [c for c in cells if c.ours.keys["model"] == "Cosine"]
+    rows = [c for c in cells if c.ours.keys["model"] in CHI_SIM]
+    return [
+        (
+            f"Precision: cosine agrees on {sum(c.agrees is True for c in cosine)} of {len(cosine)} sets;"
+            f" of {len(rows)} cells of the χ-Sim rows {sum(c.reached is True for c in rows)} are reached"
+            f" and {sum(c.agrees is True for c in rows)} agree."
+        )
+    ]
 
 
-def _scores(
-    sample: _Sample, method: str, options: Options, results: Results
-) -> tuple[dict[str, float], float]:
-    """Return the precision by settings, and with the fixed settings."""
-    if method == "itcc":
-        scores = results.get(sample.cell("itcc"), lambda: _itcc(sample))
-        return {"": scores["micro_precision"]}, scores["micro_precision"]
-    similarity, grid, fixed = METHODS[method]
-    if options.quick:
-        grid = [g for g in grid if g == fixed or g.get("prune", 0) in (0.0, 0.3, 0.6, 0.9)]
-        grid = [g for g in grid if g == fixed or g.get("rank", 10) in (10, 20, 50, 100)]
-    by_settings = {json.dumps(g): _precision(sample, similarity, g, results) for g in grid}
-    return by_settings, _precision(sample, similarity, fixed, results)
+def _picture(comparison: Comparison) -> str:
+    """Draw ours against print, coloured by method; the χ-Sim rows have one colour."""
+    scores = []
+    for cell in comparison.compared:
+        value = cell.printed.value if cell.printed is not None else None
+        if value is not None:
+            model, ours = cell.ours.keys["model"], float(cell.ours.ours)
+            method = "χ-Sim, six rows" if model in CHI_SIM else model
+            scores.append(Score(cell.ours.keys["set"], method, ours, ours, ours, (value, value)))
+    scores.sort(key=lambda score: score.method)
+    heading = f"{comparison.title}: ours against print, one point per cell"
+    return sheet(heading, [against_printed(heading, scores)]) if scores else ""
 
 
-def _precision(
-    sample: _Sample, similarity: str, settings: dict[str, Any], results: Results
-) -> float:
-    """Return the precision of one similarity with Ward linkage on one sample."""
-
-    def compute() -> dict[str, float]:
-        rows, classes = matrix(*sample)
-        if similarity == "lsa":
-            measure = truncated(similarity, _directions(sample), settings["rank"])
-        else:
-            measure = plugins().make("similarity", similarity, settings)
-            measure.learn(rows)
-        similar: Matrix = measure.compare(rows, rows)
-        labels = hierarchical_labels(similar, len(set(classes)), "ward")
-        return scores_of(labels, classes)
-
-    cell = sample.cell(similarity, json.dumps(settings, sort_keys=True))
-    return results.get(cell, compute)["micro_precision"]
+def _used(data: Path, options: Options, quick: Sequence[str] = QUICK) -> list[str]:
+    return with_samples(data, selected(SUBSETS, quick if options.quick else SUBSETS, options))
 
 
 @lru_cache(maxsize=1)
-def _directions(sample: _Sample) -> State:
-    """Return all latent directions of a sample that the table may need."""
+def _results(options: Options) -> Results:
+    return Results(options.results, options.tell)
+
+
+def _samples(data: Path, subset: str, protocol: Protocol, options: Options) -> list[Sample]:
+    numbers = sample_numbers(data, subset, options)
+    return [Sample(data, subset, number, protocol, options.seed) for number in numbers]
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """A method on the samples of a subset: its scores by settings."""
+
+    method: _Method
+    samples: Sequence[Sample]
+    results: Results
+    options: Options
+
+    def grid(self) -> list[Mapping[str, Any]]:
+        """Return the settings that are tried; with `--quick` a part of them."""
+        if not self.options.quick:
+            return list(self.method.grid)
+        few = (0.0, 0.3, 0.6, 0.9), (10, 20, 50, 100)
+        return [g for g in self.method.grid if g.get("prune", 0.0) in few[0] and g.get("rank", 10) in few[1]]  # fmt: skip
+
+    def scores(self, settings: Mapping[str, Any]) -> list[dict[str, float]]:
+        """Return the scores of each sample."""
+        return [_scores(sample, self.method, settings, self.results) for sample in self.samples]
+
+    def best_settings(self) -> Mapping[str, Any]:
+        """Return the settings with the best mean precision; of equal ones the first."""
+        return max(self.grid(), key=lambda g: mean_and_sd(self.values("micro_precision", g))[0])
+
+    def values(self, score: str, settings: Mapping[str, Any]) -> list[float]:
+        """Return one score of each sample."""
+        return [scores[score] for scores in self.scores(settings)]
+
+    def best(self, score: str) -> list[float]:
+        """Return a score of each sample with the best settings."""
+        return self.values(score, self.best_settings())
+
+    def cells(self, subset: str, name: str, number: int) -> Iterator[Cell]:
+        """Yield the cells of this method; NMI where the paper prints it."""
+        settings = self.best_settings()
+        fixed = self.method.fixed or self.method.grid[0]
+        measures = {PRECISION: "micro_precision"}
+        if number == 2 and subset.startswith("NG") and name in (*CHI_SIM, "RSN"):
+            measures[NMI] = "nmi"
+        for measure, score in measures.items():
+            mean, sd = mean_and_sd(self.values(score, settings))
+            fixed_mean, _ = mean_and_sd(self.values(score, fixed))
+            more = {"settings": dict(settings), "fixed": fixed_mean, "samples": len(self.samples)}
+            keys = {"set": subset, "algorithm": self.method.algorithm, "model": name}
+            yield Cell({**keys, "measure": measure}, mean, sd, more)
+
+
+def _scores(
+    sample: Sample, method: _Method, settings: Mapping[str, Any], results: Results
+) -> dict[str, float]:
+    """Return the scores of one method on one sample."""
+    parts = (method.plugin, json.dumps(dict(settings), sort_keys=True))
+    compute = partial(_clustered if method.algorithm == "Ward" else _co_clustered, sample, method)
+    return results.get(sample.cell(*parts), lambda: compute(settings))
+
+
+def _clustered(sample: Sample, method: _Method, settings: Mapping[str, Any]) -> dict[str, float]:
+    """Return the scores of Ward linkage on a similarity."""
+    rows, classes = matrix(sample)
+    if method.plugin == "lsa":
+        measure = truncated("lsa", _directions(sample), settings["rank"])
+    else:
+        measure = plugins().make("similarity", method.plugin, dict(settings))
+        measure.learn(rows)
+    similar: Matrix = measure.compare(rows, rows)
+    k = len(set(classes))
+    labels = hierarchical_labels(similar, k, "ward", distance_from=sample.protocol.distance)
+    return scores_of(labels, classes)
+
+
+def _co_clustered(sample: Sample, method: _Method, settings: Mapping[str, Any]) -> dict[str, float]:
+    """Return the scores of a clusterer that needs no similarity."""
+    rows, classes = matrix(sample)
+    more = {**settings, "k": len(set(classes)), "seed": sample.seed}
+    return scores_of(plugins().make("clusterer", method.plugin, more).cluster(rows, None), classes)
+
+
+@lru_cache(maxsize=1)
+def _directions(sample: Sample) -> State:
+    """Return all latent directions of a sample that the tables may need."""
     measure = plugins().make("similarity", "lsa", {"rank": max(RANKS)})
-    measure.learn(matrix(*sample)[0])
+    measure.learn(matrix(sample)[0])
     state: State = measure.state()
     return state
 
 
-def _itcc(sample: _Sample) -> dict[str, float]:
-    rows, classes = matrix(*sample)
-    settings = {"k": len(set(classes)), "seed": sample.seed}
-    clusterer = plugins().make("clusterer", "itcc", settings)
-    return scores_of(clusterer.cluster(rows, None), classes)
+# --- what other protocols give ------------------------------------------------------------
 
 
-# --- the data ---------------------------------------------------------------------------
+def protocols(data: Path, options: Options) -> Table:
+    """Return the precision of cosine and unpruned χ-Sim by other protocols, and counts."""
+    used = _used(data, options, ("M5", "M10"))
+    rows: list[list[str | int | float | None]] = []
+    for number, tried in TRIED.items():
+        for protocol in tried[:2] if options.quick else tried:
+            cells: list[Cell] = []
+            for name, subset in product(UNPRUNED, used):
+                drawn = _samples(data, subset, protocol, options)
+                scored = _Scored(METHODS[name], drawn, _results(options), options)
+                cells.append(next(scored.cells(subset, name, number)))
+            for name in UNPRUNED:
+                figures = [round(float(c.ours), 3) for c in cells if c.keys["model"] == name]
+                rows.append([number, str(protocol), name, *figures, *_counts(number, name, cells)])
+    return Table(
+        "χ-Sim tables 2 and 3: precision without pruning by other protocols",
+        ["table", "protocol", "model", *used, "agree", "reached"],
+        rows,
+        [
+            (
+                "protocol: text, word selection, entries, distance for Ward linkage. The first of each"
+                " table is the protocol of that table."
+            ),
+            "agree, reached: number of sets, compared with the printed figures.",
+            *absent_notes(data, SUBSETS),
+        ],
+    )
 
 
-@cache
-def _subsets(folder: Path) -> Any:
-    return json.loads((folder / "subsets.json").read_text(encoding="utf-8"))["subsets"]
+def _counts(number: int, name: str, cells: Sequence[Cell]) -> tuple[int, int]:
+    printed = {
+        p.keys["set"]: p
+        for p in shipped(f"chi-sim-{number}")
+        if p.keys["model"] == name and p.keys["measure"] == PRECISION
+    }
+    pairs = [(printed[c.keys["set"]], c.ours) for c in cells if c.keys["model"] == name]
+    return sum(p.agrees(ours) for p, ours in pairs), sum(p.reached(ours) for p, ours in pairs)
 
 
-def samples(data: Path, subset: str) -> list[list[str]]:
-    """Return the identifiers of each sample that is present."""
-    by_number = _subsets(data / "20ng")[subset]["samples"]
-    return [by_number[number] for number in sorted(by_number, key=int)]
+# --- figure 2 -----------------------------------------------------------------------------
 
 
-def sample_numbers(data: Path, subset: str, options: Options) -> range:
-    """Return the numbers of the samples that a table uses."""
-    limit = options.repetitions or (2 if options.quick else 10)
-    return range(min(len(samples(data, subset)), limit))
+def figure(data: Path, options: Options) -> Table:
+    """Return the precision against the share that is pruned, and against the pseudo-norm k."""
+    used = with_samples(data, selected(SUBSETS, ("NG1",), options))
+    powers = (0.5, 0.8, 1.0) if options.quick else (0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.5, 2.0)  # fmt: skip
+    shares = SHARES[::3] if options.quick else SHARES
+    panels = {
+        ("p", "k = 0.8"): [({"k": 0.8, "prune": p}, p) for p in shares],
+        ("p", "k = 0.6"): [({"k": 0.6, "prune": p}, p) for p in shares],
+        ("k", "p = 0.6"): [({"k": k, "prune": 0.6}, k) for k in powers],
+    }
+    rows: list[list[str | int | float | None]] = []
+    sections = []
+    for (name, others), points in panels.items():
+        lines: dict[str, list[tuple[float, float, float]]] = {}
+        for subset, (words, protocol) in product(used, _SELECTIONS.items()):
+            drawn = _samples(data, subset, protocol, options)
+            for settings, at in points:
+                method = _Method("chi-sim", [settings])
+                scored = _Scored(method, drawn, _results(options), options)
+                mean, sd = mean_and_sd(scored.values("micro_precision", settings))
+                rows.append([subset, words, name, others, at, round(mean, 3), round(sd, 3)])
+                lines.setdefault(f"{subset}, {words}", []).append((at, mean, sd))
+        sections.append(curves(f"precision against {name} ({others})", name, lines))
+    return Table(
+        "χ-Sim figure 2: precision against p and against k",
+        ["set", "words", "against", "others", "value", "precision", "sd"],
+        rows,
+        [
+            (
+                "The paper prints curves without numbers, for NG1: flat with words by mutual"
+                " information; rising up to p of about 0.6 with words by k-medoids, and best for k of"
+                " 0.5 to 1. Its caption names k = 0.6 for the left panel, perhaps a misprint of 0.8."
+            ),
+            *absent_notes(data, ("NG1",)),
+        ],
+        sheet("precision of χ-Sim against the share pruned and against k", sections),
+    )
 
 
-def with_samples(data: Path, subsets: Sequence[str]) -> list[str]:
-    """Return the subsets that have a sample."""
-    listed = _subsets(data / "20ng")
-    usable = [name for name in subsets if listed.get(name, {}).get("samples")]
-    if not usable:
-        raise MissingInputError(f"{data / '20ng'} has no samples of {', '.join(subsets)}")
-    return usable
-
-
-def _absent(data: Path, subsets: Sequence[str]) -> list[str]:
-    """Return a note that names the subsets without samples."""
-    absent = [name for name in subsets if name not in with_samples(data, subsets)]
-    return [f"Left out, because there are no samples: {', '.join(absent)}."] if absent else []
-
-
-@cache
-def _texts(folder: Path) -> dict[str, str]:
-    with gzip.open(folder / "docs.jsonl.gz", "rt", encoding="utf-8") as lines:
-        return {entry["id"]: entry["text"] for entry in map(json.loads, lines)}
-
-
-@cache
-def _headers(folder: Path) -> dict[str, str]:
-    with gzip.open(folder / "headers.jsonl.gz", "rt", encoding="utf-8") as lines:
-        return {
-            entry["id"]: "\n".join(
-                f"{name} {value}" for name, value in entry["headers"].items() if name != "Subject"
-            )
-            for entry in map(json.loads, lines)
-        }
-
-
-_RUN = re.compile(r"[a-z]{2,}")
-
-
-def _forms(texts: list[str]) -> Iterator[list[str]]:
-    """Yield the words of each text: runs of letters in lower case, inflected, without stop words.
-
-    Addresses and names of groups are split into their parts, so headers contribute words.
-    """
-    runs = [_RUN.findall(text.lower()) for text in texts]
-    content = _content(sorted({form for forms in runs for form in forms}))
-    return ([form for form in forms if form in content] for forms in runs)
-
-
-def _content(forms: list[str]) -> set[str]:
-    """Return the words that are not stop words.
-
-    They are annotated outside the main thread, where no time limit applies: on a busy machine the
-    limit could stop a plugin that works.
-    """
-    annotator = plugins().make("annotator", "simplemma", {})
-    document = Document(uid="words", body="\n".join(forms), lang="en")
-    with ThreadPoolExecutor(1) as pool:
-        task = pool.submit(lambda: list(annotator.annotate([document], Lexicon())))
-        (annotation,) = task.result()
-    spans = zip(annotation.spans.tolist(), annotation.content, strict=True)
-    return {document.text[start:end] for (start, end), content in spans if content}
-
-
-_counted: dict[tuple[Path, str, int, str], tuple[Rows, list[str]]] = {}
-
-
-def _counts(data: Path, subset: str, number: int, protocol: str) -> tuple[Rows, list[str]]:
-    """Return documents × words of one sample and the group of each document; the last is cached."""
-    key = (data, subset, number, protocol)
-    if key not in _counted:
-        uids = samples(data, subset)[number]
-        texts = [_texts(data / "20ng")[uid] for uid in uids]
-        if protocol == "headers":
-            headers = _headers(data / "20ng")
-            texts = [
-                f"{headers.get(uid, '')}\n{text}" for uid, text in zip(uids, texts, strict=True)
-            ]
-        columns: dict[str, int] = {}
-        rows, places = [], []
-        for row, forms in enumerate(_forms(texts)):
-            for form in forms:
-                rows.append(row)
-                places.append(columns.setdefault(form, len(columns)))
-        shape = (len(uids), len(columns))
-        counts = csr_array((np.ones(len(rows)), (rows, places)), shape=shape)
-        counts.sum_duplicates()
-        _counted.clear()
-        _counted[key] = counts, [uid.split("/")[0] for uid in uids]
-    return _counted[key]
-
-
-_selected: dict[tuple[Path, str, int, str, str, int, int], Rows] = {}
-
-
-def matrix(
-    data: Path, subset: str, number: int, protocol: str, words: str, seed: int, n_words: int = 2000
-) -> tuple[Rows, list[str]]:
-    """Return the presence of the selected words in the documents of one sample, and their groups."""
-    key = (data, subset, number, protocol, words, seed, n_words)
-    if key not in _selected:
-        counts, classes = _counts(data, subset, number, protocol)
-        if words in INFORMATION:
-            columns = by_mutual_information(
-                counts, classes, n_words, of=INFORMATION[words], min_rows=2
-            )
-        else:
-            n = min(n_words, int((document_frequency(counts) >= 2).sum()))
-            settings = {"k": n, "n_init": 1, "seed": seed}
-            # Its medoids are beyond the contract of a clusterer.
-            clusterer: Any = plugins().make("clusterer", "kmedoids", settings).plugin
-            columns = by_medoids(_presence(counts), clusterer)
-        _selected[key] = _presence(csr_array(counts[:, columns]))
-    return _selected[key], [uid.split("/")[0] for uid in samples(data, subset)[number]]
-
-
-def _presence(rows: Rows) -> Rows:
-    return csr_array((np.ones_like(rows.data), rows.indices, rows.indptr), shape=rows.shape)
+_SELECTIONS = {"mutual information": BY_INFORMATION, "k-medoids": BY_MEDOIDS}

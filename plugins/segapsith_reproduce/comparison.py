@@ -71,17 +71,27 @@ class ComparedCell:
             "allowed": None if printed is None else round(printed.slack, 6),
             "agrees": self.agrees,
             "reached": self.reached,
+            **self._labels(),
             **self.ours.more,
         }
 
+    def _labels(self) -> dict[str, str]:
+        """Return what each figure is about, where a table has such labels."""
+        if not self.ours.label:
+            return {}
+        printed = "" if self.printed is None else self.printed.label
+        return {"label": self.ours.label, "printed_label": printed}
+
     def lines(self) -> tuple[str, str, str]:
         """Return ours, the printed figure and the difference, as they are shown."""
-        n_decimals = 3 if self.printed is None else self.printed.n_decimals
         ours = self.ours.ours
+        without = 0 if isinstance(ours, int) else 3
+        n_decimals = without if self.printed is None else self.printed.n_decimals
         if not isinstance(ours, str):
             deviation = self.ours.deviation
             more = n_decimals + (0 < n_decimals < 3 and deviation is None)
             ours = f"{ours:.{more}f}" + ("" if deviation is None else f" ± {deviation:.{more}f}")
+        ours = f"{self.ours.label} {ours}".lstrip()
         if self.printed is None:
             return ours, "", ""
         if self.difference is None:
@@ -212,9 +222,9 @@ def compare(name: str, table: PaperTable, printed: Sequence[PrintedCell]) -> Com
         table.notes,
     )
     drawn = table.draw(compared) if table.draw is not None else _picture(compared)
-    return Comparison(
-        name, table.title, compared.cells, unmatched, table.across, table.notes, drawn
-    )
+    more = table.summarise(compared) if table.summarise is not None else ()
+    notes = [*more, *table.notes]
+    return Comparison(name, table.title, compared.cells, unmatched, table.across, notes, drawn)
 
 
 class _Index:

@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 Columns = NDArray[np.int64]
-Information = Literal["presence", "class", "counts", "pointwise"]
+Information = Literal["presence", "class", "counts", "pointwise", "smoothed"]
 """The variables whose mutual information is computed."""
 
 
@@ -76,6 +76,8 @@ def by_mutual_information(
       words and classes, from sums of the rows.
     - `pointwise`: the largest ln( p(w, c) / (p(w) p(c)) ) over the classes. It prefers words of one
       class, even rare ones; of equal words the one in more rows is preferred.
+    - `smoothed`: the same with half a row added to each count n(w, c), so that rare words of one
+      class are not preferred to frequent words of nearly one class.
 
     Of equal columns the lower is returned.
     """
@@ -100,13 +102,22 @@ def by_mutual_information(
     elif of == "pointwise":
         sizes = np.bincount(numbers).astype(np.float64)[:, None]
         ratio = (ones @ _presence(rows)).toarray() / np.maximum(sizes * frequency, 1.0)
-        # ranks, so that neither rounding nor the number of rows outweighs the information
-        pairs = np.stack([ratio.max(axis=0).round(12), frequency], axis=1)
-        ranks = np.unique(pairs, axis=0, return_inverse=True)[1].ravel()
-        worth = ranks.astype(np.float64) + 1.0
+        worth = _ranks(ratio.max(axis=0), frequency)
+    elif of == "smoothed":
+        inside = (ones @ _presence(rows)).toarray() + 0.5
+        ratio = inside / (inside.sum(axis=0) * np.bincount(numbers)[:, None])
+        worth = _ranks(ratio.max(axis=0), frequency)
     else:
-        raise ValueError(f"of={of!r} should be presence, class, counts or pointwise")
+        raise ValueError(f"of={of!r} should be presence, class, counts, pointwise or smoothed")
     return _best(np.where(frequency >= min_rows, np.maximum(worth, 1e-300), 0.0), n)
+
+
+def _ranks(ratio: Matrix, frequency: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return ranks by ratio, then by frequency, from 1: neither rounding nor frequency counts more."""
+    largest = max(float(ratio.max(initial=0.0)), 1e-300)
+    pairs = np.stack([(ratio / largest).round(12), frequency], axis=1)
+    ranks = np.unique(pairs, axis=0, return_inverse=True)[1].ravel()
+    return ranks.astype(np.float64) + 1.0
 
 
 def _with_one_class(inside: Matrix, sizes: NDArray[np.integer]) -> Matrix:

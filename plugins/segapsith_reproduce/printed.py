@@ -1,10 +1,11 @@
 """Figures that the papers print: those of the package, or those of a file.
 
-`printed_tables/NAME.csv` has one line per printed cell. `printed` is the figure with the digits that
-are printed, or a sign such as `<<`. `deviation` is what follows ±. `better` is `larger` or `smaller`,
-or empty for counts and signs. `tolerance`, where present, replaces the deviation as the allowed
-difference. `table`, where present, names the table that a line belongs to, so that one file can have
-several. All other columns are keys that name the cell: set, algorithm, model, measure …
+`printed_tables/NAME.csv` has one line per printed cell. `printed` is the figure with the digits
+that are printed, or a sign such as `<<`. `deviation` is what follows ±. `better` is `larger` or
+`smaller`, or empty for counts and signs. `tolerance`, where present, replaces the deviation as the
+allowed difference. `label`, where present, is shown with the figure. `table`, where present, names
+the table that a line belongs to, so that one file can have several. All other columns are keys that
+name the cell: set, algorithm, model, measure …
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ __all__ = ["DEFAULT_TOLERANCE", "PrintedCell", "read", "shipped"]
 DEFAULT_TOLERANCE = 0.03
 """Allowed difference where neither a tolerance nor a deviation is given."""
 
-_FIELDS = ("table", "printed", "deviation", "better", "tolerance")
+_FIELDS = ("table", "printed", "deviation", "better", "tolerance", "label")
 _BETTER = ("", "larger", "smaller")
 
 
@@ -36,6 +37,8 @@ class PrintedCell:
     deviation: float | None = None
     better: str = ""
     tolerance: float | None = None
+    label: str = ""
+    """What the figure is about, where that is not a key: the word at a place."""
 
     @property
     def value(self) -> float | None:
@@ -80,9 +83,10 @@ class PrintedCell:
         >>> str(PrintedCell({}, "0.50", 0.1))
         '0.50 ± 0.10'
         """
+        shown = f"{self.label} {self.printed}".lstrip()
         if self.deviation is None:
-            return self.printed
-        return f"{self.printed} ± {self.deviation:.{self.n_decimals}f}"
+            return shown
+        return f"{shown} ± {self.deviation:.{self.n_decimals}f}"
 
 
 def shipped(name: str) -> list[PrintedCell]:
@@ -120,6 +124,7 @@ def _cell(line: Mapping[str, str | None], place: str) -> PrintedCell:
         _number(line, "deviation", place),
         better,
         _number(line, "tolerance", place),
+        line.get("label") or "",
     )
     if not cell.printed:
         raise InputError(f"{place}: `printed` is empty")

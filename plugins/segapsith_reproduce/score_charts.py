@@ -152,7 +152,7 @@ def against_printed(heading: str, scores: Sequence[Score]) -> Section:
                 class_=f"m{at}")
         )  # fmt: skip
     parts.append(text(LEFT + size / 2, top + size + 34, " or ".join(sources), "tick", "middle"))
-    parts.append(text(LEFT - 8, top - 6, "ours", "tick", "end"))
+    parts.append(text(LEFT - 44, top + size / 2 + 4, "ours", "tick", "end"))
     return Section(heading, parts, top + size + 40)
 
 

@@ -16,24 +16,28 @@ import numpy as np
 from segapsith.api.session import Session
 from segapsith.arrays import Labels, Rows
 from segapsith.domains import merging, reassignment, splitting
+from segapsith.domains.explanation import FewDomains, explain_similarity
 from segapsith.domains.index import DomainIndex
-from segapsith.domains.values import PlacementSettings
+from segapsith.domains.values import Placement, PlacementSettings
 from segapsith.engine import domain_changes
 from segapsith.engine.records import DomainRecord
-from segapsith.errors import SettingError, UsageError
+from segapsith.errors import MissingInputError, SettingError, UsageError
 from segapsith.evaluation import clustering
 from segapsith.model import Json, Result
 from segapsith.settings import BUILT_IN_PLACEMENT, CLUSTERER, Settings
 from segapsith_store import Store
+from segapsith_store.queries import history
+from segapsith_store.queries.browsing.stories import UnitSummary, best_units, describe_units
 from segapsith_store.queries.domains import (
     Domain,
     DomainDetails,
+    Earlier,
     count_forgotten_since,
     list_domains,
     show_domain,
 )
 from segapsith_store.queries.stream import learned_units
-from segapsith_store.queries.words import Words
+from segapsith_store.queries.words import WeightedWord, Words
 from segapsith_store.seal import seal
 
 __all__ = [
@@ -45,6 +49,8 @@ __all__ = [
     "Merged",
     "MergedDomains",
     "MergedSimilar",
+    "Moved",
+    "PreviewPart",
     "Reassigned",
     "Renamed",
     "Reopened",
@@ -55,6 +61,10 @@ __all__ = [
     "is_nightly",
     "open_domains",
 ]
+
+
+PREVIEW_STORIES = 5
+"""Stories of each part in the preview of a split."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +102,26 @@ class Split(Result):
     run: int
     domain: int
     parts: list[DomainPart]
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewPart(Result):
+    """One of the parts that a split would make."""
+
+    units: list[int]
+    words: list[WeightedWord]
+    stories: list[UnitSummary]
+
+
+@dataclass(frozen=True, slots=True)
+class Moved(Result):
+    """A unit that was moved to another domain."""
+
+    run: int
+    unit: int
+    domain: int
+    source: int
+    """The domain that it was in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -498,7 +528,9 @@ class Domains:
                 since=since,
                 limit=limit,
                 lang=lang,
-                as_of=as_of,
+                as_of=None
+                if as_of is None
+                else Earlier(as_of, self._session.label_maker(store).at),
                 days=days,
             )
         )
@@ -537,15 +569,14 @@ class Domains:
     ) -> Split:
         """Split a domain: `units` against the rest, or into `parts` that a clusterer finds."""
         wire = self._session
-        members = wire.read(lambda store: learned_units(store, domain=domain))
         if units is not None:
+            members = wire.read(lambda store: learned_units(store, domain=domain))
             apart = frozenset(units)
             rest = tuple(u for u in members.units.tolist() if u not in apart)
             groups: tuple[tuple[int, ...], ...] = (tuple(sorted(apart)), rest)
         else:
-            labels = _parted(wire, members.counts, parts, clusterer, similarity, settings, seed)
-            groups = tuple(
-                tuple(members.units[labels == label].tolist()) for label in np.unique(labels)
+            groups = self._parts(
+                domain, parts, clusterer, similarity=similarity, settings=settings, seed=seed
             )
         noted = {
             "domain": domain,
@@ -554,6 +585,65 @@ class Domains:
         }
         done = self._change("split", domain_changes.Split(domain, groups), noted)
         return Split(done["run"], done["domain"], [DomainPart(**part) for part in done["parts"]])
+
+    def _parts(
+        self,
+        domain: int,
+        parts: int,
+        clusterer: str,
+        *,
+        similarity: str | None,
+        settings: Mapping[str, Json] | None,
+        seed: int,
+    ) -> tuple[tuple[int, ...], ...]:
+        """Return the units of a domain in parts that a clusterer finds."""
+        wire = self._session
+        members = wire.read(lambda store: learned_units(store, domain=domain))
+        labels = _parted(wire, members.counts, parts, clusterer, similarity, settings, seed)
+        return tuple(tuple(members.units[labels == label].tolist()) for label in np.unique(labels))
+
+    def split_preview(
+        self, domain: int, *, parts: int = 2, clusterer: str = CLUSTERER, top: int = 12
+    ) -> builtins.list[PreviewPart]:
+        """Return the parts that `split` would make of a domain, largest first; nothing changes."""
+        with self._session.reading() as store:
+            domain_changes.living(store, {domain})
+            groups = self._parts(domain, parts, clusterer, similarity=None, settings=None, seed=0)
+            words = Words(store)
+            return [
+                PreviewPart(
+                    sorted(group),
+                    words.best(history.sum_units(store, group), top),
+                    describe_units(store, best_units(store, group, PREVIEW_STORIES)),
+                )
+                for group in sorted(groups, key=lambda group: (-len(group), min(group)))
+            ]
+
+    def move(self, unit: int, domain: int) -> Moved:
+        """Move one unit to another domain of its language."""
+
+        def placed(store: Store) -> tuple[int, Placement]:
+            record = next(iter(store.units([unit])), None)
+            if record is None or record.assignment is None:
+                raise MissingInputError(f"there is no unit {unit} in a domain")
+            home = record.assignment.domain
+            source, target = (domain_changes.living(store, {n})[0] for n in (home, domain))
+            if home == domain:
+                raise UsageError(f"unit {unit} is in domain {domain} already")
+            if source.lang != target.lang:
+                raise UsageError(
+                    f"domain {domain} has the language {target.lang}, unit {unit} {source.lang}"
+                )
+            index = FewDomains(self._session.placing(store), Words(store).significance)
+            index.restore(domain, target.sums)
+            index.restore(home, source.sums)
+            score, before = (explain_similarity(index, n, record.bag).score for n in (domain, home))
+            return home, Placement(domain, score, domain, home, before)
+
+        home, placement = self._session.read(placed)
+        noted = {"unit": unit, "domain": domain, "from": home}
+        done = self._change("move", domain_changes.Move({unit: placement}), noted)
+        return Moved(done["run"], unit, domain, home)
 
     def retire(self, domains: Iterable[int]) -> Retired:
         """Close domains: they keep their units and words and accept no more units."""

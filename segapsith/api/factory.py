@@ -38,6 +38,7 @@ from segapsith.plugin.contracts import Annotator, Source, compares_learned_rows_
 from segapsith.plugin.guards import (
     GuardedAnnotator,
     GuardedClusterer,
+    GuardedLabeller,
     GuardedSegmenter,
     GuardedSimilarity,
     PluginName,
@@ -221,6 +222,8 @@ class Factory:
         placement, declared = self.settings.placement, {**SETTINGS, **ENGINE}
         values: dict[str, Any] = {
             "threshold": placement.threshold,
+            "aging": placement.aging,
+            "aging_stories": placement.aging_stories,
             "domain_weight": placement.domain_weight,
             "min_weight": placement.min_weight,
             "count": placement.count,
@@ -244,7 +247,9 @@ class Factory:
         in_use = [PluginInUse("engine", "engine", _ENGINE_SETTINGS)]
         for role, name in self._selected().items():
             in_use.append(PluginInUse(role, name, self.registry.settings(_KIND_OF[role], name)))
-        return self._assign(self.settings.plugins, in_use)
+        others = self._labeller_settings()
+        given = {key: v for key, v in self.settings.plugins.items() if key not in others}
+        return self._assign(given, in_use)
 
     def _selected(self) -> dict[str, str]:
         """Return the names of the selected plugins by role."""
@@ -269,6 +274,19 @@ class Factory:
             role: {name: given[key] for name, key in keys.items()}
             for role, keys in self._assigned().items()
         }
+
+    def labeller(self) -> tuple[GuardedLabeller, str]:
+        """Make the selected labeller; return it with a text that identifies it and its settings."""
+        name = self.settings.labels.labeller
+        own = {key.partition(".")[2]: v for key, v in self._labeller_settings().items()}
+        made: GuardedLabeller = self.registry.make("labeller", name, own)
+        return made, " ".join([name, *(f"{key}={value}" for key, value in sorted(own.items()))])
+
+    def _labeller_settings(self) -> dict[str, PluginValue]:
+        """Return what `--set labeller.NAME=VALUE` gives, or the labeller's name before the dot."""
+        prefixes = ("labeller", self.settings.labels.labeller)
+        given = self.settings.plugins.items()
+        return {key: value for key, value in given if key.partition(".")[0] in prefixes}
 
     # -- what the store records of the settings --------------------------------------------------
 

@@ -7,11 +7,13 @@ refused unless the caller asks for a change.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from segapsith.api.factory import Factory
 from segapsith.engine.learning_settings import (
+    UNRECORDED,
     Change,
     LearningSettings,
     Note,
@@ -23,7 +25,7 @@ from segapsith.engine.runs import RunPlan
 from segapsith.errors import SegapsithError
 from segapsith_store import Store
 
-__all__ = ["Agreed", "agree", "latest", "stored_periods"]
+__all__ = ["Agreed", "agree", "basis", "latest", "stored_facts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +76,21 @@ def latest(history: Sequence[Period]) -> LearningSettings | None:
     return history[-1].settings if history else None
 
 
-def stored_periods(path: str) -> tuple[Period, ...]:
-    """Return the periods of the store at a path; none if it cannot be read.
+def basis(facts: Mapping[str, Any]) -> LearningSettings | None:
+    """Return the settings that a store goes on with, from its facts; None if it has learned nothing."""
+    unrecorded = UNRECORDED if facts.get("counter_ordinal") else None
+    return latest(periods(facts)) or unrecorded
+
+
+def stored_facts(path: str) -> Mapping[str, Any]:
+    """Return the facts of the store at a path; none if it cannot be read.
 
     Whoever needs the store itself reports why it cannot be read; the settings do not.
     """
     if not os.path.isfile(path):
-        return ()
+        return {}
     try:
         with Store.reading(path) as store:
-            return periods(store.facts())
+            return store.facts()
     except SegapsithError:
-        return ()
+        return {}

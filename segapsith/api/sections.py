@@ -26,7 +26,7 @@ from segapsith_store.queries.topics import domains_by_language, topic_of_domain
 
 __all__ = ["SectionMaking", "Sections", "section_making"]
 
-_OWN = ("least", "most", "rows", "halves", "loyalty", "min_share", "min_weight")
+_OWN = ("least", "most", "rows", "halves", "patience", "loyalty", "min_share", "min_weight")
 """Settings of sections themselves; others go to the similarity or the clusterer."""
 
 
@@ -143,6 +143,17 @@ class Sections:
         if regroup:
             self.regroup(similarity=similarity, clusterer=clusterer, settings=settings, k=k)
         return self._session.read(lambda store: list_sections(store, top=top, limit=limit))
+
+    def at(
+        self, moment: str | int, *, top: int | None = 10, limit: int | None = None
+    ) -> builtins.list[Section]:
+        """Return the sections as they were at a run or on a date; nothing is grouped.
+
+        The last 32 groupings are stored: before them there are no sections.
+        """
+        return self._session.read(
+            lambda store: list_sections(store, top=top, limit=limit, as_of=moment)
+        )
 
     def regroup(
         self,

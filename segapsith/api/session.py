@@ -10,19 +10,25 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from segapsith.api import learning
+from segapsith.api import labels, learning
 from segapsith.api.factory import Factory
 from segapsith.domains.values import PlacementSettings
 from segapsith.engine import domain_changes
 from segapsith.engine.components import Components
 from segapsith.engine.ingest import Engine
-from segapsith.engine.learning_settings import FACT, LearningSettings, Period, periods, with_stored
+from segapsith.engine.learning_settings import (
+    FACT,
+    LearningSettings,
+    Period,
+    periods,
+    with_stored,
+)
 from segapsith.engine.runs import RunPlan
 from segapsith.lexicon.vocabulary import SCALE
 from segapsith.plugin.registry import Registry
 from segapsith.settings import Settings, resolve
 from segapsith_store import Store
-from segapsith_store.connections import MEMORY
+from segapsith_store.connections import MEMORY, check_can_be_store
 
 __all__ = ["Session"]
 
@@ -53,6 +59,8 @@ class Session:
         """The snapshot that this thread reads from; a connection belongs to its thread."""
         self._engine: Engine | None = None
         self._reads_no_text = False
+        self.read_seconds: float | None = None
+        """Time limit of each reading; None: no limit."""
         self._plan: tuple[object, RunPlan] | None = None
         """Whether the engine was made for work other than learning."""
 
@@ -65,10 +73,19 @@ class Session:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.close()
+        if kind is None:
+            self.close()
+        else:
+            self._release()
 
     def close(self) -> None:
-        """Close the store and release its lock."""
+        """Compute the labels that changed, close the store and release its lock."""
+        try:
+            self.refresh_labels()
+        finally:
+            self._release()
+
+    def _release(self) -> None:
         if self._writer is not None:
             self._writer.close()
         self.reset()
@@ -98,10 +115,8 @@ class Session:
     def factory(self) -> Factory:
         """What makes plugins, by the settings in force."""
         if self._factory is None:
-            self._stored = learning.latest(self._history())
-            settings = (
-                self._given if self._stored is None else with_stored(self._given, self._stored)
-            )
+            self._stored = stored = learning.basis(self._facts())
+            settings = self._given if stored is None else with_stored(self._given, stored)
             self._factory = Factory(settings, self._registry)
         return self._factory
 
@@ -117,10 +132,14 @@ class Session:
             self._components = self.factory.learning()
         return self._components
 
-    def _history(self) -> tuple[Period, ...]:
-        """Return what the store was learned with so far, from the snapshot that is being read."""
+    def _facts(self) -> Mapping[str, Any]:
+        """Return the facts of the store, from the snapshot that is being read."""
         held: Store | None = getattr(self._held, "store", None) or self._writer
-        return learning.stored_periods(self.path) if held is None else periods(held.facts())
+        return learning.stored_facts(self.path) if held is None else held.facts()
+
+    def _history(self) -> tuple[Period, ...]:
+        """Return what the store was learned with so far."""
+        return periods(self._facts())
 
     # -- writing ---------------------------------------------------------------------------
 
@@ -150,15 +169,30 @@ class Session:
             self._reads_no_text = stored is not None
         return self._engine
 
+    def refresh_labels(self) -> None:
+        """Compute the labels whose evidence this session has changed."""
+        if self._writer is not None and labels.is_stale(self._writer):
+            labels.refresh(self._writer, *self.factory.labeller())
+
+    def label_maker(self, store: Store) -> labels.LabelMaker:
+        """Return what computes labels from the stories of a store."""
+        return labels.LabelMaker(store, self.factory.labeller()[0])
+
+    def check_learning(self, only: Collection[str] = ()) -> None:
+        """Report wrong settings, and a path where no store can be, before taking the lock."""
+        if self._writer is None:
+            self._agree(learning.latest(self._history()), only)
+            _ = self.components
+            if self.path != MEMORY:
+                check_can_be_store(self.path)
+
     def learner(self, only: Collection[str] = ()) -> tuple[Engine, RunPlan]:
         """Return the engine to learn with, and a plan that writes its settings to the store.
 
         Settings that differ from those of the store are refused unless a change was asked for.
         `only` names the settings that matter, if not all do.
         """
-        if self._writer is None:  # report wrong settings before taking the lock
-            self._agree(learning.latest(self._history()), only)
-            _ = self.components
+        self.check_learning(only)
         store = self.writer
         facts = store.facts()
         if self._engine is not None and not self._reads_no_text and not only and self._plan:
@@ -166,12 +200,12 @@ class Session:
             if learned_with == facts.get(FACT):  # the store has the same settings still
                 return self._engine, plan
         history = periods(facts)
-        stored = learning.latest(history)
-        if stored != self._stored:  # this process has learned since, or another one has
-            if stored != self.factory.learning_settings():
+        basis = learning.basis(facts)
+        if basis != self._stored:  # this process has learned since, or another one has
+            if basis != self.factory.learning_settings():
                 self.reset()
-            self._stored = stored
-        agreed = self._agree(stored, only)
+            self._stored = basis
+        agreed = self._agree(learning.latest(history), only)
         if self._engine is None or self._reads_no_text:
             self._engine, self._reads_no_text = Engine(store, self.components), False
         plan = agreed.plan(self.factory.plan(), history)
@@ -214,9 +248,10 @@ class Session:
         if held is not None:
             yield held
         elif self._writer is not None or self.path == MEMORY:
+            self.refresh_labels()
             yield self.writer
         else:
-            with Store.reading(self.path) as store, store.frozen():
+            with Store.reading(self.path, self.read_seconds) as store, store.frozen():
                 self._held.store = store
                 try:
                     yield store

@@ -124,11 +124,13 @@ class Threshold:
         """Return the stored stream, to be placed with other thresholds."""
         placing, stream = self._session.factory.placing(), read_stream(store, lang, sample)
         if afresh:
-            return threshold_search.FreshStart(stream.bags, placing, stream.significance)
+            return threshold_search.FreshStart(
+                stream.bags, placing, stream.significance, stream.stories
+            )
         index = open_domains(store, placing, lang)
         places = [d if d in index else 0 for d in stream.domains]
         return threshold_search.Continuation(
-            index, stream.bags, places, stream.n_units, stream.significance
+            index, stream.bags, places, stream.n_units, stream.significance, stream.stories
         )
 
     def follow(self, target: Target) -> int:

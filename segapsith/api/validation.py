@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from segapsith.api.session import Session
-from segapsith.api.topic_grouping import topic_grouping
+from segapsith.api.topics import topic_grouping
 from segapsith.arrays import Labels, Rows
 from segapsith.domains.reassignment import ReassignSettings
 from segapsith.domains.splitting import SplitSettings, core_similarity

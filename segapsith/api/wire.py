@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, overload
 
 from segapsith.api import classification, clustering, comparison, reporting
+from segapsith.api.browsing import Browsing
 from segapsith.api.curation import Domains
 from segapsith.api.documents import AllowedAgain, Forgotten, ForgottenDocument
 from segapsith.api.events import Events
@@ -31,6 +32,7 @@ from segapsith.report.page import page
 from segapsith.settings import BUILT_IN_PLACEMENT, Settings, Value, resolve
 from segapsith_store import Store
 from segapsith_store.queries.explain import Explanation, explain
+from segapsith_store.queries.news import Today, read_today
 from segapsith_store.queries.search import (
     DocumentSummary,
     SearchResult,
@@ -57,7 +59,7 @@ class Wire(Session):
     """A store to learn into and to query. Reading needs no lock; writing takes it until `close`.
 
     Calls about one subject are in groups: `domains`, `topics`, `sections`, `validation`, `runs`,
-    `network`, `threshold`.
+    `network`, `threshold`, `events`, `browse`.
     """
 
     def __init__(
@@ -77,6 +79,7 @@ class Wire(Session):
         self.runs = Runs(self)
         self.network = Networks(self)
         self.threshold = Threshold(self)
+        self.browse = Browsing(self)
         self.validate = self.validation.run
         self.tune = self.threshold.search
 
@@ -151,9 +154,12 @@ class Wire(Session):
     cluster = clustering.cluster
     compare = comparison.compare
 
-    def search(self, words: str, limit: int = 20) -> SearchResult:
-        """Return the documents and domains that contain all the words, best first."""
-        return self.read(lambda store: search(store, words, limit))
+    def search(self, words: str, limit: int = 20, *, documents: bool = True) -> SearchResult:
+        """Return the documents and domains that contain all the words, best first.
+
+        Without `documents`, only domains are looked for.
+        """
+        return self.read(lambda store: search(store, words, limit, documents=documents))
 
     def matching(self, words: str) -> list[DocumentSummary]:
         """Return every document that contains all the words in one of its versions."""
@@ -177,6 +183,14 @@ class Wire(Session):
             return replace(status, target=replace(status.target, overruled=self.factory.overruled))
 
         return self.read(query)
+
+    def today(self, since: str | int | None = None, *, limit: int = 12) -> Today:
+        """Return what is new, rising and falling since a run or date, by section, with headlines.
+
+        By default since the last night, or before the last run that learned. `limit` is the number
+        of domains of each kind in a section.
+        """
+        return self.read(lambda store: read_today(store, since, most=limit))
 
     def verify(self) -> Verdict:
         """Recompute every sum and count, and return what differs."""

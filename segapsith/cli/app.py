@@ -39,8 +39,10 @@ from segapsith.cli import (
     search,
     sections,
     segment,
+    serve,
     show,
     status,
+    today,
     topics,
     tune,
     update,
@@ -55,7 +57,7 @@ __all__ = ["app", "program", "run"]
 
 COMMANDS = (
     demo, ingest, feeds, update, schedule, doctor,
-    domains, show, events, topics, sections, search, explain, classify, export, report,
+    today, sections, topics, domains, events, show, search, explain, classify, export, report, serve,
     validate, compare, cluster, tune, segment, network,
     status, verify, backup, runs, forget, config, languages, plugins,
 )  # fmt: skip

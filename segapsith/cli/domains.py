@@ -82,17 +82,18 @@ def _list(domains: Sequence[Record], out: Output, *, since: bool, with_days: boo
         "units": lambda d: d["units"],
         **({"since": lambda d: d["units_since"]} if since else {}),
         "documents": lambda d: d["documents"],
-        "first": lambda d: (d["first"] or "")[:10],
+        **({} if with_days else {"first": lambda d: (d["first"] or "")[:10]}),
         "last": lambda d: (d["last"] or "")[:10],
         **({"days": lambda d: "┊".join(bars(d["days"], axis, MAX_BARS))} if with_days else {}),
         "state": state,
-        "words": lambda d: word_list(d["words"], out),
+        "label": lambda d: d["label"],
+        **({} if with_days else {"words": lambda d: word_list(d["words"], out)}),
     }
     names = {"documents": "docs"} if with_days else {}
     out.table(
         ([cell(d) for cell in columns.values()] for d in domains),
         [names.get(name, name) for name in columns],
-        cut=("words",),
+        cut=("words", "label"),
     )
     if with_days and axis.stretches:
         write(f"days: {axis.label}{' (marked ┊)' if axis.gaps else ''}")

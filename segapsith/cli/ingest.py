@@ -92,6 +92,7 @@ def ingest(
 
     with context.wire(create=True, change_learning=change_learning) as wire:
         inputs = named_inputs(wire, sources, format=format, bag=bag, dry_run=dry_run)
+        wire.check_learning()
         logged = _RejectLog(inputs, rejects)
         if not logged.begin():  # nothing could be read: make neither a store nor a run
             logged.close()

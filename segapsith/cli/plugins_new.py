@@ -16,7 +16,8 @@ from segapsith.errors import UsageError, did_you_mean
 __all__ = ["KINDS", "Kind", "add_to", "checked_kind", "new_project"]
 
 KINDS = (
-    "source", "annotator", "segmenter", "similarity", "clusterer", "comparison", "exporter"
+    "source", "annotator", "segmenter", "similarity", "clusterer", "comparison", "exporter",
+    "labeller",
 )  # fmt: skip
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")

@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from segapsith.cli.context import Context, command
-from segapsith.cli.options import SETS, Limit
+from segapsith.cli.options import SETS
 from segapsith.cli.output import Output
 from segapsith.cli.topics import renamed
+from segapsith.errors import UsageError
 from segapsith.model import Record
 from segapsith.settings import SECTION_CLUSTERER, SECTION_SIMILARITY
 
@@ -38,10 +39,13 @@ def sections(
         ),
     ] = None,
     top: Annotated[int, typer.Option("--top", min=1, help="Words to show of each section.")] = 10,
-    limit: Limit = None,
     kept: Annotated[
         bool, typer.Option("--kept", help="Show the last sections; do not make them again.")
     ] = False,
+    as_of: Annotated[
+        str | None,
+        typer.Option("--as-of", metavar="DATE|RUN", help="As they were at that time."),
+    ] = None,
     names: Annotated[
         list[str] | None,
         typer.Option("--name", metavar="ID=NAME", help="Name a section; the name stays with it."),
@@ -55,6 +59,12 @@ def sections(
     Example: segapsith sections --store wire.db
     """
     renames = [renamed(entry) for entry in names or []]
+    if as_of is not None:
+        if renames:
+            raise UsageError("--as-of shows earlier sections; --name needs the present ones")
+        then = context.reader().sections.at(as_of, top=top)
+        context.show(then, lambda out: _text(then, out))
+        return
     with context.wire() as wire, context.out.progress() as progress:
         progress.update("grouping …")
         for section, name in renames:
@@ -65,7 +75,6 @@ def sections(
             settings=dict(context.settings.plugins),
             k=k,
             top=top,
-            limit=limit,
             regroup=not (kept or renames),
         )
     context.show(result, lambda out: _text(result, out))
@@ -80,5 +89,5 @@ def _text(sections: Sequence[Record], out: Output) -> None:
             for s in sections
         ),
         ("id", *(["lang"] if several else []), "share", "topics", "units", "label", "words"),
-        cut=("words", "label"),
+        cut=("words",),
     )  # fmt: skip

@@ -23,6 +23,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -92,10 +93,11 @@ class DomainIndex:
             self.settings.domain_weight == "mean-unit-weight",
             int(np.ceil(self.settings.min_weight * SCALE)),
         )
+        self._aging = postings.Aging(self.settings.aging, self.settings.aging_stories)
 
     def without_domains(self, threshold: float) -> DomainIndex:
-        """Return an empty index with the same settings, but for the threshold."""
-        index = DomainIndex(replace(self.settings, threshold=threshold))
+        """Return an empty index with another threshold, in which domains do not age."""
+        index = DomainIndex(replace(self.settings, threshold=threshold, aging=0.0))
         index._index = index._index._replace(significance=self._index.significance)
         return index
 
@@ -135,6 +137,10 @@ class DomainIndex:
         present = np.flatnonzero(sums[:, 0] > 0)
         order = present[np.argsort(words[present])]
         return DomainWords(words[order], sums[order, 0], sums[order, 1], int(self.n_units[domain]))
+
+    def size(self, domain: int) -> int:
+        """Return the number of units of a domain."""
+        return int(self.n_units[domain])
 
     def heaviest(self, domains: Sequence[int], most: int) -> list[list[tuple[int, float]]]:
         """Return the heaviest words of each domain with their weights; ties as in `weights`."""
@@ -180,15 +186,21 @@ class DomainIndex:
         )
 
     def nearest(
-        self, bag: Bag, most: int, compare: Compare | None = None, n_words: int = 0
+        self,
+        bag: Bag,
+        most: int,
+        compare: Compare | None = None,
+        n_words: int = 0,
+        *,
+        story: int = 0,
     ) -> list[tuple[int, float]]:
         """Return the most similar open domains with their scores, best first, ties to the older.
 
-        By eq. 7, or by another similarity as in `place`.
+        By eq. 7 for a story of that ordinal, or by another similarity as in `place`.
         """
         n_touched = self._accumulate(bag)
         touched = np.sort(self._index.touched[:n_touched])
-        scores = self._similarities(bag, touched)
+        scores = self._similarities(bag, touched) * self._freshness(touched, story)
         postings.reset_sums(self._index, n_touched)
         if compare is not None and len(touched):
             scores = self._compared(bag, touched, compare, n_words)
@@ -259,10 +271,13 @@ class DomainIndex:
 
     # -- placing ---------------------------------------------------------------------------
 
-    def place(self, bag: Bag, compare: Compare | None = None, n_words: int = 0) -> Placement:
+    def place(
+        self, bag: Bag, compare: Compare | None = None, n_words: int = 0, *, story: int = 0
+    ) -> Placement:
         """Return the best domain for a unit, by eq. 7 or by the similarity `compare`.
 
         `compare` is given the domains that share a word with the unit. Ties go to the older domain.
+        With the ordinal of its story, domains without recent stories are less similar by eq. 7.
         """
         n_touched = self._accumulate(bag)
         if n_touched == 0:
@@ -274,10 +289,13 @@ class DomainIndex:
                 n_touched,
                 float(bag.weights.sum(dtype=np.int64)),
                 float(self._unit_occurrences(bag).sum(dtype=np.int64)),
+                story,
+                self._aging,
             )
         else:
             if compare is None:
-                scores = self._activated(bag, touched, self._similarities(bag, touched))
+                scores = self._similarities(bag, touched) * self._freshness(touched, story)
+                scores = self._activated(bag, touched, scores)
             else:
                 scores = self._compared(bag, touched, compare, n_words)
             ranked = np.lexsort((touched, -scores))[:2]
@@ -311,14 +329,19 @@ class DomainIndex:
             )
         ]  # fmt: skip
 
-    def place_all(self, bags: Sequence[Bag]) -> list[tuple[int, Placement]]:
+    def place_all(
+        self, bags: Sequence[Bag], stories: Sequence[int] | Ints | None = None
+    ) -> list[tuple[int, Placement]]:
         """Place units by eq. 7 one after the other, and add each to its domain or a new one.
 
+        `stories` are the ordinals of their stories; without them domains do not age.
         Return the domain and the placement of each unit; `Placement.domain` is None for a unit
         that started a domain.
         """
         ends, words, occurrences, weights = self._concatenated(bags)
         placed, scores = np.zeros((len(bags), 3), np.int64), np.zeros((len(bags), 2))
+        numbers = np.zeros(len(bags)) if stories is None else np.asarray(stories)
+        ordinals = numbers.astype(np.int64)
         self._index = postings.with_words(self._index, int(words.max(initial=-1)) + 1)
         n_placed = 0
         while True:
@@ -329,7 +352,9 @@ class DomainIndex:
                 words,
                 occurrences,
                 weights,
+                ordinals,
                 self._rule,
+                self._aging,
                 self.settings.threshold,
                 placed,
                 scores,
@@ -389,6 +414,13 @@ class DomainIndex:
         scores: NDArray[np.float64] = np.sqrt(np.sqrt(share))
         return scores
 
+    def _freshness(self, domains: Ints, story: int) -> NDArray[np.float64]:
+        """Return what is left of the similarity to domains when a story comes (`postings.Aging`)."""
+        share, stories = self._aging
+        ages = np.clip(story - self._index.newest[domains], 0, stories)
+        left: NDArray[np.float64] = 1.0 - share * (ages / stories)
+        return left
+
     def _compared(
         self, bag: Bag, domains: Ints, compare: Compare, n_words: int
     ) -> NDArray[np.float64]:
@@ -430,6 +462,10 @@ class DomainIndex:
         self._index.is_open[domain] = True
         return domain
 
+    def note_story(self, domain: int, story: int) -> None:
+        """Set the ordinal of the last story that joined a domain."""
+        self._index.newest[domain] = story
+
     def add_unit(self, domain: int, bag: Bag) -> None:
         """Add a unit to the sums of a domain."""
         self._add(domain, 1, 1, bag.words, self._unit_occurrences(bag), bag.weights)
@@ -470,13 +506,16 @@ class DomainIndex:
         """Remove a domain from memory; its number is not reused, and `restore` brings it back."""
         postings.remove_domain(self._index, domain)
 
-    def restore(self, domain: int, sums: DomainWords, is_open: bool = True) -> None:
-        """Insert a domain with the sums that `words` returned."""
+    def restore(
+        self, domain: int, sums: DomainWords, is_open: bool = True, *, story: int = 0
+    ) -> None:
+        """Insert a domain with the sums that `words` returned, and its last story."""
         self.skip_to(domain + 1)
         self._index = postings.with_capacity(self._index, domain, sums.words)
         postings.insert_domain(self._index, domain, sums.words, sums.occurrences, sums.weights)
         self._index.n_units[domain] = sums.n_units
         self._index.is_open[domain] = is_open
+        self._index.newest[domain] = story
         postings.rebalance(self._index, domain, self._rule, True)
 
     def skip_to(self, domain: int) -> None:
@@ -512,10 +551,11 @@ def next_day(stream_day: int, story_day: int) -> int:
     return stream_day + 1 if story_day > stream_day else stream_day
 
 
-def story_vectors(stories: Sequence[Sequence[Bag]]) -> StoryVectors:
+def story_vectors(stories: Sequence[Sequence[Bag]], *, compiled: bool = True) -> StoryVectors:
     """Return the vectors of stories, each given by the words of its units.
 
-    Words that the network inferred are left out: they stand in no text.
+    Words that the network inferred are left out: they stand in no text. A reader of few stories
+    sets `compiled` to False and needs no compiler.
     """
     bags = [bag for units in stories for bag in units]
     sizes = [sum([len(bag.words) for bag in units]) for units in stories]
@@ -532,7 +572,8 @@ def story_vectors(stories: Sequence[Sequence[Bag]]) -> StoryVectors:
     firsts = np.flatnonzero(is_first)
     sums = np.add.reduceat(weights, firsts) if len(firsts) else np.zeros(0, np.int64)
     ends = np.cumsum(np.bincount(story[firsts], minlength=len(stories)))
-    return StoryVectors(*postings.scaled_stories(ends, words[firsts], sums))
+    scaled = postings.scaled_stories if compiled else postings.scaled_stories.python
+    return StoryVectors(*scaled(ends, words[firsts], sums))
 
 
 class EventIndex:
@@ -571,19 +612,21 @@ class EventIndex:
 
     def record(self, event: int) -> EventRecord:
         """Return an event in memory as it is now."""
-        return replace(self._rows[event], sums=self._words(event))
+        return self.records([event])[0]
 
-    def is_open(self, event: int) -> bool:
-        """Return whether an event in memory takes stories."""
-        return self._rows[event].closed_by is None
-
-    def _words(self, event: int) -> DomainWords:
-        index, slot = self._index, self._slots[event]
-        start, length = index.start[slot], index.length[slot]
-        words, sums = index.words[start : start + length], index.pool[start : start + length]
-        present = np.flatnonzero(sums[:, 0] > 0)
-        order = present[np.argsort(words[present])]
-        return DomainWords(words[order], sums[order, 0], sums[order, 1], int(index.n_units[slot]))
+    def records(self, events: Sequence[int]) -> list[EventRecord]:
+        """Return events in memory as they are now."""
+        slots = np.array([self._slots[event] for event in events], np.int64)
+        ends, words, occurrences, weights = postings.sums_of(self._index, slots)
+        n_stories = self._index.n_units[slots].tolist()
+        return [
+            replace(
+                self._rows[event], sums=DomainWords(words[a:b], occurrences[a:b], weights[a:b], n)
+            )
+            for event, n, (a, b) in zip(
+                events, n_stories, pairwise([0, *ends.tolist()]), strict=True
+            )
+        ]
 
     # -- placing ---------------------------------------------------------------------------
 
@@ -679,17 +722,18 @@ class EventIndex:
         postings.rebalance(self._index, slot, postings.EVENT_WEIGHTS, True)
         self._fill_table(row.id)
 
-    def drop(self, event: int) -> None:
-        """Remove an event from memory; its number is not used again."""
-        slot = self._slots.pop(event)
-        del self._rows[event]
-        postings.remove_domain(self._index, slot)
-        self._index.is_open[slot] = False
-        self._free.append(slot)
+    def drop(self, events: Sequence[int]) -> None:
+        """Remove events from memory; their numbers are not used again."""
+        slots = [self._slots.pop(event) for event in events]
+        for event in events:
+            del self._rows[event]
+        postings.remove_domains(self._index, np.array(slots, np.int64))
+        self._index.is_open[slots] = False
+        self._free += slots
 
     def _fill_table(self, event: int) -> None:
         """Compute what placing needs to know of an event besides its sums."""
-        row, weights = self._rows[event], self._words(event).weights
+        row, weights = self._rows[event], self.record(event).sums.weights
         first, last = (row.days[0][0], row.days[-1][0]) if row.days else (0, 0)
         squares = int((weights * weights).sum())
         self._table[self._slots[event]] = (event, first, last, squares, row.day, row.grown)
@@ -698,7 +742,9 @@ class EventIndex:
 def _with_story(row: EventRecord, story: Story, sign: int, day: int) -> EventRecord:
     """Return an event with one more story, or with one less; an earlier `day` changes nothing."""
     days = row.days
-    if story.day:
+    if story.day and sign > 0 and days and days[-1][0] == story.day:  # as most stories
+        days = (*days[:-1], (story.day, days[-1][1] + 1))
+    elif story.day:
         counts = dict(days)
         counts[story.day] = counts.get(story.day, 0) + sign
         days = tuple(sorted((number, count) for number, count in counts.items() if count))

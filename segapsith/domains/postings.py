@@ -12,7 +12,8 @@ with `common` the words that both contain, W weights and O occurrences:
     sim(d, c) = [ sum_common W_d / sum_all W_d  *  sum_common O_d / sum_all O_d
                 * sum_common W_c / sum_all W_c  *  sum_common O_c / sum_all O_c ] ^ (1/4)
 
-The numerators are summed over the postings of the words of the unit, in integers.
+The numerators are summed over the postings of the words of the unit, in integers. When a unit is
+placed, the similarity to a domain without recent stories is reduced (`Aging`).
 
 All kernels are in this one module: a compiled kernel is cached by the date of its own file, and a
 change of a kernel that it calls in another file would go unnoticed.
@@ -30,6 +31,8 @@ from segapsith.lexicon.vocabulary import SCALE
 
 __all__ = [
     "EVENT_WEIGHTS",
+    "NO_AGING",
+    "Aging",
     "EventRule",
     "Index",
     "StoryVectors",
@@ -46,9 +49,11 @@ __all__ = [
     "place_units",
     "rebalance",
     "remove_domain",
+    "remove_domains",
     "reserve",
     "reset_sums",
     "scaled_stories",
+    "sums_of",
     "with_capacity",
     "with_words",
 ]
@@ -89,6 +94,8 @@ class Index(NamedTuple):
     capacity: Array
     n_units: Array
     is_open: Array
+    newest: Array
+    """Ordinal of the last story that joined it; 0 is not known."""
     totals: Array
     """Weight and occurrences, summed over the compared words."""
     # One row per entry of the pool.
@@ -117,6 +124,19 @@ class WeightRule(NamedTuple):
 
     by_unit_weight: bool
     min_weight: int
+
+
+class Aging(NamedTuple):
+    """How much older domains lose: similarity * (1 - share * min(age, stories) / stories).
+
+    The age of a domain is the number of stories since the last one that joined it.
+    """
+
+    share: float
+    stories: int
+
+
+NO_AGING = Aging(0.0, 1)
 
 
 EVENT_WEIGHTS = WeightRule(True, 0)
@@ -155,6 +175,7 @@ def empty_index() -> Index:
         capacity=integers(16),
         n_units=integers(16),
         is_open=np.zeros(16, dtype=np.bool_),
+        newest=integers(16),
         totals=integers(16, 2),
         words=np.zeros(1024, dtype=np.int32),
         pool=integers(1024, 2),
@@ -170,7 +191,8 @@ def empty_index() -> Index:
 
 
 _DOMAIN_ARRAYS = (
-    "start", "length", "n_compared", "capacity", "n_units", "is_open", "totals", "sums", "touched",
+    "start", "length", "n_compared", "capacity", "n_units", "is_open", "newest", "totals",
+    "sums", "touched",
 )  # fmt: skip
 _WORD_ARRAYS = ("word_lists",)
 
@@ -622,9 +644,17 @@ def reset_sums(index: Index, n_touched: int) -> None:
 
 @kernel
 def best_two(
-    index: Index, n_touched: int, unit_weight: float, unit_occurrences: float
+    index: Index,
+    n_touched: int,
+    unit_weight: float,
+    unit_occurrences: float,
+    story: int,
+    aging: Aging,
 ) -> tuple[int, float, int, float]:
-    """Return the two best domains by eq. 7 with their scores; ties go to the older domain."""
+    """Return the two best domains by eq. 7 with their scores; ties go to the older domain.
+
+    `story` is the ordinal of the story of the unit.
+    """
     best, second = 0, 0
     best_score, second_score = -1.0, -1.0
     least = 0.0
@@ -641,6 +671,9 @@ def best_two(
             * (sums[d, 3] / unit_occurrences)
         )
         score = np.sqrt(np.sqrt(share))
+        if aging.share > 0:
+            age = min(max(story - index.newest[d], 0), aging.stories)
+            score *= 1.0 - aging.share * (age / aging.stories)
         if score > best_score or (score == best_score and d < best):
             second, second_score = best, best_score
             best, best_score = d, score
@@ -672,7 +705,7 @@ def find_units(
             unit_occurrences += occ[i]
         n_touched = accumulate(index, own, occ, wei, rule)
         best, score, second, second_score = best_two(
-            index, n_touched, float(unit_weight), float(unit_occurrences)
+            index, n_touched, float(unit_weight), float(unit_occurrences), 0, NO_AGING
         )
         reset_sums(index, n_touched)
         best_of[u, 0], best_of[u, 1] = best, second
@@ -687,14 +720,16 @@ def place_units(
     words: Array,
     occurrences: Array,
     weights: Array,
+    stories: Array,
     rule: WeightRule,
+    aging: Aging,
     threshold: float,
     placed: Array,
     scores: Array,
 ) -> int:
     """Place units one after the other, each into the best domain or a new one.
 
-    placed[u] = the domain of the unit, the best domain before, the runner-up; 0 is none. Stop if a
+    `stories` are the ordinals of their stories. placed[u] = the domain of the unit, the best domain before, the runner-up; 0 is none. Stop if a
     domain is full: return the unit to continue with, and name the domain in `used[FULL_DOMAIN]`.
     """
     for u in range(first, len(ends)):
@@ -706,7 +741,7 @@ def place_units(
             unit_occurrences += occ[i]
         n_touched = accumulate(index, own, occ, wei, rule)
         best, score, second, second_score = best_two(
-            index, n_touched, float(unit_weight), float(unit_occurrences)
+            index, n_touched, float(unit_weight), float(unit_occurrences), stories[u], aging
         )
         reset_sums(index, n_touched)
         joins = best > 0 and score >= threshold
@@ -717,11 +752,43 @@ def place_units(
         if not joins:
             index.used[DOMAINS] += 1
             index.is_open[domain] = True
+        index.newest[domain] = max(index.newest[domain], stories[u])
         add_words(index, domain, 1, 1, own, occ, wei, rule)
         rebalance(index, domain, rule, False)
         placed[u, 0], placed[u, 1], placed[u, 2] = domain, best, second
         scores[u, 0], scores[u, 1] = score, second_score
     return len(ends)
+
+
+@kernel
+def sums_of(index: Index, domains: Array) -> tuple[Array, Array, Array, Array]:
+    """Return the sums of several domains: where each ends, words by number, occurrences, weights.
+
+    Words without occurrences are left out.
+    """
+    size = 0
+    for d in domains:
+        size += index.length[d]
+    ends, words = np.zeros(len(domains), np.int64), np.zeros(size, np.int32)
+    occurrences, weights = np.zeros(size, np.int64), np.zeros(size, np.int64)
+    used = 0
+    for i in range(len(domains)):
+        start, length = index.start[domains[i]], index.length[domains[i]]
+        for position in np.argsort(index.words[start : start + length]):
+            at = start + position
+            if index.pool[at, 0] > 0:
+                words[used] = index.words[at]
+                occurrences[used], weights[used] = index.pool[at, 0], index.pool[at, 1]
+                used += 1
+        ends[i] = used
+    return ends, words[:used], occurrences[:used], weights[:used]
+
+
+@kernel
+def remove_domains(index: Index, domains: Array) -> None:
+    """Remove several domains, as `remove_domain` does one."""
+    for d in domains:
+        remove_domain(index, d)
 
 
 @kernel

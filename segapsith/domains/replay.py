@@ -34,21 +34,26 @@ class Replay:
         return float((sizes == 1).mean()) if len(sizes) else 0.0
 
 
-def place_units(index: DomainIndex, bags: Sequence[Bag]) -> Replay:
+def place_units(
+    index: DomainIndex, bags: Sequence[Bag], stories: Sequence[int] | None = None
+) -> Replay:
     """Place units into the domains of an index or into new ones; the index is changed.
 
+    `stories` are the ordinals of their stories; without them domains do not age.
     Units keep their stored weights; the importance of their words is not computed again.
     """
     founded = np.zeros(len(bags), dtype=np.bool_)
     domains = np.zeros(len(bags), dtype=np.int64)
     if index.settings.prefilter == "none" and len(bags):
-        for number, (domain, placement) in enumerate(index.place_all(bags)):
+        for number, (domain, placement) in enumerate(index.place_all(bags, stories)):
             founded[number], domains[number] = placement.domain is None, domain
         return Replay(founded, domains)
     for number, bag in enumerate(bags):
-        best = index.place(bag).domain
+        story = 0 if stories is None else stories[number]
+        best = index.place(bag, story=story).domain
         domain = index.create() if best is None else best
         index.add_unit(domain, bag)
+        index.note_story(domain, story)
         founded[number], domains[number] = best is None, domain
     return Replay(founded, domains)
 
@@ -57,9 +62,10 @@ def replay(
     bags: Sequence[Bag],
     settings: PlacementSettings,
     significance: NDArray[np.float64] | None = None,
+    stories: Sequence[int] | None = None,
 ) -> Replay:
     """Place units into an index without domains."""
-    return place_units(empty_index(settings, significance), bags)
+    return place_units(empty_index(settings, significance), bags, stories)
 
 
 def empty_index(

@@ -36,14 +36,24 @@ from segapsith.domains.values import DomainWords
 from segapsith.plugin.contracts import Clusterer, Similarity, compares_learned_rows_only
 
 __all__ = [
+    "TIE",
+    "WEAK",
     "SectionParts",
     "SectionSettings",
     "Sections",
     "choose_number",
     "contrasts",
+    "majority",
     "make_sections",
     "stability",
 ]
+
+
+TIE = 0.98
+"""Share of the best stability from which a number of sections is as good as the best."""
+
+WEAK = 0.8
+"""Share of the best stability below which a number of sections is no candidate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +68,8 @@ class SectionSettings:
     """Number of domains that are clustered at most: the largest of the language."""
     halves: int = 8
     """Random halves of the rows that are clustered for each number."""
+    patience: int = 4
+    """Numbers in a row below `WEAK` of the best stability after which larger ones are not tried."""
     loyalty: float = 0.9
     """Share of the best stability at which the number of the last time is taken again."""
     min_share: float = 0.01
@@ -70,6 +82,8 @@ class SectionSettings:
             raise ValueError(f"least={self.least} should be in 1..most={self.most}")
         if self.rows < 2:
             raise ValueError(f"rows={self.rows} should be >= 2")
+        if self.patience < 1:
+            raise ValueError(f"patience={self.patience} should be >= 1")
         if self.halves < 2:
             raise ValueError(f"halves={self.halves} should be >= 2")
         for name in ("loyalty", "min_share", "min_weight"):
@@ -152,30 +166,40 @@ def _numbers(n_topics: int, n_rows: int, settings: SectionSettings) -> Sequence[
 def choose_number(
     tried: Mapping[int, float], before: int | None, settings: SectionSettings
 ) -> int | None:
-    """Return the most stable number of sections, the smaller of equals; None if none was tried.
+    """Return the most stable number of sections; None if none was tried.
 
-    The number of the last time is returned while its stability is near the best.
+    Stability falls by itself as the number grows. So while the next larger number is as good as the
+    best up to `TIE`, it is taken instead. The number of the last time is returned while its
+    stability is near the best.
 
     >>> choose_number({4: 0.6, 5: 0.62}, None, SectionSettings())
     5
     >>> choose_number({4: 0.6, 5: 0.62}, 4, SectionSettings())
     4
+    >>> choose_number({4: 0.62, 5: 0.615, 6: 0.5}, None, SectionSettings())
+    5
     """
     if not tried:
         return None
     best = max(tried.values())
     if before is not None and tried.get(before, -1.0) >= settings.loyalty * best:
         return before
-    return min(number for number, value in tried.items() if value == best)
+    number = min(number for number, value in tried.items() if value == best)
+    while tried.get(number + 1, -1.0) >= TIE * best > 0:
+        number += 1
+    return number
 
 
 def _stabilities(
     rows: Rows, parts: SectionParts, compare: Compare | None, near: Compare,
     numbers: Sequence[int], settings: SectionSettings,
 ) -> dict[int, float]:  # fmt: skip
-    """Return the stability of each number of sections."""
-    tried = {}
+    """Return the stability of each number of sections, up to where it stays weak."""
+    tried: dict[int, float] = {}
+    n_weak = 0
     for number in numbers:
+        if n_weak == settings.patience:
+            break
         clusterer = parts.clusterer(number)
         tried[number] = stability(
             rows,
@@ -184,6 +208,7 @@ def _stabilities(
             parts.agreement,
             n_halves=settings.halves,
         )
+        n_weak = n_weak + 1 if tried[number] < WEAK * max(tried.values()) else 0
     return tried
 
 
@@ -207,6 +232,25 @@ def stability(
         labelled.append(_nearest(rows, group_sums(half, labels), near))
     pairs = [agreement(one, two) for one, two in combinations(labelled, 2)]
     return float(np.mean(pairs))
+
+
+def majority(
+    topic_of: Mapping[int, int], section_of: Mapping[int, int], units: Mapping[int, int]
+) -> dict[int, int]:
+    """Return the section of each topic: the one with most units, the smaller number of equals.
+
+    `topic_of` and `section_of` are those of the domains; `units` are theirs. Domains without units
+    or without a section do not count, and a topic of such domains only has no section.
+
+    >>> majority({1: 7, 2: 7, 3: 8}, {1: 4, 2: 5}, {1: 2, 2: 3, 3: 9})
+    {7: 5}
+    """
+    votes: dict[int, dict[int, int]] = {}
+    for domain, topic in topic_of.items():
+        if domain in section_of and units.get(domain):
+            of = votes.setdefault(topic, {})
+            of[section_of[domain]] = of.get(section_of[domain], 0) + units[domain]
+    return {topic: min(of, key=lambda s: (-of[s], s)) for topic, of in votes.items()}
 
 
 def contrasts(sections: Sequence[DomainWords]) -> list[NDArray[np.int64]]:

@@ -117,13 +117,16 @@ class FreshStart:
         bags: Sequence[Bag],
         settings: PlacementSettings,
         significance: NDArray[np.float64] | None = None,
+        stories: Sequence[int] | None = None,
     ) -> None:
         _require_units(len(bags))
         self._bags, self._settings, self._significance = bags, settings, significance
+        self._stories = stories
 
     def replay(self, threshold: float) -> Replay:
         """Place all units with a threshold."""
-        return replay(self._bags, replace(self._settings, threshold=threshold), self._significance)
+        settings = replace(self._settings, threshold=threshold)
+        return replay(self._bags, settings, self._significance, self._stories)
 
     def trial(self, threshold: float) -> Trial:
         """Return the rates of a threshold."""
@@ -148,7 +151,7 @@ class Continuation:
     """The domains stay as they are; only the next stretch is placed with another threshold.
 
     `index` holds the domains, `bags` the units in the order of the stream, `places` the domain of
-    each unit (0 for a domain that the index does not hold).
+    each unit (0 for a domain that the index does not hold), `stories` the ordinal of its story.
     """
 
     def __init__(
@@ -158,8 +161,10 @@ class Continuation:
         places: Sequence[int],
         n_units: int,
         significance: NDArray[np.float64] | None = None,
+        stories: Sequence[int] | None = None,
     ) -> None:
         _require_units(len(bags))
+        ordinals = [0] * len(bags) if stories is None else stories
         self._n_units = max(n_units, len(bags))
         size = max(1, min(int(STRETCH_SHARE * self._n_units), len(bags) // len(STRETCH_WEIGHTS)))
         self._singletons = _singletons(index)
@@ -172,9 +177,15 @@ class Continuation:
                 if place:
                     before.remove_unit(place, bag)
             first = self._n_units - len(bags) + last - size
-            self._stretches.append(_Stretch(deepcopy(before), bags[last - size : last], first))
+            for place, story in zip(places[: last - size], ordinals, strict=False):
+                before.note_story(place, story)  # in the order of the stream: the last one stays
+            self._stretches.append(
+                _Stretch(
+                    deepcopy(before), bags[last - size : last], ordinals[last - size : last], first
+                )
+            )
             last -= size
-        fresh = FreshStart(bags, index.settings, significance)
+        fresh = FreshStart(bags, index.settings, significance, stories)
         self._betas = [_growth(fresh.replay(threshold))[0] for threshold in GROWTH_THRESHOLDS]
 
     def trial(self, threshold: float) -> Trial:
@@ -211,6 +222,7 @@ class _Stretch:
 
     before: DomainIndex
     bags: Sequence[Bag]
+    stories: Sequence[int]
     first: int
     """Number of units of the stream before the stretch."""
 
@@ -222,7 +234,7 @@ class _Stretch:
         index = deepcopy(self.before)
         index.settings = replace(index.settings, threshold=threshold)
         before = _singletons(index)
-        run = place_units(index, self.bags)
+        run = place_units(index, self.bags, self.stories)
         return run, before, _singletons(index), int((index.n_units > 0).sum())
 
 

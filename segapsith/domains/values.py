@@ -27,8 +27,12 @@ Ints = NDArray[np.int64]
 class PlacementSettings:
     """Settings of the placement of units; the published method leaves all of them open."""
 
-    threshold: float = 0.17
+    threshold: float = 0.165
     """Least similarity at which a unit joins the best domain."""
+    aging: float = 0.3
+    """Share of the similarity that a domain without recent stories loses."""
+    aging_stories: int = 3000
+    """Number of stories without a new unit after which it has lost that share."""
     domain_weight: str = "mean-unit-weight"
     """Weight of a word in a domain: `mean-unit-weight` or `occurrence-significance`."""
     min_weight: float = 0.02
@@ -47,6 +51,10 @@ class PlacementSettings:
     def __post_init__(self) -> None:
         if not 0 < self.threshold <= 1:
             raise ValueError(f"threshold={self.threshold} should be above 0 and at most 1")
+        if not 0 <= self.aging < 1:
+            raise ValueError(f"aging={self.aging} should be at least 0 and below 1")
+        if self.aging_stories < 1:
+            raise ValueError(f"aging_stories={self.aging_stories} should be >= 1")
         if self.domain_weight not in ("mean-unit-weight", "occurrence-significance"):
             raise ValueError(
                 f"domain_weight={self.domain_weight!r} should be "

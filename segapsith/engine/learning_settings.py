@@ -18,6 +18,7 @@ __all__ = [
     "LEARNED",
     "READING",
     "TERMS_HASH",
+    "UNRECORDED",
     "Change",
     "LearningSettings",
     "Note",
@@ -112,6 +113,12 @@ class Change:
         return {"from": self.stored, "to": self.given}
 
 
+UNRECORDED = LearningSettings(
+    {name: setting.before for name, setting in SETTINGS.items() if setting.before is not None}
+)
+"""What differs from the defaults in stores that have learned and recorded no settings."""
+
+
 def periods(facts: Mapping[str, Any]) -> tuple[Period, ...]:
     """Return the periods in the facts of a store, in order."""
     return tuple(
@@ -151,12 +158,11 @@ def with_stored(
     if stored_wins:
         values |= {"terms": "", "workers": 1}
     for name in LEARNED:
-        if name not in stored.values or (
-            stored_wins and name in ("annotator", "segmenter", "terms")
-        ):
+        recorded = _recorded(stored, name)
+        if recorded is None or (stored_wins and name in ("annotator", "segmenter", "terms")):
             continue
         if stored_wins or not _is_given(settings, name):
-            values[name] = checked(SETTINGS[name], stored.values[name], "store")
+            values[name] = checked(SETTINGS[name], recorded, "store")
             origins[name] = "store"
     for name, value in stored.plugins.items():
         role = name.partition(".")[0]
@@ -186,23 +192,33 @@ def changes(
     """
     differences = []
     for name, value in now.values.items():
-        if name in ("terms", *_FIXED) or name not in stored.values or value == stored.values[name]:
+        recorded = _recorded(stored, name)
+        if name in ("terms", *_FIXED) or recorded is None or value == recorded:
             continue
         if name == TERMS_HASH:
             differences.append(Change("terms", _terms(stored), _terms(now), origin("terms")))
         else:
-            differences.append(Change(name, stored.values[name], value, origin(name)))
+            differences.append(Change(name, recorded, value, origin(name)))
     changed = {change.name for change in differences}
     for name in sorted({*now.plugins, *stored.plugins} - set(_FIXED)):
         role = name.partition(".")[0]
-        recorded = role == "engine" or role in stored.values
-        if role in changed or not recorded or (role != "engine" and role not in now.values):
+        is_recorded = role == "engine" or role in stored.values
+        if role in changed or not is_recorded or (role != "engine" and role not in now.values):
             continue
         before = stored.plugins[name] if name in stored.plugins else default(name)
         after = now.plugins[name] if name in now.plugins else default(name)
         if before != after:
             differences.append(Change(name, before, after, origin(name)))
     return differences
+
+
+def _recorded(stored: LearningSettings, name: str) -> Any:
+    """Return the value that a store was learned with; None if that is not known."""
+    if name in stored.values:
+        return stored.values[name]
+    if "placement" not in stored.values or name not in SETTINGS:
+        return None  # only a reference corpus was read
+    return SETTINGS[name].before
 
 
 def _terms(settings: LearningSettings) -> str:

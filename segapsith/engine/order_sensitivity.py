@@ -70,15 +70,18 @@ def replay(
     domains = state.domains
     domain_of = np.zeros(len(units), dtype=np.int64)
     langs: dict[int, str] = {}
+    ordinal = 0
     for epoch, documents in enumerate(_epochs(_documents(units, order))):
         if epoch:
             state.tick()
         places = list(chain.from_iterable(documents))
+        stories = [ordinal + n for n, document in enumerate(documents, 1) for _ in document]
+        ordinal += len(documents)
         bags = [
             state.bag(units[place].lang, np.repeat(units[place].words, units[place].counts))
             for place in places
         ]
-        domain_of[places] = place_units(domains, bags).domains
+        domain_of[places] = place_units(domains, bags, stories).domains
         for place in places:
             langs[int(domain_of[place])] = units[place].lang
         for document in documents:

@@ -133,6 +133,7 @@ def undo(
         for record in earlier:
             removal.revert(record, past)
         moved = undo_changes(storage, target, builder)
+        _restore_age(documents, storage, builder)
         for event in storage.events_closed_by(target):
             builder.reopen_event(event)
         history = periods(storage.facts())
@@ -150,6 +151,18 @@ def undo(
         }
         storage.save(update)
     return dict(update.counts)
+
+
+def _restore_age(gone: Sequence[DocumentRecord], storage: Storage, builder: UpdateBuilder) -> None:
+    """Give domains that documents joined the last story that they had before."""
+    ordinals = [record.ordinal for record in gone if record.ordinal]
+    if not ordinals:
+        return
+    first = min(ordinals)
+    late = [row.id for row in builder.rows() if row.grown >= first]
+    newest = storage.newest_stories(late, before=first)
+    for domain in late:
+        builder.describe(domain, grown=newest.get(domain, 0))
 
 
 def undo_target(run: int | None, storage: Storage) -> int:

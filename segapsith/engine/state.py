@@ -306,7 +306,7 @@ def load_state(storage: Storage, components: Components, lang: str | None = None
     _check_facts(facts, components)
     state.restore_counts(storage.words(), storage.languages(), storage.cohesion(), facts)
     for row in storage.open_domains(lang):
-        state.domains.restore(row.id, row.sums)
+        state.domains.restore(row.id, row.sums, story=row.grown)
         state.rows[row.id] = row
     state.domains.skip_to(int(facts.get("next_domain", 1)))
     state.events.skip_to(int(facts.get("next_event", 1)))

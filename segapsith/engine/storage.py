@@ -6,7 +6,7 @@ pass the same contract tests. Records come by ascending id unless a method says 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -167,6 +167,9 @@ class Storage(Protocol):
 
     def units_taken_since(self, run: int) -> dict[int, int]:
         """Return how many present units each domain took after a run."""
+
+    def newest_stories(self, domains: Collection[int], before: int) -> dict[int, int]:
+        """Return the highest ordinal below `before` of the stories with a unit in each domain."""
 
     def lineage_of(self, run: int) -> list[LineageEntry]:
         """Return what a run did to domains, in order."""

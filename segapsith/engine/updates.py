@@ -274,7 +274,9 @@ class UpdateBuilder:
             return
         waiting, self._waiting = self._waiting, []
         run = self.update.run
-        placed = self.state.domains.place_all([unit.bag for _, unit, _ in waiting])
+        placed = self.state.domains.place_all(
+            [unit.bag for _, unit, _ in waiting], [ordinal for *_, ordinal in waiting]
+        )
         for (lang, unit, ordinal), (domain, placement) in zip(waiting, placed, strict=True):
             event = self._event_of.pop(unit.id)
             if placement.domain is None:
@@ -313,7 +315,9 @@ class UpdateBuilder:
             self.update.units[unit.id] = unit
             return
         domains = self.state.domains
-        placement = domains.place(unit.bag, self._compare, len(self.state.vocabulary))
+        placement = domains.place(
+            unit.bag, self._compare, len(self.state.vocabulary), story=ordinal
+        )
         run = self.update.run
         if placement.domain is None:
             domain = self.create_domain(lang)
@@ -333,6 +337,7 @@ class UpdateBuilder:
         row = self.state.rows[assignment.domain]
         if ordinal > row.grown:
             self.state.rows[row.id] = replace(row, grown=ordinal)
+            domains.note_story(row.id, ordinal)
 
     def create_domain(self, lang: str, **origin: Any) -> int:
         """Return a new domain without units; `origin` goes into its history."""
@@ -393,7 +398,7 @@ class UpdateBuilder:
             row = self._storage.domain(domain)
             if row is None:
                 raise StorageError(f"domain {domain} is missing; run `segapsith verify`")
-            self.state.domains.restore(domain, row.sums, row.status == "open")
+            self.state.domains.restore(domain, row.sums, row.status == "open", story=row.grown)
             self.state.rows[domain] = row
         return self.state.rows[domain]
 
@@ -411,6 +416,7 @@ class UpdateBuilder:
         """Change the label, name, status or lock of a domain."""
         row = replace(self.row(domain), **changed)
         self.state.rows[domain] = row
+        self.state.domains.note_story(domain, row.grown)
         self._domains.add(domain)
         if row.status == "open":
             self.state.domains.reopen(domain)
@@ -652,10 +658,10 @@ class UpdateBuilder:
             if state.rows[domain].status != "open":
                 state.domains.drop(domain)
                 del state.rows[domain]
-        for event in sorted(self._events):
-            update.events[event] = state.events.record(event)
-            if not state.events.is_open(event):
-                state.events.drop(event)
+        changed_events = sorted(self._events)
+        update.events = {row.id: row for row in state.events.records(changed_events)}
+        closed = [row.id for row in update.events.values() if row.closed_by is not None]
+        state.events.drop(closed)
         for name in Counters.__dataclass_fields__:
             update.facts[f"counter_{name}"] = getattr(state.counters, name)
         update.facts["next_domain"] = state.domains.next_domain
@@ -669,7 +675,9 @@ class UpdateBuilder:
     def _described(self, row: DomainRecord, heaviest: list[tuple[int, float]]) -> DomainRecord:
         """Return the record of a domain as it is now, with its heaviest words."""
         best = [(self.state.vocabulary.word(word), weight) for word, weight in heaviest]
-        label = row.label if row.named else ", ".join(word for word, _ in best[:LABEL_WORDS])
+        sums = self.state.domains.words(row.id)
+        stays = row.named or (row.label and sums.n_units >= row.sums.n_units)
+        label = row.label if stays else ", ".join(word for word, _ in best[:LABEL_WORDS])
         return DomainRecord(
             row.id,
             row.lang,
@@ -678,7 +686,7 @@ class UpdateBuilder:
             row.status,
             row.locked,
             ", ".join(f"{word} {weight:.2f}" for word, weight in best),
-            self.state.domains.words(row.id),
+            sums,
             row.run,
             row.grown,
         )

@@ -93,6 +93,8 @@ class LearnedUnits:
     weights: Rows
     words: list[str]
     significance: NDArray[np.float64] | None = None
+    stories: list[int] | None = None
+    """Ordinal of the story of each unit, if it is known."""
 
     def bags(self) -> list[Bag]:
         """Return the units with the weights that they got when they were read."""
@@ -561,7 +563,7 @@ def curve(
         if watch is not None:
             watch(threshold)
         index = empty_index(replace(settings, threshold=threshold), learned.significance)
-        labels = place_units(index, bags).domains
+        labels = place_units(index, bags, learned.stories).domains
         if rules.splitting is not None:
             split_broad(index, bags, labels, rules.splitting)
         if rules.reassigning is not None:

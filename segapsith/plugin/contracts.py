@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Network,
         Reject,
         Snapshot,
+        Subject,
         Unit,
     )
 
@@ -37,6 +38,7 @@ __all__ = [
     "HasCurve",
     "HasExample",
     "HasFactors",
+    "Labeller",
     "LearnedRowsOnly",
     "Segmenter",
     "Similarity",
@@ -130,6 +132,14 @@ class Exporter(Protocol):
         """Write the snapshot to `out`."""
 
 
+@runtime_checkable
+class Labeller(Protocol):
+    """Names domains, topics, sections and events: one line of text, the same for the same subject."""
+
+    def label(self, subject: Subject) -> str:
+        """Return a label for people; empty if there is nothing to name it by."""
+
+
 KINDS: dict[str, type] = {
     "source": Source,
     "annotator": Annotator,
@@ -138,6 +148,7 @@ KINDS: dict[str, type] = {
     "clusterer": Clusterer,
     "comparison": Comparison,
     "exporter": Exporter,
+    "labeller": Labeller,
 }
 """Contract by kind of plugin, in the singular."""
 

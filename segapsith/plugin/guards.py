@@ -32,6 +32,7 @@ from segapsith.model import (
     Network,
     Reject,
     Snapshot,
+    Subject,
     Unit,
 )
 from segapsith.plugin.contracts import (
@@ -40,6 +41,7 @@ from segapsith.plugin.contracts import (
     Clusterer,
     Comparison,
     Exporter,
+    Labeller,
     Segmenter,
     Similarity,
     Source,
@@ -51,6 +53,7 @@ __all__ = [
     "GuardedClusterer",
     "GuardedComparison",
     "GuardedExporter",
+    "GuardedLabeller",
     "GuardedSegmenter",
     "GuardedSimilarity",
     "GuardedSource",
@@ -463,6 +466,22 @@ class GuardedExporter(_Guarded):
             if isinstance(error.__cause__, OSError):
                 raise error.__cause__ from error  # the disk is full, or the reader has gone
             raise
+
+
+class GuardedLabeller(_Guarded):
+    """A labeller that returns one line of text."""
+
+    kind = "labeller"
+    plugin: Labeller
+
+    def label(self, subject: Subject) -> str:
+        with self._calling("label", SECONDS):
+            label = self.plugin.label(subject)
+            if not isinstance(label, str):
+                raise self.who.error("label", f"returned {type(label).__name__}, not a text")
+        if label and not label.isprintable():
+            raise self.who.error("label", f"returned {label!r}; one line of text is expected")
+        return label
 
 
 def _matrices(rows: Rows | Views) -> list[Rows]:

@@ -16,6 +16,7 @@ from segapsith.plugin.contracts import (
     Clusterer,
     Comparison,
     Exporter,
+    Labeller,
     Segmenter,
     Similarity,
     Source,
@@ -68,6 +69,10 @@ class PluginHooks:
     def register_languages(self) -> Mapping[str, Callable[[], LanguagePack]]:  # type: ignore[empty-body]  # a hookspec is a signature
         """Language packs by the code of the language."""
 
+    @hookspec
+    def register_labellers(self) -> Mapping[str, Callable[..., Labeller]]:  # type: ignore[empty-body]  # a hookspec is a signature
+        """Ways to name domains, topics, sections and events."""
+
 
 class CommandHooks:
     """What an entry point in the group `segapsith.commands` may offer."""
@@ -85,5 +90,6 @@ HOOKS: dict[str, str] = {
     "clusterer": "register_clusterers",
     "comparison": "register_comparisons",
     "exporter": "register_exporters",
+    "labeller": "register_labellers",
 }
 """Kind of plugin and the hook that offers it."""

@@ -42,6 +42,7 @@ _CHECKED = {
     "clusterer": guards.GuardedClusterer,
     "comparison": guards.GuardedComparison,
     "exporter": guards.GuardedExporter,
+    "labeller": guards.GuardedLabeller,
 }
 
 

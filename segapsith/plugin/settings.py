@@ -12,6 +12,7 @@ __all__ = ["ROLES", "PluginInUse", "assign"]
 
 ROLES = (
     "annotator", "segmenter", "placement", "engine", "similarity", "clusterer", "topics", "sections",
+    "labeller",
 )  # fmt: skip
 """The roles that a plugin can have, as prefixes of `--set`."""
 

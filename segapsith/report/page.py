@@ -18,7 +18,7 @@ from segapsith.domains.timeline import Timeline
 from segapsith.evaluation.compare import BINS, average_linkage_tree
 from segapsith.model import Record
 
-__all__ = ["Facts", "last_run_of", "page"]
+__all__ = ["Facts", "last_run_of", "page", "validation_charts", "validation_series"]
 
 MAX_MAP_DOMAINS = 80
 MAX_TREE_DOMAINS = 60
@@ -96,8 +96,8 @@ def page(facts: Facts) -> str:
         axis=axis,
         day_bars={domain: curves.day_bars(axis, counts) for domain, counts in facts.days.items()},
         maps=[_map_and_tree(facts, lang) for lang in facts.similarities],
-        validations=[_with_charts(facts, validation) for validation in facts.validations],
-        series=_series(facts.history),
+        validations=[validation_charts(facts.names, one) for one in facts.validations],
+        series=validation_series(facts.history),
         verdicts=verdicts,
         shown=shown,
         languages=sorted({section["lang"] for section in facts.sections}),
@@ -149,8 +149,8 @@ def _map_and_tree(facts: Facts, lang: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _with_charts(facts: Facts, validation: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a validation with its charts."""
+def validation_charts(names: Mapping[int, str], validation: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a validation with its charts; `names` are the labels of domains."""
     from segapsith.report.charts import curves, gauges, tables
 
     if not validation["domains"]:
@@ -180,10 +180,10 @@ def _with_charts(facts: Facts, validation: Mapping[str, Any]) -> dict[str, Any]:
             "verdicts": gauges.shares(counts, ", ".join(f"{n} {kind}" for kind, n in counts.items()))
             if kinds else None,
             "heat": tables.heat(
-                table, facts.names, clusters, "domains by clusters: share of each domain"
+                table, names, clusters, "domains by clusters: share of each domain"
             ) if table else None,
             "ribbons": tables.ribbons(
-                table, facts.names, clusters, kinds, "clusters that contain the units of each domain"
+                table, names, clusters, kinds, "clusters that contain the units of each domain"
             ) if table else None,
             "curve": curves.over_clusters(
                 validation["curve"], validation["domains"], "kappa for other numbers of clusters"
@@ -194,7 +194,7 @@ def _with_charts(facts: Facts, validation: Mapping[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _series(history: Sequence[Record]) -> list[dict[str, Any]]:
+def validation_series(history: Sequence[Record]) -> list[dict[str, Any]]:
     """Return the validations by language and clusterer, with a chart where there are two or more."""
     from segapsith.report.charts import curves
 

@@ -16,6 +16,7 @@ from segapsith.settings.sections import (
     SECTIONS,
     SETTINGS,
     HttpSection,
+    LabelsSection,
     LoggingSection,
     MaintenanceSection,
     NetworkSection,
@@ -55,6 +56,7 @@ class Settings:
     network: NetworkSection
     maintenance: MaintenanceSection
     validation: ValidationSection
+    labels: LabelsSection
     http: HttpSection
     nightly: NightlySection
     logging: LoggingSection

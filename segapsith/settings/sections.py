@@ -16,6 +16,7 @@ __all__ = [
     "CLUSTERER",
     "ENGINE",
     "FLAT",
+    "LABELLER",
     "LINKAGE",
     "PLAIN_SIMILARITY",
     "PRESETS",
@@ -27,6 +28,7 @@ __all__ = [
     "TOPIC_CLUSTERER",
     "TOPIC_SIMILARITY",
     "HttpSection",
+    "LabelsSection",
     "LoggingSection",
     "MaintenanceSection",
     "NetworkSection",
@@ -45,6 +47,8 @@ BUILT_IN_PLACEMENT = "eq7"
 """The placement that the domain index computes; any other name is a similarity plugin."""
 CLUSTERER = "entropy-kmeans"
 """The default clusterer of `cluster` and `validate`."""
+LABELLER = "headlines"
+"""The plugin that names domains, topics, sections and events."""
 TOPIC_SIMILARITY, TOPIC_CLUSTERER = "gvsm-cov", "ahc"
 """The default similarity and clusterer of topics."""
 
@@ -68,6 +72,7 @@ class _Declaration:
     most: float | None = None
     excluded: float | None = None
     learned: bool = False
+    before: Value | None = None
 
 
 def _declare(default: T, about: str, **more: Any) -> T:
@@ -128,11 +133,27 @@ class PlacementSection:
         learned=True,
     )
     threshold: float = _declare(
-        0.17,
+        0.165,
         "minimum similarity to join a domain; a unit below it starts a new one",
         least=0,
         most=1,
         excluded=0,
+        learned=True,
+        before=0.17,
+    )
+    aging: float = _declare(
+        0.3,
+        "share of the similarity that a domain without recent stories loses (0 disables)",
+        least=0,
+        most=1,
+        excluded=1,
+        learned=True,
+        before=0.0,
+    )
+    aging_stories: int = _declare(
+        3000,
+        "number of stories without a new unit after which a domain has lost that share",
+        least=1,
         learned=True,
     )
     domain_weight: Literal["mean-unit-weight", "occurrence-significance"] = _declare(
@@ -279,6 +300,13 @@ class ValidationSection:
 
 
 @dataclass(frozen=True, slots=True)
+class LabelsSection:
+    """How domains, topics, sections and events are named."""
+
+    labeller: str = _declare(LABELLER, "labeller plugin: names domains, topics and sections")
+
+
+@dataclass(frozen=True, slots=True)
 class HttpSection:
     """How feeds and articles are fetched."""
 
@@ -324,6 +352,7 @@ SECTIONS: dict[str, type] = {
     "network": NetworkSection,
     "maintenance": MaintenanceSection,
     "validation": ValidationSection,
+    "labels": LabelsSection,
     "http": HttpSection,
     "nightly": NightlySection,
     "logging": LoggingSection,
@@ -347,6 +376,7 @@ def _settings_of(section: str, kind: type) -> Iterator[Setting]:
             most=declared.most,
             excluded=declared.excluded,
             learned=declared.learned,
+            before=declared.before,
             section=section,
             key=entry.name,
         )
@@ -386,6 +416,7 @@ PRESETS: dict[str, dict[str, Value]] = {
     "default": {},
     "paper": {
         "threshold": 0.25,
+        "aging": 0.0,
         "domain_weight": "occurrence-significance",
         "min_weight": 0.0,
         "importance": "significance",

@@ -31,6 +31,8 @@ class Setting:
     """An end of the range that is not allowed itself."""
     learned: bool = False
     """Whether it changes what is learned; the store records it (see learning_settings.py)."""
+    before: Value | None = None
+    """Value of stores that learned before it was recorded, if it differs from the default."""
     section: str = ""
     key: str = ""
     """The name inside its section."""

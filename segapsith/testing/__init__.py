@@ -24,6 +24,7 @@ from segapsith.testing.examples import (
 )
 from segapsith.testing.exporters import exporter_checks
 from segapsith.testing.kit import SECONDS, Check, TooSlowError
+from segapsith.testing.labellers import labeller_checks
 from segapsith.testing.segmenters import segmenter_checks
 from segapsith.testing.similarities import similarity_checks
 from segapsith.testing.sources import source_checks
@@ -41,6 +42,7 @@ __all__ = [
     "example_rows",
     "example_snapshot",
     "exporter_checks",
+    "labeller_checks",
     "segmenter_checks",
     "similarity_checks",
     "source_checks",
@@ -54,5 +56,6 @@ CHECKS: dict[str, tuple[Check, ...]] = {
     "clusterer": clusterer_checks,
     "comparison": comparison_checks,
     "exporter": exporter_checks,
+    "labeller": labeller_checks,
 }
 """Kind of plugin and its checks."""

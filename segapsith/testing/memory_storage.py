@@ -7,7 +7,7 @@ test_storage.py). Nothing of it outlives the object.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -298,6 +298,15 @@ class MemoryStorage(RunLog):
             if unit.assignment and unit.assignment.run > run:
                 taken[unit.assignment.domain] = taken.get(unit.assignment.domain, 0) + 1
         return taken
+
+    def newest_stories(self, domains: Collection[int], before: int) -> dict[int, int]:
+        newest: dict[int, int] = {}
+        for unit in self.units_in(domains):
+            ordinal = self._tables.documents[unit.document].ordinal
+            if unit.assignment and ordinal is not None and ordinal < before:
+                domain = unit.assignment.domain
+                newest[domain] = max(ordinal, newest.get(domain, 0))
+        return newest
 
     def lineage_of(self, run: int) -> list[LineageEntry]:
         return [entry for of_run, entry in self._tables.lineage if of_run == run]

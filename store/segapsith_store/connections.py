@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from segapsith.errors import (
     ForeignStoreError,
     MissingInputError,
     PermissionDeniedError,
+    QueryTimeoutError,
     SegapsithError,
     StorageError,
     StoreCreationError,
@@ -27,6 +29,7 @@ from segapsith_store.schema import APPLICATION_ID, SCHEMA
 __all__ = [
     "MEMORY",
     "Database",
+    "check_can_be_store",
     "database_errors",
     "lock",
     "open_reader",
@@ -39,6 +42,9 @@ MEMORY = ":memory:"
 
 CACHE = 32 * 1024
 """Kilobytes of page cache of a writer, enough to write a batch once, at its end."""
+
+CHECK_EVERY = 20_000
+"""Steps of SQLite between two looks at the clock, about a millisecond."""
 
 
 @dataclass(slots=True)
@@ -83,6 +89,8 @@ def database_errors(path: str) -> Iterator[None]:
 
 def _operational(path: str, error: sqlite3.OperationalError) -> SegapsithError:
     text = str(error)
+    if "interrupted" in text:
+        return QueryTimeoutError(f"{path}: the query took too long and was stopped")
     if "locked" in text or "busy" in text:
         return BusyError(f"{path} is busy: another process is writing; try again or use --wait")
     if "full" in text or "disk I/O" in text:
@@ -108,7 +116,7 @@ def lock(path: str, wait: float) -> Iterator[None]:
     if path == MEMORY:
         yield
         return
-    _check_can_be_store(path)  # before the lock, which would create missing directories
+    check_can_be_store(path)  # before the lock, which would create missing directories
     held = FileLock(f"{path}.lock", timeout=wait, mode=0o644)
     try:
         held.acquire()
@@ -131,8 +139,11 @@ def read_only_uri(path: str) -> str:
     return f"file:{quote(str(Path(path).absolute()))}?mode=ro"
 
 
-def open_reader(path: str) -> Database:
-    """Open an existing store for reading only."""
+def open_reader(path: str, seconds: float | None = None) -> Database:
+    """Open an existing store for reading only.
+
+    With `seconds`, a query that still runs that long after the opening is stopped.
+    """
     _check_is_file(path)
     uri = read_only_uri(path)
     with plain_errors(path):
@@ -165,6 +176,9 @@ def open_reader(path: str) -> Database:
             f"{path} has schema {version}, this program reads {SCHEMA};"
             " any command that writes brings it up to date after a backup"
         )
+    if seconds is not None:
+        end = time.monotonic() + seconds
+        connection.set_progress_handler(lambda: int(time.monotonic() > end), CHECK_EVERY)
     return Database(connection)
 
 
@@ -202,7 +216,8 @@ def _check_is_file(path: str) -> None:
         raise PermissionDeniedError(f"{path}: no permission to read")
 
 
-def _check_can_be_store(path: str) -> None:
+def check_can_be_store(path: str) -> None:
+    """Raise the error that writing to this path would raise; create nothing."""
     if os.path.isdir(path):
         raise StoreCreationError(f"{path} is a directory; name a file for the store")
     if os.path.exists(path):

@@ -133,6 +133,12 @@ def add_events(connection: sqlite3.Connection) -> None:
     find_events(connection)
 
 
+def add_labels(connection: sqlite3.Connection) -> None:
+    """Add the tables of labels, and have the label of every domain computed."""
+    _create(connection, 7)
+    connection.execute("INSERT INTO unlabelled (domain) SELECT id FROM domains")
+
+
 MIGRATIONS: dict[str, Callable[[sqlite3.Connection], None]] = {
     "first_house": create_tables,
     "second_house": add_block_hashes,
@@ -140,6 +146,7 @@ MIGRATIONS: dict[str, Callable[[sqlite3.Connection], None]] = {
     "fourth_house": add_tombstones,
     "sections": add_sections,
     "events": add_events,
+    "labels": add_labels,
 }
 """In order, under the names that stores have recorded: a name must never change."""
 
@@ -152,7 +159,7 @@ def find_events(connection: sqlite3.Connection) -> None:
         if not waiting:
             return
         events = index.place_all([story for story, _, _ in waiting], day=day, run=waiting[0][2])
-        write_events(connection, [index.record(event) for event in sorted(set(events))])
+        write_events(connection, index.records(sorted(set(events))))
         connection.executemany(
             "UPDATE assignments SET event = ? WHERE unit = ?",
             [
@@ -166,9 +173,8 @@ def find_events(connection: sqlite3.Connection) -> None:
     def close(ordinal: int, run: int) -> None:
         place()
         closed = index.close_quiet(day=day, ordinal=ordinal, run=run)
-        write_events(connection, [index.record(event) for event in closed])
-        for event in closed:
-            index.drop(event)
+        write_events(connection, index.records(closed))
+        index.drop(closed)
 
     for story, units, run in _stories(connection):
         if waiting and (len(waiting) >= BLOCK or waiting[-1][2] != run):

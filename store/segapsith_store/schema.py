@@ -25,7 +25,7 @@ __all__ = [
 APPLICATION_ID = 0x53454741
 """`SEGA`: marks a SQLite file as a store of this program."""
 
-SCHEMA = 6
+SCHEMA = 7
 """The schema that this program reads and writes: the number of its migrations."""
 
 
@@ -243,7 +243,7 @@ TABLES = (
         (
             ("id", "INTEGER PRIMARY KEY", "never reused"),
             ("lang", "TEXT NOT NULL", "language of its words"),
-            ("label", "TEXT NOT NULL", "its best words, or its name"),
+            ("label", "TEXT NOT NULL", "its name, or a headline, or its best words"),
             ("named", "INTEGER NOT NULL DEFAULT 0", "1 if a person named it"),
             ("status", "TEXT NOT NULL DEFAULT 'open'", "open, retired, merged or split"),
             ("locked", "INTEGER NOT NULL DEFAULT 0", "1 if it may not be merged, split or retired"),
@@ -357,6 +357,21 @@ TABLES = (
             ("topics", "BLOB NOT NULL", "their topics, int64 little endian"),
             ("basis", "TEXT NOT NULL", "hash of the domains and settings it was computed from"),
         ),
+    ),
+    Table(
+        "unlabelled",
+        "A domain that changed after its label was computed.",
+        (("domain", "INTEGER PRIMARY KEY REFERENCES domains(id)", "which"),),
+        since=7,
+    ),
+    Table(
+        "group_labels",
+        "The labels of the groups that a run made; derived, so not part of the digest.",
+        (
+            ("run", "INTEGER PRIMARY KEY REFERENCES runs(id)", "that grouped domains"),
+            ("labels", "TEXT NOT NULL", "JSON: label by number of the group"),
+        ),
+        since=7,
     ),
     Table(
         "sections",

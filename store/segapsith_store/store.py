@@ -7,7 +7,7 @@ import datetime
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -85,11 +85,14 @@ class Store(RunLog):
         self._stack = stack
 
     @classmethod
-    def reading(cls, path: str | os.PathLike[str]) -> Store:
-        """An existing store, for reading only; others may write meanwhile."""
+    def reading(cls, path: str | os.PathLike[str], seconds: float | None = None) -> Store:
+        """An existing store, for reading only; others may write meanwhile.
+
+        With `seconds`, a query that still runs that long after the opening is stopped.
+        """
         name = os.fspath(path)
         stack = contextlib.ExitStack()
-        db = open_reader(name)
+        db = open_reader(name, seconds)
         stack.callback(db.conn.close)
         return cls(name, db, stack)
 
@@ -219,6 +222,18 @@ class Store(RunLog):
         return dict(
             self.rows(
                 "SELECT domain, count(*) FROM assignments WHERE run > ? GROUP BY domain", [run]
+            )
+        )
+
+    def newest_stories(self, domains: Collection[int], before: int) -> dict[int, int]:
+        """Return the highest ordinal below `before` of the stories with a unit in each domain."""
+        return dict(
+            self.rows(
+                "SELECT a.domain, max(d.ordinal) FROM assignments a JOIN units u ON u.id = a.unit"
+                " JOIN documents d ON d.id = u.document"
+                " WHERE a.domain IN (SELECT value FROM json_each(?)) AND d.ordinal < ?"
+                " GROUP BY a.domain",
+                [json.dumps(sorted(domains)), before],
             )
         )
 

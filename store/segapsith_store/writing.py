@@ -59,7 +59,7 @@ def remove(c: sqlite3.Connection, update: Update) -> None:
 
 _OF_RUN = (
     "sightings", "rejects", "document_changes", "targets", "thresholds",
-    "clusterings", "comparisons", "groupings", "reference_corpora", "topics",
+    "clusterings", "comparisons", "group_labels", "groupings", "reference_corpora", "topics",
     "section_groupings", "sections",
 )  # fmt: skip
 """Tables whose rows go with the run that wrote them."""
@@ -348,11 +348,17 @@ def _write_run(c: sqlite3.Connection, update: Update) -> None:
 
 
 def _write_domains(c: sqlite3.Connection, update: Update) -> None:
+    """Write the domains that changed; their labels are to be computed again (queries/labels.py).
+
+    Until then a domain shows its last label. One that lost units shows its best words, because a
+    headline may belong to a story that was deleted.
+    """
     c.executemany(
         "INSERT INTO domains (id, lang, label, named, status, locked, units, top_words, words,"
         " run, grown) VALUES (?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO UPDATE SET"
-        " label = excluded.label, named = excluded.named, status = excluded.status,"
-        " locked = excluded.locked, units = excluded.units, top_words = excluded.top_words,"
+        " label = CASE WHEN excluded.named OR domains.named OR excluded.units < domains.units"
+        " THEN excluded.label ELSE domains.label END,"
+        " named = excluded.named, status = excluded.status, locked = excluded.locked, units = excluded.units, top_words = excluded.top_words,"
         " words = excluded.words, grown = excluded.grown",
         [
             (
@@ -364,3 +370,6 @@ def _write_domains(c: sqlite3.Connection, update: Update) -> None:
             )
         ],
     )  # fmt: skip
+    c.executemany(
+        "INSERT OR IGNORE INTO unlabelled (domain) VALUES (?)", [(d.id,) for d in update.domains]
+    )

@@ -113,6 +113,21 @@ def test_sections_keep_their_ids_over_nights_and_an_undo_brings_them_back(
     assert wire.verify().sound
 
 
+def test_earlier_sections_are_shown_as_they_were(open_wire: Callable[..., Wire]) -> None:
+    wire = _wire(open_wire)
+    assert wire.sections.at(1) == []
+    before = wire.sections(k=3)
+    run = wire.runs()[0]["id"]
+    wire.learn(_units(60, seed=1, first=200))
+    wire.domains.merge([d["id"] for d in wire.domains()[:2]])
+    wire.sections(k=2)
+    assert len(wire.sections(regroup=False)) == 2
+    assert wire.sections.at(run) == before
+    assert wire.sections.at(run, top=1, limit=1)[0].words == before[0].words[:1]
+    assert wire.sections.at("2024-01-10")  # before the store: stories up to that day
+    assert sum(s.units for s in wire.sections.at("2024-01-10")) < 120
+
+
 def test_equal_points_give_equal_digests_whatever_the_batches(
     open_wire: Callable[..., Wire],
 ) -> None:

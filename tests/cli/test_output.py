@@ -242,7 +242,7 @@ def test_text_for_people_fits_the_terminal_and_never_100_columns(
 
 def test_a_narrow_terminal_cuts_words_and_no_number(terminal: Callable[..., list[str]]) -> None:
     head, *rows, axis = terminal(80, "domains")
-    assert head.split() == ["id", "units", "docs", "first", "last", "days", "state", "words"]
+    assert head.split() == ["id", "units", "docs", "last", "days", "state", "label"]
     assert axis.startswith("days: ")
     assert all(row.split()[0].isdigit() for row in rows)
     assert any(row.endswith("…") for row in rows)

@@ -69,6 +69,10 @@ def test_a_name_stays_and_the_table_is_for_people(
     row = out.splitlines()[1].split("\t")
     assert row[:1] == [str(made[0]["id"])] and row[1].endswith(" %") and row[4] == "Storms"
     assert command("sections", "--name", "999=x")[0] == 66
+    last = json.loads(command("runs", "--json")[1])[0]["id"]
+    then = json.loads(command("sections", "--as-of", str(last), "--json")[1])
+    assert [s["id"] for s in then] == [s["id"] for s in made]
+    assert command("sections", "--as-of", str(last), "--name", "1=x")[0] == 2
     assert command("sections", "--name", "x")[0] == 2
     assert command("sections", "--set", "least=30")[0] == 78
     code, _, err = command("sections", "--clusterer", "kmedoid")

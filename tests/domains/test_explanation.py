@@ -85,7 +85,8 @@ def test_the_last_unit_of_a_domain_was_placed_by_what_the_domain_was_without_it(
     last = units(wire)[-1]["unit"]
     found = wire.explain(last)
     if found["without"] is not None:
-        assert found["without"]["score"] == pytest.approx(found["joined"]["score"], abs=1e-6)
+        similarity = found["without"]["score"]  # before the domain had aged
+        assert 0.99 * similarity <= found["joined"]["score"] <= similarity + 1e-6
     else:
         assert found["joined"]["founded"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -12,7 +13,14 @@ from hypothesis import strategies as st
 
 from segapsith.domains import postings
 from segapsith.domains.index import DECAY, DomainIndex, EventIndex, next_day
-from segapsith.domains.values import Bag, EventRecord, EventSettings, PlacementSettings, Story
+from segapsith.domains.values import (
+    Bag,
+    DomainWords,
+    EventRecord,
+    EventSettings,
+    PlacementSettings,
+    Story,
+)
 from segapsith.lexicon.vocabulary import SCALE
 
 bags = st.dictionaries(
@@ -149,14 +157,16 @@ def test_units_placed_together_are_placed_as_one_after_the_other(
 ) -> None:
     single, together = DomainIndex(rules), DomainIndex(rules)
     expected = []
-    for bag in units:
-        placement = single.place(bag)
+    stories = [1 + 700 * number for number in range(len(units))]
+    for bag, story in zip(units, stories, strict=True):
+        placement = single.place(bag, story=story)
         domain = placement.domain or single.create()
         single.add_unit(domain, bag)
+        single.note_story(domain, story)
         expected.append((domain, placement))
-    placed = together.place_all(units[:cut])
+    placed = together.place_all(units[:cut], stories[:cut])
     if units[cut:]:
-        placed += together.place_all(units[cut:])
+        placed += together.place_all(units[cut:], stories[cut:])
     assert placed == expected
     assert together.next_domain == single.next_domain
     for domain in single:
@@ -166,6 +176,41 @@ def test_units_placed_together_are_placed_as_one_after_the_other(
         words, weights, _ = single.weights(domain)
         best = list(zip(words[:3].tolist(), weights[:3].tolist(), strict=True))
         assert together.heaviest([domain], 3) == [best]
+
+
+@given(st.lists(bags, min_size=2, max_size=12), choices, st.floats(0, 0.9), st.integers(1, 9000))
+@settings(deadline=None, max_examples=60)
+def test_a_domain_without_recent_stories_is_less_similar(
+    units: list[Bag], rules: PlacementSettings, share: float, now: int
+) -> None:
+    index = DomainIndex(replace(rules, aging=share, aging_stories=4000, prefilter="none"))
+    index.place_all(units[1:], [1 + 500 * number for number in range(len(units) - 1)])
+    plain = dict(index.nearest(units[0], 99))
+    newest = {domain: index._index.newest[domain] for domain in plain}
+    aged = {
+        domain: score * (1 - share * min(max(now - newest[domain], 0), 4000) / 4000)
+        for domain, score in plain.items()
+    }
+    assert dict(index.nearest(units[0], 99, story=now)) == pytest.approx(aged)
+    found = index.place(units[0], story=now)
+    assert found.score == pytest.approx(max(aged.values(), default=0.0))
+    assert index.place(units[0]).score == pytest.approx(max(plain.values(), default=0.0))
+
+
+def test_a_fresh_domain_is_preferred_to_an_old_one() -> None:
+    index = DomainIndex(PlacementSettings(aging=0.3, aging_stories=100))
+    same = Bag(*(np.array(v, np.int32) for v in ([1, 2, 3], [1, 1, 1], [SCALE] * 3)))
+    index.restore(1, _sums_of(same), story=5)
+    index.restore(2, _sums_of(same), story=90)
+    assert index.place(same).domain == 1
+    assert index.place(same, story=95).domain == 2
+    assert index.place(same, story=1000).score == pytest.approx(0.7)
+
+
+def _sums_of(bag: Bag) -> DomainWords:
+    alone = DomainIndex()
+    ((domain, _),) = alone.place_all([bag])
+    return alone.words(domain)
 
 
 @pytest.mark.slow
@@ -552,7 +597,7 @@ def test_the_slot_of_a_dropped_event_is_used_again_and_its_number_is_not() -> No
     for n, unit in enumerate(units):
         (event,) = index.place_all([Story([unit], 0, n + 1)], day=0, run=1)
         assert event == n + 1
-        index.drop(event)
+        index.drop([event])
     assert index.next_event == 41
     assert list(index) == []
     assert len(index._table) == 16

@@ -93,14 +93,15 @@ def test_compiled_kernels_and_their_plain_form_agree() -> None:
         words = np.sort(rng.choice(20, 5, replace=False)).astype(np.int32)
         weights = rng.integers(1, SCALE, 5).astype(np.int32)
         bags.append(Bag(words, np.ones(5, np.int32), weights))
-    index.place_all(bags)
+    index.place_all(bags, range(1, 31))
+    aged = (40, postings.Aging(0.3, 20))
     for bag in bags[:5]:
         arguments = (index._index, bag.words, bag.counts, bag.weights, index._rule)
         n_touched = postings.accumulate(*arguments)
         sums = index._index.sums.copy()
         total = float(bag.weights.sum())
-        best = postings.best_two(index._index, n_touched, total, 5.0)
-        plain_best = postings.best_two.python(index._index, n_touched, total, 5.0)
+        best = postings.best_two(index._index, n_touched, total, 5.0, *aged)
+        plain_best = postings.best_two.python(index._index, n_touched, total, 5.0, *aged)
         postings.reset_sums(index._index, n_touched)
         assert postings.accumulate.python(*arguments) == n_touched
         assert (index._index.sums == sums).all()

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
-from segapsith.lexicon.weighting import SCALE
 
 import segapsith
 from segapsith.arrays import Labels, Rows
 from segapsith.domains.sections import (
+    WEAK,
     SectionParts,
     Sections,
     SectionSettings,
@@ -27,6 +27,7 @@ from segapsith.domains.sections import (
 from segapsith.domains.topics import cosines
 from segapsith.domains.values import DomainWords
 from segapsith.evaluation.metrics import ari
+from segapsith.lexicon.vocabulary import SCALE
 from segapsith.plugin.contracts import Clusterer
 
 FAST = SectionSettings(least=2, most=6, halves=4)
@@ -172,13 +173,32 @@ def test_a_section_that_is_too_small_is_dissolved_unless_the_number_was_given() 
 
 
 def test_the_number_of_the_last_time_is_taken_again_while_it_is_nearly_the_best() -> None:
-    tried = {4: 0.5, 5: 0.6, 6: 0.6}
+    tried = {4: 0.5, 5: 0.6, 6: 0.55}
     assert choose_number(tried, None, SectionSettings()) == 5
     assert choose_number(tried, 6, SectionSettings()) == 6
     assert choose_number(tried, 4, SectionSettings()) == 5
     assert choose_number(tried, 4, SectionSettings(loyalty=0.8)) == 4
     assert choose_number(tried, 9, SectionSettings()) == 5
     assert choose_number({}, 4, SectionSettings()) is None
+
+
+def test_of_numbers_that_are_as_stable_the_larger_is_taken() -> None:
+    assert choose_number({4: 0.6, 5: 0.59, 6: 0.589, 7: 0.58}, None, SectionSettings()) == 6
+    assert choose_number({4: 0.6, 5: 0.5, 6: 0.6}, None, SectionSettings()) == 4
+    assert choose_number({4: 0.0, 5: 0.0, 6: -0.1}, None, SectionSettings()) == 4
+
+
+def test_larger_numbers_are_not_tried_after_enough_weak_ones() -> None:
+    domains = _planted(3, 24)
+    for patience in (1, 2, 20):
+        wide = SectionSettings(least=2, most=12, halves=3, patience=patience)
+        tried = make_sections(domains, _alone(domains), _parts(), settings=wide).stability
+        best, weak = 0.0, 0
+        for number, value in tried.items():
+            assert weak < patience, number
+            best = max(best, value)
+            weak = weak + 1 if value < WEAK * best else 0
+        assert weak == patience or max(tried) == 12
 
 
 def test_few_topics_make_no_more_sections_than_there_are() -> None:
@@ -200,7 +220,14 @@ def test_words_of_all_sections_come_after_those_of_one() -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"least": 0}, {"least": 9, "most": 8}, {"rows": 1}, {"halves": 1}, {"loyalty": 2.0}],
+    [
+        {"least": 0},
+        {"least": 9, "most": 8},
+        {"rows": 1},
+        {"halves": 1},
+        {"patience": 0},
+        {"loyalty": 2.0},
+    ],
 )
 def test_impossible_settings_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):

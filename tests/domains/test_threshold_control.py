@@ -261,7 +261,7 @@ def test_every_unit_tells_the_threshold_it_was_placed_with(kept: Wire) -> None:
             assert joined["runner_up_score"] < joined["threshold"]
         else:
             assert joined["score"] >= joined["threshold"]
-    assert kept.explain(5)["joined"]["threshold"] == 0.17
+    assert kept.explain(5)["joined"]["threshold"] == 0.165
     now = kept.status()["target"]["threshold"]
     assert kept.explain(5)["threshold"] == pytest.approx(now, abs=1e-6)
     assert kept.classify("w1 w2")["threshold"] == pytest.approx(now, abs=1e-6)
@@ -278,7 +278,7 @@ def test_what_is_given_beats_what_is_kept(
     name, value = next(iter(given.items()))
     assert str(wire.threshold.override_reason()).startswith(f"{name}={value}")
     assert wire.status()["target"] == replace(before, overruled=wire.threshold.override_reason())
-    threshold = given.get("threshold", 0.17)
+    threshold = given.get("threshold", 0.165)
     assert wire.explain(950)["joined"]["threshold"] == threshold
     wire.close()
     back = {"placement": "eq7"} if "placement" in given else {}

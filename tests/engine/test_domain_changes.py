@@ -200,7 +200,7 @@ def test_one_unit_cannot_be_split(open_wire: OpenWire) -> None:
 
 
 def test_a_retired_domain_keeps_its_words_and_takes_no_more(open_wire: OpenWire) -> None:
-    wire = open_wire(segmenter="none")
+    wire = open_wire(segmenter="none", aging=0.0)
     story = {"words": {"river": 2, "flood": 1, "dam": 1}}
     wire.learn([{"id": "1", **story}, {"id": "2", **story}])
     before = digest(wire)

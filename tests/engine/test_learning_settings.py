@@ -121,13 +121,13 @@ def test_a_change_that_is_asked_for_is_recorded_and_explained(open_wire: OpenWir
         assert (first["values"]["placement"], second["values"]["placement"]) == ("eq7", "cosine")
         assert run_settings(wire)[1]["changed_learning"] == {
             "placement": {"from": "eq7", "to": "cosine"},
-            "threshold": {"from": 0.17, "to": 0.3},
+            "threshold": {"from": 0.165, "to": 0.3},
         }
         assert "changed_learning" not in run_settings(wire)[2]
         placed = wire.read(lambda s: [u for (u,) in s.rows("SELECT unit FROM assignments")])
         for unit in placed:
             joined = wire.explain(unit)["joined"]
-            wanted = ("eq7", 0.17) if unit < second["unit"] else ("cosine", 0.3)
+            wanted = ("eq7", 0.165) if unit < second["unit"] else ("cosine", 0.3)
             assert (joined["placement"], joined["threshold"]) == wanted
         assert placed[0] < second["unit"] <= placed[-1]
         assert wire.verify().sound
@@ -167,12 +167,12 @@ def test_an_old_store_adopts_what_is_used_first(open_wire: OpenWire) -> None:
         wire.writer.change(lambda c: c.execute("DELETE FROM facts WHERE name = ?", [FACT]).rowcount)
     with open_wire(lang="en", threshold=0.3) as wire:
         assert (
-            wire.explain(1)["joined"].as_json() | {"placement": "eq7", "threshold": 0.17}
+            wire.explain(1)["joined"].as_json() | {"placement": "eq7", "threshold": 0.165}
             == wire.explain(1)["joined"].as_json()
         )
         wire.ingest(stories(12, 24))
         assert [period["run"] for period in history(wire)] == [2]
-        assert wire.explain(1)["joined"]["threshold"] == 0.17
+        assert wire.explain(1)["joined"]["threshold"] == 0.165
     with open_wire(lang="en", threshold=0.2) as wire, pytest.raises(LearningChangeError):
         wire.ingest(stories(24, 30))
 
@@ -267,7 +267,7 @@ def test_a_preset_that_is_named_asks_for_its_values() -> None:
     assert paper.placement.threshold == 0.25 and paper.plugins["segmenter.cut_at"] == "cohesion"
     other = LearningSettings({**kept.values, "threshold": 0.25, "count": "tokens"})
     named = with_stored(resolve({"preset": "default"}, environment={}), other)
-    assert (named.placement.threshold, named.placement.count) == (0.17, "tokens")
+    assert (named.placement.threshold, named.placement.count) == (0.165, "tokens")
     assert with_stored(resolve({}, environment={}), other).placement.threshold == 0.25
 
 

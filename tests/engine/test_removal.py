@@ -488,3 +488,21 @@ def test_choices_that_say_different_things_are_refused(
     command: Command, store: str, wrong: tuple[str, ...]
 ) -> None:
     assert command("forget", *wrong)[0] == 2
+
+
+def test_after_undo_a_domain_is_as_old_as_before(open_wire: OpenWire) -> None:
+    boats, stars = {"harbour": 2, "keel": 1, "mast": 1}, {"comet": 2, "orbit": 1, "galaxy": 1}
+    wire = open_wire(segmenter="none")
+
+    def learn(name: str, *stories: dict[str, int]) -> list[int]:
+        wire.learn(
+            {"id": f"{name}{n}", "words": {**words, f"{name}{n}": 1}}
+            for n, words in enumerate(stories)
+        )
+        return [row.grown for row in wire.writer.open_domains()]
+
+    assert learn("a", boats, boats, stars) == [2, 3]
+    assert learn("b", stars, boats, boats) == [6, 4]
+    wire.runs.undo()
+    assert [row.grown for row in wire.writer.open_domains()] == [2, 3]
+    assert wire.engine.state.domains._index.newest[1:3].tolist() == [2, 3]

@@ -106,6 +106,9 @@ def contents(storage: Storage) -> dict[str, Any]:
             "domain": [storage.domain(domain.id) for domain in domains],
             "open": list(storage.open_domains()),
             "open_fr": list(storage.open_domains("fr")),
+            "events": (events := list(storage.events())),
+            "event": [storage.event(event.id) for event in events] + [storage.event(10_000)],
+            "open_events": list(storage.open_events()),
             "protected": sorted(storage.protected_domains()),
             "taken": storage.units_taken_since(1),
             "by_run": [
@@ -116,6 +119,7 @@ def contents(storage: Storage) -> dict[str, Any]:
                     storage.past_assignments(run),
                     storage.units_moved_by(run),
                     storage.lineage_of(run),
+                    storage.events_closed_by(run),
                     storage.later_runs(run),
                 )
                 for run in range(n_runs)

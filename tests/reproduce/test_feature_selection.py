@@ -32,6 +32,12 @@ def naive(m, classes, of):
             there = m[:, w] > 0
             shares = [np.mean(there[[k == c for k in classes]]) for c in sorted(set(classes))]
             value = max(shares) / there.mean() if there.any() else 0.0
+        elif of == "smoothed":
+            n_there = float(np.sum(m[:, w] > 0)) + 0.5 * len(set(classes))
+            for c in set(classes):
+                here = np.array([k == c for k in classes])
+                share = (float(np.sum(m[here, w] > 0)) + 0.5) / n_there
+                value = max(value, share / here.mean())
         elif of == "class":
             for c in set(classes):
                 alone = naive(m[:, [w]], [k == c for k in classes], "presence")
@@ -65,7 +71,7 @@ def test_of_words_of_one_class_the_more_frequent_come_first():
     assert found == [[0], [0, 2], [0, 1, 2]]
 
 
-@pytest.mark.parametrize("of", ["presence", "class", "counts", "pointwise"])
+@pytest.mark.parametrize("of", ["presence", "class", "counts", "pointwise", "smoothed"])
 def test_mutual_information_is_the_formula(of):
     rows = example_rows(20, 30)
     classes = [("a", "b", "c")[i % 3] for i in range(20)]
@@ -76,7 +82,7 @@ def test_mutual_information_is_the_formula(of):
         assert len(found) == n
     with pytest.raises(ValueError, match="each row needs one"):
         by_mutual_information(rows, classes[:3], 2)
-    with pytest.raises(ValueError, match="presence, class, counts or pointwise"):
+    with pytest.raises(ValueError, match="counts, pointwise or smoothed"):
         by_mutual_information(rows, classes, 2, of="x")
 
 

@@ -84,6 +84,7 @@ def topics_runs_network(wire: segapsith.Wire) -> None:
     wire.sections.list(similarity="cosine", clusterer="ahc", settings={"linkage": "ward"}, k=5)
     assert_type(wire.sections.regroup(k=5), int | None)
     wire.sections.rename(1, "Weather")
+    wire.sections.at("2026-03-01", top=3)
     assert_type(wire.events.list(since="2026-03-01", domain=3, limit=5)[0].closed, bool)
     wire.runs()
     wire.runs.list(limit=5)

@@ -134,11 +134,11 @@ class RecomputedWords:
         similar *= self.scale[others][None, :]
         if self.power != 1.0:
             np.power(similar, self.power, out=similar)
+        _, at_words, at_others = np.intersect1d(words, others, return_indices=True)
+        with_itself = 1 if self.unit_diagonal else similar[at_words, at_others]
         if self.threshold > 0:
             similar[similar < self.threshold - self.tie] = 0
-        if self.unit_diagonal:
-            _, at_words, at_others = np.intersect1d(words, others, return_indices=True)
-            similar[at_words, at_others] = 1  # a word and itself: never pruned
+        similar[at_words, at_others] = with_itself  # never pruned
         return similar
 
     def above_diagonal(self) -> Iterator[Floats]:

@@ -156,7 +156,8 @@ class _CoSimilarity:
         )
         if self.prune > 0:
             last, self._threshold = self._step(by_row, self._words)
-            if last.nbytes <= self.word_memory and not self._passes_one and not self.psd:
+            whole = not self._copies_differ and not self.psd
+            if last.nbytes <= self.word_memory and whole:
                 self._last = last
 
     def compare(self, left: Rows, right: Rows) -> Matrix:
@@ -184,7 +185,7 @@ class _CoSimilarity:
             similar[_same_pairs(left, right)] = 1.0
         if self._threshold > 0:
             pruned = similar < self._threshold - self._tie
-            if self._passes_one:
+            if self._copies_differ:
                 pruned[_same_pairs(left, right)] = False  # a row and itself: never pruned
             similar[pruned] = 0.0
         return similar
@@ -246,9 +247,9 @@ class _CoSimilarity:
         return 1.0 if math.isinf(self.k) else 1.0 / self.k
 
     @property
-    def _passes_one(self) -> bool:
-        """Whether the threshold would prune a row's similarity to itself."""
-        return self._threshold > 1 + self._tie
+    def _copies_differ(self) -> bool:
+        """Whether the threshold can prune a row and its exact copy, but not the row and itself."""
+        return self._by_length or self._threshold > 1 + self._tie
 
     @property
     def _unit_steps(self) -> bool:
@@ -517,12 +518,14 @@ class ChiSim(_CoSimilarity):
 
 
 class ChiSimOriginal(_CoSimilarity):
-    """χ-Sim as first published (Bisson & Hussain 2008): products over row sums, no k, no pruning.
+    """χ-Sim as first published (Bisson & Hussain 2008): products over row sums, without k.
 
     SR_ij = A_ij / (|m_i|₁ |m_j|₁), SC likewise. The diagonal is not 1 and all values shrink from
     step to step. `reset_diagonal` sets it to 1 after each step, the last included, for a row and
-    itself or its exact copy. It is uncertain whether the first paper did so, so it is off. The
-    other settings, `columns()`, new rows and new words are as in `ChiSim`.
+    itself or its exact copy. It is uncertain whether the first paper did so, so it is off.
+    `prune` came with Grimal & Bisson (2011), so it is 0 by default; the similarity of a row and
+    its exact copy is never pruned. The other settings, `columns()`, new rows and new words are as
+    in `ChiSim`.
     """
 
     name: ClassVar[str] = "chi-sim-original"
@@ -532,6 +535,8 @@ class ChiSimOriginal(_CoSimilarity):
     def __init__(
         self,
         *,
+        prune: float = 0.0,
+        prune_population: Literal["all", "nonzero"] = "all",
         iterations: int = 4,
         reset_diagonal: bool = False,
         initial_rows: ArrayLike | None = None,
@@ -541,8 +546,8 @@ class ChiSimOriginal(_CoSimilarity):
     ) -> None:
         super().__init__(
             k=1.0,
-            prune=0.0,
-            prune_population="all",
+            prune=prune,
+            prune_population=prune_population,
             infinite="printed",
             iterations=iterations,
             initial_rows=initial_rows,

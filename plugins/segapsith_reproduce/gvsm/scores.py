@@ -68,7 +68,9 @@ LARGER = frozenset({"F-measure", "purity"})
 """Measures of which the larger value is better."""
 
 RANKS = tuple(range(5, 101))
-QUICK_RANKS = (5, 10, 15, 20, 30, 45, 65, 90)
+QUICK_RANKS = RANKS[::3]
+QUICK_RUN_RANKS = (5, 10, 15, 20, 30, 45, 65, 90)
+"""Numbers of dimensions with `--quick` under linkages, and under spherical k-means."""
 N_BEST = 10
 """Number of best dimensions of which the mean is printed, of all in `RANKS`."""
 N_RUNS = 50
@@ -157,17 +159,18 @@ class Scorer:
         """The number of samples of rows."""
         return self.options.repetitions or (2 if self.options.quick else 20)
 
-    @property
-    def ranks(self) -> tuple[int, ...]:
-        """The numbers of dimensions that are tried."""
-        return QUICK_RANKS if self.options.quick else RANKS
+    def ranks(self, algorithm: str) -> tuple[int, ...]:
+        """Return the numbers of dimensions that are tried."""
+        if not self.options.quick:
+            return RANKS
+        return QUICK_RANKS if algorithm in LINKAGES else QUICK_RUN_RANKS
 
     def measured(self, name: str, model: str, algorithm: str) -> Measured:
         """Return each measure of a model on a set, as the paper combines runs and dimensions."""
         if model not in LATENT:
             scores = self._scores(name, model, algorithm, None)
             return {m: mean_and_sd(s[ours] for s in scores)[0] for m, ours in MEASURES.items()}
-        by_rank = [self._scores(name, model, algorithm, rank) for rank in self.ranks]
+        by_rank = [self._scores(name, model, algorithm, rank) for rank in self.ranks(algorithm)]
         return {
             measure: mean_of_best(
                 np.array([[s[ours] for s in scores] for scores in by_rank]).T,

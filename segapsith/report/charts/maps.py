@@ -57,9 +57,17 @@ def _classical(apart: Matrix) -> Matrix:
 
 
 def draw(
-    domains: Sequence[Record], similarities: Matrix, groups: Sequence[int], label: str
+    domains: Sequence[Record],
+    similarities: Matrix,
+    groups: Sequence[int],
+    label: str,
+    *,
+    link: str = "#domain-{}",
 ) -> Markup:
-    """Draw the map of domains; `groups` are their colours, 0 for none."""
+    """Draw the map of domains; `groups` are their colours, 0 for none.
+
+    A disc leads to `link`, with the id of its domain put in.
+    """
     radii = _radii([domain["units"] for domain in domains])
     points = _spread(positions(similarities), radii)
     circles = [(x, y, r) for (x, y), r in zip(points.tolist(), radii.tolist(), strict=True)]
@@ -72,7 +80,7 @@ def draw(
         discs.append(
             tag(
                 "a", title, disc,
-                href=f"#domain-{domain['id']}",
+                href=link.format(domain["id"]),
                 aria_label=f"domain {domain['id']}: {domain['label']}, {domain['units']} units",
             )
         )  # fmt: skip

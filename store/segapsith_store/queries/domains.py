@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from segapsith.domains.index import LABEL_WORDS
 from segapsith.domains.trends import Burst, Stream, Trend, bursts, trend
@@ -18,6 +18,7 @@ from segapsith.lexicon.sentences import Passage, typical_sentences
 from segapsith.model import Json, Result, optional
 from segapsith_store import codecs
 from segapsith_store.queries import history
+from segapsith_store.queries.browsing.neighbours import read_vectors
 from segapsith_store.queries.events import Event, list_events
 from segapsith_store.queries.sections import PathStep, paths
 from segapsith_store.queries.topics import section_of_topic, topic_of_domain
@@ -27,15 +28,33 @@ from segapsith_store.store import Store
 __all__ = [
     "Domain",
     "DomainDetails",
+    "Earlier",
     "NearDomain",
     "TypicalSentence",
     "count_domains",
     "count_forgotten_since",
     "domain_labels",
     "list_domains",
+    "read_lineage",
     "show_domain",
+    "successors",
+    "typical_of",
     "weighted_words",
 ]
+
+LabelAt = Callable[
+    [history.Moment, Mapping[int, DomainWords], Mapping[int, str]], Mapping[int, str]
+]
+"""Takes a moment, the word sums of domains then and their languages; returns their labels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """A run or date, and what computes the labels that domains had then."""
+
+    at: str | int
+    label: LabelAt | None = None
+
 
 EVENTS = 100
 """Events of a domain that are listed with it."""
@@ -146,21 +165,21 @@ def list_domains(
     since: str | int | None = None,
     limit: int | None = None,
     lang: str | None = None,
-    as_of: str | int | None = None,
+    as_of: str | int | Earlier | None = None,
     days: bool = False,
 ) -> list[Domain]:
     """Return domains with their `top` best words, largest first, ties by id.
 
-    `as_of` is a run or date: domains are shown as they were then. `since` is a run or date: only
-    domains with stories of that day or later, or read by later runs. `days` adds the units by day.
+    `as_of` is a run or date: domains are shown as they were then, with their best words as labels
+    or with those that an `Earlier` computes. `since` is a run or date: only domains
+    with stories of that day or later, or read by later runs. `days` adds the units by day.
     """
     least = max(1, min_units)
     with store.frozen():
-        moment = None if as_of is None else history.moment(store, as_of)
-        units_since = None if since is None else _units_since(store, since, moment)
-        only = (
-            _largest(store, least, limit, lang) if moment is None and units_since is None else None
-        )
+        then = as_of if isinstance(as_of, Earlier) or as_of is None else Earlier(as_of)
+        moment = None if then is None else history.moment(store, then.at)
+        arrived = None if since is None else units_since(store, since, moment)
+        only = _largest(store, least, limit, lang) if moment is None and arrived is None else None
         lifetimes, stream = _lifetimes(store, moment, only)
         rows = [
             row
@@ -168,24 +187,27 @@ def list_domains(
             if row.id in lifetimes
             and lifetimes[row.id].units >= least
             and lang in (None, row.lang)
-            and (units_since is None or row.id in units_since)
+            and (arrived is None or row.id in arrived)
         ]
         rows.sort(key=lambda row: (-lifetimes[row.id].units, row.id))
         rows = rows[:limit]
         words = Words(store)
-        if moment is None:
+        if then is None or moment is None:
             sums = {row.id: _sums(store, row.id) for row in rows}
         else:
             sums = history.sums(store, moment, {row.id for row in rows})
             changed = history.states(store, moment)
-            rows = [_row_before(row, changed.get(row.id, {}), words, sums[row.id]) for row in rows]
+            rows = [_row_before(row, changed.get(row.id, {})) for row in rows]
+            rows = _labelled_before(
+                store, rows, sums, words, then.label and partial(then.label, moment)
+            )
         topic_of, section_of = topic_of_domain(store), section_of_topic(store)
         return [
             _domain(
                 row,
                 lifetimes[row.id],
                 groups=_groups(row.id, topic_of, section_of),
-                units_since=None if units_since is None else units_since[row.id],
+                units_since=None if arrived is None else arrived[row.id],
                 days=days,
                 stream=stream,
                 words=words.best(sums[row.id], top),
@@ -242,13 +264,43 @@ def _rows(store: Store, where: str = "", parameters: Sequence[int] = ()) -> list
     ]
 
 
-def _row_before(row: _Row, before: Mapping[str, Any], words: Words, sums: DomainWords) -> _Row:
-    """Return a row with the values that later runs changed; without a name, its best words."""
+def _row_before(row: _Row, before: Mapping[str, Any]) -> _Row:
+    """Return a row with the values that later runs changed."""
     columns = {
         name: before[name] for name in ("label", "named", "status", "locked") if name in before
     }
-    row = row._replace(**columns)
-    return row if row.named else row._replace(label=_label(words.best(sums, LABEL_WORDS)))
+    return row._replace(**columns)
+
+
+def _labelled_before(
+    store: Store,
+    rows: Sequence[_Row],
+    sums: Mapping[int, DomainWords],
+    words: Words,
+    label: Callable[[Mapping[int, DomainWords], Mapping[int, str]], Mapping[int, str]] | None,
+) -> list[_Row]:
+    """Return rows of an earlier moment, with labels of then for those that had no name.
+
+    A domain that has the same sums now has the same label.
+    """
+    unnamed = {
+        row.id: sums[row.id]
+        for row in rows
+        if not row.named and not _equal(sums[row.id], _sums(store, row.id))
+    }
+    if label is None:
+        labels = {number: _label(words.best(own, LABEL_WORDS)) for number, own in unnamed.items()}
+    else:
+        labels = dict(label(unnamed, {row.id: row.lang for row in rows}))
+    return [row._replace(label=labels[row.id]) if row.id in labels else row for row in rows]
+
+
+def _equal(left: DomainWords, right: DomainWords) -> bool:
+    return (
+        left.n_units == right.n_units
+        and np.array_equal(left.words, right.words)
+        and np.array_equal(left.weights, right.weights)
+    )
 
 
 def _label(words: Iterable[WeightedWord]) -> str:
@@ -316,7 +368,9 @@ def _stream(store: Store) -> Stream:
     )
 
 
-def _units_since(store: Store, since: str | int, moment: history.Moment | None) -> dict[int, int]:
+def units_since(
+    store: Store, since: str | int, moment: history.Moment | None = None
+) -> dict[int, int]:
     """Return units by domain of the stories since a date, or read by the runs after a run.
 
     A story without a date counts from the day on which it was read.
@@ -382,7 +436,7 @@ def show_domain(store: Store, number: int, *, top: int | None = 40, near: int = 
         row = next(iter(_rows(store, "WHERE id = ? AND units > 0", [number])), None)
         if row is None:
             raise MissingInputError(
-                f"there is no domain {number}{_successors(store, number)};"
+                f"there is no domain {number}{successors(store, number)};"
                 " `segapsith domains` lists them"
             )
         sums, members = _sums(store, number), _members(store, number)
@@ -414,9 +468,9 @@ def show_domain(store: Store, number: int, *, top: int | None = 40, near: int = 
             unit_ids=[member.unit for member in members],
             document_ids=document_ids,
             bursts=bursts(days, stream),
-            sentences=_sentences(store, number, words.best(sums, SENTENCE_WORDS)),
-            history=_history(store, number),
-            near=_near(store, row, sums, near),
+            sentences=typical_of(store, number, words.best(sums, SENTENCE_WORDS)),
+            history=read_lineage(store, number),
+            near=_near(store, number, near),
             events=list_events(store, domain=number, limit=EVENTS),
         )
 
@@ -433,7 +487,7 @@ def _members(store: Store, number: int) -> list[_Member]:
     ]
 
 
-def _successors(store: Store, number: int) -> str:
+def successors(store: Store, number: int) -> str:
     """Return into which domains a domain without units was merged or split, for a message."""
     event = store.row(
         "SELECT e.kind, e.detail, e.run FROM lineage e JOIN runs r ON r.id = e.run"
@@ -460,13 +514,16 @@ def _inferred(members: Iterable[_Member], words: Words) -> dict[str, int]:
     return {words.name(word): n_units for word, n_units in ranked}
 
 
-def _sentences(store: Store, number: int, words: Sequence[WeightedWord]) -> list[TypicalSentence]:
+def typical_of(
+    store: Store, number: int, words: Sequence[WeightedWord], most_units: int = SENTENCE_UNITS
+) -> list[TypicalSentence]:
+    """Return sentences with many of the words, among the units of a domain that fit it best."""
     passages = (
         Passage(*row)
         for row in store.rows(
             "SELECT t.id, t.document, t.text FROM unit_texts t WHERE t.domain = ?"
             " ORDER BY t.score DESC, t.id LIMIT ?",
-            [number, SENTENCE_UNITS],
+            [number, most_units],
         )
     )
     weights = {word.word: word.weight for word in words}
@@ -476,7 +533,8 @@ def _sentences(store: Store, number: int, words: Sequence[WeightedWord]) -> list
     ]
 
 
-def _history(store: Store, number: int) -> list[dict[str, Json]]:
+def read_lineage(store: Store, number: int) -> list[dict[str, Json]]:
+    """Return the changes of a domain in order: run, time, kind and what the change noted."""
     return [
         {
             "run": run,
@@ -493,34 +551,8 @@ def _history(store: Store, number: int) -> list[dict[str, Json]]:
     ]
 
 
-def _near(store: Store, row: _Row, sums: DomainWords, most: int) -> list[NearDomain]:
+def _near(store: Store, number: int, most: int) -> list[NearDomain]:
     """Return the most similar other domains of the language, ties by id."""
-    similar: list[NearDomain] = []
-    for other, label, n_units, blob in store.rows(
-        "SELECT id, label, units, words FROM domains WHERE units > 0 AND lang = ? AND id <> ?",
-        [row.lang, row.id],
-    ):
-        similarity = _similarity(sums, codecs.domain_from(blob, n_units))
-        if similarity is not None:
-            similar.append(NearDomain(other, label, similarity))
-    similar.sort(key=lambda near: (-near.similarity, near.id))
-    return [NearDomain(near.id, near.label, round(near.similarity, 6)) for near in similar[:most]]
-
-
-def _similarity(left: DomainWords, right: DomainWords) -> float | None:
-    """Return the similarity of two domains by eq. 7; None if they share no word."""
-    in_left = np.isin(left.words, right.words, assume_unique=True)
-    if not in_left.any():
-        return None
-    in_right = np.isin(right.words, left.words, assume_unique=True)
-    product: float = (
-        _share(left.weights, in_left)
-        * _share(left.occurrences, in_left)
-        * _share(right.weights, in_right)
-        * _share(right.occurrences, in_right)
-    )
-    return float(product**0.25)
-
-
-def _share(values: NDArray[np.int64], selected: NDArray[np.bool_]) -> float:
-    return int(values[selected].sum()) / int(values.sum())
+    near = read_vectors(store).near(number, most)
+    labels = domain_labels(store)
+    return [NearDomain(one.id, labels[one.id], one.similarity) for one in near]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from segapsith.domains.index import LABEL_WORDS, story_vectors
+from segapsith.domains.naming import clean_headline
 from segapsith.domains.values import DomainWords
 from segapsith.errors import MissingInputError
 from segapsith.model import Result
@@ -119,14 +120,14 @@ def _headline(members: Iterable[Sequence[Any]], sums: DomainWords) -> str:
     """Return the headline of the story that is nearest to the sums of an event."""
     stories: list[tuple[str, list[bytes]]] = []
     for (_, title, body), units in groupby(members, key=itemgetter(1, 2, 3)):
-        headline = " ".join(title.split()) or _beginning(body)
+        headline = clean_headline(title) or " ".join(title.split()) or _beginning(body)
         blobs = [unit[4] for unit in units]
         if headline and len(stories) < COMPARED_STORIES:
             stories.append((headline, blobs))
     if len(stories) < 2:
         return stories[0][0] if stories else ""
     ends, words, values = story_vectors(
-        [[codecs.bag_from(blob) for blob in blobs] for _, blobs in stories]
+        [[codecs.bag_from(blob) for blob in blobs] for _, blobs in stories], compiled=False
     )
     known = np.searchsorted(sums.words, words)
     products = np.add.reduceat(sums.weights[known] * values, np.concatenate([[0], ends[:-1]]))

@@ -6,8 +6,12 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from segapsith.domains.explanation import RATIOS, SimilarityParts, explain_similarity
-from segapsith.domains.index import DomainIndex
+from segapsith.domains.explanation import (
+    RATIOS,
+    FewDomains,
+    SimilarityParts,
+    explain_similarity,
+)
 from segapsith.domains.values import PlacementSettings
 from segapsith.engine.records import Assignment, DomainRecord, UnitRecord
 from segapsith.errors import MissingInputError
@@ -141,9 +145,7 @@ def explain(store: Store, unit: int, settings: PlacementSettings) -> Explanation
         if record.assignment is None:
             raise MissingInputError(f"unit {unit} is in no domain: {_reason(store, record)}")
         words, topic_of = Words(store), topic_of_domain(store)
-        index = DomainIndex(settings)
-        if words.significance is not None:
-            index.learn_significance(words.significance)
+        index = FewDomains(settings, words.significance)
         home = _enter(store, index, record.assignment.domain)
         near = explain_similarity(index, home.id, record.bag)
         runner_up = _runner_up(store, index, record, topic_of, words)
@@ -211,7 +213,7 @@ def _inferred(unit: UnitRecord) -> set[int]:
     return set(unit.bag.words[unit.bag.counts == 0].tolist())
 
 
-def _without(index: DomainIndex, home: DomainRecord, unit: UnitRecord) -> WithoutUnit | None:
+def _without(index: FewDomains, home: DomainRecord, unit: UnitRecord) -> WithoutUnit | None:
     """Compare a unit with its domain after subtracting it from the index."""
     if home.sums.n_units <= 1:
         return None
@@ -237,7 +239,7 @@ def _joined(store: Store, unit: UnitRecord, assignment: Assignment) -> Joining:
 
 def _runner_up(
     store: Store,
-    index: DomainIndex,
+    index: FewDomains,
     unit: UnitRecord,
     topic_of: Mapping[int, int],
     words: Words,
@@ -261,7 +263,7 @@ def _runner_up(
     )
 
 
-def _enter(store: Store, index: DomainIndex, number: int) -> DomainRecord:
+def _enter(store: Store, index: FewDomains, number: int) -> DomainRecord:
     record = store.domain(number)
     assert record is not None, f"domain {number} has units but no row"
     index.restore(record.id, record.sums)

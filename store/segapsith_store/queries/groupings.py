@@ -24,7 +24,9 @@ __all__ = [
     "TOPICS",
     "Level",
     "basis",
+    "group_labels",
     "group_of_domain",
+    "labels_from",
     "last_grouping",
     "rename",
     "save",
@@ -58,6 +60,21 @@ def group_of_domain(store: Store, level: Level, run: int | None = None) -> dict[
         return {}
     domains, groups = (codecs.integers_from(blob).tolist() for blob in row)
     return dict(zip(domains, groups, strict=True))
+
+
+def group_labels(store: Store, level: Level, run: int | None = None) -> dict[int, str]:
+    """Return the labels that were computed for the last grouping, now or after a run."""
+    row = store.row(
+        "SELECT labels FROM group_labels"
+        f" WHERE run = (SELECT max(run) FROM {level.groupings} WHERE run <= ?)",
+        [2**62 if run is None else run],
+    )
+    return labels_from(row[0]) if row else {}
+
+
+def labels_from(text: str | None) -> dict[int, str]:
+    """Return stored labels of groups by number."""
+    return {int(number): label for number, label in json.loads(text or "{}").items()}
 
 
 def basis(store: Store, settings: Mapping[str, Any]) -> str:

@@ -28,11 +28,13 @@ __all__ = [
     "assignments_at",
     "checked_date",
     "domain_of_unit",
+    "last_learning_run",
     "last_run",
     "moment",
     "run_at",
     "run_before_last",
     "states",
+    "sum_units",
     "sums",
 ]
 
@@ -141,10 +143,15 @@ def last_run(store: Store) -> int:
 def run_before_last(store: Store) -> int:
     """Return the run before the last one that learned something; 0 if there is none."""
     with store.frozen():
-        last = store.number(
-            f"SELECT max(id) FROM runs WHERE command IN {_LEARNING} AND status <> 'undone'"
-        )
+        last = last_learning_run(store)
         return store.number("SELECT max(id) FROM runs WHERE id < ? AND status <> 'undone'", [last])
+
+
+def last_learning_run(store: Store) -> int:
+    """Return the last run that learned something; 0 if there is none."""
+    return store.number(
+        f"SELECT max(id) FROM runs WHERE command IN {_LEARNING} AND status <> 'undone'"
+    )
 
 
 def domain_of_unit(store: Store, run: int | None = None) -> dict[int, int]:
@@ -178,17 +185,30 @@ def sums(store: Store, then: Moment, domains: Collection[int]) -> dict[int, Doma
     table, parameters = assignments_at(then)
     tokens = store.facts().get("count") == "tokens"
     rows = store.rows(
-        f"SELECT p.domain, u.words FROM {table} p JOIN units u ON u.id = p.unit ORDER BY p.domain",
-        parameters,
+        f"SELECT p.domain, u.words FROM {table} p JOIN units u ON u.id = p.unit"
+        " WHERE p.domain IN (SELECT value FROM json_each(?)) ORDER BY p.domain",
+        [*parameters, json.dumps(sorted(domains))],
     )
     return {
         domain: _total([codecs.bag_from(blob) for _, blob in members], tokens)
         for domain, members in groupby(rows, key=itemgetter(0))
-        if domain in domains
     }
 
 
+def sum_units(store: Store, units: Collection[int]) -> DomainWords:
+    """Return the word sums of some units together, such as those of a domain at a moment."""
+    tokens = store.facts().get("count") == "tokens"
+    rows = store.rows(
+        "SELECT u.words FROM json_each(?) j JOIN units u ON u.id = j.value",
+        [json.dumps(list(units))],
+    )
+    return _total([codecs.bag_from(blob) for (blob,) in rows], tokens)
+
+
 def _total(bags: list[Bag], tokens: bool) -> DomainWords:
+    if not bags:
+        none = np.zeros(0, np.int64)
+        return DomainWords(none.astype(np.int32), none, none, 0)
     words, place = np.unique(np.concatenate([b.words for b in bags]), return_inverse=True)
     occurrences = np.zeros(len(words), dtype=np.int64)
     weights = np.zeros(len(words), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""What arrived since a run, and separately what later runs only rearranged.
+"""What arrived since a run, what of it is new, rising and falling, and what was only rearranged.
 
 A unit belongs to the run that first read its story. A merge, a split or a move that puts it into
 another domain later is not news.
@@ -11,8 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from segapsith.domains.naming import best_headline
 from segapsith.domains.trends import MIN_UNITS
 from segapsith.model import Result
+from segapsith_store.queries import history, nights
+from segapsith_store.queries.domains import units_since
+from segapsith_store.queries.labels import headlines_since
+from segapsith_store.queries.sections import section_labels
+from segapsith_store.queries.topics import section_of_topic, topic_labels, topic_of_domain
+from segapsith_store.queries.words import Words
 from segapsith_store.store import Store
 
 __all__ = [
@@ -23,11 +30,25 @@ __all__ = [
     "News",
     "Rearrangements",
     "SplitSummary",
+    "Today",
+    "TodayDomain",
+    "TodaySection",
+    "TodayTopic",
     "count_new_domains",
     "read_arrivals",
     "read_news",
     "read_rearrangements",
+    "read_today",
 ]
+
+UNGROUPED = "not in a section yet"
+"""Label of the domains without a section."""
+
+KINDS = ("new", "growing", "fading", "active")
+"""Kinds of domains in the order of the lists of a section."""
+
+HEADLINE_WORDS = 40
+"""Heaviest words of a domain by which its newest headlines are judged."""
 
 DEVIATIONS = 2.0
 """Standard errors between two shares of a domain that count as growing or fading."""
@@ -119,16 +140,20 @@ class News(Result):
 # -- what arrived --------------------------------------------------------------------------------
 
 
-def read_arrivals(store: Store, run: int) -> Arrivals:
-    """Return what arrived after a run; only the stories of later runs are read."""
+def read_arrivals(store: Store, run: int, units: Mapping[int, int] | None = None) -> Arrivals:
+    """Return what arrived after a run; only the stories of later runs are read.
+
+    `units` are the units that arrived by domain, if they are known already.
+    """
     with store.frozen():
-        units = dict(
-            store.rows(
-                "SELECT a.domain, count(*) FROM documents d JOIN units u ON u.document = d.id"
-                " JOIN assignments a ON a.unit = u.id WHERE d.run > ? GROUP BY a.domain",
-                [run],
+        if units is None:
+            units = dict(
+                store.rows(
+                    "SELECT a.domain, count(*) FROM documents d JOIN units u ON u.document = d.id"
+                    " JOIN assignments a ON a.unit = u.id WHERE d.run > ? GROUP BY a.domain",
+                    [run],
+                )
             )
-        )
         stories = store.number(
             "SELECT count(*) FROM documents WHERE run > ? AND duplicate_of IS NULL", [run]
         )
@@ -153,28 +178,22 @@ def count_new_domains(store: Store, run: int) -> int:
         return len(_founded(store, run) & read_arrivals(store, run).units.keys())
 
 
-def read_news(store: Store, run: int, most: int = 8) -> News:
+def read_news(
+    store: Store, run: int, most: int = 8, units: Mapping[int, int] | None = None
+) -> News:
     """Return what is new, growing and fading since the end of a run, at most `most` of each.
+
+    `units` are the units that arrived by domain, if they are known already.
 
     Units count by the arrival of their story. A domain grows or fades if its share of the units
     that arrived since differs from its share before by more than two standard errors; growth needs
     at least `trends.MIN_UNITS` units. New domains were founded by stories that arrived since.
     """
     with store.frozen():
-        arrivals, founded = read_arrivals(store, run), _founded(store, run)
-        changes = [
-            DomainChange(
-                number,
-                label,
-                n_units - arrivals.units.get(number, 0),
-                arrivals.units.get(number, 0),
-            )
-            for number, label, n_units in store.rows(
-                "SELECT id, label, units FROM domains WHERE units > 0 ORDER BY id"
-            )
-        ]
+        arrivals, founded = read_arrivals(store, run, units), _founded(store, run)
+        changes = _changes(store, arrivals.units)
         n_before = sum(change.before for change in changes)
-        ranked = _ranked(changes, founded, n_before, arrivals.n_units)
+        ranked = _ranked(changes, founded)
         return News(
             since=run,
             stories_since=arrivals.stories,
@@ -188,10 +207,23 @@ def read_news(store: Store, run: int, most: int = 8) -> News:
         )
 
 
-def _ranked(
-    changes: Sequence[DomainChange], founded: set[int], n_before: int, n_after: int
-) -> dict[str, list[DomainChange]]:
-    """Return the domains of each kind, the strongest change first, ties by id."""
+def _changes(store: Store, arrived: Mapping[int, int]) -> list[DomainChange]:
+    """Return the domains with their units before and since; `arrived` are the units since."""
+    return [
+        DomainChange(number, label, n_units - arrived.get(number, 0), arrived.get(number, 0))
+        for number, label, n_units in store.rows(
+            "SELECT id, label, units FROM domains WHERE units > 0 ORDER BY id"
+        )
+    ]
+
+
+def _ranked(changes: Sequence[DomainChange], founded: set[int]) -> dict[str, list[DomainChange]]:
+    """Return the new, growing and fading domains, the strongest change first, ties by id.
+
+    `founded` are the domains that may be new.
+    """
+    n_before = sum(change.before for change in changes)
+    n_after = sum(change.after for change in changes)
     ranked: dict[str, list[tuple[float, int, DomainChange]]] = {
         "new": [],
         "growing": [],
@@ -252,8 +284,9 @@ def read_rearrangements(store: Store, run: int, most: int = 8) -> Rearrangements
         moved = store.number(
             "SELECT count(DISTINCT p.unit) FROM past_assignments p"
             " JOIN assignments a ON a.unit = p.unit"
-            " WHERE p.ended_by > ? AND NOT EXISTS (SELECT 1 FROM lineage e WHERE e.run = p.ended_by"
-            " AND e.domain = p.domain AND e.kind IN ('merged', 'split'))",
+            " WHERE p.ended_by > ? AND NOT EXISTS (SELECT 1 FROM lineage e WHERE e.domain = p.domain"
+            # the + keeps SQLite from reading every event of a run for each unit
+            " AND +e.run = p.ended_by AND e.kind IN ('merged', 'split'))",
             [run],
         )
         corrected = store.number(
@@ -301,3 +334,215 @@ def _splits(events: Sequence[_Event], labels: Mapping[int, str]) -> list[SplitSu
         for event in events
         if event.kind == "split"
     ]
+
+
+# -- the day at a glance -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TodayDomain(Result):
+    """A domain that is new, rising or falling, with a headline of its newest stories."""
+
+    id: int
+    label: str
+    headline: str
+    """Representative headline of the stories since then; the label if all its stories are."""
+    units: int
+    """Units since then."""
+    before: int
+
+
+@dataclass(frozen=True, slots=True)
+class TodayTopic(Result):
+    """A topic with its units since then and before; rising ones come first."""
+
+    id: int
+    label: str
+    rising: bool
+    units: int
+    before: int
+
+
+@dataclass(frozen=True, slots=True)
+class TodaySection(Result):
+    """A section with what changed in it, the strongest change first."""
+
+    id: int | None
+    """None for domains that are in no section yet."""
+    label: str
+    units: int
+    """Units since then."""
+    topics: Sequence[TodayTopic]
+    new: Sequence[TodayDomain]
+    rising: Sequence[TodayDomain]
+    falling: Sequence[TodayDomain]
+    active: Sequence[TodayDomain]
+    """Other domains with units since then, most units first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Today(Result):
+    """What changed since a run or a date, by section, the section with most units first."""
+
+    since: str | int
+    """The run or date after which stories count; 0 is before the first run."""
+    at: str | None
+    """When that run began."""
+    units: int
+    counts: Mapping[str, int]
+    """Number of new, rising and falling domains; the lists may be cut."""
+    sections: Sequence[TodaySection]
+
+
+def read_today(store: Store, since: str | int | None = None, *, most: int = 12) -> Today:
+    """Return what is new, rising and falling, at most `most` domains of each kind in a section.
+
+    Without `since`, what the last night brought, or the last run that learned. Where nothing was
+    learned before, everything is new and the largest domains come first.
+    """
+    with store.frozen():
+        bound = _last_night(store) if since is None else _bound(store, since)
+        arrived = units_since(store, bound)
+        changes = _changes(store, arrived)
+        founded = (
+            _founded(store, bound)
+            if isinstance(bound, int)
+            else {change.id for change in changes if not change.before}
+        )
+        kinds = _ranked(changes, founded)
+        kinds["active"] = _others(changes, kinds)
+        section_of, labels = _sections(store, [change.id for change in changes])
+        of_section: dict[int | None, dict[str, list[DomainChange]]] = {}
+        for kind, ranked in kinds.items():
+            for change in ranked:
+                of = of_section.setdefault(section_of.get(change.id), {})
+                of.setdefault(kind, []).append(change)
+        sizes: dict[int | None, int] = {}
+        for number, n_units in arrived.items():
+            section = section_of.get(number)
+            sizes[section] = sizes.get(section, 0) + n_units
+            of_section.setdefault(section, {})
+        topics = _topics(store, changes, section_of)
+        describe = _Headlines(store, bound)
+        sections = [
+            TodaySection(
+                section,
+                UNGROUPED if section is None else labels.get(section, UNGROUPED),
+                sizes.get(section, 0),
+                topics.get(section, [])[:most],
+                *(describe(of.get(kind, [])[:most]) for kind in KINDS),
+            )
+            for section, of in sorted(
+                of_section.items(),
+                key=lambda entry: (-sizes.get(entry[0], 0), entry[0] is None, entry[0] or 0),
+            )
+        ]
+        return Today(
+            since=bound,
+            at=_began(store, bound),
+            units=sum(arrived.values()),
+            counts={
+                "new": len(kinds["new"]),
+                "rising": len(kinds["growing"]),
+                "falling": len(kinds["fading"]),
+            },
+            sections=sections,
+        )
+
+
+def _others(
+    changes: Sequence[DomainChange], kinds: Mapping[str, Sequence[DomainChange]]
+) -> list[DomainChange]:
+    """Return the domains with new units that are of no other kind, most units first.
+
+    A domain of one unit in all is not news.
+    """
+    listed = {change.id for ranked in kinds.values() for change in ranked}
+    others = [
+        change
+        for change in changes
+        if change.after and change.before + change.after > 1 and change.id not in listed
+    ]
+    return sorted(others, key=lambda change: (-change.after, change.id))
+
+
+def _bound(store: Store, since: str | int) -> str | int:
+    """Return a run as a number, or a date that was checked."""
+    if isinstance(since, int) or since.isdigit():
+        return int(since) and history.run_at(store, since)
+    return history.checked_date(since)
+
+
+def _last_night(store: Store) -> int:
+    """Return the last run before the last night, or before the last run that learned."""
+    before_last = history.run_before_last(store)
+    _, before_night = next(nights.step_numbers(store, "previous_run", limit=1), ("", before_last))
+    learned_since = history.last_learning_run(store) > before_night
+    return min(before_night, before_last) if learned_since else before_last
+
+
+def _began(store: Store, bound: str | int) -> str | None:
+    row = store.row("SELECT started_at FROM runs WHERE id = ?", [bound])
+    return row[0] if row and isinstance(bound, int) else None
+
+
+def _sections(store: Store, domains: Sequence[int]) -> tuple[dict[int, int | None], dict[int, str]]:
+    """Return the section of each domain and the label of each section."""
+    topic_of, section_of = topic_of_domain(store), section_of_topic(store)
+    of_domain = {
+        number: section_of.get(topic_of[number]) if number in topic_of else None
+        for number in domains
+    }
+    return of_domain, dict(section_labels(store))
+
+
+def _topics(
+    store: Store, changes: Sequence[DomainChange], section_of: Mapping[int, int | None]
+) -> dict[int | None, list[TodayTopic]]:
+    """Return the topics with units since then by section: rising ones first, then the largest."""
+    topic_of = topic_of_domain(store)
+    sums: dict[int, DomainChange] = {}
+    home: dict[int, int | None] = {}
+    for change in changes:
+        topic = topic_of.get(change.id)
+        if topic is not None:
+            so_far = sums.get(topic, DomainChange(topic, "", 0, 0))
+            sums[topic] = DomainChange(
+                topic, "", so_far.before + change.before, so_far.after + change.after
+            )
+            home[topic] = section_of.get(change.id)
+    rising = [change.id for change in _ranked(list(sums.values()), set())["growing"]]
+    place = {topic: n for n, topic in enumerate(rising)}
+    labels = topic_labels(store, sums)
+    of_section: dict[int | None, list[TodayTopic]] = {}
+    for topic in sorted(sums, key=lambda t: (place.get(t, len(place)), -sums[t].after, t)):
+        if sums[topic].after:
+            of_section.setdefault(home[topic], []).append(
+                TodayTopic(
+                    topic, labels[topic], topic in place, sums[topic].after, sums[topic].before
+                )
+            )
+    return of_section
+
+
+class _Headlines:
+    """Chooses for each domain a headline of the stories since a run or date."""
+
+    def __init__(self, store: Store, bound: str | int) -> None:
+        self._store, self._bound, self._words = store, bound, Words(store)
+
+    def __call__(self, changes: Sequence[DomainChange]) -> list[TodayDomain]:
+        older = [change.id for change in changes if change.before]
+        titles = headlines_since(self._store, older, self._bound)
+        described = []
+        for change in changes:
+            headline = ""
+            if change.id in titles:
+                weights = self._words.of_domain(change.id, HEADLINE_WORDS)
+                headline = best_headline(titles[change.id], weights)
+            described.append(
+                TodayDomain(
+                    change.id, change.label, headline or change.label, change.after, change.before
+                )
+            )
+        return described

@@ -15,6 +15,7 @@ __all__ = [
     "DomainHit",
     "SearchResult",
     "describe_document",
+    "full_text_query",
     "matching_documents",
     "search",
 ]
@@ -68,11 +69,14 @@ _SUMMARY = (
 )
 
 
-def search(store: Store, query: str, limit: int = 20) -> SearchResult:
-    """Return at most `limit` documents and `limit` domains that contain all the words."""
-    match = _full_text_query(query)
+def search(store: Store, query: str, limit: int = 20, *, documents: bool = True) -> SearchResult:
+    """Return at most `limit` documents and `limit` domains that contain all the words.
+
+    Without `documents`, only domains are looked for.
+    """
+    match = full_text_query(query)
     with store.frozen():
-        documents = store.rows(
+        stories = store.rows(
             "SELECT d.uid, v.date, v.lang, v.title, snippet(versions_fts, -1, '[', ']', ' … ', ?)"
             " FROM versions_fts f JOIN versions v ON v.id = f.rowid"
             " JOIN documents d ON d.id = v.document AND d.version = v.number"
@@ -86,7 +90,8 @@ def search(store: Store, query: str, limit: int = 20) -> SearchResult:
             [match, limit],
         )
         return SearchResult(
-            [DocumentHit(*row) for row in documents], [DomainHit(*row) for row in domains]
+            [DocumentHit(*row) for row in stories] if documents else [],
+            [DomainHit(*row) for row in domains],
         )
 
 
@@ -97,7 +102,7 @@ def matching_documents(store: Store, query: str) -> list[DocumentSummary]:
         for row in store.rows(
             f"{_SUMMARY} WHERE d.id IN (SELECT w.document FROM versions_fts f JOIN versions w"
             " ON w.id = f.rowid WHERE versions_fts MATCH ?) ORDER BY d.id",
-            [_full_text_query(query)],
+            [full_text_query(query)],
         )
     ]
 
@@ -110,10 +115,10 @@ def describe_document(store: Store, uid: str) -> DocumentSummary:
     return DocumentSummary(*row)
 
 
-def _full_text_query(query: str) -> str:
+def full_text_query(query: str) -> str:
     """Return an FTS5 query for all the words, each taken literally.
 
-    >>> _full_text_query('interest "rates"')
+    >>> full_text_query('interest "rates"')
     '"interest" \"""rates\"""'
     """
     words = [word.replace('"', '""') for word in query.split()]

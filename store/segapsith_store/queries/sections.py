@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from segapsith.domains.index import LABEL_WORDS
-from segapsith.domains.sections import contrasts
+from segapsith.domains.sections import contrasts, majority
 from segapsith.domains.values import DomainWords
 from segapsith.model import Result
-from segapsith_store.queries.groupings import SECTIONS, TOPICS, group_of_domain
+from segapsith_store.queries import history
+from segapsith_store.queries.groupings import SECTIONS, TOPICS, group_labels, group_of_domain
 from segapsith_store.queries.topics import (
-    label_of,
+    added,
+    best_words,
     section_of_topic,
     topic_labels,
     topic_of_domain,
@@ -27,6 +30,7 @@ __all__ = [
     "list_sections",
     "numbers_by_language",
     "paths",
+    "section_labels",
     "topics_mark",
     "untopical_domains",
 ]
@@ -55,41 +59,97 @@ class PathStep(Result):
     label: str
 
 
-def list_sections(store: Store, *, top: int | None = 10, limit: int | None = None) -> list[Section]:
-    """Return the sections with their most characteristic words, largest first, ties by id."""
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """Domains with their topics and sections, now or at a moment."""
+
+    sizes: Mapping[int, int]
+    """Units of each domain."""
+    topic_of: Mapping[int, int]
+    section_of: Mapping[int, int]
+    """The section of each topic."""
+    totals: Callable[[Sequence[int]], DomainWords]
+    """Returns the sums of several domains as the sums of one."""
+    run: int | None = None
+    """The run after which the groups were as they are here; None for the present."""
+
+
+def _level(store: Store, as_of: str | int | None) -> _Level:
+    """Return domains, topics and sections as they are, or as they were at a run or date."""
+    if as_of is None:
+        sizes = dict(store.rows("SELECT id, units FROM domains WHERE units > 0"))
+        return _Level(sizes, topic_of_domain(store), section_of_topic(store), partial(total, store))
+    moment = history.moment(store, as_of)
+    table, parameters = history.assignments_at(moment)
+    sizes = dict(store.rows(f"SELECT domain, count(*) FROM {table} GROUP BY domain", parameters))
+    run = moment.run or None  # the store is younger than the date: its present groups are taken
+    topic_of = group_of_domain(store, TOPICS, run)
+    section_of = majority(topic_of, group_of_domain(store, SECTIONS, run), sizes)
+    sums = history.sums(store, moment, set(sizes)) if section_of else {}
+    return _Level(sizes, topic_of, section_of, lambda of: added([sums[d] for d in of]), run)
+
+
+def list_sections(
+    store: Store,
+    *,
+    top: int | None = 10,
+    limit: int | None = None,
+    as_of: str | int | None = None,
+) -> list[Section]:
+    """Return the sections with their most characteristic words, largest first, ties by id.
+
+    `as_of` is a run or date: sections are shown as they were then, under their present names.
+    """
     with store.frozen():
-        sizes: dict[int, int] = dict(store.rows("SELECT id, units FROM domains WHERE units > 0"))
-        section_of = section_of_topic(store)
+        level = _level(store, as_of)
         topics: dict[int, dict[int, int]] = {}
         domains: dict[int, list[int]] = {}
-        for domain, topic in sorted(topic_of_domain(store).items()):
-            if domain in sizes and topic in section_of:
-                of = topics.setdefault(section_of[topic], {})
-                of[topic] = of.get(topic, 0) + sizes[domain]
-                domains.setdefault(section_of[topic], []).append(domain)
-        names = {
-            section: (lang, name)
-            for section, lang, name in store.rows("SELECT id, lang, name FROM sections")
-        }
+        for domain, topic in sorted(level.topic_of.items()):
+            if domain in level.sizes and topic in level.section_of:
+                of = topics.setdefault(level.section_of[topic], {})
+                of[topic] = of.get(topic, 0) + level.sizes[domain]
+                domains.setdefault(level.section_of[topic], []).append(domain)
+        langs, names = _langs_and_names(store)
         units = {section: sum(of.values()) for section, of in topics.items()}
-        wholes: dict[str, int] = {}
-        for section, n_units in units.items():
-            lang = names[section][0]
-            wholes[lang] = wholes.get(lang, 0) + n_units
+        wholes = {
+            lang: sum(n for s, n in units.items() if langs[s] == lang) for lang in langs.values()
+        }
+        words: dict[int, list[WeightedWord]] = {}
+        for lang in wholes:
+            own = {s: level.totals(of) for s, of in sorted(domains.items()) if langs[s] == lang}
+            words |= _characteristic_words(store, own, top)
         order = sorted(units, key=lambda section: (-units[section], section))
-        words = _characteristic_words(store, {s: domains[s] for s in order}, top)
+        labels = group_labels(store, SECTIONS, level.run)
         return [
             Section(
                 id=section,
-                label=label_of(names[section][1], words[section]),
-                lang=names[section][0],
+                label=names[section] or labels.get(section) or best_words(words[section]),
+                lang=langs[section],
                 topics=sorted(topics[section], key=lambda t: (-topics[section][t], t)),
                 units=units[section],
-                share=round(units[section] / wholes[names[section][0]], 6),
+                share=round(units[section] / wholes[langs[section]], 6),
                 words=words[section],
             )
             for section in order[:limit]
         ]
+
+
+def section_labels(store: Store) -> dict[int, str]:
+    """Return the label of each section of the last grouping."""
+    with store.frozen():
+        labels = group_labels(store, SECTIONS)
+        if not labels:  # no labeller has named them yet
+            return {s.id: s.label for s in list_sections(store, top=LABEL_WORDS)}
+        named = dict(store.rows("SELECT id, name FROM sections WHERE name <> ''"))
+        return {number: named.get(number, label) for number, label in labels.items()}
+
+
+def _langs_and_names(store: Store) -> tuple[dict[int, str], dict[int, str]]:
+    """Return the language and the given name of each section."""
+    rows = list(store.rows("SELECT id, lang, name FROM sections"))
+    return {section: lang for section, lang, _ in rows}, {
+        section: name for section, _, name in rows
+    }
 
 
 def paths(store: Store, labels: Mapping[int, str]) -> dict[int, list[PathStep]]:
@@ -97,11 +157,7 @@ def paths(store: Store, labels: Mapping[int, str]) -> dict[int, list[PathStep]]:
     with store.frozen():
         topic_of, section_of = topic_of_domain(store), section_of_topic(store)
         topics = topic_labels(store, {topic_of[d] for d in labels if d in topic_of})
-        sections = (
-            {section.id: section.label for section in list_sections(store, top=LABEL_WORDS)}
-            if section_of
-            else {}
-        )
+        sections = section_labels(store) if section_of else {}
     ways = {}
     for domain, label in labels.items():
         topic = topic_of.get(domain)
@@ -113,13 +169,13 @@ def paths(store: Store, labels: Mapping[int, str]) -> dict[int, list[PathStep]]:
 
 
 def _characteristic_words(
-    store: Store, domains: dict[int, list[int]], top: int | None
+    store: Store, sections: Mapping[int, DomainWords], top: int | None
 ) -> dict[int, list[WeightedWord]]:
-    """Return the words of each section in the order of contrast with all other sections."""
+    """Return the words of each section of a language in the order of contrast with the others."""
     words = Words(store)
-    sums = [total(store, members) for members in domains.values()]
     characteristic = {}
-    for section, whole, order in zip(domains, sums, contrasts(sums), strict=True):
+    orders = contrasts(list(sections.values()))
+    for (section, whole), order in zip(sections.items(), orders, strict=True):
         chosen = order[:top]
         part = DomainWords(
             whole.words[chosen], whole.occurrences[chosen], whole.weights[chosen], whole.n_units

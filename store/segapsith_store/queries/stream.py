@@ -31,6 +31,8 @@ class StoredStream:
     """All learned units; `bags` has the last ones."""
     significance: NDArray[np.float64] | None
     """By word number, if domains are weighted by significance."""
+    stories: list[int]
+    """Ordinal of the story of each unit."""
 
 
 def iterate_stream(store: Store) -> Iterator[StreamUnit]:
@@ -48,20 +50,21 @@ def read_stream(store: Store, lang: str | None = None, sample: int | None = None
     condition, parameters = ("", []) if lang is None else (" WHERE v.lang = ?", [lang])
     source = (
         "FROM assignments a JOIN units u ON u.id = a.unit JOIN versions v ON v.id = u.version"
-        f"{condition}"
+        f" JOIN documents d ON d.id = u.document{condition}"
     )
     with store.frozen():
         rows = list(
             store.rows(
-                f"SELECT u.words, a.domain {source} ORDER BY u.id DESC LIMIT ?",
+                f"SELECT u.words, a.domain, d.ordinal {source} ORDER BY u.id DESC LIMIT ?",
                 [*parameters, -1 if sample is None else sample],
             )
         )[::-1]
         return StoredStream(
-            [codecs.bag_from(blob) for blob, _ in rows],
-            [domain for _, domain in rows],
+            [codecs.bag_from(blob) for blob, _, _ in rows],
+            [domain for _, domain, _ in rows],
             store.number(f"SELECT count(*) {source}", parameters),
             Words(store).significance,
+            [ordinal or 0 for _, _, ordinal in rows],
         )
 
 
@@ -76,7 +79,7 @@ def learned_units(
     with store.frozen():
         rows = list(_learned_rows(store, lang, domain, last))
         words = Words(store)
-        bags = [codecs.bag_from(blob).observed for _, _, blob in rows]
+        bags = [codecs.bag_from(blob).observed for _, _, _, blob in rows]
         used, columns = np.unique(_joined([b.words for b in bags]), return_inverse=True)
         starts = np.concatenate([[0], np.cumsum([len(b.words) for b in bags], dtype=np.int64)])
         shape = (len(bags), len(used))
@@ -88,23 +91,26 @@ def learned_units(
         weights = matrix([b.weights for b in bags])
         weights.data /= SCALE
         return LearnedUnits(
-            np.array([unit for unit, _, _ in rows], dtype=np.int64),
-            np.array([of for _, of, _ in rows], dtype=np.int64),
+            np.array([unit for unit, *_ in rows], dtype=np.int64),
+            np.array([of for _, of, *_ in rows], dtype=np.int64),
             matrix([b.counts for b in bags]),
             weights,
             [words.name(int(word)) for word in used],
             words.significance_of(used),
+            [ordinal or 0 for _, _, ordinal, _ in rows],
         )
 
 
 def _learned_rows(
     store: Store, lang: str | None, domain: int | None, last: int
-) -> Iterator[tuple[int, int, bytes]]:
-    """Yield unit, domain and words of the selected units, by id."""
+) -> Iterator[tuple[int, int, int | None, bytes]]:
+    """Yield unit, domain, ordinal of the story, and words of the selected units, by id."""
     conditions: dict[str, str | int] = {}
-    source = "assignments a JOIN units u ON u.id = a.unit JOIN domains m ON m.id = a.domain"
+    source = (
+        "assignments a JOIN units u ON u.id = a.unit JOIN domains m ON m.id = a.domain"
+        " JOIN documents d ON d.id = u.document"
+    )
     if last:
-        source += " JOIN documents d ON d.id = u.document"
         conditions["d.ordinal > ?"] = store.number("SELECT max(ordinal) FROM documents") - last
     if lang is not None:
         conditions["m.lang = ?"] = lang
@@ -112,7 +118,7 @@ def _learned_rows(
         conditions["a.domain = ?"] = domain
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
     yield from store.rows(
-        f"SELECT u.id, a.domain, u.words FROM {source}{where} ORDER BY u.id",
+        f"SELECT u.id, a.domain, d.ordinal, u.words FROM {source}{where} ORDER BY u.id",
         list(conditions.values()),
     )
 

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from segapsith.domains.index import LABEL_WORDS
+from segapsith.domains.sections import majority
 from segapsith.domains.values import DomainWords
 from segapsith.model import Result
 from segapsith_store import codecs
-from segapsith_store.queries.groupings import SECTIONS, TOPICS, group_of_domain
+from segapsith_store.queries.groupings import SECTIONS, TOPICS, group_labels, group_of_domain
 from segapsith_store.queries.words import WeightedWord, Words
 from segapsith_store.store import Store
 
 __all__ = [
     "Topic",
+    "added",
+    "best_words",
     "domains_by_language",
-    "label_of",
     "list_topics",
     "section_of_topic",
     "topic_labels",
@@ -52,24 +54,28 @@ def section_of_topic(store: Store) -> dict[int, int]:
     """
     sizes: dict[int, int] = dict(store.rows("SELECT id, units FROM domains WHERE units > 0"))
     section_of = group_of_domain(store, SECTIONS)
-    votes: dict[int, dict[int, int]] = {}
-    for domain, topic in topic_of_domain(store).items():
-        if domain in section_of and domain in sizes:
-            of = votes.setdefault(topic, {})
-            of[section_of[domain]] = of.get(section_of[domain], 0) + sizes[domain]
-    return {topic: min(of, key=lambda s: (-of[s], s)) for topic, of in votes.items()}
+    return majority(topic_of_domain(store), section_of, sizes)
 
 
-def list_topics(store: Store, *, top: int | None = 10, limit: int | None = None) -> list[Topic]:
+def list_topics(
+    store: Store,
+    *,
+    top: int | None = 10,
+    limit: int | None = None,
+    only: int | None = None,
+    sums: Callable[[int], DomainWords | None] | None = None,
+) -> list[Topic]:
     """Return the topics of the last grouping with their best words, largest first, ties by id.
 
-    A domain that was created after the grouping has no topic yet.
+    A domain that was created after the grouping has no topic yet. `only` is the one topic to
+    return, if not all are asked for. `sums` gives the sums of a domain, if they are known
+    already.
     """
     with store.frozen():
         sizes: dict[int, int] = dict(store.rows("SELECT id, units FROM domains WHERE units > 0"))
         members: dict[int, list[int]] = {}
         for domain, topic in sorted(topic_of_domain(store).items()):
-            if domain in sizes:
+            if domain in sizes and only in (None, topic):
                 members.setdefault(topic, []).append(domain)
         names = {
             topic: (lang, name)
@@ -78,14 +84,15 @@ def list_topics(store: Store, *, top: int | None = 10, limit: int | None = None)
         units = {topic: sum(sizes[d] for d in domains) for topic, domains in members.items()}
         section_of = section_of_topic(store)
         words = Words(store)
+        labels = group_labels(store, TOPICS)
         topics = []
         for topic in sorted(members, key=lambda topic: (-units[topic], topic))[:limit]:
-            best = words.best(total(store, members[topic]), top)
+            best = words.best(total(store, members[topic], sums), top)
             lang, name = names[topic]
             topics.append(
                 Topic(
                     id=topic,
-                    label=label_of(name, best),
+                    label=name or labels.get(topic) or best_words(best),
                     lang=lang,
                     section=section_of.get(topic),
                     domains=sorted(members[topic], key=lambda d: (-sizes[d], d)),
@@ -96,36 +103,50 @@ def list_topics(store: Store, *, top: int | None = 10, limit: int | None = None)
         return topics
 
 
-def label_of(name: str, words: Sequence[WeightedWord]) -> str:
-    """Return what people read of a topic or section: its name, else its first words."""
-    return name or ", ".join(word.word for word in words[:LABEL_WORDS])
+def best_words(words: Sequence[WeightedWord]) -> str:
+    """Return the label of a group until a labeller has named it."""
+    return ", ".join(word.word for word in words[:LABEL_WORDS])
 
 
 def topic_labels(store: Store, topics: Collection[int]) -> dict[int, str]:
-    """Return the labels of some topics."""
-    members: dict[int, list[int]] = {}
-    for domain, topic in topic_of_domain(store).items():
-        if topic in topics:
-            members.setdefault(topic, []).append(domain)
-    names = dict(store.rows("SELECT id, name FROM topics"))
-    words = Words(store)
-    return {
-        topic: label_of(names[topic], words.best(total(store, domains), LABEL_WORDS))
-        for topic, domains in members.items()
-    }
+    """Return the labels of some topics: names, or what a labeller computed, or best words."""
+    with store.frozen():
+        names = dict(store.rows("SELECT id, name FROM topics WHERE name <> ''"))
+        labels = group_labels(store, TOPICS) | names
+        members: dict[int, list[int]] = {}
+        for domain, topic in topic_of_domain(store).items():
+            if topic in topics and topic not in labels:
+                members.setdefault(topic, []).append(domain)
+        words = Words(store) if members else None
+        for topic, domains in members.items():
+            assert words is not None
+            labels[topic] = best_words(words.best(total(store, domains), LABEL_WORDS))
+        return {topic: labels[topic] for topic in topics if topic in labels}
 
 
-def total(store: Store, numbers: Sequence[int]) -> DomainWords:
+def total(
+    store: Store,
+    numbers: Sequence[int],
+    sums: Callable[[int], DomainWords | None] | None = None,
+) -> DomainWords:
     """Return the sums of several domains as the sums of one."""
-    parts = [
-        codecs.domain_from(blob, n_units)
-        for number in numbers
-        for blob, n_units in store.rows("SELECT words, units FROM domains WHERE id = ?", [number])
-    ]
-    words, place = np.unique(np.concatenate([p.words for p in parts]), return_inverse=True)
-    occurrences, weights = np.zeros(len(words), np.int64), np.zeros(len(words), np.int64)
-    np.add.at(occurrences, place, np.concatenate([p.occurrences for p in parts]))
-    np.add.at(weights, place, np.concatenate([p.weights for p in parts]))
+
+    def read(number: int) -> DomainWords:
+        row = store.row("SELECT words, units FROM domains WHERE id = ?", [number])
+        assert row is not None
+        return codecs.domain_from(*row)
+
+    parts = [(sums(number) if sums else None) or read(number) for number in numbers]
+    return added(parts)
+
+
+def added(parts: Sequence[DomainWords]) -> DomainWords:
+    """Return several sums as one."""
+    columns = zip(*((p.words, p.occurrences, p.weights) for p in parts), strict=True)
+    joined = [np.concatenate(column) for column in columns]
+    order = np.argsort(joined[0], kind="stable")
+    words, starts = np.unique(joined[0][order], return_index=True)
+    occurrences, weights = (np.add.reduceat(column[order], starts) for column in joined[1:])
     return DomainWords(words, occurrences, weights, sum(p.n_units for p in parts))
 
 

@@ -9,11 +9,16 @@ from numpy.typing import NDArray
 
 from segapsith.domains.values import DomainWords
 from segapsith.engine.records import Frozen
+from segapsith.errors import MissingInputError
 from segapsith.lexicon.vocabulary import SCALE, significance
 from segapsith.model import Result
+from segapsith_store import codecs
 from segapsith_store.store import Store
 
-__all__ = ["WeightedWord", "Words"]
+__all__ = ["WeightedWord", "WordCounts", "Words", "read_word"]
+
+MOST_SINGLE = 2000
+"""Words that are read one by one; beyond that all of them are read at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +28,29 @@ class WeightedWord(Result):
     word: str
     weight: float
     occurrences: int
+
+
+@dataclass(frozen=True, slots=True)
+class WordCounts(Result):
+    """A word of a language with its counts over the stories."""
+
+    id: int
+    word: str
+    lang: str
+    documents: int
+    occurrences: int
+
+
+def read_word(store: Store, lang: str, word: str) -> WordCounts:
+    """Return the counts of a word; raise an error if no story has it."""
+    row = store.row(
+        "SELECT id, word, lang, documents, occurrences FROM words WHERE lang = ? AND word = ?"
+        " AND occurrences > 0",
+        [lang, word],
+    )
+    if row is None:
+        raise MissingInputError(f"no story has the word {word!r} in the language {lang!r}")
+    return WordCounts(*row)
 
 
 class Words:
@@ -50,8 +78,14 @@ class Words:
 
     def name(self, number: int) -> str:
         """Return the text of a word."""
-        if not self._names:
-            self._names = dict(self._store.rows("SELECT id, word FROM words"))
+        if number not in self._names:
+            if len(self._names) < MOST_SINGLE:
+                row = self._store.row("SELECT word FROM words WHERE id = ?", [number])
+                if row is None:
+                    raise KeyError(number)
+                self._names[number] = row[0]
+            else:
+                self._names = dict(self._store.rows("SELECT id, word FROM words"))
         return self._names[number]
 
     def significance_of(self, numbers: NDArray[np.integer]) -> NDArray[np.float64] | None:
@@ -62,6 +96,14 @@ class Words:
         weighed = numbers < len(self.significance)
         values[weighed] = self.significance[numbers[weighed]]
         return values
+
+    def of_domain(self, number: int, top: int) -> dict[str, float]:
+        """Return the `top` heaviest words of a domain with their weights."""
+        row = self._store.row("SELECT words, units FROM domains WHERE id = ?", [number])
+        if row is None:
+            return {}
+        best = self.best(codecs.domain_from(*row), top)
+        return {word.word: word.weight for word in best}
 
     def best(
         self, sums: DomainWords, top: int | None, above: float | None = None

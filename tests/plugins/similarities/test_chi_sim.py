@@ -164,15 +164,16 @@ def test_supplied_starts_are_taken(m, seed, iterations):
     np.testing.assert_allclose(sim.columns(), sc, rtol=0, atol=1e-9)
 
 
-@pytest.mark.slow
-@settings(max_examples=80, deadline=None)
-@given(counts, st.integers(1, 4), st.booleans())
-def test_the_original_divides_by_the_sums(m, iterations, reset):
-    sim = ChiSimOriginal(iterations=iterations, reset_diagonal=reset)
-    blocks = ChiSimOriginal(iterations=iterations, reset_diagonal=reset, word_memory=0)
-    for one in (sim, blocks):
-        one.learn(csr_array(m))
-    sr, sc = np.eye(m.shape[0]), np.eye(m.shape[1])
+def same_rows(m):
+    """Which pairs are a row and itself or its exact copy; empty rows are not."""
+    return (m[:, None] == m[None]).all(axis=2) & m.any(axis=1)[:, None]
+
+
+def naive_original(m, prune, iterations, reset, population="all"):
+    """SR(T) before its pruning, its threshold, and SC(T), by the sums of rows and columns."""
+    known = np.flatnonzero(m.any(axis=0))
+    words = np.eye(m.shape[1])
+    m = m[:, known]
 
     def step(m, other):
         sums = m.sum(axis=1)
@@ -182,15 +183,44 @@ def test_the_original_divides_by_the_sums(m, iterations, reset):
             np.fill_diagonal(s, 1)
         return s
 
+    sr, sc, whole = np.eye(m.shape[0]), np.eye(m.shape[1]), np.eye(m.shape[0])
     for _ in range(iterations):
-        sr, sc = step(m, sc), step(m.T, sr)
+        whole = step(m, sc)
+        sc = naive_prune(step(m.T, sr), prune, population)
+        sr = naive_prune(whole.copy(), prune, population)
+    words[np.ix_(known, known)] = sc
+    values = whole[np.triu_indices(len(m), 1)]
+    values = values[values > 0] if population == "nonzero" else values
+    threshold = np.quantile(values, prune) if prune and len(values) else 0.0
+    return whole, threshold, words
+
+
+@pytest.mark.slow
+@settings(max_examples=150, deadline=None)
+@given(counts, shares, st.integers(1, 4), st.booleans(), st.sampled_from(["all", "nonzero"]))
+def test_the_original_divides_by_the_sums(m, prune, iterations, reset, population):
+    more = {"prune": prune, "prune_population": population, "reset_diagonal": reset}
+    sim = ChiSimOriginal(iterations=iterations, **more)
+    blocks = ChiSimOriginal(iterations=iterations, word_memory=0, **more)
+    for one in (sim, blocks):
+        one.learn(csr_array(m))
+    whole, threshold, words = naive_original(m, prune, iterations, reset, population)
     actual = sim.compare(csr_array(m), csr_array(m))
+    same = same_rows(m)
     if reset:  # an exact copy is reset too
-        same = (m[:, None] == m[None]).all(axis=2) & m.any(axis=1)[:, None]
-        sr = np.where(same, 1, sr)
+        whole = np.where(same, 1, whole)
+    sr = np.where(same | (whole >= threshold - 1e-12), whole, 0)  # and never pruned
     np.testing.assert_allclose(actual, expected(m, sr), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(sim.columns(), words, rtol=0, atol=1e-9)
     np.testing.assert_allclose(
         blocks.compare(csr_array(m), csr_array(m)), actual, rtol=0, atol=1e-9
+    )
+    np.testing.assert_allclose(blocks.columns(), words, rtol=0, atol=1e-9)
+    again = ChiSimOriginal(iterations=iterations, **more)
+    again.restore(sim.state())
+    half = csr_array(m)[: (len(m) + 1) // 2]
+    np.testing.assert_allclose(
+        again.compare(half, csr_array(m)), actual[: half.shape[0]], rtol=0, atol=1e-9
     )
 
 

@@ -46,6 +46,9 @@ def data(tmp_path: Path, write_matrix: WriteMatrix) -> Path:
     with gzip.open(tmp_path / "20ng-mini" / "docs.jsonl.gz", "wt", encoding="utf-8") as out:
         for label, text in words.items():
             for i in range(4):
-                document = {"id": f"{label}/{i}", "label": label, "text": f"The {text} and x{i}."}
+                document = {
+                    "id": f"{label}/{i}", "label": label, "title": None if i else "Subject",
+                    "text": f"The {text} and {i}.",
+                }  # fmt: skip
                 out.write(json.dumps(document) + "\n")
     return tmp_path

@@ -72,7 +72,7 @@ def test_every_level_groups_the_labelled_documents(tmp_path: Path, write_set: Wr
     assert rate > 0 and len(stream.uids) == 25 and stream.uids[-1] == "copy"
     assert stream.stories[-1] == stream.stories[0]
     assert stream.days is not None and stream.days[-1] - stream.days[0] == 31
-    for labels in stream.levels.values():
+    for labels in (stream.levels[name] for name in ("domains", "topics", "sections")):
         assert len(set(zip(labels.tolist(), stream.classes, strict=True))) == 2
     part = stream.part(np.arange(25) < 5)
     assert part.uids == stream.uids[:5] and len(part.levels["topics"]) == 5

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import segapsith
 from segapsith.api.wire import Wire
 from segapsith.cli import domains
 from segapsith.cli.output import Output
@@ -183,3 +184,53 @@ def test_the_list_on_a_terminal_has_bars_on_one_axis(
     assert "days" in head
     assert "\t█┊ \tquiet" in river and "\t ┊█\tnew" in strike
     assert axis == "days: 1987-10-19, 38 years without stories, 2026-03-01 (marked ┊)"
+
+
+FLOOD = "The river flood closed roads and the mayor asked for sandbags along the embankment. "
+FILM = "The film festival gave its award to the actress and the director of the comedy. "
+
+
+def ingest_stories(wire: Wire, first: int, n: int, text: str, title: str, day: str) -> None:
+    wire.ingest(
+        [
+            {"id": f"{k}", "title": f"{title} {k}", "text": text * 4, "date": f"2026-03-{day}"}
+            for k in range(first, first + n)
+        ]
+    )
+
+
+def test_a_subject_that_begins_is_new_and_one_that_stops_is_falling() -> None:
+    with segapsith.open(":memory:", lang="en", duplicate_window=0) as wire:
+        ingest_stories(wire, 0, 12, FILM, "Festival gives film award to actress", "01")
+        everything = wire.today()
+        assert everything.since == 0
+        assert [d.units for s in everything.sections for d in s.new] == [12]
+        ingest_stories(wire, 20, 9, FLOOD, "River flood closes roads near town", "02")
+        ingest_stories(wire, 40, 9, FLOOD, "Mayor inspects flood on the embankment", "03")
+        for since in (1, "2026-03-02"):
+            (section,) = wire.today(since).sections
+            assert section.id is None and section.label
+            assert [(d.units, d.before) for d in section.new] == [(18, 0)]
+            assert [(d.units, d.before) for d in section.falling] == [(0, 12)]
+            assert section.new[0].headline == section.new[0].label
+        (section,) = wire.today("2026-03-03").sections
+        assert [(d.units, d.before) for d in section.rising] == [(9, 9)]
+        assert section.rising[0].headline.startswith("Mayor inspects flood")  # of that day
+        assert section.rising[0].label.startswith("River flood closes")
+
+
+def test_domains_are_in_their_sections_with_rising_topics_first() -> None:
+    with segapsith.open(":memory:", lang="en", duplicate_window=0) as wire:
+        ingest_stories(wire, 0, 12, FILM, "Festival gives film award to actress", "01")
+        ingest_stories(wire, 20, 9, FLOOD, "River flood closes roads near town", "02")
+        wire.sections()
+        today = wire.today("2026-03-02")
+        labels = {section.id: section.label for section in wire.sections(regroup=False)}
+        assert {s.id: s.label for s in today.sections if s.id}.items() <= labels.items()
+        assert all(t.units for s in today.sections for t in s.topics)
+
+
+def test_an_empty_store_has_nothing_new() -> None:
+    with segapsith.open(":memory:") as wire:
+        today = wire.today()
+        assert today.sections == [] and today.units == 0

@@ -61,6 +61,7 @@ QUERIES: dict[str, Callable[[Store], Any]] = {
     "runs": status.list_runs,
     "search": lambda store: search.search(store, "the"),
     "sections": sections.list_sections,
+    "sections then": lambda store: sections.list_sections(store, as_of=3),
     "section labels": lambda store: sections.paths(store, {1: "x"}),
     "seal": seal.sealed_digest,
     "sentences": lambda store: documents.example_sentences(store, {1: ["a"], 2: ["b"]}),

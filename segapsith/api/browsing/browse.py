@@ -1,0 +1,457 @@
+"""What pages ask of a store: many domains at once, stories, days and differences.
+
+Columns of the whole store are held in memory and read again after each run. While a run writes,
+they are read again from time to time only, so that reading stays quick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from segapsith.api.browsing.kept import Kept
+from segapsith.api.browsing.views import (
+    DomainMap,
+    DomainPage,
+    MergePart,
+    MergePreview,
+    Peak,
+    Series,
+    TimeSeries,
+    WordDomain,
+    WordPage,
+)
+from segapsith.api.session import Session
+from segapsith.domains.trends import bursts, trend
+from segapsith.errors import MissingInputError
+from segapsith.report.charts import days
+from segapsith_store import Store
+from segapsith_store.queries import history, nights, subscriptions
+from segapsith_store.queries.browsing.activity import (
+    Activity,
+    StoreState,
+    read_activity,
+    read_state,
+)
+from segapsith_store.queries.browsing.differences import Differences, differences
+from segapsith_store.queries.browsing.neighbours import DomainVectors, read_vectors
+from segapsith_store.queries.browsing.stories import (
+    Story,
+    UnitSummary,
+    best_units,
+    count_sources,
+    describe_units,
+    read_story,
+    units_of_event,
+)
+from segapsith_store.queries.browsing.story_search import (
+    StoryColumns,
+    StoryHits,
+    StoryQuery,
+    find_stories,
+    read_columns,
+)
+from segapsith_store.queries.domains import (
+    NearDomain,
+    read_lineage,
+    successors,
+    typical_of,
+)
+from segapsith_store.queries.news import News, Today, read_news, read_today
+from segapsith_store.queries.nights import Night
+from segapsith_store.queries.sections import Section, list_sections
+from segapsith_store.queries.subscriptions import Feed
+from segapsith_store.queries.topics import Topic, list_topics, topic_of_domain
+from segapsith_store.queries.validations import last_validations
+from segapsith_store.queries.words import WeightedWord, Words, read_word
+
+__all__ = ["Browsing"]
+
+SENTENCE_WORDS, SENTENCE_UNITS = 20, 40
+"""Words and units that typical sentences are chosen by."""
+
+MOST_PEAKS = 5
+TOPIC_WORDS = 12
+KEPT_TOPICS = 200
+TODAY = 6
+"""Domains of each kind in a section."""
+PREVIEW_STORIES = 5
+DEFAULT_SERIES = 6
+"""Topics or domains of a timeline that names none."""
+
+
+def _between(counts: Mapping[str, int], since: str | None, until: str | None) -> dict[str, int]:
+    return {day: n for day, n in counts.items() if (since or "") <= day <= (until or "9")}
+
+
+class Browsing:
+    """Questions of pages: `wire.browse.story(…)`, `wire.browse.activity()` and others."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._activity: Kept[Activity] = Kept(read_activity)
+        self._vectors: Kept[DomainVectors] = Kept(read_vectors)
+        self._columns: Kept[StoryColumns] = Kept(read_columns)
+        self._topics: Kept[Sequence[Topic]] = Kept(
+            lambda store, _: self._listed_topics(store, limit=KEPT_TOPICS)
+        )
+        self._sections: Kept[Sequence[Section]] = Kept(
+            lambda store, _: list_sections(store, top=TOPIC_WORDS)
+        )
+        self._today: Kept[Today] = Kept(lambda store, _: read_today(store, most=TODAY))
+        self._topic_of: Kept[Mapping[int, int]] = Kept(lambda store, _: topic_of_domain(store))
+        self._validations: Kept[Sequence[Mapping[str, Any]]] = Kept(
+            lambda store, _: last_validations(store)
+        )
+
+    # -- columns of the whole store ----------------------------------------------------------
+
+    def state(self) -> StoreState:
+        """Return the last run and how far it is."""
+        return self._session.read(read_state)
+
+    def activity(self, as_of: str | int | None = None) -> Activity:
+        """Return which unit is in which domain, now or as of a run or date."""
+        if as_of is None:
+            return self._session.read(self._activity.get)
+        return self._session.read(
+            lambda store: read_activity(store, self._activity.get(store), as_of)
+        )
+
+    def vectors(self) -> DomainVectors:
+        """Return the words of all domains."""
+        return self._session.read(self._vectors.get)
+
+    def columns(self) -> StoryColumns:
+        """Return document, day, language and source of each text."""
+        return self._session.read(self._columns.get)
+
+    def topics(self, limit: int = 25, offset: int = 0) -> Sequence[Topic]:
+        """Return topics of the last grouping, largest first."""
+
+        def query(store: Store) -> Sequence[Topic]:
+            if offset + limit <= KEPT_TOPICS:
+                return self._topics.get(store)[offset : offset + limit]
+            return self._listed_topics(store, limit=offset + limit)[offset:]
+
+        return self._session.read(query)
+
+    def _listed_topics(self, store: Store, *, limit: int, only: int | None = None) -> list[Topic]:
+        sums = self._vectors.get(store).sums
+        return list_topics(store, top=TOPIC_WORDS, limit=limit, only=only, sums=sums)
+
+    def sections(self) -> Sequence[Section]:
+        """Return the sections, largest first."""
+        return self._session.read(self._sections.get)
+
+    def section(self, number: int) -> Section:
+        """Return one section with its topics."""
+        found = next((one for one in self.sections() if one.id == number), None)
+        if found is None:
+            raise MissingInputError(
+                f"there is no section {number}; `segapsith sections` lists them"
+            )
+        return found
+
+    def domains_of_sections(self, numbers: Sequence[int]) -> list[int]:
+        """Return the domains of some sections."""
+        topics = {topic for number in numbers for topic in self.section(number).topics}
+        topic_of = self._session.read(self._topic_of.get)
+        return [domain for domain, topic in topic_of.items() if topic in topics]
+
+    def today(self, since: str | int | None = None) -> Today:
+        """Return what is new, rising and falling, by section; that of the last night is kept."""
+        if since is None:
+            return self._session.read(self._today.get)
+        return self._session.read(lambda store: read_today(store, since, most=TODAY))
+
+    def event_stories(self, event: int, limit: int = 100) -> list[UnitSummary]:
+        """Return the stories of an event, the first ones first."""
+        return self._session.read(
+            lambda store: describe_units(store, units_of_event(store, event, limit))
+        )
+
+    def n_topics(self) -> int:
+        """Return the number of topics that have domains with units."""
+        described = self.activity().described
+        topic_of = self._session.read(self._topic_of.get)
+        return len({topic for domain, topic in topic_of.items() if domain in described})
+
+    def topic(self, number: int) -> Topic:
+        """Return one topic with its domains."""
+        with self._session.reading() as store:
+            known = next((one for one in self._topics.get(store) if one.id == number), None)
+            listed = [known] if known else self._listed_topics(store, limit=1, only=number)
+            if not listed:
+                raise MissingInputError(
+                    f"there is no topic {number}; `segapsith topics` lists them"
+                )
+            return listed[0]
+
+    def topic_of(self, domain: int) -> int | None:
+        """Return the number of the topic of a domain, if it has one."""
+        return self._session.read(self._topic_of.get).get(domain)
+
+    def validations(self) -> Sequence[Mapping[str, Any]]:
+        """Return the newest validation of each language with all its figures."""
+        return self._session.read(self._validations.get)
+
+    # -- one thing ---------------------------------------------------------------------------
+
+    def domain(
+        self, number: int, *, as_of: str | int | None = None, top: int = 40, near: int = 8
+    ) -> DomainPage:
+        """Return a domain for a page, now or as of a run or date."""
+        with self._session.reading() as store:
+            activity = self.activity(as_of)
+            row = activity.described.get(number)
+            if row is None:
+                raise MissingInputError(
+                    f"there is no domain {number}{successors(store, number)};"
+                    " `segapsith domains` lists them"
+                )
+            words = self._words(store, activity, number, now=as_of is None, top=top)
+            by_day = activity.by_day(number)
+            if as_of is not None and not row.named:
+                row = row._replace(label=", ".join(word.word for word in words[:3]))
+            return DomainPage(
+                row=row,
+                lifetime=activity.lifetime(number),
+                topic=self.topic_of(number),
+                trend=trend(by_day, activity.stream),
+                words=words,
+                days=by_day,
+                peaks=self._peaks(store, activity, number, by_day),
+                sentences=typical_of(store, number, words[:SENTENCE_WORDS], SENTENCE_UNITS),
+                sources=count_sources(store, number),
+                near=[] if as_of is not None else self._near(store, activity, number, near),
+                history=read_lineage(store, number),
+                verdict=self.verdict(number),
+            )
+
+    def _words(
+        self, store: Store, activity: Activity, number: int, *, now: bool, top: int
+    ) -> list[WeightedWord]:
+        sums = self._vectors.get(store).sums(number) if now else None
+        if sums is None:
+            sums = history.sum_units(store, activity.members(number).tolist())
+        return Words(store).best(sums, top)
+
+    def _near(self, store: Store, activity: Activity, number: int, most: int) -> list[NearDomain]:
+        return [
+            NearDomain(one.id, activity.described[one.id].label, one.similarity)
+            for one in self._vectors.get(store).near(number, most)
+            if one.id in activity.described
+        ]
+
+    @staticmethod
+    def _peaks(
+        store: Store, activity: Activity, number: int, by_day: Mapping[str, int]
+    ) -> list[Peak]:
+        strongest = sorted(bursts(by_day, activity.stream), key=lambda one: -one.surprise)
+        peaks = []
+        for burst in strongest[:MOST_PEAKS]:
+            units = activity.members_on(number, burst.day)
+            best = describe_units(store, best_units(store, units.tolist()))
+            peaks.append(Peak(burst, best[0] if best else None))
+        return sorted(peaks, key=lambda peak: peak.burst.day, reverse=True)
+
+    def verdict(self, domain: int) -> Mapping[str, Any] | None:
+        """Return the verdict of the last validation on a domain, if there is one."""
+        return next(
+            (
+                {**verdict, "run": validation["run"], "at": validation["at"]}
+                for validation in self.validations()
+                for verdict in validation.get("verdicts", [])
+                if verdict["domain"] == domain
+            ),
+            None,
+        )
+
+    def stories_of(
+        self, domain: int, *, as_of: str | int | None = None, limit: int = 20, offset: int = 0
+    ) -> list[UnitSummary]:
+        """Return units of a domain with their stories, newest first."""
+        with self._session.reading() as store:
+            activity = self.activity(as_of)
+            return describe_units(store, activity.newest(domain, offset + limit)[offset:])
+
+    def story(self, uid: str) -> Story:
+        """Return one story with its units, versions and copies."""
+        return self._session.read(lambda store: read_story(store, uid))
+
+    def word(self, lang: str, word: str, *, most: int = 40, limit: int = 20) -> WordPage:
+        """Return a word, the domains that have it and its newest stories."""
+        with self._session.reading() as store:
+            counts = read_word(store, lang, word)
+            described = self.activity().described
+            return WordPage(
+                counts,
+                [
+                    WordDomain(number, described[number].label, described[number].units, weight)
+                    for number, weight in self._vectors.get(store).having(counts.id, most)
+                    if number in described
+                ],
+                self.search(StoryQuery(word, lang=lang, newest=True), limit=limit),
+            )
+
+    def map(self, lang: str | None = None, most: int = 80) -> DomainMap:
+        """Return the largest domains of a language with their similarities to each other."""
+        with self._session.reading() as store:
+            described = self.activity().described.values()
+            sizes: dict[str, int] = {}
+            for row in described:
+                sizes[row.lang] = sizes.get(row.lang, 0) + row.units
+            langs = sorted(sizes, key=lambda name: (-sizes[name], name))
+            chosen = lang or next(iter(langs), "")
+            rows = sorted(
+                (row for row in described if row.lang == chosen),
+                key=lambda row: (-row.units, row.id),
+            )
+            vectors = self._vectors.get(store)
+            shown = [row for row in rows if vectors.row_of(row.id) is not None][:most]
+            return DomainMap(
+                langs, chosen, shown, vectors.similarities([row.id for row in shown]), len(rows)
+            )
+
+    def news(self, since: str | int | None = None, most: int = 8) -> News:
+        """Return what is new, growing and fading since a run or date (default: the last night)."""
+
+        def query(store: Store) -> News:
+            if since is None:
+                run = history.run_before_last(store)
+            else:
+                run = 0 if str(since) == "0" else history.run_at(store, since)
+            return read_news(store, run, most, self.activity().arrived_after(run))
+
+        return self._session.read(query)
+
+    def headlines(self, domains: Sequence[int]) -> dict[int, UnitSummary]:
+        """Return the newest story of each domain."""
+        with self._session.reading() as store:
+            activity = self.activity()
+            units = {d: activity.newest(d, 1) for d in domains}
+            found = describe_units(store, [one for some in units.values() for one in some])
+            by_unit = {summary.unit: summary for summary in found}
+            return {d: by_unit[some[0]] for d, some in units.items() if some and some[0] in by_unit}
+
+    def nights(self, limit: int = 30) -> list[Night]:
+        """Return the last unattended runs, newest first."""
+        return self._session.read(lambda store: nights.listed(store, limit))
+
+    def feeds(self) -> list[Feed]:
+        """Return the subscribed feeds, in the order in which they were added."""
+        return self._session.read(subscriptions.listed)
+
+    # -- many things -------------------------------------------------------------------------
+
+    def search(
+        self,
+        query: StoryQuery,
+        *,
+        domains: Sequence[int] | None = None,
+        after: int = 0,
+        limit: int = 20,
+        offset: int = 0,
+    ) -> StoryHits:
+        """Return the stories that match a query; `domains` restricts them to these domains.
+
+        `after` restricts them to documents with a higher number (see `newest_document`).
+        """
+        with self._session.reading() as store:
+            documents = None
+            if domains is not None:
+                activity = self.activity()
+                documents = np.unique(activity.documents[np.isin(activity.domains, list(domains))])
+            columns = self._columns.get(store)
+            if after:
+                newer = columns.documents[columns.documents > after]
+                documents = newer if documents is None else np.intersect1d(newer, documents)
+            return find_stories(
+                store, query, columns, documents=documents, limit=limit, offset=offset
+            )
+
+    def newest_document(self) -> int:
+        """Return the number of the newest document; numbers only grow."""
+        return int(self.columns().documents.max(initial=0))
+
+    def merge_preview(self, numbers: Sequence[int], top: int = 20) -> MergePreview:
+        """Return what merging domains would give: their words together, and their similarities."""
+        with self._session.reading() as store:
+            described, vectors = self.activity().described, self._vectors.get(store)
+            words, parts = Words(store), []
+            for number in numbers:
+                sums = vectors.sums(number)
+                if number not in described or sums is None:
+                    raise MissingInputError(
+                        f"there is no domain {number}; `segapsith domains` lists them"
+                    )
+                stories = describe_units(store, self.activity().newest(number, PREVIEW_STORIES))
+                parts.append(MergePart(described[number], words.best(sums, top), stories))
+            similar = vectors.similarities(numbers)
+            units = np.concatenate([self.activity().members(number) for number in numbers])
+            total = history.sum_units(store, units.tolist())
+            return MergePreview(
+                parts, [round(float(value), 4) for value in similar[0]], words.best(total, top)
+            )
+
+    def timeline(
+        self,
+        *,
+        domains: Sequence[int] = (),
+        topics: Sequence[int] = (),
+        by: str = "week",
+        since: str | None = None,
+        until: str | None = None,
+    ) -> TimeSeries:
+        """Return the units of domains and topics by day, week or month, and of the whole stream.
+
+        Without any domain or topic: of the largest topics, or of the largest domains.
+        """
+        with self._session.reading():
+            activity, groups = self.activity(), self._groups(domains, topics)
+            dated = [day for day in activity.stream.days if (since or "") <= day <= (until or "9")]
+            if not dated:
+                return TimeSeries(by, [], [], [])
+            starts = days.buckets(max(min(dated), since or ""), max(dated), by)
+            stream = days.sums(_between(activity.stream.days, since, until), starts, by)
+            series = []
+            for kind, number, label, members in groups:
+                counts = _between(activity.by_day(*members), since, until)
+                units = days.sums(counts, starts, by)
+                share = [
+                    round(n / all_, 6) if all_ else 0.0
+                    for n, all_ in zip(units, stream, strict=True)
+                ]
+                series.append(Series(kind, number, label, units, share))
+            return TimeSeries(by, starts, stream, series)
+
+    def _groups(
+        self, domains: Sequence[int], topics: Sequence[int]
+    ) -> list[tuple[str, int, str, Sequence[int]]]:
+        """Return kind, id, label and domains of what a timeline shows."""
+        described = self.activity().described
+        if not domains and not topics:
+            topics = [topic.id for topic in self.topics(DEFAULT_SERIES)]
+            largest = sorted(described.values(), key=lambda row: (-row.units, row.id))
+            domains = [] if topics else [row.id for row in largest[:DEFAULT_SERIES]]
+        groups: list[tuple[str, int, str, Sequence[int]]] = []
+        for number in topics:
+            topic = self.topic(number)
+            groups.append(("topic", number, topic.label, topic.domains))
+        for number in domains:
+            if number not in described:
+                raise MissingInputError(
+                    f"there is no domain {number}; `segapsith domains` lists them"
+                )
+            groups.append(("domain", number, described[number].label, [number]))
+        return groups
+
+    def differences(
+        self, left: str | int, right: str | int | None = None, *, most: int = 40
+    ) -> Differences:
+        """Return what differs between two runs or dates; without `right`, between `left` and now."""
+        with self._session.reading():
+            return differences(self.activity(left), self.activity(right), most)

@@ -1,0 +1,66 @@
+"""Runs with undo, feeds and their condition, and how to cite the store."""
+
+from __future__ import annotations
+
+import datetime
+import sys
+from importlib.metadata import version
+from typing import Any
+
+from segapsith.web.ask import Ask
+from segapsith.web.render import Page
+
+__all__ = ["cite_page", "feeds_page", "runs_page"]
+
+
+def runs_page(ask: Ask) -> Page:
+    """Return the run log, newest first."""
+    span = ask.span(25)
+    with ask.wire.reading():
+        listed = ask.wire.runs(span.offset + span.limit)
+        state = ask.wire.browse.state()
+    standing = [
+        run for run in ask.wire.runs(50) if run.status != "undone" and run.command != "undo"
+    ]
+    values = {
+        "runs": listed[span.offset :],
+        "total": state.run,
+        "span": span,
+        "run": state.run,
+        "undoable": standing[0].id if standing and standing[0].command != "forget" else None,
+    }
+    return Page("runs.html", ask.texts.text("Runs"), values)
+
+
+def feeds_page(ask: Ask) -> Page:
+    """Return the subscribed feeds, those in trouble first."""
+    feeds = sorted(ask.wire.browse.feeds(), key=lambda feed: (-feed.failures, feed.url))
+    span = ask.span(50)
+    values = {
+        "feeds": feeds[span.offset : span.offset + span.limit],
+        "total": len(feeds),
+        "span": span,
+    }
+    return Page("feeds.html", ask.texts.text("Feeds"), values)
+
+
+def cite_page(ask: Ask) -> Page:
+    """Return what to cite: the digest, versions, settings, and how to get the figures again."""
+    status = ask.wire.status()
+    learned = next(
+        (run for run in ask.wire.runs(200) if run.command in ("ingest", "learn", "update")), None
+    )
+    last = status.last_run
+    date = (last.started_at if last else datetime.date.today().isoformat())[:10]
+    values: dict[str, Any] = {
+        "status": status,
+        "versions": {
+            "segapsith": version("segapsith"),
+            "python": sys.version.split()[0],
+            "sqlite": status.sqlite_version,
+            "numpy": version("numpy"),
+        },
+        "settings": dict(learned.settings) if learned else {},
+        "day": date,
+    }
+    return Page("cite.html", ask.texts.text("Cite"), values)

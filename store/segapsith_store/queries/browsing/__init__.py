@@ -1,0 +1,1 @@
+"""What pages ask: columns of the whole store in memory, stories, searches and differences."""

@@ -1,0 +1,172 @@
+"""What differs between two moments of a store: domains that appeared, went, merged, split, grew.
+
+Everything follows from where the units are at both moments, so it does not matter which commands
+made the difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segapsith.model import Result
+from segapsith_store.queries.browsing.activity import Activity
+
+__all__ = ["Differences", "Fate", "Growth", "differences"]
+
+MERGED_SHARE = 0.5
+"""Least share of the units of a domain that is gone in the domain it was merged into."""
+
+SPLIT_SHARE, SPLIT_UNITS = 0.15, 2
+"""Least share and number of units of a domain in each of its parts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Growth(Result):
+    """A domain with its units at both moments."""
+
+    id: int
+    label: str
+    before: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fate(Result):
+    """A domain whose units are now in others."""
+
+    id: int
+    label: str
+    units: int
+    into: Sequence[Growth]
+    """Where its units are: `before` is the number of them, `after` the size of that domain."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Differences(Result):
+    """What differs between two moments; lists are cut, counts are not."""
+
+    units_before: int
+    units_after: int
+    arrived: int
+    """Units that are only in the later moment."""
+    left: int
+    """Units that are only in the earlier moment: forgotten, corrected or undone."""
+    moved: int
+    """Units of both moments that are in another domain."""
+    n_appeared: int
+    appeared: Sequence[Growth]
+    n_gone: int
+    gone: Sequence[Growth]
+    n_merged: int
+    merged: Sequence[Fate]
+    n_split: int
+    split: Sequence[Fate]
+    n_renamed: int
+    renamed: Sequence[tuple[int, str, str]]
+    grown: Sequence[Growth]
+
+
+class _Flow(NamedTuple):
+    """Units that went from one domain to another, or stayed."""
+
+    source: int
+    target: int
+    units: int
+
+
+def differences(before: Activity, after: Activity, most: int = 40) -> Differences:
+    """Return what differs, at most `most` domains of each kind, largest first, ties by id."""
+    at_left, at_right = _places(before), _places(after)
+    size = max(len(at_left), len(at_right))
+    left, right = (np.pad(at, (0, size - len(at))) for at in (at_left, at_right))
+    both = (left > 0) & (right > 0)
+    by_source: dict[int, list[_Flow]] = {}
+    for flow in _flows(left[both], right[both]):
+        by_source.setdefault(flow.source, []).append(flow)
+    appeared = [_growth(before, after, n) for n in after.described.keys() - before.described.keys()]
+    gone_ids = before.described.keys() - after.described.keys()
+    merged, split = [], []
+    for number, flows in by_source.items():
+        n_units = before.described[number].units
+        largest = max(flows, key=lambda flow: (flow.units, -flow.target))
+        parts = [f for f in flows if f.units >= max(SPLIT_UNITS, SPLIT_SHARE * n_units)]
+        if len(parts) > 1:
+            split.append(_fate(before, after, number, parts))
+        elif number in gone_ids and largest.units >= MERGED_SHARE * n_units:
+            merged.append(_fate(before, after, number, [largest]))
+    elsewhere = {fate.id for fate in (*merged, *split)}
+    gone = [_growth(before, after, n) for n in gone_ids - elsewhere]
+    staying = before.described.keys() & after.described.keys()
+    grown = [_growth(before, after, n) for n in staying]
+    renamed = [
+        (n, before.described[n].label, after.described[n].label)
+        for n in sorted(staying)
+        if before.described[n].label != after.described[n].label and after.described[n].named
+    ]
+    return Differences(
+        units_before=len(before.units),
+        units_after=len(after.units),
+        arrived=int(((left == 0) & (right > 0)).sum()),
+        left=int(((left > 0) & (right == 0)).sum()),
+        moved=int((both & (left != right)).sum()),
+        n_appeared=len(appeared),
+        appeared=sorted(appeared, key=lambda one: (-one.after, one.id))[:most],
+        n_gone=len(gone),
+        gone=sorted(gone, key=lambda one: (-one.before, one.id))[:most],
+        n_merged=len(merged),
+        merged=sorted(merged, key=lambda one: (-one.units, one.id))[:most],
+        n_split=len(split),
+        split=sorted(split, key=lambda one: (-one.units, one.id))[:most],
+        n_renamed=len(renamed),
+        renamed=renamed[:most],
+        grown=sorted(
+            (one for one in grown if one.after != one.before),
+            key=lambda one: (-abs(one.after - one.before), one.id),
+        )[:most],
+    )
+
+
+def _places(activity: Activity) -> NDArray[np.int32]:
+    """Return the domain of each unit by its id; 0 for none."""
+    places = np.zeros(int(activity.units.max(initial=0)) + 1, np.int32)
+    places[activity.units] = activity.domains
+    return places
+
+
+def _flows(left: NDArray[np.int32], right: NDArray[np.int32]) -> list[_Flow]:
+    pairs, counts = np.unique(
+        left.astype(np.int64) << 32 | right.astype(np.int64), return_counts=True
+    )
+    return [
+        _Flow(pair >> 32, pair & 0xFFFFFFFF, n)
+        for pair, n in zip(pairs.tolist(), counts.tolist(), strict=True)
+    ]
+
+
+def _growth(before: Activity, after: Activity, number: int) -> Growth:
+    row = after.described.get(number) or before.described[number]
+    sizes = [
+        side.described[number].units if number in side.described else 0 for side in (before, after)
+    ]
+    return Growth(number, row.label, *sizes)
+
+
+def _fate(before: Activity, after: Activity, number: int, flows: Sequence[_Flow]) -> Fate:
+    row = before.described[number]
+    ranked = sorted(flows, key=lambda flow: (-flow.units, flow.target))
+    return Fate(
+        number,
+        row.label,
+        row.units,
+        [
+            Growth(
+                f.target, after.described[f.target].label, f.units, after.described[f.target].units
+            )
+            for f in ranked
+        ],
+    )

@@ -1,0 +1,307 @@
+"""What labels are computed from: words, headlines and rivals of domains and topics; and their storage.
+
+Labels are derived and outside the digest. A domain that changes is entered in the table
+`unlabelled` until its label is computed. See docs/decisions/016-labels-are-derived.md.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from segapsith.domains.values import DomainWords, PlacementSettings
+from segapsith.lexicon.vocabulary import SCALE
+from segapsith_store import codecs
+from segapsith_store.queries import history
+from segapsith_store.queries.groupings import Level, labels_from
+from segapsith_store.store import Store
+
+__all__ = [
+    "CANDIDATES",
+    "Candidate",
+    "GroupingLabels",
+    "Rivals",
+    "candidates",
+    "domain_sums",
+    "headlines_since",
+    "mark_all",
+    "other_labels",
+    "read_rivals",
+    "save_domain_labels",
+    "save_group_labels",
+    "unlabelled",
+    "unlabelled_grouping",
+    "word_counts",
+]
+
+CANDIDATES = 24
+"""Stories of a domain whose headlines are considered: those with the highest scores."""
+
+LEAD_CHARS = 300
+"""Characters of a story that are read to find its first sentence and how words are written."""
+
+MAX_RIVALS = 20_000
+"""Largest domains of a language with which headlines are compared."""
+
+_CHUNK = 500
+
+
+class Candidate(NamedTuple):
+    """A unit that may name its domain."""
+
+    domain: int
+    leads: bool
+    """Whether it is the first unit of its story, which contains the headline."""
+    title: str
+    lead: str
+    """The beginning of the unit, without the title."""
+
+
+# -- domains ---------------------------------------------------------------------------------------
+
+
+def unlabelled(store: Store, most: int) -> list[tuple[int, str]]:
+    """Return at most `most` domains whose label is to be computed, with their languages."""
+    return [
+        (number, lang)
+        for number, lang in store.rows(
+            "SELECT d.id, d.lang FROM unlabelled u JOIN domains d ON d.id = u.domain"
+            " ORDER BY d.id LIMIT ?",
+            [most],
+        )
+    ]
+
+
+def domain_sums(store: Store, numbers: Sequence[int]) -> dict[int, DomainWords]:
+    """Return the word sums of the unnamed domains among `numbers` that have units."""
+    return {
+        number: codecs.domain_from(words, n_units)
+        for number, words, n_units in store.rows(
+            "SELECT id, words, units FROM domains WHERE units > 0 AND named = 0"
+            " AND id IN (SELECT value FROM json_each(?)) ORDER BY id",
+            [json.dumps(list(numbers))],
+        )
+    }
+
+
+def candidates(
+    store: Store,
+    numbers: Sequence[int],
+    moment: history.Moment | None = None,
+    most: int = CANDIDATES,
+) -> dict[int, list[Candidate]]:
+    """Return the units that may name some domains now or at a moment, oldest first.
+
+    First units come before others, and those with higher scores before those with lower ones.
+    """
+    table, parameters = history.assignments_at(moment)
+    score = "a.score" if moment is None else "0"
+    found: dict[int, list[Candidate]] = {}
+    for start in range(0, len(numbers), _CHUNK):
+        chunk = json.dumps(list(numbers[start : start + _CHUNK]))
+        for domain, position, title, lead in store.rows(
+            "SELECT c.domain, c.position, v.title, substr(v.body, 1 + CASE WHEN c.position = 0"
+            " THEN 0 WHEN v.title = '' THEN c.start ELSE max(0, c.start - length(v.title) - 2)"
+            f" END, {LEAD_CHARS}) FROM (SELECT a.domain, u.id, u.version, u.position, u.start,"
+            " row_number() OVER (PARTITION BY a.domain ORDER BY u.position > 0,"
+            f" {score} DESC, u.id) AS place FROM {table} a JOIN units u ON u.id = a.unit"
+            " WHERE a.domain IN (SELECT value FROM json_each(?))) c"
+            " JOIN versions v ON v.id = c.version WHERE c.place <= ? ORDER BY c.domain, c.id",
+            [*parameters, chunk, most],
+        ):
+            if title or lead:
+                found.setdefault(domain, []).append(Candidate(domain, position == 0, title, lead))
+    return found
+
+
+def headlines_since(
+    store: Store, numbers: Sequence[int], since: str | int, most: int = CANDIDATES
+) -> dict[int, list[str]]:
+    """Return titles of stories that some domains took after a run or since a date, newest first.
+
+    Titles of first units come before those of others; at most `most` of each domain.
+    """
+    condition = "d.run > ?" if isinstance(since, int) else "coalesce(v.date, r.started_at) >= ?"
+    found: dict[int, list[str]] = {}
+    for domain, title in store.rows(
+        "SELECT domain, title FROM (SELECT a.domain, v.title, u.id, row_number() OVER"
+        " (PARTITION BY a.domain ORDER BY u.position > 0, a.score DESC, u.id) AS place"
+        " FROM assignments a JOIN units u ON u.id = a.unit JOIN versions v ON v.id = u.version"
+        " JOIN documents d ON d.id = u.document JOIN runs r ON r.id = d.run"
+        f" WHERE a.domain IN (SELECT value FROM json_each(?)) AND v.title <> '' AND {condition})"
+        " WHERE place <= ? ORDER BY domain, id DESC",
+        [json.dumps(list(numbers)), since, most],
+    ):
+        found.setdefault(domain, []).append(title)
+    return found
+
+
+def word_counts(store: Store, lang: str) -> dict[int, tuple[str, int]]:
+    """Return each word of a language with the number of stories that contain it."""
+    return {
+        number: (word, documents)
+        for number, word, documents in store.rows(
+            "SELECT id, word, documents FROM words WHERE lang = ?", [lang]
+        )
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Rivals:
+    """The largest domains of a language, to see to which of them the words of a headline point."""
+
+    domains: dict[int, int]
+    """Place of each domain."""
+    weights: csr_array
+    """Share of each word in the weights of a domain: words by domains."""
+    occurrences: csr_array
+    """Share of each word in the occurrences of a domain: words by domains."""
+    presence: csr_array
+    """1 for each word of a domain: words by domains."""
+
+    def wins(self, domain: int, groups: Sequence[Sequence[int]]) -> list[bool]:
+        """Return for each group of words whether it points to `domain` more than to any other.
+
+        Domains are compared by eq. 7, in which every word of a group weighs the same.
+        """
+        place = self.domains.get(domain)
+        if place is None or not groups:
+            return [True] * len(groups)
+        rows = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+        columns = np.array([word for group in groups for word in group], dtype=np.int64)
+        within = columns < self.weights.shape[0]
+        picked = csr_array(
+            (np.ones(int(within.sum())), (rows[within], columns[within])),
+            shape=(len(groups), self.weights.shape[0]),
+        )
+        scores = (picked @ self.weights).toarray() * (picked @ self.occurrences).toarray()
+        scores *= (picked @ self.presence).toarray() ** 2
+        best = scores.max(axis=1)
+        return [
+            bool(own > 0 and own >= top) for own, top in zip(scores[:, place], best, strict=True)
+        ]
+
+
+def read_rivals(store: Store, lang: str, most: int = MAX_RIVALS) -> Rivals:
+    """Return the largest open domains of a language."""
+    least_weight = PlacementSettings().min_weight
+    places: dict[int, int] = {}
+    words: list[NDArray[np.int32]] = []
+    columns: list[NDArray[np.int64]] = []
+    weights: list[NDArray[np.float64]] = []
+    occurrences: list[NDArray[np.float64]] = []
+    for number, blob, n_units in store.rows(
+        "SELECT id, words, units FROM domains WHERE units > 0 AND lang = ? AND status = 'open'"
+        " ORDER BY units DESC, id LIMIT ?",
+        [lang, most],
+    ):
+        sums = codecs.domain_from(blob, n_units)
+        heavy = sums.weights >= least_weight * SCALE * n_units
+        if not heavy.any():
+            continue
+        words.append(sums.words[heavy])
+        columns.append(np.full(int(heavy.sum()), len(places)))
+        weights.append(sums.weights[heavy] / sums.weights[heavy].sum())
+        occurrences.append(sums.occurrences[heavy] / sums.occurrences[heavy].sum())
+        places[number] = len(places)
+    if not places:
+        return Rivals({}, *(csr_array((0, 0)) for _ in range(3)))
+    at = (np.concatenate(words), np.concatenate(columns))
+    shape = (int(at[0].max()) + 1, len(places))
+    return Rivals(
+        places,
+        csr_array((np.concatenate(weights), at), shape=shape),
+        csr_array((np.concatenate(occurrences), at), shape=shape),
+        csr_array((np.ones(len(at[0])), at), shape=shape),
+    )
+
+
+def other_labels(store: Store, numbers: Iterable[int]) -> list[tuple[int, str]]:
+    """Return the labels of all domains with units except those of `numbers`."""
+    without = set(numbers)
+    return [
+        (number, label)
+        for number, label in store.rows("SELECT id, label FROM domains WHERE units > 0")
+        if number not in without
+    ]
+
+
+def save_domain_labels(store: Store, numbers: Sequence[int], labels: Mapping[int, str]) -> None:
+    """Store new labels, and note of all the domains in `numbers` that their label is computed."""
+
+    def write(connection: sqlite3.Connection) -> int:
+        connection.executemany(
+            "UPDATE domains SET label = ? WHERE id = ? AND label <> ? AND named = 0",
+            [(label, number, label) for number, label in labels.items()],
+        )
+        return connection.executemany(
+            "DELETE FROM unlabelled WHERE domain = ?", [(number,) for number in numbers]
+        ).rowcount
+
+    store.change(write)
+
+
+def mark_all(store: Store, labeller: str) -> bool:
+    """Have every label computed again if another labeller made them; return whether it is so."""
+    if store.facts().get("labeller") == labeller:
+        return False
+
+    def write(connection: sqlite3.Connection) -> int:
+        connection.execute("DELETE FROM group_labels")
+        connection.execute("INSERT OR IGNORE INTO unlabelled (domain) SELECT id FROM domains")
+        return connection.execute(
+            "INSERT OR REPLACE INTO facts (name, value) VALUES ('labeller', ?)",
+            [json.dumps(labeller)],
+        ).rowcount
+
+    store.change(write)
+    return True
+
+
+# -- topics ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class GroupingLabels:
+    """A stored grouping whose labels are to be computed."""
+
+    run: int
+    previous: Mapping[int, str]
+    """Labels of the grouping before, by number of the group."""
+
+
+def unlabelled_grouping(store: Store, level: Level) -> GroupingLabels | None:
+    """Return the last grouping of a level if its labels are to be computed."""
+    rows = list(
+        store.rows(
+            f"SELECT g.run, l.labels FROM {level.groupings} g"
+            " LEFT JOIN group_labels l ON l.run = g.run"
+            " ORDER BY g.run DESC LIMIT 2"
+        )
+    )
+    if not rows or rows[0][1] is not None:
+        return None
+    return GroupingLabels(rows[0][0], labels_from(rows[1][1]) if len(rows) > 1 else {})
+
+
+def save_group_labels(store: Store, run: int, labels: Mapping[int, str]) -> None:
+    """Store the labels of the groups that a run made; labels of dropped groupings go."""
+    text = json.dumps({str(number): label for number, label in sorted(labels.items())})
+
+    def write(connection: sqlite3.Connection) -> int:
+        connection.execute(
+            "DELETE FROM group_labels WHERE run NOT IN (SELECT run FROM groupings)"
+            " AND run NOT IN (SELECT run FROM section_groupings)"
+        )
+        return connection.execute(
+            "INSERT OR REPLACE INTO group_labels (run, labels) VALUES (?, ?)", [run, text]
+        ).rowcount
+
+    store.change(write)

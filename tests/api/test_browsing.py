@@ -1,0 +1,142 @@
+"""What pages ask of a store agrees with the other calls, and follows its runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from segapsith.api.browsing import kept
+from segapsith.api.wire import Wire
+from segapsith.demo import sample
+from segapsith.errors import MissingInputError, QueryTimeoutError
+from segapsith_store.queries.browsing.story_search import StoryQuery
+
+
+@pytest.fixture
+def wire(open_wire: Callable[..., Wire]) -> Wire:
+    wire = open_wire(lang="en")
+    wire.ingest(sample.lines("en")[:80])
+    wire.topics(limit=0)
+    return wire
+
+
+def test_a_domain_is_the_one_that_show_returns(wire: Wire) -> None:
+    for listed in wire.domains(limit=3):
+        page, shown = wire.browse.domain(listed.id), wire.domains.show(listed.id)
+        assert page.words == shown.words and page.days == shown.days
+        assert page.trend == shown.trend and page.topic == shown.topic
+        assert page.near == shown.near and page.history == shown.history
+
+
+def test_an_earlier_domain_has_the_words_of_then(wire: Wire) -> None:
+    largest = wire.domains(limit=2)
+    wire.domains.merge([one.id for one in largest])
+    for before in largest:
+        page = wire.browse.domain(before.id, as_of=1)
+        assert page.lifetime.units == before.units
+        assert page.words[:10] == before.words[:10]
+    with pytest.raises(MissingInputError, match="merged into"):
+        wire.browse.domain(max(one.id for one in largest))
+
+
+def test_columns_follow_every_run(wire: Wire) -> None:
+    before = len(wire.browse.activity().units)
+    assert wire.browse.activity() is wire.browse.activity()
+    wire.ingest(sample.lines("en")[80:100])
+    assert len(wire.browse.activity().units) > before
+    wire.runs.undo()
+    assert len(wire.browse.activity().units) == before
+
+
+def test_while_a_run_writes_columns_are_read_now_and_then(
+    wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = wire.browse.activity()
+    changing = kept.StoreState(held.state.run + 1, "running", 5)
+    monkeypatch.setattr(kept, "read_state", lambda store: changing)
+    clock = [time.monotonic() + 100.0]
+    monkeypatch.setattr(kept.time, "monotonic", lambda: clock[0])
+    first = wire.browse.activity()
+    clock[0] += 1.0
+    changing = kept.StoreState(held.state.run + 1, "running", 6)
+    assert wire.browse.activity() is first
+    clock[0] += 5.0
+    assert wire.browse.activity() is not first
+
+
+def test_topics_are_those_of_the_list(wire: Wire) -> None:
+    listed = wire.topics(regroup=False, top=12)
+    assert list(wire.browse.topics(1000)) == listed and wire.browse.n_topics() == len(listed)
+    assert wire.browse.topic(listed[-1].id) == listed[-1]
+    assert wire.browse.topic_of(listed[0].domains[0]) == listed[0].id
+    with pytest.raises(MissingInputError, match="no topic"):
+        wire.browse.topic(10**6)
+
+
+def test_a_timeline_adds_up_to_the_units(wire: Wire) -> None:
+    largest = wire.domains(limit=2)
+    series = wire.browse.timeline(domains=[one.id for one in largest], by="month")
+    for one, domain in zip(series.series, largest, strict=True):
+        assert sum(one.units) == domain.units - domain.undated
+    assert wire.browse.timeline().series
+    assert wire.browse.timeline(since="2100-01-01").starts == []
+    with pytest.raises(MissingInputError, match="no domain"):
+        wire.browse.timeline(domains=[10**6])
+
+
+def test_a_word_has_the_domains_with_it(wire: Wire) -> None:
+    domain = wire.domains(limit=1)[0]
+    page = wire.browse.word("en", domain.words[0].word)
+    assert domain.id in [one.id for one in page.domains] and page.word.documents > 0
+    with pytest.raises(MissingInputError, match="no story has"):
+        wire.browse.word("en", "xyzzy")
+
+
+def test_a_search_may_be_limited_to_domains_and_to_new_documents(wire: Wire) -> None:
+    domain = wire.domains.show(wire.domains(limit=1)[0].id)
+    hits = wire.browse.search(StoryQuery(), domains=[domain.id], limit=100)
+    assert {hit.id for hit in hits.stories} == set(domain.document_ids)
+    newest = wire.browse.newest_document()
+    assert wire.browse.search(StoryQuery(), after=newest).total == 0
+    assert wire.browse.search(StoryQuery(), after=newest - 1).total == 1
+
+
+def test_the_preview_of_a_merge_is_what_a_merge_gives(wire: Wire) -> None:
+    first, second = (one.id for one in wire.domains(limit=2))
+    preview = wire.browse.merge_preview([first, second])
+    merged = wire.domains.merge([first, second])
+    assert preview.words == wire.domains.show(merged.domain).words[:20]
+    with pytest.raises(MissingInputError, match="no domain"):
+        wire.browse.merge_preview([first, 10**6])
+
+
+def test_the_preview_of_a_split_is_what_a_split_gives(wire: Wire) -> None:
+    largest = wire.domains(limit=1)[0].id
+    preview = wire.domains.split_preview(largest, parts=2)
+    parts = wire.domains.split(largest, parts=2).parts
+    assert [len(part.units) for part in preview] == [part.units for part in parts]
+    assert [wire.domains.show(part.id).words[:12] for part in parts] == [p.words for p in preview]
+
+
+def test_a_unit_is_moved_and_back(wire: Wire) -> None:
+    before = wire.status().digest
+    first, second = wire.domains(limit=2)
+    unit = wire.domains.show(first.id).unit_ids[0]
+    moved = wire.domains.move(unit, second.id)
+    assert moved.source == first.id and wire.explain(unit).domain.id == second.id
+    assert not wire.verify().faults
+    wire.runs.undo()
+    assert wire.status().digest == before
+
+
+def test_a_query_that_takes_too_long_is_stopped(wire: Wire) -> None:
+    wire.close()
+    reader = Wire(wire.path)
+    reader.read_seconds = 0.0
+    with pytest.raises(QueryTimeoutError, match="too long"):
+        reader.read(lambda store: store.number(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000000)"
+            " SELECT count(*) FROM n"
+        ))  # fmt: skip

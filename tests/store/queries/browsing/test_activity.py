@@ -1,0 +1,63 @@
+"""Columns of units, domains and days agree with the queries that read everything."""
+
+from __future__ import annotations
+
+from segapsith.api.wire import Wire
+from segapsith_store.queries.browsing.activity import read_activity, read_state
+from segapsith_store.queries.news import read_arrivals
+
+
+def test_sizes_and_days_are_those_of_the_list_of_domains(sampled: Wire) -> None:
+    activity = sampled.read(read_activity)
+    for domain in sampled.domains(days=True):
+        lifetime = activity.lifetime(domain.id)
+        assert (lifetime.units, lifetime.documents) == (domain.units, domain.documents)
+        assert lifetime.undated == domain.undated
+        assert (lifetime.first, lifetime.last) == tuple(
+            None if day is None else day[:10] for day in (domain.first, domain.last)
+        )
+        assert activity.by_day(domain.id) == domain.days
+        assert activity.described[domain.id].label == domain.label
+
+
+def test_members_come_newest_first_and_by_day(sampled: Wire) -> None:
+    activity = sampled.read(read_activity)
+    shown = sampled.domains.show(sampled.domains(limit=1)[0].id)
+    assert activity.members(shown.id).tolist() == list(shown.unit_ids)
+    newest = activity.newest(shown.id, 1000)
+    assert sorted(newest) == sorted(shown.unit_ids)
+    day = max(shown.days or {})
+    assert newest[0] in activity.members_on(shown.id, day).tolist()
+
+
+def test_an_unknown_domain_has_nothing(sampled: Wire) -> None:
+    activity = sampled.read(read_activity)
+    assert activity.members(10**6).tolist() == [] and activity.by_day(10**6) == {}
+    assert activity.lifetime(10**6).units == 0
+
+
+def test_reading_again_takes_what_is_known(sampled: Wire) -> None:
+    first = sampled.read(read_activity)
+    again = sampled.read(lambda store: read_activity(store, first))
+    assert again.origins is first.origins
+    assert (again.units == first.units).all() and (again.domains == first.domains).all()
+
+
+def test_arrivals_are_those_of_the_store(sampled: Wire) -> None:
+    activity = sampled.read(read_activity)
+    for run in (0, 1):
+        arrivals = sampled.read(lambda store, run=run: read_arrivals(store, run))
+        assert activity.arrived_after(run) == dict(arrivals.units)
+
+
+def test_an_empty_store_has_no_activity(open_wire) -> None:  # type: ignore[no-untyped-def]
+    wire = open_wire()
+    activity = wire.read(read_activity) if wire.writer else None
+    assert activity is not None and not len(activity.units) and activity.described == {}
+    assert wire.read(read_state).run == 0
+
+
+def test_an_earlier_moment_has_the_domains_of_then(sampled: Wire) -> None:
+    then = sampled.read(lambda store: read_activity(store, None, 1))
+    listed = {domain.id: domain.units for domain in sampled.domains(as_of=1)}
+    assert {number: row.units for number, row in then.described.items()} == listed

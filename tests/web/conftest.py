@@ -1,0 +1,65 @@
+"""A store in two languages, and clients of the application on it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from segapsith import web
+from segapsith.api.wire import Wire
+from segapsith.demo import sample
+from segapsith.settings import resolve
+
+TOKEN = "a-token-for-the-tests"
+HOST = "http://127.0.0.1:8787"
+BEARER = {"authorization": f"Bearer {TOKEN}"}
+
+
+@pytest.fixture(scope="session")
+def shown_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The path of a store with two nights of stories, topics and two validations. Read only."""
+    path = tmp_path_factory.mktemp("web") / "wire.db"
+    with Wire(path, resolve({}, environment={})) as wire:
+        wire.ingest([{**item, "lang": "en"} for item in sample.lines("en")[:60]])
+        wire.ingest([{**item, "lang": "fr"} for item in sample.lines("fr")[:30]])
+        wire.topics(limit=0)
+        wire.validate(min_units=1, stability=0, lang="en")
+        wire.ingest([{**item, "lang": "en"} for item in sample.lines("en")[60:110]])
+        wire.sections(limit=0)
+        wire.validate(min_units=1, stability=0, lang="en")
+    return path
+
+
+@pytest.fixture
+def client(shown_path: Path) -> Iterator[TestClient]:
+    """A client with the token, that may only read."""
+    application = web.app(shown_path, token=TOKEN)
+    with TestClient(application, HOST, headers=BEARER, follow_redirects=False) as one:
+        yield one
+
+
+@pytest.fixture
+def own_path(shown_path: Path, tmp_path: Path) -> Path:
+    """The path of a copy of the store that a test may change."""
+    path = tmp_path / "own.db"
+    shutil.copy(shown_path, path)
+    return path
+
+
+@pytest.fixture
+def steering(own_path: Path) -> Iterator[TestClient]:
+    """A client that may change a copy of the store, as a page of it would."""
+    application = web.app(own_path, token=TOKEN, allow_changes=True, wait_seconds=0.1)
+    headers = {**BEARER, "origin": HOST}
+    with TestClient(application, HOST, headers=headers, follow_redirects=False) as one:
+        yield one
+
+
+@pytest.fixture
+def digest() -> Callable[[Path], str]:
+    """Returns the digest of a store."""
+    return lambda path: Wire(path).status().digest
