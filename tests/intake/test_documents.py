@@ -206,7 +206,7 @@ def test_a_story_that_is_taken_back_under_its_id_is_not_learned_any_more(
 def test_texts_in_other_languages_are_counted(
     command: Callable[..., tuple[int, str, str]], tmp_path: Path
 ) -> None:
-    german = {"id": "a", "title": "Flut", "text": "Der Fluss stieg in der Nacht.", "lang": "de"}
+    german = {"id": "a", "title": "Flut", "text": "Der Fluss stieg in der Nacht.", "lang": "gsw"}
     english = {"id": "b", "title": "Flood", "text": TEXT, "lang": "en"}
     path = written(tmp_path / "a.jsonl", german, english)
     code, out, _ = command("ingest", path, "--lang", "auto")
