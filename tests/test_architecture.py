@@ -210,6 +210,7 @@ OF_THE_WHOLE = ("promises", "project", "typing", "samples", "third_party")
 """Folders of tests that belong to no package."""
 
 OF_A_PACKAGE = {
+    "web/test_browser.py",
     "test_architecture.py",
     "test_public_names.py",
     "operations/test_thirty_nights.py",

@@ -30,7 +30,7 @@ def show(
         str, typer.Option("--at", metavar="HH:MM", help="Time of day, local time.")
     ] = "02:30",
 ) -> None:
-    """Print a crontab line and a systemd timer for this machine.
+    """Print a crontab line, a systemd timer and a web service for this machine.
 
     The inbox and the permitted hosts are part of the command, unless the configuration file has
     them.
@@ -50,6 +50,11 @@ def show(
         write(f"# -- for `crontab -e`\n\n{schedule.crontab}")
         write(f"# -- or for systemd: /etc/systemd/system/segapsith.service\n\n{schedule.service}")
         write(f"# -- /etc/systemd/system/segapsith.timer\n\n{schedule.timer}")
+        write(
+            "# -- the web application: /etc/systemd/system/segapsith-web.service\n"
+            "# its token is the first line of a file of your own, beside the store\n\n"
+            f"{schedule.web_service}"
+        )
         write("# then: systemctl daemon-reload && systemctl enable --now segapsith.timer")
 
     context.show(
@@ -61,6 +66,7 @@ def show(
             "crontab": schedule.crontab,
             "service": schedule.service,
             "timer": schedule.timer,
+            "web_service": schedule.web_service,
         },
         text,
     )

@@ -79,6 +79,30 @@ class Schedule:
         )
 
     @property
+    def web_service(self) -> str:
+        """The content of segapsith-web.service, which keeps the web application running."""
+        store = self.command[self.command.index("--store") + 1]
+        words = [*program(), "serve", "--store", store, "--token-file", f"{store}.token"]
+        return (
+            "[Unit]\n"
+            "Description=segapsith, web application\n"
+            "After=network.target\n"
+            "\n"
+            "[Service]\n"
+            f"User={self.user}\n"
+            f"WorkingDirectory={self.folder.replace('%', '%%')}\n"
+            f"ExecStart={' '.join(_systemd_word(word) for word in words)}\n"
+            "Restart=on-failure\n"
+            "UMask=0077\n"
+            "NoNewPrivileges=yes\n"
+            "ProtectSystem=full\n"
+            "PrivateTmp=yes\n"
+            "\n"
+            "[Install]\n"
+            "WantedBy=multi-user.target\n"
+        )
+
+    @property
     def timer(self) -> str:
         """The content of segapsith.timer; a missed night runs after the next start of the machine."""
         return (

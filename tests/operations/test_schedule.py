@@ -28,3 +28,10 @@ def test_systemd_reads_the_same_words() -> None:
         for word in words
     ]
     assert read == NASTY
+
+
+def test_the_web_service_serves_the_same_store_with_a_token_file() -> None:
+    schedule = Schedule.here("wire.db", config=None, at="02:30")
+    store = schedule.command[schedule.command.index("--store") + 1]
+    assert f" serve --store {store} --token-file {store}.token\n" in schedule.web_service
+    assert "--host" not in schedule.web_service

@@ -1,0 +1,251 @@
+#!/usr/bin/env python
+"""Speed and memory of the web application on a large store.
+
+The store is made of sentences of real streams, once, and is kept in --output. The server is the real
+command in a process of its own. Measured are the 95th percentile of each page, warm and in the first
+request after a run; then eight clients ask while an ingest writes.
+
+    scripts/bench serve                         100,000 stories, a minute of load
+    scripts/bench serve --stories 5000 --seconds 10
+
+The limits: 100 ms warm, 600 ms after a run, 50 requests a second without an error, 250 MB of
+resident memory, pages of 80 kB. The exit code is 1 if a limit is exceeded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import gzip
+import http.client
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+from segapsith.api.wire import Wire
+
+DATA = Path(
+    os.environ.get("SEGAPSITH_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")
+)
+STREAMS = {"reuters21578": ("en", 0.6), "bbc-news": ("en", 0.15), "orangesum-fr": ("fr", 0.25)}
+WARM, FIRST, RATE, MEMORY, PAGE = 0.1, 0.6, 50.0, 250e6, 80_000
+PROGRAM = [sys.executable, "-m", "segapsith"]
+TOKEN = "a-token-for-the-benchmark"
+
+
+def sentences(text: str) -> list[str]:
+    parts = re.split(r"(?<=[.!?])\s+", " ".join(text.split()))
+    return [part for part in parts if 20 < len(part) < 400]
+
+
+def stories(count: int, first: int, seed: int):  # type: ignore[no-untyped-def]
+    """Yield stories of sentences that are near each other in one stream."""
+    rng = random.Random(seed)
+    texts = {}
+    for name in STREAMS:
+        with gzip.open(DATA / name / "docs.jsonl.gz", "rt") as lines:
+            read = [json.loads(line) for line in lines]
+        texts[name] = [
+            (d.get("title") or "", s) for d in read if len(s := sentences(d["text"])) > 3
+        ]
+    start = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+    for i in range(first, first + count):
+        name = rng.choices(list(STREAMS), [share for _, share in STREAMS.values()])[0]
+        own = texts[name]
+        at = rng.randrange(len(own))
+        (title, one), (_, other) = own[at], own[(at + rng.randrange(5)) % len(own)]
+        body = [*rng.sample(one, min(len(one), rng.randint(3, 6))), *rng.sample(other, 2)]
+        date = start + datetime.timedelta(minutes=3 * i)
+        yield {
+            "id": f"wire-{i}", "date": date.isoformat(), "title": title or one[0][:60],
+            "text": " ".join(body), "lang": STREAMS[name][0], "source": f"agency {rng.randrange(12)}",
+        }  # fmt: skip
+
+
+class Bars:
+    def __init__(self) -> None:
+        self.missed = 0
+
+    def check(self, held: bool, text: str) -> None:
+        self.missed += not held
+        print(f"  {'ok    ' if held else 'MISSED'}  {text}", flush=True)
+
+
+class Client:
+    """One connection that is kept open."""
+
+    def __init__(self, port: int) -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+
+    def get(self, path: str) -> tuple[int, int, float]:
+        """Return status, bytes and seconds."""
+        began = time.perf_counter()
+        self._connection.request("GET", path, headers={"Authorization": f"Bearer {TOKEN}"})
+        answer = self._connection.getresponse()
+        body = answer.read()
+        return answer.status, len(body), time.perf_counter() - began
+
+
+def pages(store: Path, rng: random.Random) -> dict[str, list[str]]:
+    """Return addresses of every kind of page; several of those with an id."""
+    wire = Wire(store)
+    activity = wire.browse.activity()
+    numbers = rng.sample(sorted(activity.described), 40)
+    large = [row.id for row in wire.browse.map(None, 40).domains]
+    units = rng.sample(activity.units.tolist(), 40)
+    topics = [topic.id for topic in wire.browse.topics(40)]
+    words = (
+        "oil",
+        "bank",
+        "price",
+        "trade",
+        "dollar",
+        "government",
+        "wheat",
+        "said",
+        "market",
+        "tax",
+    )
+    documents = rng.sample(range(1000), 40)
+    one = {p: [p] * 20 for p in ("/", "/sections", "/topics", "/domains", "/events", "/compare",
+                                 "/validation", "/map", "/runs", "/feeds", "/watch", "/cite")}  # fmt: skip
+    return {
+        **one,
+        "/domains?sort=recent": ["/domains?sort=recent"] * 20,
+        "/domains/ID": [f"/domains/{n}" for n in [*numbers[:20], *large[:20]]],
+        "/topics/ID": [f"/topics/{n}" for n in topics],
+        "/units/ID": [f"/units/{n}" for n in units],
+        "/stories/ID": [f"/stories/wire-{n}" for n in documents],
+        "/search": [f"/search?q={word}" for word in words] * 2,
+        "/words/en/WORD": [f"/words/en/{word}" for word in words[:7]] * 3,
+        "/timeline": [f"/timeline?by={by}" for by in ("day", "week", "month")] * 7,
+    }
+
+
+def percentile(values: list[float]) -> float:
+    return sorted(values)[min(len(values) - 1, int(0.95 * len(values)))]
+
+
+def resident(process: int) -> float:
+    text = Path(f"/proc/{process}/status").read_text()
+    found = re.search(r"VmHWM:\s+(\d+) kB", text)
+    return int(found.group(1)) * 1024 if found else 0.0
+
+
+def ingest(store: Path, items: Path) -> subprocess.Popen[bytes]:
+    command = [*PROGRAM, "ingest", str(items), "--store", str(store), "--quiet"]
+    return subprocess.Popen(command)
+
+
+def written(path: Path, count: int, first: int, seed: int) -> Path:
+    with path.open("w", encoding="utf-8") as out:
+        for item in stories(count, first, seed):
+            out.write(json.dumps(item) + "\n")
+    return path
+
+
+def load(port: int, addresses: list[str], seconds: float) -> tuple[int, int, list[float]]:
+    """Ask from eight clients at 50 requests a second; return answers, errors and times."""
+    times: list[float] = []
+    errors: list[object] = []
+    end = time.monotonic() + seconds
+
+    def ask(number: int) -> None:
+        client, rng = Client(port), random.Random(number)
+        due = time.monotonic()
+        while time.monotonic() < end:
+            try:
+                status, _, took = client.get(rng.choice(addresses))
+                times.append(took)
+                if status != 200:
+                    errors.append(status)
+            except (OSError, http.client.HTTPException) as error:
+                errors.append(error)
+                client = Client(port)
+            due += 8 / RATE
+            time.sleep(max(0.0, due - time.monotonic()))
+
+    threads = [threading.Thread(target=ask, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return len(times), len(errors), times
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--stories", type=int, default=100_000)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--output", type=Path, default=Path("out/serve"))
+    parser.add_argument("--store", type=Path, help="measure on this store, and change it")
+    given = parser.parse_args()
+    given.output.mkdir(parents=True, exist_ok=True)
+    store = given.store or given.output / f"wire-{given.stories}.db"
+    if not store.exists():
+        items = written(given.output / "wire.jsonl", given.stories, 0, 1)
+        ingest(store, items).wait()
+        subprocess.run([*PROGRAM, "sections", "--store", store, "--quiet"], check=True)
+        subprocess.run(
+            [*PROGRAM, "validate", "--last", "5000", "--store", store, "--quiet"], check=True
+        )
+    (given.output / "token").write_text(TOKEN)
+    command = [*PROGRAM, "serve", "--port", "0", "--store", str(store), "--json",
+               "--token-file", str(given.output / "token")]  # fmt: skip
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert server.stdout is not None
+    port = int(json.loads(server.stdout.readline())["url"].split(":")[2].split("/")[0])
+    bars = Bars()
+    try:
+        client = Client(port)
+        kinds = pages(store, random.Random(0))
+        for addresses in kinds.values():
+            client.get(addresses[0])
+        for kind, addresses in kinds.items():
+            answers = [client.get(address) for address in addresses]
+            took = percentile([seconds for _, _, seconds in answers])
+            largest = max(size for _, size, _ in answers)
+            right = all(status == 200 for status, _, _ in answers)
+            bars.check(
+                right and took <= WARM and largest <= PAGE,
+                f"{kind}: p95 {1000 * took:.0f} ms warm, at most {largest / 1000:.0f} kB",
+            )
+        firsts = []
+        for night, (kind, addresses) in enumerate(kinds.items()):
+            items = written(given.output / "night.jsonl", 5, 10**7 + 10 * night, night)
+            ingest(store, items).wait()
+            firsts.append((client.get(addresses[0])[2], kind))
+        slowest = max(firsts)
+        bars.check(
+            slowest[0] <= FIRST,
+            f"first request after a run: {1000 * slowest[0]:.0f} ms at most ({slowest[1]})",
+        )
+        items = written(given.output / "night.jsonl", 3000, 2 * 10**7, 99)
+        writer = ingest(store, items)
+        n_answers, n_errors, times = load(
+            port, [a for of in kinds.values() for a in of], given.seconds
+        )
+        bars.check(
+            not n_errors and n_answers >= 0.98 * RATE * given.seconds,
+            f"{n_answers / given.seconds:.1f} requests a second while an ingest writes, "
+            f"{n_errors} errors, p95 {1000 * percentile(times):.0f} ms",
+        )
+        writer.wait()
+        memory = resident(server.pid)
+        bars.check(memory <= MEMORY, f"{memory / 1e6:.0f} MB resident at most")
+    finally:
+        server.terminate()
+        server.wait(20)
+    return int(bars.missed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
