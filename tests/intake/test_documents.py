@@ -218,3 +218,25 @@ def test_texts_in_other_languages_are_counted(
 def test_a_body_that_announces_something_has_one_of_the_signs(body: str) -> None:
     """The search for signs is only a faster way to find that there is nothing to announce."""
     assert any(sign in body.casefold() for sign in documents._BODY_SIGNS)
+
+
+@pytest.mark.parametrize(
+    ("title", "kind"),
+    [
+        ("KORREKTUR: Bundestag stimmt ab", "correction"),
+        ("ZURÜCKGEZOGEN: Bundestag stimmt ab", "withdrawal"),
+        ("Sperrfrist: 18.00 Uhr - Haushalt", "embargo"),
+        ("CORRECCIÓN: Sube el paro", "correction"),
+        ("Anulación: sube el paro", "withdrawal"),
+        ("EMBARGO hasta las 18.00: presupuesto", "embargo"),
+        ("Correzione: bilancio dello Stato", "correction"),
+        ("ANNULLAMENTO - bilancio dello Stato", "withdrawal"),
+        ("CORREÇÃO - Governo anuncia medidas", "correction"),
+        ("ANULAÇÃO: Governo anuncia medidas", "withdrawal"),
+        ("Korrektur der Steuerpläne gefordert", "none"),
+        ("Anulada la elección en Lima", "none"),
+        ("Annullamento del voto chiesto a Roma", "none"),
+    ],
+)
+def test_notices_of_german_spanish_italian_and_portuguese_agencies(title: str, kind: str) -> None:
+    assert documents.notice(title) == kind

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from segapsith.languages import LanguagePack
@@ -27,6 +28,7 @@ class FoundWord(NamedTuple):
     content: bool
 
 
+# Finders are made once for a process: kiwi's takes 240 MB, and sudachi's 30 MB.
 Finder = Callable[[str], Iterator[FoundWord]]
 
 _WINDOW = 2000
@@ -86,6 +88,7 @@ _CHINESE_CONTENT = ("n", "v", "a", "i", "j", "l", "eng", "g", "s", "b", "z")
 _CHINESE_OTHER = frozenset({"vshi", "vyou", "vq"})
 
 
+@lru_cache(maxsize=1)
 def _jieba(lang: str) -> Finder:
     import rjieba
 
@@ -102,6 +105,7 @@ def _jieba(lang: str) -> Finder:
     return find
 
 
+@lru_cache(maxsize=1)
 def _sudachi(lang: str) -> Finder:
     from sudachipy import Dictionary, SplitMode
 
@@ -123,6 +127,7 @@ def _sudachi(lang: str) -> Finder:
 _KOREAN_CONTENT = frozenset({"NNG", "NNP", "SL", "SH", "XR"})
 
 
+@lru_cache(maxsize=1)
 def _kiwi(lang: str) -> Finder:
     from kiwipiepy import Kiwi
 
@@ -143,8 +148,10 @@ def _icu(lang: str) -> Finder:
     from icu4py.breakers import WordBreaker
 
     def find(text: str) -> Iterator[FoundWord]:
+        # ICU counts in UTF-16, where characters beyond U+FFFF are two.
+        places = [i for i, c in enumerate(text) for _ in range(1 + (c > "\uffff"))] + [len(text)]
         for start, end in WordBreaker(text, lang).segments():
-            yield FoundWord(start, end, "", True)
+            yield FoundWord(places[start], places[end], "", True)
 
     return find
 

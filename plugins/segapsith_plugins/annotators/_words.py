@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -201,18 +201,8 @@ class Lemmas:
         self._simplemma: Callable[..., str] = _as_written_here
         self._is_known: Callable[..., bool] = _not_known
         if self._pack.lemmatiser == "dictionary":
-            import simplemma  # takes 0.1 s, so only when a text is read
-            from simplemma.strategies.dictionaries import (
-                DEFAULT_DICTIONARY_FACTORY,
-                LOW_MEMORY_DICTIONARY_FACTORY,
-            )
-
-            # A whole dictionary takes 40 to 400 MB, a frugal one 2 to 45 MB.
-            whole = lang in _WHOLE_DICTIONARIES
-            factory = DEFAULT_DICTIONARY_FACTORY if whole else LOW_MEMORY_DICTIONARY_FACTORY
+            factory, self._simplemma, self._is_known = _simplemma(lang in _WHOLE_DICTIONARIES)
             self._entry = factory.get_dictionary(lang).get
-            self._simplemma = partial(simplemma.lemmatize, low_memory=not whole)
-            self._is_known = partial(simplemma.is_known, low_memory=not whole)
         corrections = {"fr": self._french, "en": self._dictionary}
         self._corrected = corrections.get(lang, self._general)
 
@@ -343,6 +333,27 @@ _MAX_RULE_CHARS = 30
 
 _MIN_STEM_CHARS = 2
 """Least characters that remain of a form without its proclitics."""
+
+
+@lru_cache(maxsize=2)
+def _simplemma(whole: bool) -> tuple[Any, Callable[..., str], Callable[..., bool]]:
+    """Return simplemma's dictionaries, its lemmas and its test of a form.
+
+    A whole dictionary takes 40 to 400 MB of memory, a frugal one 2 to 45 MB. Each is loaded once:
+    simplemma itself would drop the ninth language, and load it again.
+    """
+    import simplemma  # takes 0.1 s, so only when a text is read
+    from simplemma.strategies import DefaultStrategy
+    from simplemma.strategies.dictionaries import DEFAULT_DICTIONARY_FACTORY
+    from simplemma.strategies.dictionaries.stream_dictionary_factory import StreamDictionaryFactory
+
+    if whole:
+        return DEFAULT_DICTIONARY_FACTORY, simplemma.lemmatize, simplemma.is_known
+    factory = StreamDictionaryFactory(cache_max_size=64)
+    strategy = DefaultStrategy(dictionary_factory=factory)
+    # Forms are cached by the reader, so simplemma need not.
+    reader = simplemma.Lemmatizer(cache_max_size=0, lemmatization_strategy=strategy)
+    return factory, reader.lemmatize, _not_known  # `knows` looks the form up
 
 
 def _no_entry(form: str) -> str | None:
