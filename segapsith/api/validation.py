@@ -38,7 +38,7 @@ from segapsith.evaluation.validation import (
 )
 from segapsith.evaluation.verdicts import Verdict
 from segapsith.model import Json, Result, optional
-from segapsith.settings import CLUSTERER, PRESETS
+from segapsith.settings import CLUSTERER, CLUSTERER_MEASURES, PRESETS
 from segapsith_store.queries import history
 from segapsith_store.queries.documents import example_sentences
 from segapsith_store.queries.domains import domain_labels
@@ -56,9 +56,6 @@ __all__ = [
     "Validation",
     "ValidationResult",
 ]
-
-OWN = {"spherical-kmeans": "cosine"}
-"""Clusterers that compare by a similarity without being given one."""
 
 CLOSENESS_UNITS = 300
 """Units on which the recomputed measure is compared with the placement measure."""
@@ -231,7 +228,9 @@ class Validation:
                 made_with: dict[str, Any] = {
                     "min_units": least, "word_cut": cut, "clusterer": name,
                     "similarity": measure, "lang": lang, "last": last,
-                    "closeness": self._closeness(selection, measure or OWN.get(name), seed),
+                    "closeness": self._closeness(
+                        selection, measure or CLUSTERER_MEASURES.get(name), seed
+                    ),
                 }  # fmt: skip
                 results.append(OtherValidation(**figures, **made_with))
                 stored.append({**figures.as_json(), **made_with})
