@@ -100,7 +100,7 @@ class StoreSection:
 class ReadingSection:
     """How documents are read and turned into units."""
 
-    lang: str = _declare("auto", "language of the documents: en, fr, or auto")
+    lang: str = _declare("auto", "language of the documents: the code of a language, or auto")
     annotator: str = _declare(ANNOTATOR, "annotator plugin: turns text into lemmas", learned=True)
     segmenter: str = _declare(
         SEGMENTER, "segmenter plugin: splits text into thematic units", learned=True
