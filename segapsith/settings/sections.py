@@ -14,6 +14,7 @@ __all__ = [
     "BAG_SOURCE",
     "BUILT_IN_PLACEMENT",
     "CLUSTERER",
+    "CLUSTERER_MEASURES",
     "ENGINE",
     "FLAT",
     "LABELLER",
@@ -45,6 +46,9 @@ T = TypeVar("T", bound=Value)
 ANNOTATOR, SEGMENTER = "simplemma", "cohesion"
 BUILT_IN_PLACEMENT = "eq7"
 """The placement that the domain index computes; any other name is a similarity plugin."""
+CLUSTERER_MEASURES = {"spherical-kmeans": "cosine"}
+"""Clusterers that compare by a similarity without being given one."""
+
 CLUSTERER = "entropy-kmeans"
 """The default clusterer of `cluster` and `validate`."""
 LABELLER = "headlines"

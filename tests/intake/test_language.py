@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from segapsith.api.wire import Wire
 from segapsith.demo import sample
 from segapsith.intake.language import KNOWN, language_of
 from segapsith.model import Document
@@ -134,3 +135,27 @@ def test_no_warning_without_other_languages(
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"id": "a", "text": ENGLISH}) + "\n", encoding="utf-8")
     assert command("ingest", str(path))[::2] == (0, "")
+
+
+def test_stop_words_of_a_language_without_a_pack_are_learned_from_the_stream() -> None:
+    subjects = ["rijeka poplava most", "vlada porez zakon", "utakmica gol trener"]
+    words = [f"{a}{b}{c}" for a in "bdgkl" for b in "aeiou" for c in "mnrst"]
+
+    def stories(first: int, last: int) -> list[Document]:
+        return [
+            Document(
+                str(n),
+                body=f"{subjects[n % 3]} je i {words[n % 125]} je {words[n * 7 % 125]}{n % 9} se",
+                lang="hr",
+            )
+            for n in range(first, last)
+        ]
+
+    with Wire(":memory:") as wire:
+        wire.ingest(stories(0, 600))
+        late = [unit for unit in wire.stream_units() if unit.document > 500]
+        names = wire.writer.words()
+        common = {number for number, _, word, *_ in names if word in ("je", "se")}
+        assert common and late
+        assert not any(common & set(unit.words.tolist()) for unit in late)
+        assert any(unit.words.size >= 3 for unit in late)

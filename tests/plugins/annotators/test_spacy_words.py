@@ -226,3 +226,9 @@ def test_batches_do_not_matter(texts, cut):
         assert left.lemmas == right.lemmas
         for name in ("spans", "content", "sentences"):
             assert np.array_equal(getattr(left, name), getattr(right, name))
+
+
+@pytest.mark.parametrize("lang", ["de", "ja", "th", "zzz"])
+def test_a_language_without_rules_is_read_too(lang):
+    (annotation,) = SpacyWords().annotate([Document(body="Ein Haus 政府", lang=lang)], Lexicon())
+    assert len(annotation.lemmas) >= 2
