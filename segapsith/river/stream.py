@@ -105,7 +105,7 @@ class DomainStream(base.Clusterer):
 
 
 def _checked(x: Mapping[Any, Any]) -> dict[Any, float]:
-    """Return the words with a weight above 0; name the first weight that is none."""
+    """Return the words with a weight above 0; a wrong weight is an error that names its word."""
     for word, weight in x.items():
         number = isinstance(weight, int | float | np.number | np.bool_)
         if not number or not math.isfinite(weight) or weight < 0:
