@@ -110,10 +110,15 @@ def _item(file: Path, number: int, row: Mapping[str, Any], field: str) -> _Item 
 
 
 def _label_field(file: Path, rows: Sequence[tuple[int, Mapping[str, Any]]]) -> str:
-    """Return the only field that may hold the labels; empty if there is none."""
+    """Return the only field that may hold the labels; empty if there is none.
+
+    Exported assignments always have an event beside the domain, so there it is not a candidate.
+    """
     candidates = [
         name for name in LABEL_FIELDS if any(row.get(name) not in (None, "", []) for _, row in rows)
     ]
+    if "event" in candidates and all({"unit", "domain", "score"} <= row.keys() for _, row in rows):
+        candidates.remove("event")
     if len(candidates) > 1:
         raise UsageError(
             f"{file}: several fields may hold the labels ({', '.join(candidates)});"
