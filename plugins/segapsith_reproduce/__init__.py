@@ -194,6 +194,11 @@ TABLES |= {
         "streaming:streaming",
         accepts=frozenset({"sets", "half"}),
     ),
+    "languages": Reproduction(
+        "reading and learning in every language, compared with single pass and k-means",
+        "languages:languages",
+        accepts=frozenset({"sets"}),
+    ),
     "labels": Reproduction(
         "how often `classify LABEL` finds the domain, topic or section of the label first",
         "streams.label_retrieval:label_retrieval",

@@ -33,8 +33,10 @@ from segapsith_store.queries.domains import (
     DomainDetails,
     Earlier,
     count_forgotten_since,
+    domain_labels,
     list_domains,
     show_domain,
+    weighted_words,
 )
 from segapsith_store.queries.stream import learned_units
 from segapsith_store.queries.words import WeightedWord, Words
@@ -63,6 +65,9 @@ __all__ = [
 ]
 
 
+RESULT_WORDS = 8
+"""Words of a domain that a merge or a split made."""
+
 PREVIEW_STORIES = 5
 """Stories of each part in the preview of a split."""
 
@@ -85,6 +90,9 @@ class Merged(Result):
     domain: int
     merged: list[int]
     units: int
+    label: str
+    words: list[WeightedWord]
+    """The heaviest words of what came out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +101,8 @@ class DomainPart(Result):
 
     id: int
     units: int
+    label: str
+    words: list[WeightedWord]
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +190,8 @@ class MergedDomains(Result):
     label: str
     merged: list[LabelledDomain]
     similarity: float
+    words: list[str]
+    """The heaviest words of all of them together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +214,8 @@ class BroadDomain(Result):
     label: str
     units: int
     parts: list[int]
+    words: list[list[str]]
+    """The heaviest words of each part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,11 +250,14 @@ def _merge_similar(
     if not dry_run:
         wire.engine.state  # noqa: B018  the lock, and settings that do not fit the store
     split_rules = _splitting(wire) if is_nightly(wire.settings, "split") else None
-    labels, joined = wire.read(
-        lambda store: _similar_domains(
+    with wire.reading() as store:
+        labels, joined = _similar_domains(
             wire.factory.placing(), store, rules, quiet, split_rules, since
         )
-    )
+        words = [
+            _heaviest(store, [unit.id for unit in store.units_in(group.domains)])
+            for group in joined
+        ]
     run = None
     if joined and not dry_run:
         merges = [domain_changes.Merge(group.domains, group.into) for group in joined]
@@ -256,8 +273,9 @@ def _merge_similar(
                 label=labels[group.into],
                 merged=[LabelledDomain(d, labels[d]) for d in group.taken],
                 similarity=round(group.similarity, 6),
+                words=heaviest,
             )
-            for group in joined
+            for group, heaviest in zip(joined, words, strict=True)
         ],
     )
 
@@ -296,6 +314,12 @@ def _similar_domains(
         whole=whole,
     )
     return {row.id: row.label for row in rows}, groups
+
+
+def _heaviest(store: Store, units: Sequence[int]) -> list[str]:
+    """Return the heaviest words of some units together."""
+    best = Words(store).best(history.sum_units(store, units), RESULT_WORDS)
+    return [word.word for word in best]
 
 
 def _resized(size: int, taken: int) -> bool:
@@ -342,7 +366,7 @@ def _split_broad(
     if not dry_run:
         wire.engine.state  # noqa: B018  the lock, and settings that do not fit the store
 
-    def broad(store: Store) -> tuple[int, list[tuple[str, domain_changes.Split]]]:
+    def broad(store: Store) -> tuple[int, list[tuple[BroadDomain, domain_changes.Split]]]:
         rows, splits = list(store.open_domains()), []
         index = _index(store, wire.factory.placing(), rows)
         still = int(store.facts().get("counter_ordinal", 0)) - quiet
@@ -356,7 +380,8 @@ def _split_broad(
             groups = splitting.split_units(index, [unit.bag for unit in units], rules)
             if groups:
                 apart = tuple(tuple(units[place].id for place in group) for group in groups)
-                splits.append((row.label, domain_changes.Split(row.id, apart, stays=True)))
+                found = _broad_domain(store, row, apart)
+                splits.append((found, domain_changes.Split(row.id, apart, stays=True)))
         return len(list(index)), splits
 
     n_domains, splits = wire.read(broad)
@@ -368,15 +393,19 @@ def _split_broad(
         run=run,
         domains=n_domains,
         split=len(splits),
-        splits=[
-            BroadDomain(
-                domain=split.domain,
-                label=label,
-                units=sum(map(len, split.parts)),
-                parts=sorted((len(part) for part in split.parts), reverse=True),
-            )
-            for label, split in splits
-        ],
+        splits=[found for found, _ in splits],
+    )
+
+
+def _broad_domain(store: Store, row: DomainRecord, apart: Sequence[Sequence[int]]) -> BroadDomain:
+    """Return a domain that is split, with the sizes and words of its parts, largest first."""
+    parts = sorted(apart, key=len, reverse=True)
+    return BroadDomain(
+        domain=row.id,
+        label=row.label,
+        units=sum(map(len, parts)),
+        parts=[len(part) for part in parts],
+        words=[_heaviest(store, part) for part in parts],
     )
 
 
@@ -554,7 +583,22 @@ class Domains:
         """Merge domains into one of them: the oldest, or `into`."""
         numbers = tuple(domains)
         noted = {"domains": numbers, "into": into}
-        return Merged(**self._change("merge", domain_changes.Merge(numbers, into), noted))
+        done = self._change("merge", domain_changes.Merge(numbers, into), noted)
+        ((label, words),) = self._described([done["domain"]])
+        return Merged(**done, label=label, words=words)
+
+    def _described(
+        self, numbers: Sequence[int]
+    ) -> builtins.list[tuple[str, builtins.list[WeightedWord]]]:
+        """Return labels and heaviest words of some domains."""
+        labels = self.labels(numbers)
+        words = self._session.read(lambda store: weighted_words(store, numbers, RESULT_WORDS))
+        return [(labels[number], words[number]) for number in numbers]
+
+    def labels(self, numbers: Iterable[int]) -> dict[int, str]:
+        """Return the labels of some domains, merged and split ones included."""
+        known = self._session.read(domain_labels)
+        return {number: known[number] for number in numbers if number in known}
 
     def split(
         self,
@@ -584,7 +628,12 @@ class Domains:
             "clusterer": None if units is not None else clusterer,
         }
         done = self._change("split", domain_changes.Split(domain, groups), noted)
-        return Split(done["run"], done["domain"], [DomainPart(**part) for part in done["parts"]])
+        described = self._described([part["id"] for part in done["parts"]])
+        made = [
+            DomainPart(**part, label=label, words=words)
+            for part, (label, words) in zip(done["parts"], described, strict=True)
+        ]
+        return Split(done["run"], done["domain"], made)
 
     def _parts(
         self,

@@ -30,6 +30,7 @@ from segapsith.errors import ConfigurationError, SettingError
 from segapsith.evaluation import clustering
 from segapsith.intake.language import KNOWN, language_of
 from segapsith.io.inputs import Inputs
+from segapsith.languages import has_pack
 from segapsith.lexicon.multiword_terms import given_terms
 from segapsith.lexicon.network import NetworkSettings
 from segapsith.model import Document, FeedState, Lexicon
@@ -446,7 +447,7 @@ def _user_terms(path: str, annotator: Annotator) -> dict[str, set[tuple[str, ...
     phrases = []
     for line in lines:
         lang, sign, phrase = line.partition(":")
-        if sign and lang.strip() in KNOWN:
+        if sign and has_pack(lang.strip()):
             phrases.append(Document(body=phrase.strip(), lang=lang.strip()))
         elif line.strip() and not line.startswith("#"):
             phrases += [Document(body=line.strip(), lang=lang) for lang in KNOWN]

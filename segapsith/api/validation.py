@@ -21,6 +21,7 @@ from segapsith.engine import order_sensitivity
 from segapsith.engine.runs import RunPlan
 from segapsith.errors import SettingError, UsageError
 from segapsith.evaluation import metrics, verdicts
+from segapsith.evaluation.clustering import weight_rows
 from segapsith.evaluation.validation import (
     ClusterCountPoint,
     CurvePoint,
@@ -29,6 +30,7 @@ from segapsith.evaluation.validation import (
     Selection,
     ValidationFigures,
     agreement,
+    closeness,
     curve,
     select,
     summarize,
@@ -36,7 +38,7 @@ from segapsith.evaluation.validation import (
 )
 from segapsith.evaluation.verdicts import Verdict
 from segapsith.model import Json, Result, optional
-from segapsith.settings import CLUSTERER, PRESETS
+from segapsith.settings import CLUSTERER, CLUSTERER_MEASURES, PRESETS
 from segapsith_store.queries import history
 from segapsith_store.queries.documents import example_sentences
 from segapsith_store.queries.domains import domain_labels
@@ -54,6 +56,9 @@ __all__ = [
     "Validation",
     "ValidationResult",
 ]
+
+CLOSENESS_UNITS = 300
+"""Units on which the recomputed measure is compared with the placement measure."""
 
 STABILITY = 3
 """Halves of the units that are clustered anew to see how firm each domain is."""
@@ -73,6 +78,9 @@ class OtherValidation(ValidationFigures):
     similarity: str | None
     lang: str | None
     last: int
+    closeness: float | None
+    """Rank correlation of the similarity and the placement measure over pairs of units; None
+    if the clusterer compares by no similarity."""
 
     def keys(self) -> list[str]:
         """Return the names of the JSON form, which has no `table`; `tree` needs domains."""
@@ -220,6 +228,9 @@ class Validation:
                 made_with: dict[str, Any] = {
                     "min_units": least, "word_cut": cut, "clusterer": name,
                     "similarity": measure, "lang": lang, "last": last,
+                    "closeness": self._closeness(
+                        selection, measure or CLUSTERER_MEASURES.get(name), seed
+                    ),
                 }  # fmt: skip
                 results.append(OtherValidation(**figures, **made_with))
                 stored.append({**figures.as_json(), **made_with})
@@ -240,6 +251,28 @@ class Validation:
             curve=points,
             **{f.name: getattr(first, f.name) for f in fields(first)},
         )
+
+    def _closeness(self, selection: Selection, similarity: str | None, seed: int) -> float | None:
+        """Return how near a similarity is to the placement measure, on a sample of the units.
+
+        If it is nearly the same, the clustering repeats the placement, and agreement shows little.
+        """
+        placement = self._wire.settings.placement.measure
+        if similarity is None or not selection.n_domains:
+            return None
+        if similarity == placement:
+            return 1.0
+        counts = selection.learned.counts
+        n_sample = min(CLOSENESS_UNITS, counts.shape[0])
+        chosen = np.random.default_rng(seed).choice(counts.shape[0], n_sample, replace=False)
+        sample = counts[np.sort(chosen)]
+        compared = []
+        for name in (placement, similarity):
+            measure = self._wire.factory.registry.make("similarity", name)
+            rows = weight_rows(sample, None, name)
+            measure.learn(rows)
+            compared.append(measure.compare(rows, rows))
+        return closeness(*compared)
 
     def _least(self, min_units: int | None) -> int:
         return self._wire.settings.maintenance.stable if min_units is None else min_units
@@ -308,9 +341,12 @@ class Validation:
         """Return verdicts with sentences, which are read from the texts and never stored."""
         words = {unit: verdict.words for verdict in judged for unit in verdict.example_units}
         shown = self._wire.read(lambda store: example_sentences(store, words))
+        labels = self._wire.read(domain_labels)
         return [
             replace(
-                verdict, examples=[shown[unit] for unit in verdict.example_units if unit in shown]
+                verdict,
+                label=labels.get(verdict.domain),
+                examples=[shown[unit] for unit in verdict.example_units if unit in shown],
             )
             for verdict in judged
         ]

@@ -31,7 +31,12 @@ from segapsith.plugin.registry import Registry, load_plugins
 from segapsith.report.page import page
 from segapsith.settings import BUILT_IN_PLACEMENT, Settings, Value, resolve
 from segapsith_store import Store
-from segapsith_store.queries.explain import Explanation, explain
+from segapsith_store.queries.explain import (
+    DocumentExplanation,
+    Explanation,
+    explain,
+    explain_document,
+)
 from segapsith_store.queries.news import Today, read_today
 from segapsith_store.queries.search import (
     DocumentSummary,
@@ -172,6 +177,10 @@ class Wire(Session):
     def explain(self, unit: int) -> Explanation:
         """Return why a unit is in its domain: shared words, the ratios of eq. 7, the runner-up."""
         return self.read(lambda store: explain(store, unit, self.placing(store)))
+
+    def explain_document(self, uid: str) -> DocumentExplanation | None:
+        """Return why each unit of a document is in its domain; None if there is no such document."""
+        return self.read(lambda store: explain_document(store, uid, self.placing(store)))
 
     def status(self) -> Status:
         """Return counts, the digest, the target of the threshold, and the last run."""

@@ -30,6 +30,7 @@ from segapsith.cli import (
     feeds,
     forget,
     ingest,
+    languages,
     network,
     plugins,
     report,
@@ -58,7 +59,7 @@ COMMANDS = (
     demo, ingest, feeds, update, schedule, doctor,
     today, sections, topics, domains, events, show, search, explain, classify, export, report, serve,
     validate, compare, cluster, tune, segment, network,
-    status, verify, backup, runs, forget, config, plugins,
+    status, verify, backup, runs, forget, config, languages, plugins,
 )  # fmt: skip
 """The commands in the order of the help text; each module has `add_to`."""
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from segapsith.cli.context import Context, command, group
-from segapsith.cli.options import SETS, Lang, Limit, MinUnits, Seed
-from segapsith.cli.output import Output, on_terminal, write
+from segapsith.cli.options import SETS, All, Lang, Limit, MinUnits, Seed
+from segapsith.cli.output import LISTED, Output, on_terminal, write
 from segapsith.errors import UsageError
 from segapsith.model import Record, Result
 from segapsith.settings import CLUSTERER
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from segapsith.api.wire import Wire
 
 __all__ = ["add_to", "path_of", "state", "word_list"]
+
+MAX_PARTS = 10
+"""Parts of a split whose words are printed."""
 
 MAX_BARS = 14
 """Bars of a domain in the list."""
@@ -49,6 +52,7 @@ def list_domains(
     ] = None,
     limit: Limit = None,
     lang: Lang = None,
+    everything: All = False,
 ) -> None:
     """List domains with their words, largest first; or edit them.
 
@@ -66,12 +70,16 @@ def list_domains(
         context.out.say(
             f"segapsith: {n_forgotten} documents were forgotten since then and are not shown"
         )
+    most = None if everything or limit else LISTED
     context.show(
-        domains, lambda out: _list(domains, out, since=since is not None, with_days=with_days)
+        domains,
+        lambda out: _list(domains, out, since=since is not None, with_days=with_days, most=most),
     )
 
 
-def _list(domains: Sequence[Record], out: Output, *, since: bool, with_days: bool) -> None:
+def _list(
+    domains: Sequence[Record], out: Output, *, since: bool, with_days: bool, most: int | None
+) -> None:
     """Print a line for each domain; on a terminal with bars by day, all on one axis."""
     from segapsith.domains.timeline import Timeline
     from segapsith.domains.trends import bars
@@ -94,6 +102,7 @@ def _list(domains: Sequence[Record], out: Output, *, since: bool, with_days: boo
         ([cell(d) for cell in columns.values()] for d in domains),
         [names.get(name, name) for name in columns],
         cut=("words", "label"),
+        most=most,
     )
     if with_days and axis.stretches:
         write(f"days: {axis.label}{' (marked ┊)' if axis.gaps else ''}")
@@ -132,15 +141,23 @@ def _edit(
     context: Context,
     change: Callable[[Wire], Result],
     summary: Callable[[Record], str],
+    domains: Sequence[int] = (),
 ) -> None:
-    """Change domains in a run of its own, and print what was done."""
+    """Change domains in a run of its own; print what was done, ending with the names of `domains`.
+
+    The names are those before the change: a domain without units has none.
+    """
     with context.wire() as wire:
+        labels = wire.domains.labels(domains)
         done = change(wire)
-    context.show(done, lambda out: out.line(f"run {done['run']}: {summary(done)}"))
+        if "merged" in done:
+            labels.pop(done["domain"], None)
+    names = ", ".join(f"{number} “{label}”" for number, label in labels.items())
+    context.show(done, lambda out: out.line(f"run {done['run']}: {summary(done)}{names}"))
 
 
-def _numbers(numbers: Sequence[int]) -> str:
-    return ", ".join(map(str, numbers))
+def _words(words: Sequence[Record]) -> str:
+    return ", ".join(word["word"] for word in words)
 
 
 def _run(done: Record) -> str:
@@ -227,8 +244,10 @@ def merge(
         context,
         lambda wire: wire.domains.merge(domains, into),
         lambda done: (
-            f"domain {done['domain']} received {done['units']} units of {_numbers(done['merged'])}"
+            f"domain {done['domain']} “{done['label']}” ({_words(done['words'])})"
+            f" received {done['units']} units of "
         ),
+        domains,
     )
 
 
@@ -236,6 +255,7 @@ def _merged(done: Record, dry_run: bool, out: Output) -> None:
     for one in done["merges"]:
         others = "; ".join(f"{d['id']} ({d['label']})" for d in one["merged"])
         out.line(f"{one['similarity']:.3f}  {one['domain']} ({one['label']}) ← {others}")
+        out.cut(f"       {', '.join(one['words'])}")
     verb = "would be merged" if dry_run else "merged"
     out.line(f"{_run(done)}{done['merged']} of {done['domains']} domains {verb}")
 
@@ -295,19 +315,24 @@ def split(
             domain, units, parts=parts or 2, clusterer=clusterer, similarity=similarity,
             settings=wire.settings.plugins, seed=seed,
         ),
-        lambda done: f"domain {domain} became "
-        + ", ".join(f"{part['id']} ({part['units']} units)" for part in done["parts"]),
+        lambda done: f"domain {domain} became"
+        + "".join(
+            f"\n  {part['id']} “{part['label']}” ({part['units']} units): {_words(part['words'])}"
+            for part in done["parts"]
+        ),
     )  # fmt: skip
 
 
 def _split(done: Record, dry_run: bool, out: Output) -> None:
     for one in done["splits"]:
-        sizes = ", ".join(map(str, one["parts"][:10]))
-        more = " …" if len(one["parts"]) > 10 else ""
         out.line(
-            f"{one['domain']} ({one['label']}; {one['units']} units)"
-            f" → {len(one['parts'])} parts: {sizes}{more}"
+            f"{one['domain']} ({one['label']}; {one['units']} units) → {len(one['parts'])} parts"
         )
+        for size, words in list(zip(one["parts"], one["words"], strict=True))[:MAX_PARTS]:
+            out.cut(f"  {size} units: {', '.join(words)}")
+        if len(one["parts"]) > MAX_PARTS:
+            sizes = ", ".join(map(str, one["parts"][MAX_PARTS:]))
+            out.cut(f"  and {sizes} units")
     verb = "would be split" if dry_run else "split"
     out.line(f"{_run(done)}{done['split']} of {done['domains']} domains {verb}")
 
@@ -343,7 +368,8 @@ def retire(context: Context, domains: Domains) -> None:
     _edit(
         context,
         lambda wire: wire.domains.retire(domains),
-        lambda done: f"retired {_numbers(done['retired'])}",
+        lambda _: "retired ",
+        domains,
     )
 
 
@@ -356,7 +382,8 @@ def reopen(context: Context, domains: Domains) -> None:
     _edit(
         context,
         lambda wire: wire.domains.reopen(domains),
-        lambda done: f"reopened {_numbers(done['opened'])}",
+        lambda _: "reopened ",
+        domains,
     )
 
 
@@ -371,7 +398,8 @@ def lock(context: Context, domains: Domains) -> None:
     _edit(
         context,
         lambda wire: wire.domains.lock(domains),
-        lambda done: f"locked {_numbers(done['locked'])}",
+        lambda _: "locked ",
+        domains,
     )
 
 
@@ -384,5 +412,6 @@ def unlock(context: Context, domains: Domains) -> None:
     _edit(
         context,
         lambda wire: wire.domains.unlock(domains),
-        lambda done: f"unlocked {_numbers(done['unlocked'])}",
+        lambda _: "unlocked ",
+        domains,
     )

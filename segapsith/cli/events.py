@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from segapsith.cli.context import Context, command
-from segapsith.cli.options import Limit
-from segapsith.cli.output import Output
+from segapsith.cli.options import All, Limit
+from segapsith.cli.output import LISTED, Output
 from segapsith.model import Record
 
 __all__ = ["add_to", "event_table"]
@@ -38,6 +38,7 @@ def events(
         int, typer.Option("--min-stories", min=1, help="Only events with at least N stories.")
     ] = 1,
     limit: Limit = None,
+    everything: All = False,
 ) -> None:
     """Show events, the latest first.
 
@@ -49,11 +50,12 @@ def events(
     listed = context.reader().events(
         since=since, until=until, domain=domain, min_stories=min_stories, limit=limit
     )
-    context.show(listed, lambda out: event_table(listed, out))
+    most = None if everything or limit else LISTED
+    context.show(listed, lambda out: event_table(listed, out, most))
 
 
-def event_table(events: Sequence[Record], out: Output) -> None:
-    """Print events as a table."""
+def event_table(events: Sequence[Record], out: Output, most: int | None = None) -> None:
+    """Print events as a table; at most `most` of them on a terminal."""
     out.table(
         (
             (e["id"], e["first"] or "", e["last"] or "", e["stories"], e["units"], e["domain"],
@@ -62,4 +64,5 @@ def event_table(events: Sequence[Record], out: Output) -> None:
         ),
         ("event", "first", "last", "stories", "units", "domain", "state", "headline"),
         cut=("headline",),
+        most=most,
     )  # fmt: skip

@@ -9,6 +9,7 @@ import typer
 
 from segapsith.cli.context import Context, command
 from segapsith.cli.output import Output, write
+from segapsith.errors import MissingInputError
 from segapsith.model import Record
 
 __all__ = ["add_to", "topic_of"]
@@ -33,21 +34,54 @@ def add_to(app: typer.Typer) -> None:
 @command()
 def explain(
     context: Context,
-    unit: Annotated[int, typer.Argument(metavar="UNIT_ID", help="A unit; `show` lists them.")],
+    wanted: Annotated[
+        str,
+        typer.Argument(metavar="ID", help="A unit or a document; `show` and `search` list them."),
+    ],
 ) -> None:
-    """Explain why a unit is in its domain.
+    """Explain why a unit is in its domain, or each unit of a document.
 
-    Shows the shared words, the four ratios of eq. 7, the runner-up and the margin.
+    Shows the shared words, the four ratios of eq. 7, the runner-up and the margin. A number is a
+    unit, unless only a document has it.
 
     Example: segapsith explain 341 --store wire.db
+
+    Example: segapsith explain urn:story:9 --store wire.db
     """
-    result = context.reader().explain(unit)
-    context.show(result, lambda out: _text(result, unit, out))
+    wire = context.reader()
+    try:
+        result = wire.explain(int(wanted)) if wanted.isdecimal() else None
+    except MissingInputError:
+        document = wire.explain_document(wanted)
+        if document is None:
+            raise
+    else:
+        if result is not None:
+            context.show(result, lambda out: _text(result, out))
+            return
+        document = wire.explain_document(wanted)
+    if document is None:
+        raise MissingInputError(
+            f"no unit or document is called {wanted!r}; `segapsith search` finds ids"
+        )
+    context.show(document, lambda out: _document(document, out))
 
 
-def _text(result: Record, unit: int, out: Output) -> None:
+def _document(document: Record, out: Output) -> None:
+    """Print the units of a document one after the other."""
+    copy = f", a copy of {document['duplicate_of']}" if document["duplicate_of"] else ""
+    out.line(f"document {document['document']}{copy}: {document['title']}")
+    for unit in document["units"]:
+        write("")
+        _text(unit, out)
+    for unit in document["unplaced"]:
+        write("")
+        out.line(f"unit {unit['unit']} is in no domain: {unit['reason']}")
+
+
+def _text(result: Record, out: Output) -> None:
     domain = result["domain"]
-    out.line(f"unit {unit} of {result['document']}: {_shorter(result['text'])}")
+    out.line(f"unit {result['unit']} of {result['document']}: {_shorter(result['text'])}")
     out.line(
         f"domain {domain['id']} “{domain['label']}” ({domain['units']} units,"
         f" {domain['status']}{topic_of(domain)}):"

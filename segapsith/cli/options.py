@@ -31,6 +31,7 @@ __all__ = [
     "SETS",
     "SHARED",
     "WORKERS",
+    "All",
     "ChangeLearning",
     "Lang",
     "Limit",
@@ -257,6 +258,7 @@ ChangeLearning = Annotated[
 OutputPath = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to this file.")
 ]
+All = Annotated[bool, typer.Option("--all", help="Show all on a terminal, not only the first 20.")]
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Show at most N.")]
 Lang = Annotated[str | None, typer.Option("--lang", metavar="LANG", help="Only this language.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of random choices.")]

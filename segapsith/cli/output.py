@@ -26,6 +26,7 @@ from typing import Any, Self, TextIO
 from segapsith.model import Result
 
 __all__ = [
+    "LISTED",
     "Fields",
     "Output",
     "Progress",
@@ -223,6 +224,9 @@ def table(rows: Iterable[Sequence[object]], head: Sequence[str]) -> None:
 MAX_WIDTH = 100
 """Columns that text for people takes at most on a terminal."""
 
+LISTED = 20
+"""Rows of a long list that are shown on a terminal without `--all`."""
+
 MIN_COLUMN = 8
 """Characters to which a column of text may be cut."""
 
@@ -286,20 +290,29 @@ class Output:
             self.line(f"{name.ljust(size)}{cell}".rstrip(), indent=" " * size)
 
     def table(
-        self, rows: Iterable[Sequence[object]], head: Sequence[str], *, cut: Collection[str] = ()
+        self,
+        rows: Iterable[Sequence[object]],
+        head: Sequence[str],
+        *,
+        cut: Collection[str] = (),
+        most: int | None = None,
     ) -> None:
         """Print aligned columns, numbers to the right; in a pipe, tabs between them.
 
-        On a terminal the columns named in `cut` are shortened first, then other columns of text.
-        Numbers are never shortened and no column is left out.
+        On a terminal the columns named in `cut` are shortened first, then other columns of text,
+        and at most `most` rows are shown. Numbers are never shortened, no column is left out.
         """
-        cells = [[_cell(value) for value in row] for row in rows]
         if not on_terminal():
-            for row in [list(head), *cells]:
-                write("\t".join(row))
+            for row in [head, *rows]:
+                write("\t".join(_cell(value) for value in row))
             return
+        listed = list(rows)
+        shown = listed[:most]
+        cells = [[_cell(value) for value in row] for row in shown]
         for line in laid_out(cells, head, self.width, cut):
             write(line)
+        if len(shown) < len(listed):
+            write(f"… {len(listed) - len(shown)} more (--all)")
 
 
 def _columns() -> int:

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from segapsith.cli.context import Context, command, group
-from segapsith.cli.options import Limit
-from segapsith.cli.output import Output, minute
+from segapsith.cli.options import All, Limit
+from segapsith.cli.output import LISTED, Output, minute
 from segapsith.model import Record
 
 __all__ = ["add_to"]
@@ -22,16 +22,17 @@ def add_to(app: typer.Typer) -> None:
 
 
 @command()
-def list_runs(context: Context, *, limit: Limit = None) -> None:
+def list_runs(context: Context, *, limit: Limit = None, everything: All = False) -> None:
     """List every run, newest first; or undo the last one.
 
     Example: segapsith runs --limit 5 --store wire.db
     """
     runs = context.reader().runs(limit)
-    context.show(runs, lambda out: _text(runs, out))
+    most = None if everything or limit else LISTED
+    context.show(runs, lambda out: _text(runs, out, most))
 
 
-def _text(runs: Sequence[Record], out: Output) -> None:
+def _text(runs: Sequence[Record], out: Output, most: int | None) -> None:
     out.table(
         (
             (r["id"], minute(r["started_at"]), r["command"], r["status"], r["name"], _counts(r))
@@ -39,6 +40,7 @@ def _text(runs: Sequence[Record], out: Output) -> None:
         ),
         ("run", "started", "command", "status", "name", "counts"),
         cut=("counts",),
+        most=most,
     )
 
 

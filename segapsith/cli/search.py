@@ -26,6 +26,8 @@ def search(
 ) -> None:
     """Find the documents and domains that have all the words.
 
+    A domain is found by its label, its best words, or by stories that have the words as a phrase.
+
     Example: segapsith search interest rates --store wire.db
     """
     result = context.reader().search(" ".join(words), limit)
@@ -36,18 +38,32 @@ def _text(result: Record, out: Output) -> None:
     domains, documents = result["domains"], result["documents"]
     if domains:
         out.table(
-            ((d["id"], d["units"], d["words"]) for d in domains),
-            ("domain", "units", "words"),
-            cut=("words",),
+            ((d["id"], d["units"], d["matches"], d["label"], d["words"]) for d in domains),
+            ("domain", "units", "found", "label", "words"),
+            cut=("words", "label"),
         )
     if documents:
         out.table(
             (
-                ((d["date"] or "")[:10], d["id"], " ".join((d["title"] or d["snippet"]).split()))
+                (
+                    (d["date"] or "")[:10],
+                    d["id"],
+                    " ".join((d["title"] or d["snippet"]).split()),
+                    _domain_of(d),
+                )
                 for d in documents
             ),
-            ("date", "document", "title"),
-            cut=("title",),
+            ("date", "document", "title", "domain"),
+            cut=("title", "domain"),
         )
     if not domains and not documents:
         write("nothing found")
+
+
+def _domain_of(document: Record) -> str:
+    """Return the first domain of a story, and how many others it has."""
+    domains = document["domains"]
+    if not domains:
+        return ""
+    more = f" +{len(domains) - 1}" if len(domains) > 1 else ""
+    return f"{domains[0]['id']}{more} {domains[0]['label']}"

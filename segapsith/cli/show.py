@@ -9,7 +9,8 @@ import typer
 from segapsith.cli.context import Context, command
 from segapsith.cli.domains import path_of, state
 from segapsith.cli.events import event_table
-from segapsith.cli.output import Output, minute
+from segapsith.cli.options import All
+from segapsith.cli.output import LISTED, Output, minute
 from segapsith.model import Record
 
 __all__ = ["add_to"]
@@ -28,18 +29,19 @@ def show(
     number: Annotated[int, typer.Argument(metavar="ID", help="A domain.")],
     *,
     top: Annotated[int, typer.Option("--top", min=1, help="Words to show.")] = 40,
+    everything: All = False,
 ) -> None:
     """Show one domain in full.
 
-    Words, days, bursts, typical sentences, nearest domains, events, history.
+    Stories with their units, words, days, bursts, typical sentences, nearest domains, events, history.
 
     Example: segapsith show 17 --store wire.db
     """
     domain = context.reader().domains.show(number, top=top)
-    context.show(domain, lambda out: _text(domain, out))
+    context.show(domain, lambda out: _text(domain, out, everything=everything))
 
 
-def _text(domain: Record, out: Output) -> None:
+def _text(domain: Record, out: Output, *, everything: bool) -> None:
     from segapsith.domains.trends import sparkline
 
     out.line(
@@ -48,9 +50,20 @@ def _text(domain: Record, out: Output) -> None:
     )
     if len(domain["path"]) > 1:
         out.line(f"in {path_of(domain)}")
+    most = None if everything else LISTED
+    out.table(
+        (
+            ((s["date"] or "")[:10], s["source"], ", ".join(map(str, s["unit_ids"])), s["title"])
+            for s in domain["stories"]
+        ),
+        ("date", "source", "unit", "story"),
+        cut=("story",),
+        most=most,
+    )
     out.table(
         ((w["word"], w["weight"], w["occurrences"]) for w in domain["words"]),
         ("word", "weight", "units"),
+        most=most,
     )
     if domain["days"]:
         first, last = min(domain["days"]), max(domain["days"])

@@ -9,8 +9,8 @@ import typer
 
 from segapsith.cli.context import Context, command
 from segapsith.cli.domains import word_list
-from segapsith.cli.options import SETS, Limit
-from segapsith.cli.output import Output
+from segapsith.cli.options import SETS, All, Limit
+from segapsith.cli.output import LISTED, Output
 from segapsith.errors import UsageError
 from segapsith.model import Record
 from segapsith.settings import TOPIC_CLUSTERER, TOPIC_SIMILARITY
@@ -41,6 +41,7 @@ def topics(
     ] = None,
     top: Annotated[int, typer.Option("--top", min=1, help="Words to show of each topic.")] = 10,
     limit: Limit = None,
+    everything: All = False,
     kept: Annotated[
         bool, typer.Option("--kept", help="Show the last grouping; do not group again.")
     ] = False,
@@ -75,10 +76,11 @@ def topics(
             limit=limit,
             regroup=not (kept or renames),
         )
-    context.show(result, lambda out: _text(result, out))
+    most = None if everything or limit else LISTED
+    context.show(result, lambda out: _text(result, out, most))
 
 
-def _text(topics: Sequence[Record], out: Output) -> None:
+def _text(topics: Sequence[Record], out: Output, most: int | None) -> None:
     out.table(
         (
             (t["id"], t["units"], len(t["domains"]), t["lang"], t["label"],
@@ -87,6 +89,7 @@ def _text(topics: Sequence[Record], out: Output) -> None:
         ),
         ("id", "units", "domains", "lang", "label", "words"),
         cut=("words", "label"),
+        most=most,
     )  # fmt: skip
 
 

@@ -80,6 +80,9 @@ def validate(
     ] = 0,
     lang: Lang = None,
     seed: Seed = 0,
+    full: Annotated[
+        bool, typer.Option("--full", help="Print all figures, not only five lines.")
+    ] = False,
     history: Annotated[
         bool, typer.Option("--history", help="Show the stored validations; compute nothing.")
     ] = False,
@@ -103,6 +106,9 @@ def validate(
 ) -> None:
     """Compare the stable domains with a clustering from scratch.
 
+    Five lines say how well both agree, what needs attention, and whether the agreement is evidence:
+    a similarity that is nearly the placement measure repeats the placement. --full prints the rest.
+
     Example: segapsith validate --fail-under kappa=0.4 --store wire.db
     """
     limits = dict(_limit(entry) for entry in fail_under or [])
@@ -125,9 +131,9 @@ def validate(
             lang=lang,
         )
         kappas = [] if fail_drop is None else _comparable(wire.validation.history(lang), result)
-    context.show(result, lambda out: _show_lines(validation_lines(result), out))
+    context.show(result, lambda out: _show_lines(validation_lines(result, full=full), out))
     below = [
-        f"{name} {figure} is below {limit}"
+        f"{name} {_rounded(figure)} is below {limit}"
         for name, limit in limits.items()
         if (figure := _figure(result, name)) is None or figure < limit
     ]
@@ -156,6 +162,10 @@ def _limit(entry: str) -> tuple[str, float]:
 def _figure(result: Record, name: str) -> float | None:
     figure = result["kappa"]["greedy"] if name == "kappa" else result[name]
     return None if figure is None else float(figure)
+
+
+def _rounded(figure: float | None) -> str:
+    return "(none)" if figure is None else f"{figure:.3f}"
 
 
 def _numbers(text: str) -> list[int]:
@@ -198,21 +208,29 @@ def _drop(kappa: float | None, earlier: list[float], limit: float) -> list[str]:
     usual = statistics.median(earlier)
     if kappa is not None and usual - kappa <= limit:
         return []
-    return [f"kappa {kappa} is more than {limit} below its usual {usual:.3f}"]
+    return [f"kappa {_rounded(kappa)} is more than {limit} below its usual {usual:.3f}"]
 
 
 # -- text for people -------------------------------------------------------------------------
 
 
-def validation_lines(result: Record) -> list[str]:
-    """Return a validation in lines: the figures, then the domains that need attention."""
+def validation_lines(result: Record, *, full: bool = False) -> list[str]:
+    """Return a validation in five lines; `full` adds the other figures and the domains in doubt."""
     if not result["domains"]:
         return ["no stable domain yet: nothing to validate (--min-units accepts smaller domains)"]
     head = (
         f"{result['domains']} stable domains with {result['units']} units"
         f" ({100 * result['share']:.0f} % of all) against {result['clusters']} recomputed clusters"
     )
-    lines = [head, *comparison_lines(result)]
+    figures = comparison_lines(result)
+    if not full:
+        return [
+            head,
+            *figures[:2],
+            *_verdict_lines(result.get("verdicts", []), 0)[:1],
+            _evidence(result),
+        ]
+    lines = [head, *figures, _evidence(result)]
     tree = result.get("tree")
     if tree is not None:
         lines.append(f"Mantel on the trees of both: r {tree['r']:.3f}, p {tree['p']:.3f}")
@@ -229,6 +247,22 @@ def validation_lines(result: Record) -> list[str]:
         for point in result.get("curve", [])
     ]
     return lines
+
+
+def _evidence(result: Record) -> str:
+    """Return whether the agreement says anything, given what the clusterer compares with."""
+    from segapsith.evaluation.validation import NEARLY_THE_SAME
+
+    given, near = result["similarity"], result["closeness"]
+    measure = given or result["clusterer"]
+    if near is None and given is None:
+        return f"independent: {measure} does not use the measure that placed the units"
+    if near is None:
+        return f"{measure} cannot be compared with the measure that placed the units"
+    told = f"{measure} ranks pairs of units like the placement measure (correlation {near:.2f})"
+    if near >= NEARLY_THE_SAME:
+        return f"NO EVIDENCE: {told}; agreement only repeats the placement"
+    return f"independent: {measure} and the placement measure have a rank correlation of {near:.2f}"
 
 
 def comparison_lines(result: Record) -> list[str]:
@@ -281,17 +315,22 @@ def _verdict_lines(verdicts: Sequence[Record], limit: int = 8) -> list[str]:
         return []
     kinds = ("confirmed", "split", "merged", "missing")
     counts = {kind: sum(one["verdict"] == kind for one in verdicts) for kind in kinds}
-    lines = ["domains: " + ", ".join(f"{count} {kind}" for kind, count in counts.items())]
     doubtful = [one for one in verdicts if one["verdict"] != "confirmed"]
+    look = f"; see {doubtful[0]['domain']}{_label(doubtful[0])} first (--full)" if doubtful else ""
+    lines = ["domains: " + ", ".join(f"{count} {kind}" for kind, count in counts.items()) + look]
     for one in doubtful[:limit]:
         lines.append(
-            f"  {one['verdict']}: domain {one['domain']} ({', '.join(one['words'][:5])};"
+            f"  {one['verdict']}: domain {one['domain']}{_label(one)} ({', '.join(one['words'][:5])};"
             f" {one['units']} units): {one['told']}"
         )
         lines += [f"      “{example}”" for example in one.get("examples", [])[:1]]
     if len(doubtful) > limit:
         lines.append(f"  … and {len(doubtful) - limit} more (--json and `report` show all)")
     return lines
+
+
+def _label(verdict: Record) -> str:
+    return f" “{verdict['label']}”" if verdict.get("label") else ""
 
 
 def _bar(value: float | None, width: int = 30) -> str:

@@ -95,6 +95,11 @@ class DomainIndex:
         )
         self._aging = postings.Aging(self.settings.aging, self.settings.aging_stories)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Copy the arrays: those of a file that was mapped into memory cannot be changed."""
+        self.__dict__.update(state)
+        self._index = type(self._index)(*(np.array(part) for part in self._index))
+
     def without_domains(self, threshold: float) -> DomainIndex:
         """Return an empty index with another threshold, in which domains do not age."""
         index = DomainIndex(replace(self.settings, threshold=threshold, aging=0.0))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from segapsith import limits
 from segapsith.engine.components import Cutter
-from segapsith.lexicon.multiword_terms import CONNECTORS, links
+from segapsith.lexicon.multiword_terms import connectors_of, links
 from segapsith.model import Annotation, Document, Lexicon, Network
 from segapsith.plugin.contracts import Annotator
 
@@ -107,7 +107,7 @@ def _with_parts(lang: str, lemmas: Iterable[str]) -> tuple[list[str], NDArray[np
     >>> _with_parts("en", ["visit", "prime minister", "rome"])
     (['visit', 'prime minister', 'prime', 'minister', 'rome'], array([0, 1, 4, 5]))
     """
-    small = {word for words in CONNECTORS.get(lang, ()) for word in words}
+    small = {word for words in connectors_of(lang) for word in words}
     result: list[str] = []
     places = []
     for lemma in lemmas:

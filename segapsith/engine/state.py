@@ -29,14 +29,17 @@ from segapsith.errors import SettingError
 from segapsith.intake import near_duplicates
 from segapsith.intake.bag_batch import BagBatch
 from segapsith.intake.documents import clean, is_clean
+from segapsith.languages import BUILT_IN, has_pack
 from segapsith.lexicon.multiword_terms import TermCounts, lexicon_terms
 from segapsith.lexicon.network import NetworkSettings
 from segapsith.lexicon.term_acceptance import accept
 from segapsith.lexicon.vocabulary import (
+    MIN_COMMON_DOCUMENTS,
     SCALE,
     Frequencies,
     Vocabulary,
     all_unit_weights,
+    common_share,
     rarity,
     significance,
     unit_weights,
@@ -193,6 +196,8 @@ class State:
 
         What the network infers besides has the count 0 and the weight that it was given.
         """
+        if lang not in BUILT_IN and not has_pack(lang):
+            words = self._without_common(lang, words)
         distinct, counts = np.unique(words, return_counts=True)
         numbers = distinct.astype(np.int32)
         times = counts.astype(np.int32)
@@ -200,6 +205,18 @@ class State:
         weighed = np.ones_like(times) if self._importance == "significance" else times
         own = Bag(numbers, times, unit_weights(weighed, self.importance(lang, numbers)))
         return self._with_inferred(lang, own, inferred) if inferred and len(numbers) else own
+
+    def _without_common(self, lang: str, words: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return words without those that most documents have, unless none remains.
+
+        They are the stop words of a language without a pack, by the frozen counts.
+        """
+        n_documents, n_tokens = self.frozen.totals.get(lang, (0, 0))
+        if n_documents < MIN_COMMON_DOCUMENTS:
+            return words
+        least = common_share(n_documents, n_tokens) * n_documents
+        rare = words[_at(self.frozen.documents, words) < least]
+        return rare if len(rare) else words
 
     def _with_inferred(self, lang: str, own: Bag, inferred: Mapping[str, float]) -> Bag:
         usable = {
@@ -243,6 +260,8 @@ class State:
         """Return the terms that the counts support now and that were not accepted before."""
         accepted = {}
         for lang, counts in sorted(self.term_counts.items()):
+            if not has_pack(lang):
+                continue  # without stop words, terms would be made of them
             terms = accept(
                 counts,
                 lang,

@@ -40,7 +40,7 @@ from segapsith.engine.storage import Storage
 from segapsith.errors import StorageError
 from segapsith.intake.bag_batch import BagBatch
 from segapsith.intake.documents import EMBARGO, Notice, utc
-from segapsith.intake.language import KNOWN
+from segapsith.languages import BUILT_IN, has_pack
 from segapsith.lexicon.cooccurrence import Pairs, PairSums, count_pairs
 from segapsith.lexicon.multiword_terms import Candidates, TermCounts
 
@@ -136,7 +136,7 @@ class UpdateBuilder:
         """Learn a document that arrived; the clock and the threshold may advance after it."""
         version, units = self._records(arrival, lang, text)
         update, record, summary = self.update, arrival.record, self.summary
-        if lang not in KNOWN:
+        if lang not in BUILT_IN and not has_pack(lang):
             summary.count_language(lang)
         summary.embargoed += EMBARGO in arrival.document.metadata
         update.versions.append(version)

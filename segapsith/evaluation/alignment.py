@@ -112,13 +112,13 @@ def _item(file: Path, number: int, row: Mapping[str, Any], field: str) -> _Item 
 def _label_field(file: Path, rows: Sequence[tuple[int, Mapping[str, Any]]]) -> str:
     """Return the only field that may hold the labels; empty if there is none.
 
-    Exported assignments always have an event beside the domain, so there it is not a candidate.
+    The events and sections of the program's own assignments are not among them.
     """
+    own = bool(rows) and {"unit", "domain", "score"} <= rows[0][1].keys()
+    fields = [name for name in LABEL_FIELDS if not (own and name in ("event", "section"))]
     candidates = [
-        name for name in LABEL_FIELDS if any(row.get(name) not in (None, "", []) for _, row in rows)
+        name for name in fields if any(row.get(name) not in (None, "", []) for _, row in rows)
     ]
-    if "event" in candidates and all({"unit", "domain", "score"} <= row.keys() for _, row in rows):
-        candidates.remove("event")
     if len(candidates) > 1:
         raise UsageError(
             f"{file}: several fields may hold the labels ({', '.join(candidates)});"

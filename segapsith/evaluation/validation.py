@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from segapsith.arrays import Labels, Rows
+from segapsith.arrays import Labels, Matrix, Rows
 from segapsith.domains.reassignment import ReassignSettings, reassign
 from segapsith.domains.replay import empty_index, place_units
 from segapsith.domains.splitting import SplitSettings, split_broad
@@ -27,6 +27,7 @@ from segapsith.lexicon.vocabulary import SCALE
 from segapsith.model import Result
 
 __all__ = [
+    "NEARLY_THE_SAME",
     "ClusterCountPoint",
     "CoverageSummary",
     "CurvePoint",
@@ -46,6 +47,7 @@ __all__ = [
     "ValidationFigures",
     "ValidationSummary",
     "agreement",
+    "closeness",
     "curve",
     "group_profiles",
     "links",
@@ -57,6 +59,9 @@ __all__ = [
 
 Label = int | str
 """The name of a group: a number, or the label of a file."""
+
+NEARLY_THE_SAME = 0.9
+"""Rank correlation from which two measures count as nearly the same."""
 
 LINK_THRESHOLD = 0.25
 """Similarity above which a cluster is linked to a domain (published)."""
@@ -125,6 +130,27 @@ class Selection:
     def share(self) -> float:
         """The share of all units that the validation covers."""
         return len(self.learned.units) / self.n_all_units if self.n_all_units else 0.0
+
+
+def closeness(left: Matrix, right: Matrix) -> float | None:
+    """Return the rank correlation of two similarities over the pairs of different rows.
+
+    Pairs that both call 0 are left out, because any two measures agree on units without a common
+    word. None if fewer than three pairs remain, or if one measure is constant.
+
+    >>> ranks = np.array([[1.0, 0.2, 0.4], [0.2, 1.0, 0.6], [0.4, 0.6, 1.0]])
+    >>> closeness(ranks, ranks**2)
+    1.0
+    """
+    from scipy.stats import spearmanr
+
+    pairs = np.triu_indices(len(left), 1)
+    a, b = left[pairs], right[pairs]
+    either = (a != 0) | (b != 0)
+    a, b = a[either], b[either]
+    if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
+        return None
+    return round(float(spearmanr(a, b).statistic), 6)
 
 
 def select(learned: LearnedUnits, min_units: int = 15, word_cut: float = WORD_CUT) -> Selection:

@@ -110,6 +110,8 @@ class Verdict(Result):
     example_units: list[int]
     told: str = ""
     """The verdict in words, see `describe`."""
+    label: str | None = optional()
+    """The label of the domain; like the sentences, it is read and not stored."""
     examples: list[str] | None = optional()
     """Sentences of the example units. They are read from the texts, and not stored."""
 

@@ -186,17 +186,25 @@ _MARKS = {
         r"(?:story |bulletin |mandatory |advisory )?(?:kill(?:ed)?|withdrawn|withdrawal|spiked)"
         r"|story cancel(?:l?ed)?|disregard|do not use|annulation|annulée?|annule et remplace"
         r"|(?:dépêche|avis) (?:annulée?|d'annulation)|retirée|à ne pas (?:utiliser|diffuser)"
+        r"|(?:eil)?zurückziehung|zurückgezogen|meldung zurückgezogen|bitte nicht verwenden"
+        r"|anulaci[óo]n|no (?:usar|utilizar)|annullamento"
+        r"|non utilizzare|anulaç[ãa]o|não (?:usar|publicar)"
     ),
     Notice.CORRECTION: (
         r"(?:official |company )?correct(?:ed|ion|s|ive)|refil(?:e|ed|es)|clarif(?:ied|ication)"
         r"|errat(?:um|a)|rectificati(?:f|on)|rectifiée?|corrigée?|correctif"
+        r"|berichtigung|korrektur|korrigiert|berichtigt|richtigstellung|correcci[óo]n|corregid[oa]"
+        r"|rectificaci[óo]n|correzione|corretto|rettifica|correç[ãa]o|corrigid[oa]|retificaç[ãa]o"
     ),
-    Notice.EMBARGO: r"(?:sous )?embargo(?:ed)?|hold for release",
+    Notice.EMBARGO: (
+        r"(?:sous )?embargo(?:ed)?|hold for release|sperrfrist|embargad[oa]|sotto embargo"
+    ),
     Notice.UPDATE: (
         r"update[sd]?|wrapup|wrap|recasts?|write-?thru|\d(?:st|nd|rd|th) (?:ld|lead)|lead \d"
-        r"|actualisée?|actualisation|mise à jour|màj"
+        r"|actualisée?|actualisation|mise à jour|màj|aktualisiert|aktualisierung|zusammenfassung"
+        r"|actualizaci[óo]n|actualizad[oa]|aggiornamento|aggiornat[oa]|atualizaç[ãa]o|atualizad[oa]"
     ),
-    Notice.REPEAT: r"rpt|repeat(?:ing)?|reissued?|resend|répétition|rediffusion",
+    Notice.REPEAT: r"rpt|repeat(?:ing)?|reissued?|resend|répétition|rediffusion|wiederholung|wdh|repetici[óo]n|ripetizione|repetição",
 }
 """Marks that agencies use, in order of precedence."""
 
@@ -208,7 +216,8 @@ _OPENING = re.compile(
 )
 _CLOSING = re.compile(rf"(?:[(\[]|[-–—] )(?:{_MARK}){_NUMBERING}[)\]]?\s*$", re.IGNORECASE)
 _UNTIL = re.compile(
-    r"[\s*#(\[]*(?P<embargo>(?:sous )?embargo(?:ed)? (?:until|till|for|to|jusqu|\d)|hold for release)",
+    r"[\s*#(\[]*(?P<embargo>(?:sous )?embargo(?:ed)? (?:until|till|for|to|jusqu|hasta|fino|até|\d)"
+    r"|hold for release|sperrfrist:? (?:bis|\d))",
     re.IGNORECASE,
 )
 _BODY = re.compile(

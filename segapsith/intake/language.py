@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
+from segapsith.languages import ALIASES
 from segapsith.model import Document
 
 if TYPE_CHECKING:
@@ -22,14 +23,14 @@ def _set(words: str) -> frozenset[str]:
 
 
 KNOWN = ("en", "fr")
-"""Languages with word lists of their own."""
+"""Languages that a text is in unless it is clearly in another one."""
 
 OTHERS = _set(
     "af am ar az be bg bn ca cs cy da de el es et eu fa fi ga gl gu he hi hr hu hy id is it ja ka kk"
     " km kn ko ky lo lt lv mk ml mn mr ms my ne nl no pa pl ps pt ro ru si sk sl sq sr sv sw ta te th"
     " tl tr uk ur uz vi zh"
 )
-"""Languages without word lists that are recognised. Dialects and close relatives are excluded,
+"""Other languages that are recognised. Dialects and close relatives are excluded,
 because they would divide the stories of one feed."""
 
 MIN_LEAD = 8.0
@@ -86,7 +87,8 @@ def language_of(lang: str, languages: Sequence[str] = KNOWN) -> Callable[[Docume
 
     def declared_or_identified(document: Document) -> str:
         tag = _TAG.match(document.lang) if document.lang else None
-        return tag.group().lower() if tag else identify(document.text[:500])
+        code = tag.group().lower() if tag else identify(document.text[:500])
+        return ALIASES.get(code, code)
 
     return declared_or_identified
 

@@ -14,21 +14,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.jit import kernel
+from segapsith.languages import pack_of
 from segapsith.model import Annotation
 
 __all__ = [
-    "CONNECTORS",
     "NEXT",
     "Candidates",
     "KeyParts",
     "TermCounts",
     "candidates",
+    "connectors_of",
     "given_terms",
     "lexicon_terms",
     "links",
@@ -48,24 +50,11 @@ APART = 0
 NEXT = 1
 """The next content word follows directly."""
 
-CONNECTORS: Mapping[str, tuple[tuple[str, ...], ...]] = {
-    "fr": (
-        ("de",),
-        ("d'",),
-        ("du",),
-        ("à",),
-        ("en",),
-        ("au",),
-        ("de", "l'"),
-        ("à", "l'"),
-        ("aux",),
-        ("de", "le"),
-        ("à", "le"),
-        ("des",),
-    ),
-    "en": (("of",),),
-}
-"""Lemmas that may be inside a term. The position is the stored code, so append new ones only."""
+
+def connectors_of(lang: str) -> tuple[tuple[str, ...], ...]:
+    """Return the lemmas that may be inside a term. The position is the stored code."""
+    return pack_of(lang).connectors
+
 
 _FIRST_CODE = 2
 NAMED = 128
@@ -89,9 +78,10 @@ def links(annotation: Annotation, places: Sequence[int]) -> NDArray[np.uint8]:
     text, lemmas, spans = annotation.document.text, annotation.lemmas, annotation.spans
     at = np.asarray(places)
     sentence = np.searchsorted(annotation.sentences[:, 0], spans[at, 0], "right")
-    near = (np.diff(at) <= _LONGEST_CONNECTOR + 1) & (sentence[1:] == sentence[:-1])
     lang = annotation.document.lang or ""
-    codes, french = _CODES.get(lang, {}), lang == "fr"
+    (codes, longest), french = _connector_codes(lang), lang == "fr"
+    near = (np.diff(at) <= longest + 1) & (sentence[1:] == sentence[:-1])
+    capitals = pack_of(lang).capitals == "names"
     starts, ends = spans[:, 0].tolist(), spans[:, 1].tolist()
     for i in np.flatnonzero(near).tolist():
         first, last = places[i], places[i + 1]
@@ -109,7 +99,7 @@ def links(annotation: Annotation, places: Sequence[int]) -> NDArray[np.uint8]:
         if _may_be_joined(one, two) and " " not in lemmas[first] and " " not in lemmas[last]:
             if french and _is_conjugated(one, lemmas[first]):
                 continue
-            result[i] = code + NAMED * (one[0].isupper() and two[0].isupper())
+            result[i] = code + NAMED * (capitals and one[0].isupper() and two[0].isupper())
     return result
 
 
@@ -135,11 +125,13 @@ def _is_conjugated(form: str, lemma: str) -> bool:
     )
 
 
-_CODES = {
-    lang: {words: code for code, words in enumerate(connectors, _FIRST_CODE)}
-    for lang, connectors in CONNECTORS.items()
-}
-_LONGEST_CONNECTOR = max(len(words) for group in CONNECTORS.values() for words in group)
+@lru_cache(maxsize=64)
+def _connector_codes(lang: str) -> tuple[dict[tuple[str, ...], int], int]:
+    """Return the codes of the connectors of a language, and the length of the longest one."""
+    connectors = connectors_of(lang)
+    codes = {words: code for code, words in enumerate(connectors, _FIRST_CODE)}
+    return codes, max(map(len, connectors), default=0)
+
 
 # --- candidates as numbers ---------------------------------------------------------------
 
@@ -238,7 +230,7 @@ def sequences(
     keys: Keys, lang: str, words: Sequence[str] | Mapping[int, str]
 ) -> list[tuple[str, ...]]:
     """Return the lemmas of each candidate; `words` maps a number to its lemma."""
-    connectors = CONNECTORS.get(lang, ())
+    connectors = connectors_of(lang)
     result: list[tuple[str, ...]] = []
     for first, second, third, is_triple in zip(*(a.tolist() for a in parts_of(keys)), strict=True):
         if is_triple:

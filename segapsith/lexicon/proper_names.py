@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
+from segapsith.languages import pack_of
+
 __all__ = ["Name", "names"]
 
 _WORD = re.compile(r"[^\W\d_]+(?:[-'’.][^\W\d_]+)*\.?", re.UNICODE)
@@ -53,8 +55,10 @@ def _data() -> dict[str, Any]:
 
 @cache
 def _word_lists(lang: str) -> _WordLists:
-    """Return the lists of a language; those of English for a language without lists."""
-    lists = _data().get(lang) or _data()["en"]
+    """Return the lists of a language; its stop words are not at an edge if it has none."""
+    lists = _data().get(lang)
+    if lists is None:
+        return _WordLists(frozenset(_data()["joining"].split()), pack_of(lang).stop_words)
     return _WordLists(*(frozenset(lists[name].split()) for name in _WordLists._fields))
 
 
@@ -90,7 +94,9 @@ class _Word:
 
 
 def names(text: str, lang: str) -> list[Name]:
-    """Return the names of a text, in its order; languages other than French are read as English."""
+    """Return the names of a text, in its order; none where a capital does not mark a name."""
+    if pack_of(lang).capitals != "names":
+        return []
     lists = _word_lists(lang)
     words = _words(text)
     certain = {w.form.casefold() for w in words if w.is_capital and not w.is_ambiguous}

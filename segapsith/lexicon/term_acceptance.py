@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.lexicon.multiword_terms import (
-    CONNECTORS,
     NEXT,
     KeyParts,
     TermCounts,
+    connectors_of,
     pair_keys,
     parts_of,
     sequences,
@@ -164,7 +164,7 @@ def _words() -> _Words:
 def _may_be_term(term: tuple[str, ...], lang: str) -> bool:
     """Return whether a sequence may be a term, judged by its words alone."""
     lists = _words()
-    outer = (term[0], term[-1]) if term[1:-1] in CONNECTORS.get(lang, ()) else term
+    outer = (term[0], term[-1]) if term[1:-1] in connectors_of(lang) else term
     if not lists.particles.isdisjoint(outer):
         return False
     if lang != "en":

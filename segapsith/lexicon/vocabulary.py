@@ -219,6 +219,28 @@ def rarity(n_documents: int, frequency: NDArray[np.int64]) -> NDArray[np.float64
     return ratio
 
 
+def common_share(n_documents: int, n_tokens: int) -> float:
+    """Return the share of documents from which on a word of an unknown language is a stop word.
+
+    A word that is one in 300 occurs in 1 - (1 - 1/300)^L documents of L words. Content words are
+    rarer than that, except in very short texts and very long ones.
+
+    >>> round(common_share(1000, 10_000), 3), round(common_share(1000, 200_000), 3)
+    (0.08, 0.487)
+    """
+    length = n_tokens / n_documents if n_documents else 0.0
+    share = 1.0 - (1.0 - 1.0 / COMMON_ONE_IN) ** length
+    return float(max(MIN_COMMON_SHARE, min(share, MAX_COMMON_SHARE)))
+
+
+COMMON_ONE_IN = 300
+"""A word that is one in N, at least, is a stop word of a language without a pack."""
+
+MIN_COMMON_SHARE, MAX_COMMON_SHARE = 0.08, 0.5
+MIN_COMMON_DOCUMENTS = 50
+"""Documents of a language before stop words are learned."""
+
+
 def significance(n_tokens: int, frequency: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return normalised information 1 - ln f / ln S (Kozima 1993), 1 for a word without occurrences."""
     if n_tokens < 2:

@@ -210,7 +210,9 @@ class HasExample(Protocol):
 ABILITIES: dict[str, frozenset[str]] = {
     "source": frozenset({"example"}),
     "segmenter": frozenset({"uses", "curve"}),
-    "similarity": frozenset({"learned_rows_only", "unit_diagonal", "takes_views", "factors"}),
+    "similarity": frozenset(
+        {"columns", "factors", "learned_rows_only", "takes_views", "unit_diagonal"}
+    ),
     "clusterer": frozenset({"takes_views"}),
 }
 """Names of the optional abilities by kind of plugin; guards pass these on and nothing else."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pluggy
 
+from segapsith.languages import LanguagePack
 from segapsith.plugin.contracts import (
     Annotator,
     Clusterer,
@@ -63,6 +64,10 @@ class PluginHooks:
     @hookspec
     def register_exporters(self) -> Mapping[str, Callable[..., Exporter]]:  # type: ignore[empty-body]  # a hookspec is a signature
         """Formats that can be written."""
+
+    @hookspec
+    def register_languages(self) -> Mapping[str, Callable[[], LanguagePack]]:  # type: ignore[empty-body]  # a hookspec is a signature
+        """Language packs by the code of the language."""
 
     @hookspec
     def register_labellers(self) -> Mapping[str, Callable[..., Labeller]]:  # type: ignore[empty-body]  # a hookspec is a signature

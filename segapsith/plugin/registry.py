@@ -25,6 +25,7 @@ from segapsith.errors import (
     UnknownNameError,
     did_you_mean,
 )
+from segapsith.languages import BUILT_IN, add_pack
 from segapsith.plugin import guards
 from segapsith.plugin.contracts import KINDS
 from segapsith.plugin.hookspecs import HOOKS, PROJECT, PluginHooks
@@ -78,6 +79,8 @@ class Registry:
 
     offers: dict[tuple[str, str], Offer] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
+    languages: dict[str, str] = field(default_factory=dict)
+    """The package of each language pack, by the code of the language."""
     time_limits: bool = False
     """Whether plugins that take too long are stopped: needs the alarm signal of the process."""
 
@@ -271,6 +274,7 @@ def _register(registry: Registry, name: str, load: Callable[[], object], package
         return
     if misspelt:
         note(misspelt)
+    _register_languages(registry, manager, package, note)
     for kind, hook in HOOKS.items():
         try:
             mappings = getattr(manager.hook, hook)()
@@ -298,10 +302,34 @@ def _register(registry: Registry, name: str, load: Callable[[], object], package
                     )
 
 
+def _register_languages(
+    registry: Registry,
+    manager: pluggy.PluginManager,
+    package: _Package,
+    note: Callable[[str, Iterable[str]], None],
+) -> None:
+    """Make the language packs of a plugin known; they are values, so there is nothing to guard."""
+    try:
+        mappings = manager.hook.register_languages()
+    except (Exception, SystemExit) as error:
+        note(f"register_languages failed: {type(error).__name__}: {error}", ())
+        return
+    for mapping in mappings:
+        if not isinstance(mapping, Mapping) or not all(map(callable, mapping.values())):
+            note("register_languages returned no mapping of code to factory", ())
+            continue
+        for code, factory in mapping.items():
+            if code in registry.languages or (code in BUILT_IN and package.name != OWN_PACKAGE):
+                note(f"there is a language pack {code!r} already; it is used", ())
+            else:
+                registry.languages[code] = package.name
+                add_pack(code, factory)
+
+
 def _misspelt_hooks(plugin: object) -> str:
     """Return a hint at functions whose names look like hooks but are not."""
     names = vars(plugin) if isinstance(plugin, types.ModuleType) else dir(plugin)
-    hooks = set(HOOKS.values()) | {"register_commands"}
+    hooks = set(HOOKS.values()) | {"register_commands", "register_languages"}
     strays = [n for n in names if n.startswith("register_") and n not in hooks]
     return "; ".join(f"{n} is no hook{did_you_mean(n, hooks)}" for n in sorted(strays))
 

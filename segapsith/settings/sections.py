@@ -14,6 +14,7 @@ __all__ = [
     "BAG_SOURCE",
     "BUILT_IN_PLACEMENT",
     "CLUSTERER",
+    "CLUSTERER_MEASURES",
     "ENGINE",
     "FLAT",
     "LABELLER",
@@ -45,6 +46,9 @@ T = TypeVar("T", bound=Value)
 ANNOTATOR, SEGMENTER = "simplemma", "cohesion"
 BUILT_IN_PLACEMENT = "eq7"
 """The placement that the domain index computes; any other name is a similarity plugin."""
+CLUSTERER_MEASURES = {"spherical-kmeans": "cosine"}
+"""Clusterers that compare by a similarity without being given one."""
+
 CLUSTERER = "entropy-kmeans"
 """The default clusterer of `cluster` and `validate`."""
 LABELLER = "headlines"
@@ -100,7 +104,7 @@ class StoreSection:
 class ReadingSection:
     """How documents are read and turned into units."""
 
-    lang: str = _declare("auto", "language of the documents: en, fr, or auto")
+    lang: str = _declare("auto", "language of the documents: the code of a language, or auto")
     annotator: str = _declare(ANNOTATOR, "annotator plugin: turns text into lemmas", learned=True)
     segmenter: str = _declare(
         SEGMENTER, "segmenter plugin: splits text into thematic units", learned=True

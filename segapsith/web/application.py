@@ -93,12 +93,29 @@ def _page(desk: Desk, work: Work, *, behind: bool = False) -> Callable[[Request]
             return _behind(request, desk, work)
         ask = _ask(request, desk)
         try:
-            result = work(ask)
+            result = _kept(ask, work)
         except SegapsithError as error:
             result = _error_page(error)
         return _finished(result, ask)
 
     return _in_thread(answer)
+
+
+def _kept(ask: Ask, work: Work) -> Page | Response:
+    """Return a page; its HTML is made once between two commits of the store."""
+    query = ask.request.scope["query_string"].decode("latin-1")
+
+    def make() -> str | Page | Response:
+        result = work(ask)
+        whole = isinstance(result, Page) and result.status == 200
+        return render(result, ask) if whole and isinstance(result, Page) else result
+
+    if "done=" in query or "ui=" in query or ask.path == "/watch":
+        return work(ask)
+    made = ask.desk.kept((ask.path, query, ask.texts.language), make)
+    if isinstance(made, str):
+        return HTMLResponse(made, headers={"vary": "Cookie, Accept-Language"})
+    return made if isinstance(made, Page) else work(ask)
 
 
 def _behind(request: Request, desk: Desk, work: Work) -> Response:

@@ -22,6 +22,9 @@ T = TypeVar("T")
 MOST_BETWEEN = 20
 """Runs that are listed when a form is too old."""
 
+MOST_KEPT = 200
+"""Pages that are held between two commits of the store."""
+
 
 class ChangesOffError(SegapsithError):
     """A change was asked for, but the application was started without `--allow-changes`."""
@@ -54,6 +57,35 @@ class Desk:
         self.wire = Wire(self.path, given)
         self.wire.read_seconds = options.query_seconds
         self._changing = threading.Lock()
+        self._keeping = threading.Lock()
+        self._kept: dict[tuple[str, ...], object] = {}
+        self._kept_for: tuple[int, ...] = ()
+
+    def mark(self) -> tuple[int, ...]:
+        """Return a mark of the files of the store, which every commit changes."""
+        marks: list[int] = []
+        for path in (self.path, f"{self.path}-wal"):
+            try:
+                found = os.stat(path)
+            except OSError:
+                continue
+            marks += [found.st_mtime_ns, found.st_size, found.st_ino]
+        return tuple(marks)
+
+    def kept(self, key: tuple[str, ...], make: Callable[[], T]) -> T:
+        """Return what was made for a key since the last commit, or make it now."""
+        mark = self.mark()
+        with self._keeping:
+            if mark != self._kept_for:
+                self._kept_for = mark
+                self._kept.clear()
+            if key in self._kept:
+                return self._kept[key]  # type: ignore[return-value]
+        value = make()
+        with self._keeping:
+            if mark == self._kept_for and len(self._kept) < MOST_KEPT:
+                self._kept[key] = value
+        return value
 
     @property
     def stable(self) -> int:

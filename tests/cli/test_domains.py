@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from segapsith.cli import output
+from segapsith.demo import sample
+
 Command = Callable[..., tuple[int, str, str]]
 Answer = Callable[..., Any]
 
@@ -61,3 +64,42 @@ def test_what_makes_no_sense_is_refused_before_the_store_is_opened(
 ) -> None:
     code, _, err = command("domains", *arguments)
     assert (code, advice in err) == (2, True), err
+
+
+def test_a_long_list_shows_twenty_on_a_terminal_and_all_with_all(
+    command: Command, wire_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command("ingest", str(wire_file), str(sample.path("fr")))
+    n_domains = len(command("domains")[1].splitlines()) - 1
+    assert n_domains > output.LISTED
+    monkeypatch.setattr(output, "on_terminal", lambda: True)
+    monkeypatch.setattr(output, "_columns", lambda: 80)
+    lines = command("domains")[1].splitlines()
+    assert f"… {n_domains - output.LISTED} more (--all)" in lines
+    assert len(lines) == output.LISTED + 2
+    assert all(len(line) <= 80 for line in lines)
+    assert len(command("domains", "--all")[1].splitlines()) == n_domains + 1
+    assert len(command("domains", "--limit", "21")[1].splitlines()) == 22
+
+
+def test_messages_have_the_names_that_the_user_gave(command: Command, wire_file: Path) -> None:
+    command("ingest", str(wire_file))
+    command("domains", "rename", "2", "Money")
+    for verb in ("lock", "unlock", "retire", "reopen"):
+        assert "2 “Money”" in command("domains", verb, "2")[1]
+    assert "2 “Money”" in command("domains", "merge", "1", "2", "--into", "1")[1]
+
+
+def test_split_and_merge_show_the_words_of_what_came_out(
+    command: Command, answer: Answer, wire_file: Path
+) -> None:
+    answer("ingest", str(wire_file))
+    parts = answer("domains", "split", "1")["parts"]
+    assert all(part["label"] and part["words"] for part in parts)
+    first, second = (str(part["id"]) for part in parts)
+    merged = answer("domains", "merge", first, second)
+    shown = {word["word"]: word["weight"] for word in answer("show", first)["words"]}
+    assert merged["words"]
+    assert all(shown[word["word"]] == word["weight"] for word in merged["words"])
+    _, text, _ = command("domains", "split", first)
+    assert len(text.splitlines()) == 3

@@ -206,7 +206,7 @@ def test_a_story_that_is_taken_back_under_its_id_is_not_learned_any_more(
 def test_texts_in_other_languages_are_counted(
     command: Callable[..., tuple[int, str, str]], tmp_path: Path
 ) -> None:
-    german = {"id": "a", "title": "Flut", "text": "Der Fluss stieg in der Nacht.", "lang": "de"}
+    german = {"id": "a", "title": "Flut", "text": "Der Fluss stieg in der Nacht.", "lang": "gsw"}
     english = {"id": "b", "title": "Flood", "text": TEXT, "lang": "en"}
     path = written(tmp_path / "a.jsonl", german, english)
     code, out, _ = command("ingest", path, "--lang", "auto")
@@ -218,3 +218,25 @@ def test_texts_in_other_languages_are_counted(
 def test_a_body_that_announces_something_has_one_of_the_signs(body: str) -> None:
     """The search for signs is only a faster way to find that there is nothing to announce."""
     assert any(sign in body.casefold() for sign in documents._BODY_SIGNS)
+
+
+@pytest.mark.parametrize(
+    ("title", "kind"),
+    [
+        ("KORREKTUR: Bundestag stimmt ab", "correction"),
+        ("ZURÜCKGEZOGEN: Bundestag stimmt ab", "withdrawal"),
+        ("Sperrfrist: 18.00 Uhr - Haushalt", "embargo"),
+        ("CORRECCIÓN: Sube el paro", "correction"),
+        ("Anulación: sube el paro", "withdrawal"),
+        ("EMBARGO hasta las 18.00: presupuesto", "embargo"),
+        ("Correzione: bilancio dello Stato", "correction"),
+        ("ANNULLAMENTO - bilancio dello Stato", "withdrawal"),
+        ("CORREÇÃO - Governo anuncia medidas", "correction"),
+        ("ANULAÇÃO: Governo anuncia medidas", "withdrawal"),
+        ("Korrektur der Steuerpläne gefordert", "none"),
+        ("Anulada la elección en Lima", "none"),
+        ("Annullamento del voto chiesto a Roma", "none"),
+    ],
+)
+def test_notices_of_german_spanish_italian_and_portuguese_agencies(title: str, kind: str) -> None:
+    assert documents.notice(title) == kind

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from segapsith.api.wire import Wire
 from segapsith.demo import sample
 from segapsith.intake.language import KNOWN, language_of
 from segapsith.model import Document
@@ -19,6 +20,14 @@ GERMAN = (
 SPANISH = (
     "El río creció durante la noche e inundó el viejo puerto de la ciudad. Los bomberos sacaron de sus"
     " casas a más de doscientas personas, informó el alcalde por la mañana."
+)
+CROATIAN = (
+    "Rijeka je noću nabujala i poplavila staru gradsku luku. Vatrogasci su iz kuća izveli više od"
+    " dvjesto ljudi, izjavio je ujutro gradonačelnik, koji je proglasio izvanredno stanje."
+)
+ALBANIAN = (
+    "Lumi u rrit gjatë natës dhe përmbyti portin e vjetër të qytetit. Zjarrfikësit nxorën nga"
+    " shtëpitë më shumë se dyqind njerëz, tha kryetari i bashkisë në mëngjes."
 )
 CHINESE = "河水在夜间上涨，淹没了该市的旧港口。市长早上表示，消防队员将两百多人从家中救出。"
 ENGLISH = (
@@ -89,7 +98,7 @@ def test_stories_of_real_corpora_have_their_language(
 
 
 def stories_of(path: Path) -> str:
-    texts = {"de": GERMAN, "es": SPANISH, "en": ENGLISH}
+    texts = {"hr": CROATIAN, "sq": ALBANIAN, "en": ENGLISH}
     lines = [
         {
             "id": f"{lang}{number}",
@@ -97,7 +106,7 @@ def stories_of(path: Path) -> str:
             "text": text.replace("200", str(number)) + f" {word}",
         }
         for lang, text in texts.items()
-        for number, word in enumerate(["Elbe", "Arno"][: 1 if lang == "es" else 2])
+        for number, word in enumerate(["Elbe", "Arno"][: 1 if lang == "sq" else 2])
     ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return str(path)
@@ -111,11 +120,11 @@ def test_stories_in_other_languages_are_kept_apart_counted_and_warned_of(
     counts = json.loads(out)
     assert code == 0
     assert err.count("without a dictionary") == 1
-    n_german = counts["languages"]["de"]
-    assert counts["other_languages"] == n_german + 1
-    assert f"in languages without a dictionary (de {n_german}, es 1) were kept apart" in err
+    n_croatian = counts["languages"]["hr"]
+    assert counts["other_languages"] == n_croatian + 1
+    assert f"in languages without a dictionary (hr {n_croatian}, sq 1) were kept apart" in err
     domains = json.loads(command("domains", "--json", "--min-units", "1")[1])
-    assert {d["lang"] for d in domains} == {"de", "es", "en"}
+    assert {d["lang"] for d in domains} == {"hr", "sq", "en"}
     assert "dictionary" not in command("ingest", path)[2]  # known already
     assert command("verify")[0] == 0
 
@@ -126,3 +135,27 @@ def test_no_warning_without_other_languages(
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"id": "a", "text": ENGLISH}) + "\n", encoding="utf-8")
     assert command("ingest", str(path))[::2] == (0, "")
+
+
+def test_stop_words_of_a_language_without_a_pack_are_learned_from_the_stream() -> None:
+    subjects = ["rijeka poplava most", "vlada porez zakon", "utakmica gol trener"]
+    words = [f"{a}{b}{c}" for a in "bdgkl" for b in "aeiou" for c in "mnrst"]
+
+    def stories(first: int, last: int) -> list[Document]:
+        return [
+            Document(
+                str(n),
+                body=f"{subjects[n % 3]} je i {words[n % 125]} je {words[n * 7 % 125]}{n % 9} se",
+                lang="hr",
+            )
+            for n in range(first, last)
+        ]
+
+    with Wire(":memory:") as wire:
+        wire.ingest(stories(0, 600))
+        late = [unit for unit in wire.stream_units() if unit.document > 500]
+        names = wire.writer.words()
+        common = {number for number, _, word, *_ in names if word in ("je", "se")}
+        assert common and late
+        assert not any(common & set(unit.words.tolist()) for unit in late)
+        assert any(unit.words.size >= 3 for unit in late)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import importlib.util
 import re
 import subprocess
@@ -131,3 +132,24 @@ def test_commands_print_what_the_page_shows(
                 assert code == 0
                 printed += out
     assert compared >= 5
+
+
+GUIDES = [
+    page
+    for page in sorted((ROOT / "docs" / "guides").glob("*.md"))
+    if "```python\n>>>" in page.read_text("utf-8")
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", GUIDES, ids=lambda p: p.name)
+def test_examples_of_the_guides_print_what_they_show(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The Python blocks of a guide run in order, in an empty directory."""
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(
+        r"^```python\n(>>>.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
+    test = doctest.DocTestParser().get_doctest("".join(blocks), {}, page.name, str(page), 0)
+    assert doctest.DocTestRunner(verbose=False).run(test) == (0, len(test.examples))

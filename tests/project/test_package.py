@@ -164,7 +164,7 @@ def test_the_wheel_holds_every_file_of_the_packages(built: Built) -> None:
         for name in built.files(folder)
     }
     kept = {name.rpartition("/")[2] for name in own}
-    assert {"py.typed", "wire.en.jsonl", "wire.fr.jsonl", "report.html", "stopwords.fr.txt"} <= kept
+    assert {"py.typed", "wire.en.jsonl", "wire.fr.jsonl", "report.html", "fr.toml"} <= kept
     licences = {name.rpartition("/")[2] for name in names if "/licenses/" in name}
     assert licences == {"LICENSE", "NOTICE"}
 

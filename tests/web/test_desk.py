@@ -41,3 +41,16 @@ def test_the_run_that_writes_is_named(own_path: Path, monkeypatch: pytest.Monkey
     run = Run(9, "ingest", "running", "night", "2026-01-01T02:30", None, {}, {}, None, {})
     monkeypatch.setattr(desk.wire, "runs", lambda limit: [run])
     assert desk.busy() == "run 9, ingest (night), since 2026-01-01T02:30"
+
+
+def test_what_was_made_is_kept_until_the_next_commit(own_path: Path) -> None:
+    desk = Desk(own_path, WebOptions(allow_changes=True))
+    made: list[int] = []
+
+    def make() -> int:
+        made.append(len(made))
+        return len(made)
+
+    assert [desk.kept(("a",), make), desk.kept(("a",), make), desk.kept(("b",), make)] == [1, 1, 2]
+    desk.change(desk.wire.browse.state().run, lambda wire: wire.domains.lock([1]))
+    assert desk.kept(("a",), make) == 3

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from starlette.routing import Route
@@ -110,3 +112,37 @@ def test_errors_are_json(client: TestClient) -> None:
     for path, status in (("/domains/9999", 404), ("/domains?limit=0", 400), ("/nothing", 404)):
         answer = client.get(f"{PREFIX}{path}")
         assert (answer.status_code, list(answer.json())) == (status, ["error"])
+
+
+@pytest.mark.slow
+def test_nothing_that_the_description_allows_makes_the_server_fail(shown_path: Path) -> None:
+    schemathesis = pytest.importorskip("schemathesis")
+    from hypothesis import HealthCheck, Phase, given, settings
+
+    application = web.app(shown_path, token="t" * 20, hosts=frozenset({"127.0.0.1"}))
+    client = TestClient(application, "http://127.0.0.1", raise_server_exceptions=False)
+    client.headers["authorization"] = f"Bearer {'t' * 20}"
+    schema = schemathesis.openapi.from_dict(description())
+    failed: list[tuple[str, Any, str]] = []
+
+    def asked(operation: Any) -> Callable[[], None]:
+        @given(operation.as_strategy())
+        @settings(
+            max_examples=15, deadline=None, database=None, phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck), derandomize=True,
+        )  # fmt: skip
+        def ask(case: Any) -> None:
+            path = operation.path
+            for name, value in (case.path_parameters or {}).items():
+                path = path.replace(f"{{{name}}}", quote(str(value), safe=""))
+            answer = client.get(path, params=case.query or None)
+            if answer.status_code >= 500:
+                failed.append((path, case.query, answer.text[:200]))
+
+        return ask
+
+    for found in schema.get_all_operations():
+        operation = found.ok()
+        if not operation.path.endswith(("/classify", "/compare")):  # they have their own tests
+            asked(operation)()
+    assert failed == []

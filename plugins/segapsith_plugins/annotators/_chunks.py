@@ -8,6 +8,8 @@ Equal pieces have equal numbers, in the order of first occurrence.
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections.abc import Callable, Iterator
 from enum import IntEnum
 from functools import lru_cache
 from typing import NamedTuple
@@ -16,17 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.jit import kernel
+from segapsith.languages import pack_of
+from segapsith_plugins.annotators._unspaced import FoundWord, word_finder
 from segapsith_plugins.annotators._words import (
-    LANGUAGES,
     Lemmas,
     is_content,
     normal,
+    normaliser,
     stop_list,
-    word_set,
 )
 
 __all__ = [
-    "CHUNK",
     "ONE_BLANK",
     "UNITED_STATES",
     "After",
@@ -36,6 +38,7 @@ __all__ = [
     "Gaps",
     "Pieces",
     "Word",
+    "chunk_pattern",
     "has_capital",
     "last_chunks",
     "match_end",
@@ -44,20 +47,43 @@ __all__ = [
 
 # --- pieces ------------------------------------------------------------------------------
 
-INSIDE = (
-    r"\w\u0300-\u036f\u00ad\u200b-\u200d\u2060"  # letters, combining accents, invisible characters
-)
+_INVISIBLE = (0xAD, 0x200B, 0x200C, 0x200D, 0x2060)
+"""Soft hyphen, zero-width characters: inside a chunk, of which they are no letters."""
+
 _SIGNS = "-‐‑'’ʼ‘`´&"
-CHUNK = re.compile(
-    rf"""
-    [^\W_](?:
-      \.(?<!\d\.)(?:-?[^\W\d_]\.)+                          # U.S., J.-C., e.g.
-    | [{INSIDE}]*+
-      (?:(?:[{_SIGNS}]|(?<=\d)[.,](?=\d))[^\W_][{INSIDE}]*+)*+  # vice-president, l'homme, 5.93
-    )""",
-    re.VERBOSE,
-)
-"""The pattern of a chunk; `_cut` finds the same chunks without a pattern."""
+_QUOTES = '"״׳'
+"""Marks of an acronym between two Hebrew letters."""
+
+
+@lru_cache(maxsize=1)
+def _marks() -> tuple[int, ...]:
+    """Return the vowel signs, accents and other marks that belong to the letter before them.
+
+    Variation selectors and marks around symbols are not among them.
+    """
+    return tuple(
+        code
+        for code in range(0x300, 0x20000)
+        if unicodedata.category(chr(code))[0] == "M"
+        and not 0x20D0 <= code <= 0x20FF
+        and not 0xFE00 <= code <= 0xFE0F
+    )
+
+
+@lru_cache(maxsize=1)
+def chunk_pattern() -> re.Pattern[str]:
+    """Return the pattern of a chunk; `_cut` finds the same chunks without a pattern."""
+    inside = r"\w" + "".join(map(chr, (*_INVISIBLE, *_marks())))
+    return re.compile(
+        rf"""
+        [^\W_](?:
+          \.(?<!\d\.)(?:-?[^\W\d_]\.)+                          # U.S., J.-C., e.g.
+        | [{inside}]*+
+          (?:(?:[{_SIGNS}]|(?<=\d)[.,](?=\d)|(?<=[א-ת])["״׳](?=[א-ת]))
+             [^\W_][{inside}]*+)*+                     # vice-president, l'homme, 5.93
+        )""",
+        re.VERBOSE,
+    )
 
 
 def match_end(pattern: re.Pattern[str], text: str, position: int) -> int:
@@ -68,7 +94,7 @@ def match_end(pattern: re.Pattern[str], text: str, position: int) -> int:
 
 Codes = NDArray[np.uint32]
 
-_OPENS, _DIGIT, _INSIDE, _SIGN = 1, 2, 4, 8
+_OPENS, _DIGIT, _INSIDE, _SIGN, _HEBREW, _QUOTE = 1, 2, 4, 8, 16, 32
 
 
 @lru_cache(maxsize=1)
@@ -78,10 +104,10 @@ def _kinds() -> NDArray[np.uint8]:
     opens = np.char.isalnum(characters)
     kinds = opens * np.uint8(_OPENS | _INSIDE)
     kinds[np.char.isdecimal(characters)] |= _DIGIT
-    for code in [ord("_"), *range(0x300, 0x370), 0xAD, 0x200B, 0x200C, 0x200D, 0x2060]:
-        kinds[code] |= _INSIDE
-    for sign in _SIGNS:
-        kinds[ord(sign)] |= _SIGN
+    kinds[[ord("_"), *_INVISIBLE, *_marks()]] |= _INSIDE
+    kinds[[ord(sign) for sign in _SIGNS]] |= _SIGN
+    kinds[ord("א") : ord("ת") + 1] |= _HEBREW
+    kinds[[ord(sign) for sign in _QUOTES]] |= _QUOTE
     return kinds
 
 
@@ -116,7 +142,9 @@ def _cut(codes: Codes, kinds: NDArray[np.uint8]) -> NDArray[np.int32]:
                 break
             if not kinds[codes[i]] & 8:
                 point = codes[i] == 46 or codes[i] == 44
-                if not (point and kinds[codes[i - 1]] & 2 and kinds[codes[i + 1]] & 2):
+                around = kinds[codes[i - 1]] & kinds[codes[i + 1]]
+                quote = kinds[codes[i]] & 32 and around & 16
+                if not quote and not (point and around & 2):
                     break
             i += 2
         while i < n and not kinds[codes[i]] & 1:
@@ -259,21 +287,10 @@ class Word(NamedTuple):
 MAX_COMPOUND_CHARS = 100
 """Characters of a chunk that may be a compound; a longer one is cut at each sign."""
 
-_LETTERS = re.compile(rf"[^\W_][{INSIDE}]*+")
+_LETTERS = re.compile(r"[^\W_](?:\w|[^\W\d]|[^\x00-\x7f])*+")
 _APOSTROPHE = re.compile("['’ʼ‘`´]")
 _PART = re.compile("[^-‐‑_]+")
 
-
-_CONTRACTIONS = {"s", "d", "ll", "ve", "re", "m"}
-_PREFIXES = word_set(
-    "anti co counter cross de e euro ex extra inter intra macro mega micro mid mini mis multi neo "
-    "non over para petro post pre pro pseudo quasi re self semi sub super trans ultra under uni "
-    "vice"
-)
-_ELISIONS = word_set("l d j m t s n c qu jusqu lorsqu puisqu quoiqu presqu quelqu")
-_CLITICS = word_set(
-    "t il elle on ils elles je tu nous vous le la les lui leur moi toi y en ce ci là même mêmes"
-)
 UNITED_STATES = frozenset({"US", "USA", "U.S.", "U.S.A.", "É.-U."})
 
 
@@ -291,28 +308,47 @@ class ChunkReader:
 
     def __init__(self, lang: str) -> None:
         self.lang = lang
+        self.pack = pack_of(lang)
         self.lemmas = Lemmas(lang)
         self.stops = stop_list(lang)
+        self.normal = normaliser(self.pack)
         self._cache: dict[str, tuple[str, bool]] = {}
-        self.read = self._english if lang == "en" else self._french
+        readers = {"en": self._english, "fr": self._french}
+        self.read = readers.get(lang, self._general)
+        self._find = word_finder(self.pack)
+        self.has_spaces = self._find is None
+        self.is_plain = self.has_spaces and self.normal is normal
+        """Whether a form is its letters in lower case, and a chunk of letters is one word."""
 
     def __call__(self, chunk: str) -> list[Word]:
         if chunk.isdecimal():
             return [Word(0, len(chunk), chunk, False)]
+        if self._find is not None and not chunk.isascii():
+            return self._found(self._find, chunk)
         if chunk.isalpha():
             if chunk in UNITED_STATES:
                 return [Word(0, len(chunk), "usa", True)]
             return [self._word(chunk, 0, len(chunk))]
         if chunk[0].isdigit() and chunk[-1].isdigit():  # 1,750 and 1986-87
-            return [Word(0, len(chunk), normal(chunk), False)]
+            return [Word(0, len(chunk), self.normal(chunk) or chunk, False)]
         if len(chunk) > MAX_COMPOUND_CHARS:
             return [self._word(chunk, *match.span()) for match in _LETTERS.finditer(chunk)]
         if chunk[-1] == ".":  # the pattern ends a chunk with a dot only for an acronym
             return [self._acronym(chunk)]
         return self.read(chunk)
 
+    def _found(self, find: Callable[[str], Iterator[FoundWord]], chunk: str) -> list[Word]:
+        """Return the words of a chunk in a script without spaces between words."""
+        words = []
+        for start, end, lemma, content in find(chunk):
+            form = self.normal(chunk[start:end]) or chunk[start:end]
+            lemma = lemma or form
+            content = content and is_content(lemma) and not self.stops.stops(form, lemma)
+            words.append(Word(start, end, lemma, content))
+        return words
+
     def _word(self, chunk: str, start: int, end: int) -> Word:
-        form = normal(chunk[start:end])
+        form = self.normal(chunk[start:end])
         if not form:  # only invisible characters
             return Word(start, end, chunk[start:end], False)
         return Word(start, end, *self.lemma_of(form, has_capital(chunk[start:end])))
@@ -342,7 +378,7 @@ class ChunkReader:
     def _acronym(self, chunk: str) -> Word:
         if chunk in UNITED_STATES:
             return Word(0, len(chunk), "usa", True)
-        form = normal(chunk)
+        form = self.normal(chunk)
         bare = form.replace(".", "").replace("-", "")
         lemma = self.lemmas.of(form) if self.lemmas.knows(form) else bare
         return Word(0, len(chunk), lemma, is_content(bare) and not self.stops.stops(form, lemma))
@@ -352,7 +388,7 @@ class ChunkReader:
         cuts = [match.start() for match in _APOSTROPHE.finditer(chunk)]
         if cuts:
             tail = chunk[cuts[-1] + 1 :].lower()
-            if tail in _CONTRACTIONS:
+            if tail in self.pack.contractions:
                 end = cuts[-1]
             elif tail == "t" and chunk[cuts[-1] - 1] in "nN":
                 return [self._word(chunk, 0, end)]  # don't, isn't: in the stop list as they are
@@ -361,51 +397,78 @@ class ChunkReader:
         return self._hyphenated(chunk, 0, end)
 
     def _hyphenated(self, chunk: str, start: int, end: int) -> list[Word]:
-        form = normal(chunk[start:end])
+        form = self.normal(chunk[start:end])
         parts = [match.span() for match in _PART.finditer(chunk, start, end)]
         pieces = [chunk[first:last] for first, last in parts]
         outer = pieces[:: len(pieces) - 1 or 1]  # Bouches-du-Rhône
         named = all(piece[0].isupper() and not piece.isupper() for piece in outer)
         french_name = named and self.lang == "fr" and not self.lemmas.excepts(form)
-        if len(parts) < 2 or (self.lemmas.knows(form) and not french_name):
+        known = self.lemmas.knows(form) or form in self.stops.words
+        if len(parts) < 2 or (known and not french_name):
             return [self._word(chunk, start, end)] if parts else []
-        if self.lang == "fr" or normal(pieces[0]) in _PREFIXES or form[0].isdigit():
+        if (
+            self.pack.hyphens == "whole"
+            or self.normal(pieces[0]) in self.pack.prefixes
+            or form[0].isdigit()
+        ):
             whole = True
         else:
-            whole = named and not all(self.lemmas.knows(normal(piece)) for piece in pieces)
+            whole = named and not all(self.lemmas.knows(self.normal(piece)) for piece in pieces)
         if not whole or "_" in chunk:
             return [self._word(chunk, first, last) for first, last in parts]
         # An unknown compound is inflected only at its end: sous-préfets, non-aligned.
         last_word = self._word(chunk, *parts[-1])
-        last_form = normal(pieces[-1])
+        last_form = self.normal(pieces[-1])
         plural = not named and last_form.removesuffix("s") == last_word.lemma
         lemma = form.removesuffix("s") if plural else form
         content = is_content(form) and not self.stops.stops(form, lemma)
         return [Word(start, end, lemma, content)]
 
+    def _general(self, chunk: str) -> list[Word]:
+        """Return the words of a chunk by the rules of the language pack."""
+        pack, words, start, end = self.pack, list[Word](), 0, len(chunk)
+        form = self.normal(chunk)
+        if form in self.stops.words or self.lemmas.excepts(form):
+            return [self._word(chunk, 0, end)]
+        cuts = list(_APOSTROPHE.finditer(chunk))
+        for match in cuts:
+            head = self.normal(chunk[start : match.start()])
+            if head in pack.elisions and match.end() < len(chunk):
+                words.append(Word(start, match.end(), f"{head}'", False))
+                start = match.end()
+        if cuts and cuts[-1].start() > start:
+            tail = self.normal(chunk[cuts[-1].end() :])
+            if pack.suffixes_after_apostrophe or tail in pack.contractions:
+                end = cuts[-1].start()
+        return words + self._without_clitics(chunk, start, end)
+
     def _french(self, chunk: str) -> list[Word]:
         words: list[Word] = []
         start = 0
-        if self.lemmas.excepts(normal(chunk)):  # the dictionary has l'un, and that is two words
+        if self.lemmas.excepts(
+            self.normal(chunk)
+        ):  # the dictionary has l'un, and that is two words
             return [self._word(chunk, 0, len(chunk))]
         head, sign, rest = chunk.partition("'" if "'" in chunk else "’")
-        if sign and rest.isalpha() and (short := head.lower()) in _ELISIONS:  # the usual case
+        if (
+            sign and rest.isalpha() and (short := head.lower()) in self.pack.elisions
+        ):  # the usual case
             start = len(head) + 1
             return [Word(0, start, f"{short}'", False), self._word(chunk, start, len(chunk))]
         for match in _APOSTROPHE.finditer(chunk):
-            head = normal(chunk[start : match.start()])
-            if head in _ELISIONS:
+            head = self.normal(chunk[start : match.start()])
+            if head in self.pack.elisions:
                 words.append(Word(start, match.end(), f"{head}'", False))
                 start = match.end()
-                if self.lemmas.excepts(normal(chunk[start:])):
+                if self.lemmas.excepts(self.normal(chunk[start:])):
                     break
         return words + self._without_clitics(chunk, start, len(chunk))
 
     def _without_clitics(self, chunk: str, start: int, end: int) -> list[Word]:
         clitics: list[Word] = []
-        while not self.lemmas.knows(normal(chunk[start:end])):
+        while not self.lemmas.knows(self.normal(chunk[start:end])):
             cut = max(chunk.rfind(hyphen, start, end) for hyphen in "-‐‑")
-            if cut <= start or (tail := normal(chunk[cut + 1 : end])) not in _CLITICS:
+            if cut <= start or (tail := self.normal(chunk[cut + 1 : end])) not in self.pack.clitics:
                 break
             if tail != "t":  # the t of a-t-il is a sound, not a word
                 clitics.append(self._word(chunk, cut + 1, end)._replace(content=False))
@@ -490,92 +553,84 @@ _ENDS = {
 """`_ends` for all cases, in the order gap, before, after."""
 
 
-_TERMINATOR = re.compile("[.!?…。]")
-_CLOSING = re.compile("[.!?…。\"'”’)\\]}]*+(?:[ \u00a0\u202f]?»)?+")
+_MARKS = "!?…。！？｡؟۔।॥።"
+"""Marks that end a sentence in every language, besides the full stop."""
+_UNSPACED_MARKS = frozenset("。！？｡।॥")
+"""Those that need no white space after them."""
 _WHITE = re.compile(r"\s*+")
 
 
 class Gaps(dict[str, int]):
     """All gaps so far: the kind of each, and after how many characters a sentence may begin."""
 
+    def __init__(self, sentence_ends: str = "") -> None:
+        """Begin without gaps; `sentence_ends` are the marks of one language."""
+        super().__init__()
+        self._marks = _MARKS + sentence_ends
+        marks = re.escape(self._marks)
+        self._end = re.compile(f"[.{marks}]")
+        self._closing = re.compile(f"[.{marks}\"'”’」』）)\\]}}]*+(?:[ \u00a0\u202f]?»)?+")
+
     def __missing__(self, gap: str) -> int:
-        kind, cut = _gap(gap)
+        kind, cut = self.read(gap)
         value = kind | cut << 3
         if len(gap) <= MAX_COMPOUND_CHARS:
             self[gap] = value
         return value
+
+    def read(self, gap: str) -> tuple[Gap, int]:
+        """Return the kind of a gap, and where in it the next sentence would begin.
+
+        >>> read = Gaps().read
+        >>> read(', '), read('." '), read('.\\n\\n« '), read(' . ')
+        ((<Gap.OTHER: 0>, 0), (<Gap.STOP: 4>, 3), (<Gap.PARAGRAPH: 6>, 3), (<Gap.PARAGRAPH: 6>, 3))
+        """
+        line = max(gap.rfind("\n"), gap.rfind("\r")) + 1
+        if line:
+            lines = gap.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+            if any(not inner.strip() for inner in lines[1:-1]):
+                return Gap.PARAGRAPH, line
+        if (
+            gap[:1] == " " and gap.strip() == "." and gap[-1].isspace()
+        ):  # as tokenisers write a full stop
+            return Gap.PARAGRAPH, len(gap)
+        position = 0
+        while match := self._end.search(gap, position):
+            closed = match_end(self._closing, gap, match.start())
+            position = match_end(_WHITE, gap, closed)
+            marks = gap[match.start() : closed]
+            if position > closed or not _UNSPACED_MARKS.isdisjoint(marks):
+                return Gap.MARK if any(
+                    sign in marks for sign in self._marks
+                ) else Gap.STOP, position
+            if position == len(gap):
+                return (Gap.TIGHT, closed) if match.start() == 0 else (Gap.OTHER, 0)
+        if gap.isspace():
+            return (Gap.INDENT, line) if line and len(gap) - line > 1 else (Gap.BLANK, len(gap))
+        return Gap.HYPHEN if gap in ("-", "‐", "‑") else Gap.OTHER, 0
 
 
 ONE_BLANK = Gap.BLANK | 1 << 3
 """The value in `Gaps` of the blank between two words."""
 
 
-def _gap(gap: str) -> tuple[Gap, int]:
-    """Return the kind of a gap, and where in it the next sentence would begin.
+class _Roles(NamedTuple):
+    """Words of a language that have a role at the end of a sentence."""
 
-    >>> _gap(', '), _gap('." '), _gap('.\\n\\n« '), _gap(' . ')
-    ((<Gap.OTHER: 0>, 0), (<Gap.STOP: 4>, 3), (<Gap.PARAGRAPH: 6>, 3), (<Gap.PARAGRAPH: 6>, 3))
-    """
-    line = max(gap.rfind("\n"), gap.rfind("\r")) + 1
-    if line:
-        lines = gap.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-        if any(not inner.strip() for inner in lines[1:-1]):
-            return Gap.PARAGRAPH, line
-    if (
-        gap[:1] == " " and gap.strip() == "." and gap[-1].isspace()
-    ):  # as tokenisers write a full stop
-        return Gap.PARAGRAPH, len(gap)
-    position = 0
-    while match := _TERMINATOR.search(gap, position):
-        closed = match_end(_CLOSING, gap, match.start())
-        position = match_end(_WHITE, gap, closed)
-        if position > closed:
-            marks = gap[match.start() : closed]
-            return Gap.MARK if any(sign in marks for sign in "!?…。") else Gap.STOP, position
-        if position == len(gap):
-            return (Gap.TIGHT, closed) if match.start() == 0 else (Gap.OTHER, 0)
-    if gap.isspace():
-        return (Gap.INDENT, line) if line and len(gap) - line > 1 else (Gap.BLANK, len(gap))
-    return Gap.HYPHEN if gap in ("-", "‐", "‑") else Gap.OTHER, 0
+    titles: frozenset[str]
+    abbreviations: frozenset[str]
+    numbered: frozenset[str]
+    openers: frozenset[str]
+    short: frozenset[str]
+    ordinal_dots: bool
 
 
-_TITLES = {
-    "en": word_set(
-        "mr mrs ms messrs dr prof gen sen rep gov lt col sgt capt cmdr adm maj hon pres vs"
-    ),
-    "fr": word_set("m mm mme mmes mlle mlles mgr dr pr me st ste cf gén col cdt lt"),
-}
-_ABBREVIATIONS = {
-    "en": word_set(
-        "inc corp co cos ltd bros st ste ave blvd rd jan feb mar apr jun jul aug sept sep oct nov "
-        "dec mon tue tues wed thu thur thurs fri sat sun etc al approx dept div est govt intl "
-        "mfg natl assn assoc univ calif conn fla ill mass mich minn mo okla ore pa penn tenn tex "
-        "va wash wis ariz ark colo del ga ind kan ky la md miss mont neb nev ala nj ny oz lb "
-        "lbs ft sq cu bbl avg plc jr sr rev"
-    ),
-    "fr": word_set(
-        "etc av apr ap env tél bd boul janv févr avr juil sept oct nov déc éd ed vol chap hab "
-        "min sec max dép arr réf cie ets inc ltd corp"
-    ),
-}
-_NUMBERED = word_set("no nos n art p pp fig vol chap sec para")
-_OPENERS = {
-    "en": word_set(
-        "the a an it its he she they we i you in on at by for from with this that these those "
-        "there but and or so if when while after before since as some many most all no not one "
-        "two his her their our who what how why where under according however meanwhile last "
-        "both each such earlier also now then"
-    ),
-    "fr": word_set(
-        "le la les l un une des il elle ils elles on ce c cet cette ces mais et ou donc or si "
-        "quand lorsque après avant depuis dans en au aux à pour par sur sous avec sans selon "
-        "son sa ses leur leurs notre nos je j nous vous qui que qu d de du puis ainsi alors "
-        "aussi cependant toutefois enfin"
-    ),
-}
-
-
-_SHORT = {lang: _NUMBERED | _ABBREVIATIONS[lang] | _TITLES[lang] for lang in LANGUAGES}
+@lru_cache(maxsize=64)
+def _roles(lang: str) -> _Roles:
+    pack = pack_of(lang)
+    short = pack.numbered | pack.abbreviations | pack.titles
+    openers = pack.openers or pack.stop_words
+    return _Roles(pack.titles, pack.abbreviations, pack.numbered, openers, short, pack.ordinal_dots)
 
 
 # Tables of plain numbers are faster to build than tables of enum members.
@@ -583,6 +638,7 @@ _PLAIN = int(Before.WORD), int(After.LOWER)
 _NAME = int(Before.WORD), int(After.CAPITAL)
 _UPPER = int(Before.OTHER), int(After.CAPITAL)
 _NUMBER = int(Before.OTHER), int(After.DIGIT)
+_ORDINAL = int(Before.TITLE), int(After.DIGIT)
 
 
 def stop_roles(chunk: str, lang: str) -> tuple[int, int]:
@@ -591,21 +647,22 @@ def stop_roles(chunk: str, lang: str) -> tuple[int, int]:
     >>> stop_roles("Mme", "fr") == (Before.TITLE, After.CAPITAL)
     True
     """
+    roles = _roles(lang)
     if chunk[0].isdigit() and chunk[-1].isdigit():
-        return _NUMBER
-    if len(chunk) > 2 and chunk.isalpha() and (form := chunk.lower()) not in _SHORT[lang]:
+        return _ORDINAL if roles.ordinal_dots and len(chunk) < 3 else _NUMBER
+    if len(chunk) > 2 and chunk.isalpha() and (form := chunk.lower()) not in roles.short:
         if chunk == form and chunk.islower():
             return _PLAIN  # the usual case
-        if form not in _OPENERS[lang] and chunk.isascii() and chunk[0].isupper():
+        if form not in roles.openers and chunk.isascii() and chunk[0].isupper():
             return _NAME if chunk[-1].islower() else _UPPER
     form = normal(chunk if len(chunk) <= MAX_COMPOUND_CHARS else chunk[:1] + chunk[-1:])
     tail = form[max(form.rfind("-"), form.rfind("'")) + 1 :]
     before = Before.WORD if len(chunk) > 2 and chunk[-1].islower() else Before.OTHER
-    if tail in _NUMBERED:
+    if tail in roles.numbered:
         before = Before.NUMBERED
-    if tail in _ABBREVIATIONS[lang] or (len(form) == 1 and form.isalpha()):
+    if tail in roles.abbreviations or (len(form) == 1 and form.isalpha()):
         before = Before.ABBREVIATION
-    if tail in _TITLES[lang]:
+    if tail in roles.titles:
         before = Before.TITLE
     if chunk[-1] == ".":
         before = Before.DOTTED
@@ -617,7 +674,7 @@ def stop_roles(chunk: str, lang: str) -> tuple[int, int]:
     elif chunk[0].upper() == chunk[0].lower():
         after = After.OTHER
     else:
-        after = After.OPENER if head in _OPENERS[lang] else After.CAPITAL
+        after = After.OPENER if head in roles.openers else After.CAPITAL
     return int(before), int(after)
 
 

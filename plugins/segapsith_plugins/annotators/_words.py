@@ -1,6 +1,6 @@
 """Shared by the annotators: word lists, lemmas by dictionary, multi-word terms.
 
-The word lists are in `data/`, one file per language: `stopwords.*.txt` and `lemmas.*.tsv`.
+Word lists and rules of a language are in its pack, `segapsith/languages/xx.toml`.
 """
 
 from __future__ import annotations
@@ -8,19 +8,18 @@ from __future__ import annotations
 import itertools
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from segapsith.languages import ALIASES, LanguagePack, has_pack, pack_of
 from segapsith.model import Lexicon
 
 __all__ = [
-    "LANGUAGES",
     "Lemmas",
     "Merge",
     "StopList",
@@ -34,30 +33,29 @@ __all__ = [
     "language",
     "merged",
     "normal",
+    "normaliser",
     "partition",
     "stop_list",
     "word_set",
 ]
 
-LANGUAGES = ("en", "fr")
-"""Languages with a stop list and a lemma file of their own."""
-
-_CODES = {"en": "en", "eng": "en", "fr": "fr", "fra": "fr", "fre": "fr"}
-
 
 def language(code: str | None, default: str) -> str:
-    """Return the language of a document, or the default if it is unknown or not supported.
+    """Return the code of the language of a document, or the default if it declares none.
 
-    >>> language("fr-CA", "en"), language(None, "en"), language("de", "fr")
-    ('fr', 'en', 'fr')
+    >>> language("fr-CA", "en"), language(None, "en"), language("ger", "fr"), language("xx", "fr")
+    ('fr', 'en', 'de', 'xx')
     """
-    return _CODES.get(code.lower().replace("_", "-").split("-")[0], default) if code else default
+    if not code:
+        return default
+    base = code.lower().replace("_", "-").split("-")[0]
+    return ALIASES.get(base, base)
 
 
 def checked_language(lang: str) -> str:
-    """Return the language, or raise a `ValueError` if it is not supported."""
-    if lang not in LANGUAGES:
-        raise ValueError(f"lang={lang!r} should be one of {', '.join(LANGUAGES)}")
+    """Return the language, or raise a `ValueError` if it has no pack."""
+    if not has_pack(lang):
+        raise ValueError(f"lang={lang!r} has no language pack; list them: segapsith languages")
     return lang
 
 
@@ -101,14 +99,40 @@ def normal(form: str) -> str:
     return unicodedata.normalize("NFKC", form.translate(_SAME).lower()).translate(_SAME)
 
 
+def normaliser(pack: LanguagePack) -> Callable[[str], str]:
+    """Return `normal` for the rules of a language: its case, joiners and spelling.
+
+    >>> normaliser(pack_of("tr"))("IŞIK İl"), normaliser(pack_of("ro"))("Ţară")
+    ('ışık il', 'țară')
+    """
+    if pack.case != "turkic" and not pack.joiners and not pack.spelling:
+        return normal
+    before = str.maketrans({"İ": "i", "I": "ı"} if pack.case == "turkic" else {})
+    signs = {key: value for key, value in _SAME.items() if not (pack.joiners and key in _JOINERS)}
+    spelling = str.maketrans(dict(pack.spelling))
+
+    def special(form: str) -> str:
+        lower = form.translate(before).translate(signs).lower()
+        composed = unicodedata.normalize("NFKC", lower)
+        return composed.translate(signs).translate(spelling).strip("\u200c\u200d")
+
+    return special
+
+
+_JOINERS = (0x200C, 0x200D)
+
+
+def bare(word: str) -> str:
+    """Return a word without its accents.
+
+    >>> bare("și"), bare("από")
+    ('si', 'απο')
+    """
+    letters = unicodedata.normalize("NFD", word)
+    return unicodedata.normalize("NFC", "".join(c for c in letters if not unicodedata.combining(c)))
+
+
 # --- word lists --------------------------------------------------------------------------
-
-
-def _lines(name: str) -> Iterator[str]:
-    text = (files("segapsith_plugins.annotators") / "data" / name).read_text(encoding="utf-8")
-    for line in text.splitlines():
-        if line and not line.startswith("#"):
-            yield line
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,21 +151,22 @@ class StopList:
         return form in self.words or (lemma in self.words and form not in self.exempt)
 
 
-@lru_cache(maxsize=len(LANGUAGES))
+@lru_cache(maxsize=64)
 def stop_list(lang: str) -> StopList:
-    """Return the list of `data/stopwords.<lang>.txt`.
+    """Return the stop words of a language."""
+    pack = pack_of(lang)
+    words = set(pack.stop_words)
+    if pack.bare_stop_words:
+        words.update(map(bare, pack.stop_words))
+    if pack.lemma_spelling:
+        table = str.maketrans(dict(pack.lemma_spelling))
+        words.update([word.translate(table) for word in words])
+    return StopList(frozenset(words), pack.content_forms)
 
-    Words are separated by blanks; `+` precedes a form that is exempt.
-    """
-    words = [word for line in _lines(f"stopwords.{lang}.txt") for word in line.split()]
-    exempt = frozenset(word[1:] for word in words if word.startswith("+"))
-    return StopList(frozenset(word for word in words if not word.startswith("+")), exempt)
 
-
-@lru_cache(maxsize=len(LANGUAGES))
-def exceptions(lang: str) -> dict[str, str]:
-    """Return the lemmas of the forms in `data/lemmas.<lang>.tsv`."""
-    return dict(line.split("\t") for line in _lines(f"lemmas.{lang}.tsv"))
+def exceptions(lang: str) -> Mapping[str, str]:
+    """Return the lemmas that the pack of a language has itself."""
+    return pack_of(lang).lemmas
 
 
 def is_content(form: str) -> bool:
@@ -150,7 +175,12 @@ def is_content(form: str) -> bool:
     >>> [is_content(form) for form in ("g20", "x", "60", "tax", "covid-19", "4th")]
     [False, False, False, True, True, False]
     """
-    return not form[:1].isdigit() and sum(map(str.isalpha, form)) >= 2
+    if form[:1].isdigit():
+        return False
+    n_letters = sum(map(str.isalpha, form))
+    if n_letters == 1 and not form.isascii():  # की has one letter and a vowel sign
+        n_letters += sum(c > "\u036f" and unicodedata.category(c)[0] == "M" for c in form)
+    return n_letters >= 2
 
 
 class Lemmas:
@@ -162,17 +192,19 @@ class Lemmas:
     """
 
     def __init__(self, lang: str) -> None:
-        import simplemma  # takes 0.1 s, so only when a text is read
-        from simplemma.strategies.dictionaries.dictionary_factory import DEFAULT_DICTIONARY_FACTORY
-
-        self.lang = checked_language(lang)
+        self.lang = lang
+        self._pack = pack_of(lang)
         self._exceptions = exceptions(lang)
-        self._entry: Callable[[str], str | None] = DEFAULT_DICTIONARY_FACTORY.get_dictionary(
-            lang
-        ).get
-        self._simplemma: Callable[..., str] = simplemma.lemmatize
-        self._is_known: Callable[..., bool] = simplemma.is_known
-        self._corrected = self._french if lang == "fr" else self._dictionary
+        self._normal = normaliser(self._pack)
+        self._spelling = str.maketrans(dict(self._pack.lemma_spelling))
+        self._entry: Callable[[str], str | None] = _no_entry
+        self._simplemma: Callable[..., str] = _as_written_here
+        self._is_known: Callable[..., bool] = _not_known
+        if self._pack.lemmatiser == "dictionary":
+            factory, self._simplemma, self._is_known = _simplemma(lang in _WHOLE_DICTIONARIES)
+            self._entry = factory.get_dictionary(lang).get
+        corrections = {"fr": self._french, "en": self._dictionary}
+        self._corrected = corrections.get(lang, self._general)
 
     def knows(self, form: str) -> bool:
         """Return whether a lower-case form is in the dictionary."""
@@ -194,7 +226,41 @@ class Lemmas:
             return entry.lower()
         return self._simplemma(form, lang=self.lang).lower() or form
 
+    def _general(self, form: str) -> str:
+        """Return the lemma by the dictionary, other spellings of the form, or its stem."""
+        lemma = self._found(form)
+        if lemma is None:
+            lemma = self._without_proclitics(form)
+        if lemma is None and form.isalpha() and len(form) <= _MAX_RULE_CHARS:
+            lemma = self._normal(self._simplemma(form, lang=self.lang))
+        return (lemma or form).translate(self._spelling) or form
+
+    def _found(self, form: str) -> str | None:
+        """Return the lemma that the dictionary has for a form or for its other spelling."""
+        entry = self._entry(form) or self._entry(form.capitalize())
+        for letters, others in self._pack.respelled.items():
+            if entry is None and letters in form:
+                other = form.replace(letters, others)
+                entry = self._entry(other) or self._entry(other.capitalize())
+        return self._normal(entry) if entry else None
+
+    def _without_proclitics(self, form: str) -> str | None:
+        """Return the lemma of a form after the small words that are written together with it."""
+        for small in self._pack.proclitics:
+            rest = form[len(small) :]
+            if form.startswith(small) and len(rest) >= _MIN_STEM_CHARS:
+                if rest in self._pack.stop_words:
+                    return rest
+                if (lemma := self._found(rest)) is not None:
+                    return lemma
+        for small in self._pack.articles:
+            if form.startswith(small) and len(form) > len(small) + _MIN_STEM_CHARS:
+                return form[len(small) :]
+        return None
+
     def _has(self, form: str) -> bool:
+        if self.lang not in _WHOLE_DICTIONARIES:
+            return self._found(form) is not None
         if form.isalpha():
             return (self._entry(form) or self._entry(form.capitalize())) is not None
         return self._is_known(form, lang=self.lang)
@@ -257,6 +323,49 @@ class Lemmas:
             for form in (f"{soft}ait", f"{soft}ant", f"{stem}issait", f"{stem}issant")
             if self._has(form)
         )
+
+
+_WHOLE_DICTIONARIES = ("en", "fr")
+"""Languages whose dictionary is loaded whole, as a table: the fastest way."""
+
+_MAX_RULE_CHARS = 30
+"""Characters of a form to which simplemma's rules are applied."""
+
+_MIN_STEM_CHARS = 2
+"""Least characters that remain of a form without its proclitics."""
+
+
+@lru_cache(maxsize=2)
+def _simplemma(whole: bool) -> tuple[Any, Callable[..., str], Callable[..., bool]]:
+    """Return simplemma's dictionaries, its lemmas and its test of a form.
+
+    A whole dictionary takes 40 to 400 MB of memory, a frugal one 2 to 45 MB. Each is loaded once:
+    simplemma itself would drop the ninth language, and load it again.
+    """
+    import simplemma  # takes 0.1 s, so only when a text is read
+    from simplemma.strategies import DefaultStrategy
+    from simplemma.strategies.dictionaries import DEFAULT_DICTIONARY_FACTORY
+    from simplemma.strategies.dictionaries.stream_dictionary_factory import StreamDictionaryFactory
+
+    if whole:
+        return DEFAULT_DICTIONARY_FACTORY, simplemma.lemmatize, simplemma.is_known
+    factory = StreamDictionaryFactory(cache_max_size=64)
+    strategy = DefaultStrategy(dictionary_factory=factory)
+    # Forms are cached by the reader, so simplemma need not.
+    reader = simplemma.Lemmatizer(cache_max_size=0, lemmatization_strategy=strategy)
+    return factory, reader.lemmatize, _not_known  # `knows` looks the form up
+
+
+def _no_entry(form: str) -> str | None:
+    return None
+
+
+def _as_written_here(form: str, lang: str) -> str:
+    return form
+
+
+def _not_known(form: str, lang: str) -> bool:
+    return False
 
 
 _FINITE = frozenset({"a", "ai", "as", "e", "era", "ez"})

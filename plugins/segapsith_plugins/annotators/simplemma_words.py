@@ -1,4 +1,4 @@
-"""Words by a dictionary: tokens, lemmas and sentences for English and French, without a model.
+"""Words by dictionaries and rules: tokens, lemmas and sentences of all languages, without a model.
 
 A text is divided into pieces: a chunk (a run of letters or digits with the hyphens, apostrophes and
 dots inside it) and the gap after it. Each distinct piece is analysed once and cached; the text
@@ -15,23 +15,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from segapsith.languages import pack_of
 from segapsith.model import Annotation, Document, Lexicon
 from segapsith.plugin.hookspecs import hookimpl
 from segapsith_plugins.annotators._chunks import (
-    CHUNK,
     ONE_BLANK,
     UNITED_STATES,
     ChunkReader,
     Gap,
     Gaps,
     Pieces,
+    chunk_pattern,
     has_capital,
     last_chunks,
     match_end,
     stop_roles,
 )
 from segapsith_plugins.annotators._words import (
-    LANGUAGES,
     Terms,
     checked_language,
     language,
@@ -67,7 +67,9 @@ class _Cache:
         self.numbering = Pieces()
         self._lang = lang
         self._read = ChunkReader(lang)
-        self._gaps = Gaps()
+        self._gaps = Gaps(pack_of(lang).sentence_ends)
+        self._pattern = chunk_pattern()
+        self._max_pieces = _MAX_PIECES if self._read.has_spaces else _MAX_PIECES >> 4
         self._chunks: dict[str, tuple[int, int, int, int]] = {}
         self._lock = threading.Lock()
         self._pieces = _Table(6)
@@ -79,7 +81,7 @@ class _Cache:
     def is_full(self) -> bool:
         """Return whether the cache should be replaced by an empty one."""
         n_characters = self.numbering.n_characters
-        return len(self.numbering) > _MAX_PIECES or n_characters > _MAX_CHARACTERS
+        return len(self.numbering) > self._max_pieces or n_characters > _MAX_CHARACTERS
 
     def find(self, text: str) -> _AnalysedText:
         """Return the pieces of a text; new ones are analysed."""
@@ -103,7 +105,7 @@ class _Cache:
             if piece[-1] == " " and (chunk := piece[:-1]).isalpha():
                 gap = ONE_BLANK
             else:
-                chunk = piece[: match_end(CHUNK, piece, 0)]
+                chunk = piece[: match_end(self._pattern, piece, 0)]
                 gap = self._gaps[piece[len(chunk) :]]
             row = chunks.get(chunk) or self._learned(chunk)
             add((*row, len(chunk), gap))
@@ -116,7 +118,8 @@ class _Cache:
     def _learned(self, chunk: str) -> tuple[int, int, int, int]:
         """Return first word, number of words, `Before` and `After` of a new chunk."""
         first = len(self._lemmas)
-        plain = chunk.isascii()  # the usual case: same result as below, but faster
+        # the usual case: same result as below, but faster
+        plain = chunk.isascii() and self._read.is_plain
         if plain and chunk.isalpha() and chunk not in UNITED_STATES:
             lemma, content = self._read.lemma_of(chunk.lower(), has_capital(chunk))
             self._words.new.append((0, len(chunk), content))
@@ -251,8 +254,9 @@ class _Input(NamedTuple):
 class SimplemmaWords:
     """Lemmas by simplemma's dictionaries and the exceptions of this package.
 
-    The language is that of the document if it is English or French, otherwise `lang`. Sentences
-    cover the whole text: each begins where the previous one ends.
+    The language is that of the document, and `lang` if it declares none. A language without a pack
+    has no lemmas and no stop words. Sentences cover the whole text: each begins where the previous
+    one ends.
     """
 
     def __init__(self, *, lang: str = "en") -> None:
@@ -283,8 +287,11 @@ class SimplemmaWords:
 
     def _terms_of(self, lexicon: Lexicon, lang: str) -> Terms:
         if self._terms is None or self._terms[0] is not lexicon:
-            self._terms = (lexicon, {name: Terms.of(lexicon, name) for name in LANGUAGES})
-        return self._terms[1][lang]
+            self._terms = (lexicon, {})
+        by_language = self._terms[1]
+        if lang not in by_language:
+            by_language[lang] = Terms.of(lexicon, lang)
+        return by_language[lang]
 
     def _cache(self, lang: str) -> _Cache:
         cache = self._caches.get(lang)

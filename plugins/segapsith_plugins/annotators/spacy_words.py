@@ -148,7 +148,10 @@ def _blank(lang: str, lookups: bool) -> _Pipeline:
     """Return spaCy's rules for a language, without a trained pipeline."""
     import spacy
 
-    nlp = spacy.blank(lang)
+    try:
+        nlp = spacy.blank(lang)
+    except Exception:  # spaCy has no rules for the language, or needs a package for its words
+        nlp = spacy.blank("xx")
     nlp.add_pipe("sentencizer")
     if lookups:
         return _Pipeline(nlp, _looked_up(lang), tagged=False)

@@ -11,10 +11,41 @@ _MONTHS = {
     name: number
     for number, names in enumerate(
         [
-            "jan january janv janvier", "feb february fev févr fév février fevrier fevr",
-            "mar march mars", "apr april avr avril", "may mai", "jun june juin",
-            "jul july juil juillet", "aug august aou août aout", "sep sept september septembre",
-            "oct october octobre", "nov november novembre", "dec december déc décembre decembre",
+            ("jan january janv janvier januar jänner jän januari enero ene gennaio gen janeiro"
+            " styczeń stycznia leden ledna tammikuu tammikuuta január ianuarie ian ιανουαρίου"
+            " ιανουάριος января январь янв січня січень ocak oca يناير ינואר ژانویه जनवरी"),
+            ("feb february fev févr fév février fevrier fevr februar feber februari febrero febbraio"
+            " fevereiro luty lutego únor února helmikuu helmikuuta február februarie φεβρουαρίου"
+            " φεβρουάριος февраля февраль фев лютого лютий şubat şub فبراير פברואר فوریه फरवरी फ़रवरी"),
+            ("mar march mars märz mär maart marts marzo março marzec marca březen března maaliskuu"
+            " maaliskuuta március martie μαρτίου μάρτιος марта март березня березень mart مارس"
+            " מרץ मार्च"),
+            ("apr april avr avril abril abr aprile kwiecień kwietnia duben dubna huhtikuu"
+            " huhtikuuta április aprilie απριλίου απρίλιος апреля апрель квітня квітень nisan nis"
+            " أبريل אפריל آوریل अप्रैल"),
+            ("may mai mei maj mayo maggio mag maio maja květen května toukokuu toukokuuta május"
+            " μαΐου μάιος мая май травня травень mayıs مايو מאי مه मई"),
+            ("jun june juin juni junio giugno giu junho czerwiec czerwca červen června kesäkuu"
+            " kesäkuuta június iunie ιουνίου ιούνιος июня июнь червня червень haziran يونيو יוני"
+            " ژوئن जून"),
+            ("jul july juil juillet juli julio luglio lug julho lipiec lipca červenec července"
+            " heinäkuu heinäkuuta július iulie ιουλίου ιούλιος июля июль липня липень temmuz"
+            " يوليو יולי ژوئیه जुलाई"),
+            ("aug august aou août aout augustus augusti agosto ago sierpień sierpnia srpen srpna"
+            " elokuu elokuuta augusztus αυγούστου αύγουστος августа август серпня серпень ağustos"
+            " أغسطس אוגוסט اوت अगस्त"),
+            ("sep sept september septembre septiembre settembre setembro wrzesień września září"
+            " syyskuu syyskuuta szeptember septembrie σεπτεμβρίου σεπτέμβριος сентября сентябрь"
+            " вересня вересень eylül سبتمبر ספטמבר سپتامبر सितंबर"),
+            ("oct october octobre oktober okt octubre ottobre outubro październik października"
+            " říjen října lokakuu lokakuuta október octombrie οκτωβρίου οκτώβριος октября октябрь"
+            " жовтня жовтень ekim أكتوبر אוקטובר اکتبر अक्टूबर"),
+            ("nov november novembre noviembre novembro listopad listopada listopadu marraskuu"
+            " marraskuuta noiembrie νοεμβρίου νοέμβριος ноября ноябрь листопада листопад kasım"
+            " نوفمبر נובמבר نوامبر नवंबर"),
+            ("dec december déc décembre decembre dezember dez desember diciembre dic dicembre"
+            " dezembro grudzień grudnia prosinec prosince joulukuu joulukuuta decembrie δεκεμβρίου"
+            " δεκέμβριος декабря декабрь грудня грудень aralık ديسمبر דצמבר دسامبر दिसंबर"),
         ],
         start=1,
     )
@@ -38,9 +69,11 @@ _BASIC = re.compile(
     r"(?:[T ]?(\d{2}):?(\d{2})(?::?(\d{2}))?(?:[.,]\d{1,9})?\s?(Z|[+-]\d{2}:?(?:\d{2})?)?)?"
 )
 _DAY_FIRST = re.compile(
-    r"(?<!\d)(\d{1,2})(?:er|st|nd|rd|th)?[\s./-]+([^\W\d_]{3,10})\.?[\s./,-]+(\d{4}|\d{2})(?!\d)"
+    r"(?<!\d)(\d{1,2})(?:er|st|nd|rd|th|º)?[\s./-]+(?:del? )?((?:[^\W\d_][\u0900-\u094d]?){2,12})"
+    r"\.?[\s./,-]+(?:del? )?(\d{4}|\d{2})(?!\d)"
 )
 _MONTH_FIRST = re.compile(r"([^\W\d_]{3,10})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})(?!\d)")
+_YEAR_FIRST = re.compile(r"(\d{4})[年년]\s?(\d{1,2})[月월]\s?(\d{1,2})[日일]")
 _NUMBERS = re.compile(r"(?<!\d)(\d{1,2})[/.-](\d{1,2})[/.-](\d{4}|\d{2})(?!\d)")
 _ASCTIME = re.compile(
     r"([A-Za-z]{3})\s+(\d{1,2})\s+(\d{1,2}:\d{2}(?::\d{2})?)\s+(?:([A-Za-z]{3,4})\s+)?(\d{4})"
@@ -53,6 +86,8 @@ def iso(text: str | None, *, month_first: bool = False) -> str | None:
 
     >>> iso("Mon, 02 Mar 2026 06:15:00 +0100"), iso("20260302T061500Z"), iso("2 mars 2026 à 6h15")
     ('2026-03-02T06:15:00+01:00', '2026-03-02T06:15:00+00:00', '2026-03-02T06:15:00')
+    >>> iso("2. März 2026"), iso("2 de marzo de 2026"), iso("2 мая 2026"), iso("2026年3月2日")
+    ('2026-03-02', '2026-03-02', '2026-05-02', '2026-03-02')
     >>> iso("26-FEB-1987 15:01:01.79"), iso("03/04/2026"), iso("soon")
     ('1987-02-26T15:01:01', '2026-04-03', None)
     """
@@ -95,6 +130,9 @@ def _worded(text: str, month_first: bool) -> str | None:
     elif (match := _MONTH_FIRST.search(text)) and match.group(1).lower() in _MONTHS:
         name, day, year = match.groups()
         month = _MONTHS[name.lower()]
+    elif match := _YEAR_FIRST.search(text):
+        year, number, day = match.groups()
+        month = int(number)
     elif match := _NUMBERS.search(text):
         first, second, year = match.groups()
         swapped = month_first if max(int(first), int(second)) <= 12 else int(second) > 12

@@ -9,7 +9,7 @@ from segapsith.web.render import Page
 
 __all__ = ["map_page"]
 
-MOST = 80
+MOST = 60
 COLOURS = 8
 
 

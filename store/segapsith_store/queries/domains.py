@@ -19,6 +19,7 @@ from segapsith.model import Json, Result, optional
 from segapsith_store import codecs
 from segapsith_store.queries import history
 from segapsith_store.queries.browsing.neighbours import read_vectors
+from segapsith_store.queries.documents import HEADLINE_CHARS
 from segapsith_store.queries.events import Event, list_events
 from segapsith_store.queries.sections import PathStep, paths
 from segapsith_store.queries.topics import section_of_topic, topic_of_domain
@@ -28,6 +29,7 @@ from segapsith_store.store import Store
 __all__ = [
     "Domain",
     "DomainDetails",
+    "DomainStory",
     "Earlier",
     "NearDomain",
     "TypicalSentence",
@@ -112,6 +114,18 @@ class NearDomain(Result):
     similarity: float
 
 
+@dataclass(frozen=True, slots=True)
+class DomainStory(Result):
+    """A story of a domain, with those of its units that are in the domain."""
+
+    document: str
+    title: str
+    """Its headline, or the beginning of its text."""
+    date: str | None
+    source: str
+    unit_ids: Sequence[int]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DomainDetails(Domain):
     """A domain with its units, documents, days, history and nearest domains."""
@@ -120,6 +134,8 @@ class DomainDetails(Domain):
     """Words inferred for its units, with the number of those units; most frequent first."""
     unit_ids: Sequence[int]
     document_ids: Sequence[str]
+    stories: Sequence[DomainStory]
+    """Its stories, the newest first, those without a date last."""
     bursts: Sequence[Burst]
     sentences: Sequence[TypicalSentence]
     history: Sequence[Mapping[str, Json]]
@@ -427,6 +443,10 @@ class _Member(NamedTuple):
     unit: int
     document: str
     date: str | None
+    title: str
+    begin: str
+    """The first characters of the text after the title."""
+    source: str
     words: bytes
 
 
@@ -467,6 +487,7 @@ def show_domain(store: Store, number: int, *, top: int | None = 40, near: int = 
             inferred=_inferred(members, words),
             unit_ids=[member.unit for member in members],
             document_ids=document_ids,
+            stories=_stories(members),
             bursts=bursts(days, stream),
             sentences=typical_of(store, number, words.best(sums, SENTENCE_WORDS)),
             history=read_lineage(store, number),
@@ -479,12 +500,31 @@ def _members(store: Store, number: int) -> list[_Member]:
     return [
         _Member(*row)
         for row in store.rows(
-            "SELECT u.id, d.uid, v.date, u.words FROM assignments a JOIN units u ON u.id = a.unit"
+            "SELECT u.id, d.uid, v.date, v.title, substr(v.body, 1, ?), v.source, u.words"
+            " FROM assignments a JOIN units u ON u.id = a.unit"
             " JOIN documents d ON d.id = u.document JOIN versions v ON v.id = u.version"
             " WHERE a.domain = ? ORDER BY u.id",
-            [number],
+            [HEADLINE_CHARS, number],
         )
     ]
+
+
+def _stories(members: Sequence[_Member]) -> list[DomainStory]:
+    """Return the stories of some units, the newest first, those without a date last."""
+    units: dict[str, list[_Member]] = {}
+    for member in members:
+        units.setdefault(member.document, []).append(member)
+    stories = [
+        DomainStory(
+            document,
+            " ".join((own[0].title or own[0].begin or document).split()),
+            own[0].date,
+            own[0].source,
+            [member.unit for member in own],
+        )
+        for document, own in units.items()
+    ]
+    return sorted(stories, key=lambda story: story.date or "", reverse=True)
 
 
 def successors(store: Store, number: int) -> str:

@@ -23,14 +23,17 @@ from segapsith_store.queries.words import Words
 from segapsith_store.store import Store
 
 __all__ = [
+    "DocumentExplanation",
     "Explanation",
     "HomeDomain",
     "Joining",
     "RunnerUp",
     "SharedWord",
+    "UnplacedUnit",
     "UnsharedWord",
     "WithoutUnit",
     "explain",
+    "explain_document",
 ]
 
 
@@ -128,6 +131,66 @@ class Explanation(Result):
     """The measure of all figures but those in `joined`."""
     changed: bool
     """Whether the score differs from the one with which the unit joined."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnplacedUnit(Result):
+    """A unit that is in no domain, and why."""
+
+    unit: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentExplanation(Result):
+    """The units of a document one after the other; a copy has those of its original."""
+
+    document: str
+    title: str
+    duplicate_of: str | None
+    units: Sequence[Explanation]
+    unplaced: Sequence[UnplacedUnit]
+
+
+def explain_document(
+    store: Store, uid: str, settings: PlacementSettings
+) -> DocumentExplanation | None:
+    """Return why each unit of a document is in its domain; None if there is no such document."""
+    with store.frozen():
+        row = store.row(
+            "SELECT d.id, v.title, o.id, o.uid FROM documents d"
+            " JOIN versions v ON v.document = d.id AND v.number = d.version"
+            " LEFT JOIN documents o ON o.id = d.duplicate_of WHERE d.uid = ?",
+            [uid],
+        )
+        if row is None:
+            return None
+        number, title, original, original_uid = row
+        units = [
+            unit
+            for (unit,) in store.rows(
+                "SELECT u.id FROM documents d JOIN versions v ON v.document = d.id"
+                " AND v.number = d.version JOIN units u ON u.version = v.id"
+                " WHERE d.id = ? ORDER BY u.position",
+                [original or number],
+            )
+        ]
+        records = [next(iter(store.units([unit]))) for unit in units]
+        return DocumentExplanation(
+            document=uid,
+            title=title,
+            duplicate_of=original_uid,
+            units=[
+                explain(store, unit, settings)
+                for unit, record in zip(units, records, strict=True)
+                if record.assignment is not None
+            ],
+            unplaced=[
+                UnplacedUnit(unit, _reason(store, record))
+                for unit, record in zip(units, records, strict=True)
+                if record.assignment is None
+            ],
+        )
 
 
 def explain(store: Store, unit: int, settings: PlacementSettings) -> Explanation:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ __all__ = [
     "DocumentSummary",
     "DomainHit",
     "SearchResult",
+    "StoryDomain",
     "describe_document",
     "full_text_query",
     "matching_documents",
@@ -21,6 +23,20 @@ __all__ = [
 ]
 
 SNIPPET_WORDS = 16
+
+MAX_STORIES = 5_000
+"""Stories with the words, best first, whose domains are counted."""
+
+LEAST_STORIES, LEAST_SHARE = 2, 0.1
+"""A domain is found by its stories if that many of its units, and that share, have the words."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoryDomain(Result):
+    """A domain of a story."""
+
+    id: int
+    label: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,22 +48,29 @@ class DocumentHit(Result):
     lang: str
     title: str
     snippet: str
+    domains: Sequence[StoryDomain] = ()
+    """Its domains, the one with most of its units first; a copy has those of its original."""
 
 
 @dataclass(frozen=True, slots=True)
 class DomainHit(Result):
-    """A domain whose label or best words contain the words."""
+    """A domain whose label, best words or stories contain the words."""
 
     id: int
     label: str
     lang: str
     units: int
     words: str
+    matches: int = 0
+    """Its units in stories that contain the words as a phrase."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult(Result):
-    """Documents, best first, and domains, largest first, that contain all the words."""
+    """Documents, best first, and domains that contain all the words.
+
+    Domains that a person named so come first, then those with most units in such stories.
+    """
 
     documents: Sequence[DocumentHit]
     domains: Sequence[DomainHit]
@@ -77,22 +100,115 @@ def search(store: Store, query: str, limit: int = 20, *, documents: bool = True)
     match = full_text_query(query)
     with store.frozen():
         stories = store.rows(
-            "SELECT d.uid, v.date, v.lang, v.title, snippet(versions_fts, -1, '[', ']', ' … ', ?)"
+            "SELECT d.id, coalesce(d.duplicate_of, d.id), d.uid, v.date, v.lang, v.title,"
+            " snippet(versions_fts, -1, '[', ']', ' … ', ?)"
             " FROM versions_fts f JOIN versions v ON v.id = f.rowid"
             " JOIN documents d ON d.id = v.document AND d.version = v.number"
             " WHERE versions_fts MATCH ? ORDER BY bm25(versions_fts), d.id LIMIT ?",
             [SNIPPET_WORDS, match, limit],
         )
-        domains = store.rows(
-            "SELECT m.id, m.label, m.lang, m.units, m.top_words FROM domains_fts f"
-            " JOIN domains m ON m.id = f.rowid WHERE domains_fts MATCH ? AND m.units > 0"
-            " ORDER BY m.units DESC, m.id LIMIT ?",
-            [match, limit],
-        )
+        found = list(stories) if documents else []
+        domains = _domains_of(store, {row[1] for row in found})
         return SearchResult(
-            [DocumentHit(*row) for row in stories] if documents else [],
-            [DomainHit(*row) for row in domains],
+            [
+                DocumentHit(*[*columns, domains.get(original, [])])
+                for _, original, *columns in found
+            ],
+            _domain_hits(store, query, limit),
         )
+
+
+def _domains_of(store: Store, documents: set[int]) -> dict[int, list[StoryDomain]]:
+    """Return the domains of some documents, those with most of the units first."""
+    found: dict[int, list[StoryDomain]] = {}
+    for document, domain, label in store.rows(
+        "SELECT u.document, m.id, m.label FROM json_each(?) j"
+        " JOIN units u ON u.document = j.value JOIN assignments a ON a.unit = u.id"
+        " JOIN domains m ON m.id = a.domain GROUP BY u.document, m.id"
+        " ORDER BY u.document, count(*) DESC, min(u.position)",
+        [json.dumps(sorted(documents))],
+    ):
+        found.setdefault(document, []).append(StoryDomain(domain, label))
+    return found
+
+
+def _domain_hits(store: Store, query: str, limit: int) -> list[DomainHit]:
+    """Return the domains that have the words in their label, their best words or their stories."""
+    words = full_text_query(query)
+    by_label = _matching_domains(store, f"label : ({words})")
+    by_words = by_label | _matching_domains(store, words)
+    by_stories, n_stories = _story_counts(store, _phrase(query))
+    sizes, named = {}, set()
+    for number, units, has_name in store.rows(
+        "SELECT m.id, m.units, m.named FROM json_each(?) j JOIN domains m ON m.id = j.value"
+        " WHERE m.units > 0",
+        [json.dumps(sorted(by_words | by_stories.keys()))],
+    ):
+        sizes[number] = units
+        if has_name and number in by_label:
+            named.add(number)
+    wanted = [
+        number
+        for number, units in sizes.items()
+        if number in by_words
+        or by_stories[number] >= max(LEAST_STORIES, LEAST_SHARE * min(units, n_stories))
+    ]
+    wanted.sort(
+        key=lambda number: (
+            number not in named,
+            -by_stories.get(number, 0),
+            -sizes[number],
+            number,
+        )
+    )
+    described = {
+        row[0]: row
+        for row in store.rows(
+            "SELECT m.id, m.label, m.lang, m.units, m.top_words FROM json_each(?) j"
+            " JOIN domains m ON m.id = j.value",
+            [json.dumps(wanted[:limit])],
+        )
+    }
+    return [
+        DomainHit(*[*described[number], by_stories.get(number, 0)]) for number in wanted[:limit]
+    ]
+
+
+def _matching_domains(store: Store, match: str) -> set[int]:
+    return {
+        number
+        for (number,) in store.rows(
+            "SELECT rowid FROM domains_fts WHERE domains_fts MATCH ?", [match]
+        )
+    }
+
+
+def _story_counts(store: Store, match: str) -> tuple[dict[int, int], int]:
+    """Return units by domain of the stories that match, and the number of these stories."""
+    stories = [
+        number
+        for (number,) in store.rows(
+            "SELECT v.id FROM versions_fts f JOIN versions v ON v.id = f.rowid"
+            " JOIN documents d ON d.id = v.document AND d.version = v.number"
+            " WHERE versions_fts MATCH ? ORDER BY bm25(versions_fts), d.id LIMIT ?",
+            [match, MAX_STORIES],
+        )
+    ]
+    counts = store.rows(
+        "SELECT a.domain, count(*) FROM json_each(?) j JOIN units u ON u.version = j.value"
+        " JOIN assignments a ON a.unit = u.id GROUP BY a.domain",
+        [json.dumps(stories)],
+    )
+    return dict(counts), len(stories)
+
+
+def _phrase(query: str) -> str:
+    """Return an FTS5 query for the words next to each other.
+
+    >>> _phrase("Tony Blair")
+    '"Tony Blair"'
+    """
+    return full_text_query(query).replace('" "', " ")
 
 
 def matching_documents(store: Store, query: str) -> list[DocumentSummary]:

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segapsith_plugins.annotators._chunks import CHUNK, Pieces
+from segapsith_plugins.annotators._chunks import Pieces, chunk_pattern
 
-_ORACLE = re.compile(rf"(?:{CHUNK.pattern})[\W_]*", re.VERBOSE)
-_SIGNS = "aZé1٣²_ .,-‐'’&\u0301\u00ad\u200d!?\n𝒳\ud800中"
+_ORACLE = re.compile(rf"(?:{chunk_pattern().pattern})[\W_]*", re.VERBOSE)
+_SIGNS = "aZé1٣²_ .,-‐'’&\u0301\u00ad\u200d!?\n𝒳\ud800中की\u200cצה\"״"
 
 
 @pytest.mark.slow

@@ -117,8 +117,8 @@ def test_it_travels_to_another_process():
 
 
 def test_an_unknown_language_is_refused():
-    with pytest.raises(ValueError, match="lang='de' should be one of en, fr"):
-        SpacyWords(lang="de")
+    with pytest.raises(ValueError, match="lang='xx' has no language pack"):
+        SpacyWords(lang="xx")
 
 
 def test_a_pipeline_that_is_not_installed_is_named_with_the_way_to_it():
@@ -226,3 +226,9 @@ def test_batches_do_not_matter(texts, cut):
         assert left.lemmas == right.lemmas
         for name in ("spans", "content", "sentences"):
             assert np.array_equal(getattr(left, name), getattr(right, name))
+
+
+@pytest.mark.parametrize("lang", ["de", "ja", "th", "zzz"])
+def test_a_language_without_rules_is_read_too(lang):
+    (annotation,) = SpacyWords().annotate([Document(body="Ein Haus 政府", lang=lang)], Lexicon())
+    assert len(annotation.lemmas) >= 2

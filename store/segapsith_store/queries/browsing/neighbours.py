@@ -81,9 +81,10 @@ class DomainVectors:
         sums = DomainWords(self.words[at], self.occurrences[at], self.weights[at], 0)
         if not len(sums.words):
             return np.zeros(len(self.ids))
-        places = np.searchsorted(sums.words, self.words)
-        places[places == len(sums.words)] = 0
-        shared = np.flatnonzero(sums.words[places] == self.words)
+        place_of = np.full(int(self.words.max()) + 1, -1, np.int32)
+        place_of[sums.words] = np.arange(len(sums.words))
+        places = place_of[self.words]
+        shared = np.flatnonzero(places >= 0)
         rows = np.searchsorted(self.starts, shared, side="right") - 1
         size = len(self.ids)
         common = places[shared]
