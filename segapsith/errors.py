@@ -18,6 +18,7 @@ __all__ = [
     "InputError",
     "LearningChangeError",
     "MissingInputError",
+    "OldSchemaError",
     "PermissionDeniedError",
     "PluginError",
     "PluginLoadError",
@@ -130,6 +131,10 @@ class ForeignStoreError(SegapsithError):
     """The file exists but is not a store of this program; it is not changed."""
 
     exit_code = 65
+
+
+class OldSchemaError(ForeignStoreError):
+    """The store has an older schema; a command that writes brings it up to date."""
 
 
 class BusyError(SegapsithError):

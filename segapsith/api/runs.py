@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from segapsith.api.session import Session
+from segapsith.errors import UsageError
 from segapsith.model import Result
+from segapsith_store.queries import nights
 from segapsith_store.queries.status import Run, list_runs
 
-__all__ = ["Runs", "Undone"]
+__all__ = ["NightUndone", "Runs", "Undone"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,17 @@ class Undone(Result):
     """Documents that have an earlier version again."""
     moved: int
     """Units that are in an earlier domain again."""
+
+
+@dataclass(frozen=True, slots=True)
+class NightUndone(Result):
+    """A night that was taken back: its runs, the last one first, and what that changed."""
+
+    night: str
+    runs: Sequence[int]
+    documents: int
+    restored: int
+    moved: int
 
 
 class Runs:
@@ -44,3 +58,26 @@ class Runs:
         undone = self._session.engine.undo(run, self._session.factory.versions())
         self._session.reset()  # the settings that the run brought are taken back with it
         return Undone(**undone)
+
+    def undo_night(self) -> NightUndone:
+        """Take back all runs of the last night that has some, the last run first.
+
+        Each run is one transaction: called again after a kill, this continues.
+        """
+        store = self._session.writer
+        found = nights.runs_to_undo(store)
+        if found is None:
+            raise UsageError("there is no night to undo; `segapsith runs undo` takes one run back")
+        later = [run for run, _ in store.later_runs(found.last_run)]
+        if later:
+            raise UsageError(
+                f"run {later[-1]} came after the night of {found.night}: undo it first"
+            )
+        done = [self.undo(run) for run in found.runs]
+        return NightUndone(
+            found.night,
+            [one.run for one in done],
+            sum(one.documents for one in done),
+            sum(one.restored for one in done),
+            sum(one.moved for one in done),
+        )

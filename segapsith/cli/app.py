@@ -17,6 +17,7 @@ import typer.main
 
 from segapsith.cli import (
     backup,
+    cite,
     classify,
     cluster,
     compare,
@@ -59,7 +60,7 @@ COMMANDS = (
     demo, ingest, feeds, update, schedule, doctor,
     today, sections, topics, domains, events, show, search, explain, classify, export, report, serve,
     validate, compare, cluster, tune, segment, network,
-    status, verify, backup, runs, forget, config, languages, plugins,
+    status, verify, backup, runs, forget, cite, config, languages, plugins,
 )  # fmt: skip
 """The commands in the order of the help text; each module has `add_to`."""
 

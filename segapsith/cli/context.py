@@ -21,7 +21,7 @@ import typer
 from segapsith.cli import logs
 from segapsith.cli.options import SHARED, SettingOption, message_options
 from segapsith.cli.output import Output, claim, release, say
-from segapsith.errors import SegapsithError, UsageError
+from segapsith.errors import OldSchemaError, SegapsithError, UsageError
 from segapsith.settings import Settings, read_value, resolve
 
 if TYPE_CHECKING:
@@ -153,10 +153,13 @@ class Context:
         return Wire(self.path, self.settings, self.registry() if eager else None)
 
     def require_store(self) -> None:
-        """Raise an error if there is no sound store to change."""
+        """Raise an error if there is no sound store to change; migrate one of an older schema."""
         from segapsith_store import Store
 
-        Store.reading(self.path).close()
+        try:
+            Store.reading(self.path).close()
+        except OldSchemaError:
+            Store.writing(self.path, self.settings.store.wait).close()
 
     def show(self, value: object, text: Callable[[Output], None]) -> None:
         """Print a result: as JSON, by `text` for people, or not at all (`Output.show`)."""

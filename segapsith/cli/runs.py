@@ -10,6 +10,7 @@ import typer
 from segapsith.cli.context import Context, command, group
 from segapsith.cli.options import All, Limit
 from segapsith.cli.output import LISTED, Output, minute
+from segapsith.errors import UsageError
 from segapsith.model import Record
 
 __all__ = ["add_to"]
@@ -71,11 +72,22 @@ def undo(
     run: Annotated[
         int | None, typer.Argument(metavar="[RUN]", help="The run to undo (default: the last).")
     ] = None,
+    *,
+    night: Annotated[
+        bool, typer.Option("--night", help="Take back every run of the last night.")
+    ] = False,
 ) -> None:
-    """Take the last run back, exactly.
+    """Take the last run back, exactly; or with --night the whole last night.
 
     Example: segapsith runs undo --store wire.db
+
+    Example: segapsith runs undo --night --store wire.db
     """
+    if night:
+        if run is not None:
+            raise UsageError("--night finds the runs itself: leave out RUN")
+        _undo_night(context)
+        return
     with context.wire() as wire:
         result = wire.runs.undo(run)
     context.show(
@@ -84,5 +96,18 @@ def undo(
             f"run {result['run']} undone: {result['documents']} documents removed,"
             f" {result['restored']} restored to their earlier text,"
             f" {result['moved']} units moved back"
+        ),
+    )
+
+
+def _undo_night(context: Context) -> None:
+    with context.wire() as wire:
+        done = wire.runs.undo_night()
+    runs = ", ".join(map(str, done.runs))
+    context.show(
+        done,
+        lambda out: out.line(
+            f"night {done.night} undone (runs {runs}): {done.documents} documents removed,"
+            f" {done.restored} restored to their earlier text, {done.moved} units moved back"
         ),
     )

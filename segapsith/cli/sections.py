@@ -62,6 +62,7 @@ def sections(
     if as_of is not None:
         if renames:
             raise UsageError("--as-of shows earlier sections; --name needs the present ones")
+        context.require_store()
         then = context.reader().sections.at(as_of, top=top)
         context.show(then, lambda out: _text(then, out))
         return

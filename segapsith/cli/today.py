@@ -47,6 +47,7 @@ def today(
 
     Example: segapsith today --since 2026-03-01 --store wire.db
     """
+    context.require_store()
     result = context.reader().today(since, limit=limit)
     context.show(result, lambda out: _text(result, out))
 

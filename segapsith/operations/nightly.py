@@ -28,7 +28,13 @@ from segapsith.operations.backups import DatedFiles, back_up
 from segapsith.plugin.contracts import Source
 from segapsith_store import Store
 from segapsith_store.queries import nights, subscriptions, topics
-from segapsith_store.queries.news import count_new_domains, read_arrivals
+from segapsith_store.queries.news import (
+    Highlight,
+    Highlights,
+    count_new_domains,
+    read_arrivals,
+    read_highlights,
+)
 from segapsith_store.seal import seal, sealed_digest
 
 __all__ = [
@@ -44,6 +50,9 @@ __all__ = [
 
 log = logging.getLogger("segapsith.operations.nightly")
 log.addHandler(logging.NullHandler())  # a program that calls this decides what is printed
+
+NAMED, MAX_HEADLINE_CHARS = 3, 80
+"""New and rising domains that the summary line names, and characters of their headlines."""
 
 MAX_REASON_CHARS = 300
 """Characters of an error in the summary line."""
@@ -104,6 +113,10 @@ class NightlyRun:
         """The id of its row in the store; 0 until the store is locked."""
         self.previous_run = 0
         """The last run before this night."""
+        self.last_run = 0
+        """The last run of this night so far."""
+        self.highlights = Highlights([], [])
+        """What is new and rising."""
         self.new_by_feed: dict[str, int] = {}
         """Number of new stories of each feed that answered."""
         self.kappa: float | None = None
@@ -160,6 +173,8 @@ class NightlyRun:
             "started_at": self.started_at,
             "code": self.code,
             "missed": self.missed,
+            "last_run": self.last_run,
+            **self.highlights.as_json(),
             "steps": [record.as_json() for record in self.steps],
             "figures": self.figures.as_json(),
             "alarms": [alarm.as_json() for alarm in self.alarms],
@@ -169,6 +184,7 @@ class NightlyRun:
     def store_record(self) -> None:
         """Store how the night went so far."""
         if self.id:
+            self.last_run = nights.last_run(self.wire.writer)
             nights.end(
                 self.wire.writer, self.id, self.now(), self.code, self.line,
                 self.figures.as_json(), self.as_json(),
@@ -353,7 +369,18 @@ def _alarms(night: NightlyRun) -> Outcome:
         f"{new} new ({units} unit{'' if units == 1 else 's'}), {copies} copies,"
         f" {n_domains} new domain{'' if n_domains == 1 else 's'}"
     )
+    night.highlights = night.wire.read(lambda s: read_highlights(s, night.previous_run))
+    line += _told("new", night.highlights.new) + _told("rising", night.highlights.rising)
     return Outcome(line, {"alarms": len(night.alarms), "units": units, "new_domains": n_domains})
+
+
+def _told(kind: str, domains: Sequence[Highlight]) -> str:
+    """Return domains as part of the line: headline, words and units of the first ones."""
+    named = [
+        f"“{one.headline[:MAX_HEADLINE_CHARS]}” ({', '.join(one.words[:3])}; {one.units} units)"
+        for one in domains[:NAMED]
+    ]
+    return f"; {kind}: {', '.join(named)}" if named else ""
 
 
 def _run_before_date(night: NightlyRun, store: Store) -> int:

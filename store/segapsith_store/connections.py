@@ -17,6 +17,7 @@ from segapsith.errors import (
     BusyError,
     ForeignStoreError,
     MissingInputError,
+    OldSchemaError,
     PermissionDeniedError,
     QueryTimeoutError,
     SegapsithError,
@@ -172,7 +173,7 @@ def open_reader(path: str, seconds: float | None = None) -> Database:
             raise
     if version < SCHEMA:
         connection.close()
-        raise ForeignStoreError(
+        raise OldSchemaError(
             f"{path} has schema {version}, this program reads {SCHEMA};"
             " any command that writes brings it up to date after a backup"
         )

@@ -41,7 +41,7 @@ def test_exported_assignments_point_into_the_text(
     assert {r["document"] for r in rows} == set(texts)
     for row in rows:
         assert set(row) == {
-            "document", "unit", "start", "end", "domain", "topic", "section", "score",
+            "document", "unit", "start", "end", "domain", "topic", "section", "event", "score",
         }  # fmt: skip
         assert texts[row["document"]][row["start"] : row["end"]].strip()
     code, out, _ = command("export", "--to", "graphml")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 from segapsith.demo import sample
 
@@ -47,3 +50,17 @@ def test_status_reports_the_same_for_equal_stores(command: Command, tmp_path: Pa
     code, out, _ = command("status", "--full", "--store", "one.db")
     assert code == 0
     assert "run              1 ingest done" in out
+
+
+@pytest.mark.parametrize("arguments", [("topics",), ("sections",), ("today",)])
+def test_a_store_of_an_older_schema_is_migrated(
+    command: Callable[..., tuple[int, str, str]], tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    packed = Path(__file__).parents[1] / "store" / "schemas" / "schema-5.db.gz"
+    store = tmp_path / "old.db"
+    store.write_bytes(gzip.decompress(packed.read_bytes()))
+    assert command(*arguments, "--store", str(store))[0] == 0
+    assert (tmp_path / "old.db.schema-5.backup").is_file()
+    code, out, _ = command("status", "--store", str(store), "--json")
+    assert code == 0
+    assert json.loads(out)["events"] > 0

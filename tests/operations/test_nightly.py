@@ -12,7 +12,7 @@ import pytest
 
 from segapsith.api.wire import Wire
 from segapsith.demo import sample
-from segapsith.errors import StorageError
+from segapsith.errors import StorageError, UsageError
 from segapsith.operations import nightly
 from segapsith.operations.nightly import STEPS, NightlyRun, Outcome, Step
 from segapsith_store import Store
@@ -340,3 +340,34 @@ def test_records_of_older_nights_are_understood(house: Any) -> None:
     assert (night.code, checked, night.previous_run) == (0, [1], 1)
     page = (house.folder / "wire.reports" / "report-2026-03-02.html").read_text("utf-8")
     assert "There is no earlier run to compare with" in page  # both nights of the date
+
+
+def test_a_night_names_what_is_new_and_can_be_taken_back_as_a_whole(house: Any) -> None:
+    house.drop("a.jsonl", ITEMS[:60])
+    house.night()
+    before = digest(house.path)
+    house.drop("b.jsonl", ITEMS[60:])
+    night = house.night()
+    named = night.as_json()["new"] + night.as_json()["rising"]
+    assert named
+    assert all(one["headline"] and one["words"] and one["units"] for one in named)
+    first = night.as_json()["new"][0]
+    assert f"new: “{first['headline'][:80]}” ({', '.join(first['words'][:3])};" in night.line
+    with house.open() as wire:
+        done = wire.runs.undo_night()
+    assert len(done.runs) >= 2
+    assert list(done.runs) == sorted(done.runs, reverse=True)
+    assert digest(house.path) == before
+
+
+def test_a_night_is_not_undone_under_a_later_run(house: Any) -> None:
+    house.drop("a.jsonl", ITEMS[:30])
+    house.night()
+    with house.open() as wire:
+        wire.ingest([{"id": "later", "text": "The river rose over the bridge in the night. " * 4}])
+        with pytest.raises(UsageError, match="came after the night"):
+            wire.runs.undo_night()
+        wire.runs.undo()
+        assert wire.runs.undo_night().documents
+        with pytest.raises(UsageError, match="no night to undo"):
+            wire.runs.undo_night()

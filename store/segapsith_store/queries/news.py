@@ -26,6 +26,8 @@ __all__ = [
     "Arrivals",
     "DomainChange",
     "DomainName",
+    "Highlight",
+    "Highlights",
     "MergeSummary",
     "News",
     "Rearrangements",
@@ -36,6 +38,7 @@ __all__ = [
     "TodayTopic",
     "count_new_domains",
     "read_arrivals",
+    "read_highlights",
     "read_news",
     "read_rearrangements",
     "read_today",
@@ -49,6 +52,9 @@ KINDS = ("new", "growing", "fading", "active")
 
 HEADLINE_WORDS = 40
 """Heaviest words of a domain by which its newest headlines are judged."""
+
+HIGHLIGHT_WORDS = 5
+"""Words of a domain that is named as new or rising."""
 
 DEVIATIONS = 2.0
 """Standard errors between two shares of a domain that count as growing or fading."""
@@ -523,6 +529,50 @@ def _topics(
                 )
             )
     return of_section
+
+
+@dataclass(frozen=True, slots=True)
+class Highlight(Result):
+    """A domain that is new or rising: its label, a headline and its heaviest words."""
+
+    id: int
+    label: str
+    headline: str
+    words: Sequence[str]
+    units: int
+    """Units since then."""
+    before: int
+
+
+@dataclass(frozen=True, slots=True)
+class Highlights(Result):
+    """The domains that are new and rising since a run, the strongest first."""
+
+    new: Sequence[Highlight]
+    rising: Sequence[Highlight]
+
+
+def read_highlights(store: Store, run: int, most: int = 5) -> Highlights:
+    """Return at most `most` domains that are new, and that are rising, since a run."""
+    with store.frozen():
+        ranked = _ranked(_changes(store, read_arrivals(store, run).units), _founded(store, run))
+        describe, words = _Headlines(store, run), Words(store)
+        return Highlights(
+            *(
+                [
+                    Highlight(
+                        one.id,
+                        one.label,
+                        one.headline,
+                        list(words.of_domain(one.id, HIGHLIGHT_WORDS)),
+                        one.units,
+                        one.before,
+                    )
+                    for one in describe(ranked[kind][:most])
+                ]
+                for kind in ("new", "growing")
+            )
+        )
 
 
 class _Headlines:

@@ -14,6 +14,7 @@ from segapsith_store.codecs import as_json
 
 __all__ = [
     "Night",
+    "NightRuns",
     "arrivals",
     "begin",
     "delivered",
@@ -21,6 +22,7 @@ __all__ = [
     "last_run",
     "listed",
     "placed",
+    "runs_to_undo",
     "step_numbers",
 ]
 
@@ -89,6 +91,37 @@ def listed(store: Store, limit: int | None = None) -> list[Night]:
 def last_run(store: Store) -> int:
     """Return the number of the last run; 0 if there is none."""
     return store.number("SELECT max(id) FROM runs")
+
+
+@dataclass(frozen=True, slots=True)
+class NightRuns:
+    """The runs of a night that still stand, the last one first."""
+
+    night: str
+    runs: list[int]
+    last_run: int
+    """The last run of the night, whether it still stands or not."""
+
+
+def runs_to_undo(store: Store, limit: int = 30) -> NightRuns | None:
+    """Return the runs of the last night that has some which still stand.
+
+    Nights of earlier releases did not note their last run and are left out.
+    """
+    for night in listed(store, limit):
+        last = int(night.result.get("last_run", 0))
+        first = next(
+            (
+                int(step["result"]["previous_run"])
+                for step in night.result.get("steps", [])
+                if "previous_run" in step.get("result", {})
+            ),
+            last,
+        )
+        runs = [number for number, _ in store.later_runs(first) if number <= last]
+        if runs:
+            return NightRuns(night.night, runs[::-1], last)
+    return None
 
 
 def arrivals(store: Store, after: int) -> tuple[int, int, dict[str, int]]:

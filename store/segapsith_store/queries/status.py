@@ -11,6 +11,7 @@ from segapsith.model import Json, Result
 from segapsith_store import seal
 from segapsith_store.digest import digest
 from segapsith_store.queries.targets import FollowedTarget, followed_target
+from segapsith_store.queries.topics import section_of_topic
 from segapsith_store.schema import SCHEMA
 from segapsith_store.store import Store
 
@@ -42,6 +43,8 @@ class Status(Result):
     units: int
     domains: int
     stable_domains: int
+    sections: int
+    events: int
     words: int
     languages: Mapping[str, int]
     """Stories by language."""
@@ -81,6 +84,7 @@ _COUNTS = {
         " ON d.id = u.document AND d.version = v.number WHERE d.duplicate_of IS NULL"
     ),
     "domains": "SELECT count(*) FROM domains WHERE units > 0",
+    "events": "SELECT count(DISTINCT event) FROM assignments WHERE event IS NOT NULL",
     "words": "SELECT count(*) FROM words WHERE occurrences > 0",
     "rejects": "SELECT count(*) FROM rejects",
     "runs": "SELECT count(*) FROM runs",
@@ -100,6 +104,7 @@ def read_status(store: Store, *, stable: int) -> Status:
             stable_domains=store.number(
                 "SELECT count(*) FROM domains WHERE units >= ?", [max(1, stable)]
             ),
+            sections=len(set(section_of_topic(store).values())),
             languages={lang: n for lang, (n, _) in sorted(store.languages().items()) if n},
             target=followed_target(store),
             last_run=LastRun(*last) if last else None,

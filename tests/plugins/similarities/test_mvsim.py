@@ -187,9 +187,10 @@ def test_splitting_is_learning_the_blocks_as_views():
 
 def test_clustered_blocks_keep_related_words_together():
     rng = np.random.default_rng(0)
-    topics = [rng.poisson(2.0, (12, 10)) * (np.arange(12)[:, None] // 3 == t) for t in range(4)]
-    rows = np.hstack(topics)[:, rng.permutation(40)].astype(float)
-    home = np.array([np.flatnonzero(column)[0] // 3 for column in rows.T])
+    # Topics that share nothing would have equal singular values, and so no definite order.
+    shared = np.array([[1, 0.2, 0.02, 0], [0.2, 1, 0.02, 0], [0, 0.02, 1, 0.3], [0, 0, 0.3, 1]])
+    home = rng.permutation(np.arange(40) // 10)
+    rows = (1 + rng.poisson(2.0, (12, 40))) * shared[np.arange(12) // 3][:, home]
     sim = MvSim(views=4, blocks="clusters")
     sim.learn(csr_array(rows))
     assert all(len(set(home[block])) == 1 for block in sim._blocks)
