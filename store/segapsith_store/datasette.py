@@ -1,4 +1,4 @@
-"""What Datasette is told about a store: descriptions, full text, facets, queries."""
+"""The metadata of a store for Datasette: descriptions, full text, facets, queries."""
 
 from __future__ import annotations
 
