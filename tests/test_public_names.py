@@ -53,7 +53,7 @@ PROMISED_AT_LEAST = {
 }
 
 CALLS = """
-    allow_again classify cluster compare explain forget ingest learn report search snapshot status
+    allow_again classify cluster compare explain forget frame ingest learn report search snapshot status
     today tune validate verify
     domains.list domains.lock domains.merge domains.merge_similar domains.reassign domains.refine
     domains.rename domains.reopen domains.retire domains.show domains.split domains.split_broad

@@ -12,6 +12,7 @@ from typing import Any, overload
 
 from segapsith.api import classification, clustering, comparison, reporting
 from segapsith.api.browsing import Browsing
+from segapsith.api.browsing.frames import frame
 from segapsith.api.curation import Domains
 from segapsith.api.documents import AllowedAgain, Forgotten, ForgottenDocument
 from segapsith.api.events import Events
@@ -204,6 +205,14 @@ class Wire(Session):
     def verify(self) -> Verdict:
         """Recompute every sum and count, and return what differs."""
         return self.read(verify)
+
+    def frame(self, what: str, library: str | None = None) -> Any:
+        """Return `domains units stories topics sections events days` or `validations` as a table.
+
+        `library` is pandas, polars or pyarrow; by default the first of these that is installed.
+        Lists and objects are JSON texts.
+        """
+        return self.read(lambda store: frame(store, what, library))
 
     def stream_units(self) -> list[StreamUnit]:
         """Return the units that are learned from, in the order in which they came."""

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
+import segapsith
 from segapsith.api.browsing import kept
 from segapsith.api.wire import Wire
 from segapsith.demo import sample
-from segapsith.errors import MissingInputError, QueryTimeoutError
+from segapsith.errors import MissingInputError, QueryTimeoutError, UsageError
 from segapsith_store.queries.browsing.story_search import StoryQuery
 
 
@@ -140,3 +145,47 @@ def test_a_query_that_takes_too_long_is_stopped(wire: Wire) -> None:
             "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000000)"
             " SELECT count(*) FROM n"
         ))  # fmt: skip
+
+
+# -- tables ---------------------------------------------------------------------------------
+
+KINDS = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.Table}
+UNITS = [
+    {"id": f"{word}{n}", "date": "2026-03-01", "words": {word: 2, other: n}}
+    for n in (1, 2, 3)
+    for word, other in (("river", "flood"), ("party", "vote"))
+]
+
+
+@pytest.mark.parametrize("library", KINDS)
+@pytest.mark.parametrize(
+    "what",
+    ["domains", "units", "stories", "topics", "sections", "events", "days", "validations"],
+)
+def test_every_subject_is_a_table_of_the_chosen_library(what: str, library: str) -> None:
+    with segapsith.open(":memory:", duplicate_window=0) as wire:
+        wire.learn(UNITS)
+        table = wire.frame(what, library)
+        assert isinstance(table, KINDS[library])
+        n_rows = {"domains": 2, "units": 6, "stories": 6, "events": 2, "days": 2}.get(what)
+        assert n_rows is None or (table.num_rows if library == "pyarrow" else len(table)) == n_rows
+
+
+def test_pandas_comes_first_and_others_follow_where_it_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with segapsith.open(":memory:", duplicate_window=0) as wire:
+        wire.learn(UNITS)
+        assert list(wire.frame("days")["units"]) == [3, 3]
+        monkeypatch.setitem(sys.modules, "pandas", None)
+        assert isinstance(wire.frame("domains"), pl.DataFrame)
+        with pytest.raises(UsageError, match=r"pip install segapsith\[frames\]"):
+            wire.frame("domains", "pandas")
+
+
+def test_a_wrong_name_is_named() -> None:
+    with segapsith.open(":memory:", duplicate_window=0) as wire:
+        with pytest.raises(UsageError, match="'cats'"):
+            wire.frame("cats")
+        with pytest.raises(UsageError, match="'excel'"):
+            wire.frame("domains", "excel")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
@@ -36,6 +36,7 @@ __all__ = [
     "count_domains",
     "count_forgotten_since",
     "domain_labels",
+    "iterate_domain_days",
     "list_domains",
     "read_lineage",
     "show_domain",
@@ -596,3 +597,10 @@ def _near(store: Store, number: int, most: int) -> list[NearDomain]:
     near = read_vectors(store).near(number, most)
     labels = domain_labels(store)
     return [NearDomain(one.id, labels[one.id], one.similarity) for one in near]
+
+
+def iterate_domain_days(store: Store) -> Iterator[dict[str, str | int | None]]:
+    """Yield the units of each domain by day, by day and domain."""
+    names = ("domain", "label", "day", "units")
+    for row in store.rows("SELECT domain, label, day, units FROM domain_days ORDER BY day, domain"):
+        yield dict(zip(names, row, strict=True))
