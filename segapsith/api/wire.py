@@ -201,9 +201,12 @@ class Wire(Session):
         """
         return self.read(lambda store: read_today(store, since, most=limit))
 
-    def verify(self) -> Verdict:
-        """Recompute every sum and count, and return what differs."""
-        return self.read(verify)
+    def verify(self, on_check: Callable[[int, int], None] | None = None) -> Verdict:
+        """Recompute every sum and count, and return what differs.
+
+        `on_check` is called after each check with the number of checks done and of all.
+        """
+        return self.read(lambda store: verify(store, on_check))
 
     def stream_units(self) -> list[StreamUnit]:
         """Return the units that are learned from, in the order in which they came."""
