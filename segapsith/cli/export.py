@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -26,7 +27,11 @@ __all__ = ["add_to"]
 FORMATS = ("csv", "jsonl", "parquet", "graphml")
 SUBJECTS = (
     "documents", "units", "domains", "topics", "sections", "events", "assignments", "network",
+    "datasette-metadata",
 )  # fmt: skip
+
+METADATA = SUBJECTS[-1]
+"""Descriptions of tables and columns for Datasette, instead of rows."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -56,10 +61,14 @@ def export(
         raise UsageError(f"--what {what!r} should be one of {', '.join(SUBJECTS)}")
     if to == "graphml" and what != "assignments":
         raise UsageError("graphml shows documents and domains: use --what assignments")
+    if what == METADATA and to != "jsonl":
+        raise UsageError(f"{METADATA} is JSON: leave out --to {to}")
     if output is None and context.out.json:
         raise UsageError("with --json the data needs a file: add --output FILE")
     wire = context.reader()
-    if to in FORMATS:
+    if what == METADATA:
+        data = _datasette(wire)
+    elif to in FORMATS:
         data = wire.read(lambda store: _encoded(store, what, to))
     elif ("exporter", to) in wire.registry.offers:
         data = _by_plugin(wire, to, what)
@@ -76,6 +85,13 @@ def export(
         raise UsageError("parquet is binary: use --output FILE")
     else:
         write_bytes(data)
+
+
+def _datasette(wire: Wire) -> bytes:
+    from segapsith_store.datasette import metadata
+
+    about = metadata(Path(wire.path).stem)
+    return (json.dumps(about, ensure_ascii=False, indent=2) + "\n").encode()
 
 
 def _by_plugin(wire: Wire, name: str, what: str) -> bytes:

@@ -139,6 +139,22 @@ def add_labels(connection: sqlite3.Connection) -> None:
     connection.execute("INSERT INTO unlabelled (domain) SELECT id FROM domains")
 
 
+def quote_full_text(connection: sqlite3.Connection) -> None:
+    """Quote the tables of the full-text indexes as Datasette and sqlite-utils look for them.
+
+    Only the text of the declaration changes. An index made again would have to read every text.
+    """
+    (version,) = connection.execute("PRAGMA schema_version").fetchone()
+    connection.execute("PRAGMA writable_schema = ON")
+    for table in ("versions", "domains"):
+        connection.execute(
+            "UPDATE sqlite_master SET sql = replace(sql, ?, ?) WHERE name = ?",
+            [f"content='{table}'", f'content="{table}"', f"{table}_fts"],
+        )
+    connection.execute(f"PRAGMA schema_version = {version + 1}")  # others read the schema again
+    connection.execute("PRAGMA writable_schema = RESET")
+
+
 MIGRATIONS: dict[str, Callable[[sqlite3.Connection], None]] = {
     "first_house": create_tables,
     "second_house": add_block_hashes,
@@ -147,6 +163,7 @@ MIGRATIONS: dict[str, Callable[[sqlite3.Connection], None]] = {
     "sections": add_sections,
     "events": add_events,
     "labels": add_labels,
+    "datasette": quote_full_text,
 }
 """In order, under the names that stores have recorded: a name must never change."""
 

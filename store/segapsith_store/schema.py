@@ -25,7 +25,7 @@ __all__ = [
 APPLICATION_ID = 0x53454741
 """`SEGA`: marks a SQLite file as a store of this program."""
 
-SCHEMA = 7
+SCHEMA = 8
 """The schema that this program reads and writes: the number of its migrations."""
 
 
@@ -605,7 +605,7 @@ def _full_text(table: str, first: str, second: str) -> tuple[str, ...]:
     )
     return (
         (
-            f"CREATE VIRTUAL TABLE \"{table}_fts\" USING fts5 ({first}, {second}, content='{table}',"
+            f'CREATE VIRTUAL TABLE "{table}_fts" USING fts5 ({first}, {second}, content="{table}",'
             " content_rowid='id', tokenize='unicode61 remove_diacritics 2')"
         ),
         f'CREATE TRIGGER "{table}_enter" AFTER INSERT ON "{table}" BEGIN {enter} END',

@@ -47,3 +47,15 @@ def test_exported_assignments_point_into_the_text(
     code, out, _ = command("export", "--to", "graphml")
     assert code == 0
     assert out.startswith("<?xml")
+
+
+def test_metadata_for_datasette_are_json_under_the_name_of_the_store(
+    command: Command, answer: Answer, wire_file: Path
+) -> None:
+    wire_file.write_bytes(b"".join(wire_file.read_bytes().splitlines(keepends=True)[:3]))
+    answer("ingest", str(wire_file))
+    code, out, _ = command("export", "--what", "datasette-metadata")
+    assert code == 0
+    assert "stories" in json.loads(out)["databases"]["segapsith"]["tables"]
+    code, _, err = command("export", "--what", "datasette-metadata", "--to", "csv")
+    assert code == 2 and "JSON" in err

@@ -181,3 +181,19 @@ def test_stories_of_an_old_store_are_in_the_events_that_a_new_store_has(tmp_path
             for event in wire.writer.events()
         ]
         assert wire.verify().digest == digest
+
+
+def test_full_text_of_an_old_store_is_whole_and_found_after_the_migration(tmp_path: Path) -> None:
+    path = unpacked(7, tmp_path)
+    search = "SELECT rowid FROM versions_fts WHERE versions_fts MATCH 'the' ORDER BY rowid"
+    with closing(sqlite3.connect(path)) as old:
+        before = old.execute(search).fetchall()
+    Store.writing(path).close()
+    with closing(sqlite3.connect(path)) as new:
+        assert before and new.execute(search).fetchall() == before
+        assert new.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        for table in ("versions", "domains"):
+            new.execute(f"INSERT INTO {table}_fts ({table}_fts) VALUES ('integrity-check')")
+            declared = "SELECT sql FROM sqlite_master WHERE name = ?"
+            (sql,) = new.execute(declared, [f"{table}_fts"]).fetchone()
+            assert f'content="{table}"' in sql
