@@ -12,7 +12,7 @@ import types
 from collections.abc import Callable
 from typing import Any, Generic, ParamSpec, TypeVar
 
-__all__ = ["Kernel", "compiling_seconds", "kernel"]
+__all__ = ["Kernel", "announce", "compiling_seconds", "kernel"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -69,6 +69,8 @@ class _Stopwatch:
         self._spent = self._since = 0.0
         self._depth = 0
         self.is_listening = False
+        self.told: Callable[[], None] | None = None
+        """Called when compiling begins."""
 
     def listen(self) -> None:
         """Register for numba's compile events; loading from the cache is not compiling."""
@@ -80,6 +82,8 @@ class _Stopwatch:
             def on_start(self, _: object) -> None:
                 if stopwatch._depth == 0:
                     stopwatch._since = time.monotonic()
+                    if stopwatch.told is not None:
+                        stopwatch.told()
                 stopwatch._depth += 1
 
             def on_end(self, _: object) -> None:
@@ -95,6 +99,14 @@ class _Stopwatch:
 
 
 _stopwatch = _Stopwatch()
+
+
+def announce(told: Callable[[], None] | None) -> None:
+    """Call a function whenever compiling begins; None ends that.
+
+    Kernels are compiled once: later processes load them from the cache.
+    """
+    _stopwatch.told = told
 
 
 def compiling_seconds() -> float:

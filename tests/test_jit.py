@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from segapsith.errors import PluginTimeoutError
-from segapsith.jit import compiling_seconds, kernel
+from segapsith.jit import announce, compiling_seconds, kernel
 from segapsith.plugin import guards
 
 
@@ -75,3 +75,22 @@ def test_the_alarm_of_the_system_stops_what_never_ends() -> None:
 def test_the_time_that_a_thread_was_kept_waiting_is_told_where_the_system_tells_it() -> None:
     before = guards._queued_seconds()
     assert 0 <= before <= guards._queued_seconds()
+
+
+def test_the_begin_of_compiling_is_announced() -> None:
+    from numba.core import event
+
+    kernel(abs_of).compiled()  # registers for the events
+    told: list[str] = []
+    announce(lambda: told.append("compiling"))
+    try:
+        with event.trigger_event("numba:compile"), event.trigger_event("numba:compile"):
+            assert told == ["compiling"]
+    finally:
+        announce(None)
+    with event.trigger_event("numba:compile"):
+        assert told == ["compiling"]
+
+
+def abs_of(x: float) -> float:
+    return x if x > 0 else -x

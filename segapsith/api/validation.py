@@ -6,6 +6,7 @@ from the store and stores the results.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -191,6 +192,7 @@ class Validation:
         last: int = 0,
         seed: int = 0,
         lang: str | None = None,
+        on_clustered: Callable[[int, int], None] | None = None,
     ) -> ValidationResult:
         """Compare the stable domains with recomputed clusterings, and store the comparison.
 
@@ -199,11 +201,15 @@ class Validation:
         several numbers give a `curve`. A domain is stable with at least `min_units` units; a word
         counts if it weighs more than `word_cut` in a domain. `stability` is the number of random
         halves of the units that are clustered again to test each domain. `last` restricts the
-        comparison to the units of that many of the newest stories.
+        comparison to the units of that many of the newest stories. `on_clustered` is called after
+        each clustering with the number of clusterings done and of all.
         """
         writer = self._wire.writer  # the lock first: every query sees the same state
         recomputes = self._recomputes(clusterer, similarity, clusterer_settings or {})
         numbers = [] if k is None else [k] if isinstance(k, int) else list(k)
+        if on_clustered is not None:
+            n_points = len(numbers) if len(numbers) > 1 else 0
+            recomputes = _counted(recomputes, stability + n_points, on_clustered)
         least, cut = self._least(min_units), self._cut(word_cut)
         plan = RunPlan(
             "validate",
@@ -513,6 +519,25 @@ class Validation:
             domains=metrics.mean_ari([replay.domains for replay in replayed]),
             topics=metrics.mean_ari([replay.topics for replay in replayed]),
         )
+
+
+def _counted(
+    recomputes: Mapping[tuple[str, str | None], Recompute],
+    more: int,
+    on_clustered: Callable[[int, int], None],
+) -> dict[tuple[str, str | None], Recompute]:
+    """Return functions that report each clustering; the first is called `more` times again."""
+    total, done = len(recomputes) + more, itertools.count(1)
+
+    def counted(recompute: Recompute) -> Recompute:
+        def call(rows: Rows, k: int, seed: int) -> Labels:
+            labels = recompute(rows, k, seed)
+            on_clustered(next(done), total)
+            return labels
+
+        return call
+
+    return {pair: counted(recompute) for pair, recompute in recomputes.items()}
 
 
 def _into(recompute: Recompute, k: int, seed: int) -> Callable[[Rows], Labels]:

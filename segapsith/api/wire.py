@@ -202,9 +202,12 @@ class Wire(Session):
         """
         return self.read(lambda store: read_today(store, since, most=limit))
 
-    def verify(self) -> Verdict:
-        """Recompute every sum and count, and return what differs."""
-        return self.read(verify)
+    def verify(self, on_check: Callable[[int, int], None] | None = None) -> Verdict:
+        """Recompute every sum and count, and return what differs.
+
+        `on_check` is called after each check with the number of checks done and of all.
+        """
+        return self.read(lambda store: verify(store, on_check))
 
     def frame(self, what: str, library: str | None = None) -> Any:
         """Return `domains units stories topics sections events days` or `validations` as a table.

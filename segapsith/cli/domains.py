@@ -78,7 +78,7 @@ def list_domains(
 
 
 def _list(
-    domains: Sequence[Record], out: Output, *, since: bool, with_days: bool, most: int | None
+    domains: Sequence[Record], out: Output, *, since: bool, with_days: bool, most: int | None = None
 ) -> None:
     """Print a line for each domain; on a terminal with bars by day, all on one axis."""
     from segapsith.domains.timeline import Timeline

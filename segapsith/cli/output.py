@@ -23,6 +23,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from typing import Any, Self, TextIO
 
+from segapsith.jit import announce
 from segapsith.model import Result
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "show_json",
     "swallow",
     "table",
+    "told_share",
     "write",
     "write_bytes",
 ]
@@ -436,26 +438,49 @@ def _numeric(cell: str) -> bool:
     return cell.replace(".", "", 1).replace("-", "", 1).isdigit()
 
 
+def told_share(text: str, done: int, total: int, seconds: float) -> str:
+    """Return a line of progress.
+
+    >>> told_share("verifying", 3, 12, 4.0), told_share("verifying", 0, 12, 0.0)
+    ('verifying: 25 %, about 12 s left', 'verifying: 0 %')
+    """
+    line = f"{text}: {100 * done // max(1, total)} %"
+    if not 0 < done < total:
+        return line
+    return f"{line}, about {seconds * (total - done) / done:.0f} s left"
+
+
 class Progress:
     """A line on standard error that is overwritten, on a terminal only."""
 
     def __init__(self, enabled: bool) -> None:
         self._enabled = enabled and sys.stderr.isatty()
         self._updated = 0.0
+        self._began = time.monotonic()
 
     def __enter__(self) -> Self:
+        if self._enabled:
+            announce(lambda: self._replace("compiling, once …"))
         return self
 
     def __exit__(self, *_: object) -> None:
+        announce(None)
         self.end()
+
+    def share(self, text: str, done: int, total: int) -> None:
+        """Show which share of equal steps is done, and the time that the rest will take."""
+        self.update(told_share(text, done, total, time.monotonic() - self._began))
 
     def update(self, text: str) -> None:
         """Replace the line, at most ten times a second."""
         now = time.monotonic()
         if self._enabled and now - self._updated > 0.1:
             self._updated = now
-            sys.stderr.write(f"\r\x1b[2K{plain(text)}")
-            sys.stderr.flush()
+            self._replace(text)
+
+    def _replace(self, text: str) -> None:
+        sys.stderr.write(f"\r\x1b[2K{plain(text)}")
+        sys.stderr.flush()
 
     def end(self) -> None:
         """Remove the line."""

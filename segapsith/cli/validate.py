@@ -113,7 +113,7 @@ def validate(
     """
     limits = dict(_limit(entry) for entry in fail_under or [])
     numbers = None if k is None else _numbers(k)
-    with context.wire() as wire:
+    with context.wire() as wire, context.out.progress() as progress:
         if history:
             earlier = wire.validation.history(lang, limit)
             context.show(earlier, lambda out: _show_history(earlier, out))
@@ -129,6 +129,7 @@ def validate(
             last=last,
             seed=seed,
             lang=lang,
+            on_clustered=lambda done, total: progress.share("validating", done, total),
         )
         kappas = [] if fail_drop is None else _comparable(wire.validation.history(lang), result)
     context.show(result, lambda out: _show_lines(validation_lines(result, full=full), out))

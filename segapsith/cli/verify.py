@@ -22,7 +22,10 @@ def verify(context: Context) -> None:
 
     Example: segapsith verify --store wire.db
     """
-    verdict = context.reader().verify()
+    with context.out.progress() as progress:
+        verdict = context.reader().verify(
+            lambda done, total: progress.share("verifying", done, total)
+        )
     if verdict.sound or context.out.json:
         counts = ", ".join(f"{n} {name}" for name, n in verdict.checked.items())
         context.show(

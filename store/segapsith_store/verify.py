@@ -49,20 +49,26 @@ class Verdict:
         return self.n_faults == 0
 
 
-def verify(store: Store) -> Verdict:
-    """Check the file, the references, every sum and count, and that all numbers are finite."""
+def verify(store: Store, on_check: Callable[[int, int], None] | None = None) -> Verdict:
+    """Check the file, the references, every sum and count, and that all numbers are finite.
+
+    `on_check` is called after each check with the number of checks done and of all.
+    """
+    checks = (
+        _file, _counters, _texts, _words, _pairs, _units, _domains, _events, _thresholds,
+        _tombstones, _blocks,
+    )  # fmt: skip
     checked: dict[str, int] = {}
     faults: list[str] = []
     n_faults = 0
     with store.frozen():
-        for check in (
-            _file, _counters, _texts, _words, _pairs, _units, _domains, _events, _thresholds,
-            _tombstones, _blocks,
-        ):  # fmt: skip
+        for done, check in enumerate(checks, 1):
             for fault in _to_the_end(check, store, checked):
                 n_faults += 1
                 if len(faults) < SHOWN:
                     faults.append(fault)
+            if on_check is not None:
+                on_check(done, len(checks) + 1)  # the digest comes last
         computed = digest(store, anew=True)
         if seal.is_broken(store, computed):
             n_faults += 1

@@ -239,3 +239,16 @@ def test_python_names_the_field_too(nights: Command, tmp_path: Path) -> None:
             wire.compare(wire.path, str(tmp_path / "gold.jsonl"))
         found = wire.compare(wire.path, str(tmp_path / "gold.jsonl"), field="section")
     assert (found["left_field"], found["right_field"]) == ("domain", "section")
+
+
+def test_each_clustering_of_a_validation_is_reported(tmp_path: Path) -> None:
+    seen: list[tuple[int, int]] = []
+    with segapsith.open(tmp_path / "wire.db") as wire:
+        wire.ingest(sample.lines("en")[:60])
+        wire.validate(
+            min_units=2,
+            stability=2,
+            k=[2, 3],
+            on_clustered=lambda done, total: seen.append((done, total)),
+        )
+    assert seen == [(done, 5) for done in range(1, 6)]

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+import segapsith
+
 Command = Callable[..., tuple[int, str, str]]
 Answer = Callable[..., Any]
 
@@ -29,3 +31,12 @@ def test_a_damaged_store_is_noticed(command: Command, answer: Answer, wire_file:
     code, _, err = command("verify")
     assert 0 < code < 126
     assert "Traceback" not in err
+
+
+def test_verification_reports_the_share_done(tmp_path: Path) -> None:
+    seen: list[tuple[int, int]] = []
+    with segapsith.open(tmp_path / "wire.db", segmenter="none") as wire:
+        wire.ingest([{"id": "a", "text": "The river rose over the old bridge. " * 4}])
+        assert wire.verify(lambda done, total: seen.append((done, total))).sound
+    total = seen[0][1]
+    assert seen == [(done, total) for done in range(1, total)]
