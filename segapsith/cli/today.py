@@ -16,6 +16,9 @@ __all__ = ["MAX_COLUMNS", "MAX_LINES", "add_to", "lines_of"]
 MAX_LINES, MAX_COLUMNS = 40, 100
 """Size of the text for people."""
 
+MAX_SECTIONS = (MAX_LINES - 2) // 4
+"""Sections with a line of their own and one for each of new, rising and falling."""
+
 KINDS = ("new", "rising", "falling", "active")
 
 
@@ -61,7 +64,7 @@ def _text(result: Record, out: Output) -> None:
 def lines_of(result: Record, width: int = MAX_COLUMNS) -> list[str]:
     """Return the text for people: at most 40 lines of at most `width` characters."""
     sections = [section for section in result["sections"] if section["units"]]
-    shown = sections[: MAX_LINES // 3]
+    shown = sections[:MAX_SECTIONS]
     lines = [_heading(result)]
     budget = MAX_LINES - 1 - len(shown) - (len(shown) < len(sections))
     share, extra = divmod(budget, max(1, len(shown)))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segapsith.cli.today import MAX_COLUMNS, MAX_LINES, lines_of
+from segapsith.cli.today import MAX_COLUMNS, MAX_LINES, MAX_SECTIONS, lines_of
 from segapsith.demo import sample
 
 Command = Callable[..., tuple[int, str, str]]
@@ -38,7 +38,7 @@ def test_the_text_has_at_most_40_lines_of_100_columns(sizes: list[tuple[int, int
     lines = lines_of(today)
     assert len(lines) <= MAX_LINES
     assert max(map(len, lines)) <= MAX_COLUMNS
-    for section in sections[: MAX_LINES // 3]:
+    for section in sections[:MAX_SECTIONS]:
         if section["falling"]:
             assert any(line.startswith("  falling") for line in lines)
 
