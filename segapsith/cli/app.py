@@ -198,6 +198,13 @@ def _address_space() -> float:
     return math.inf if allowed == resource.RLIM_INFINITY else allowed
 
 
+_SIGNS_OF_TOO_LITTLE_MEMORY = (
+    "failed to map segment",
+    "cannot allocate memory",
+    "error return without exception set",  # native code that could not even make the exception
+)
+
+
 def _out_of_memory(error: BaseException | None) -> bool:
     """Return whether lack of memory caused this: a library that cannot be loaded reports it so.
 
@@ -208,8 +215,8 @@ def _out_of_memory(error: BaseException | None) -> bool:
         return False
     text = str(error).lower()
     direct = isinstance(error, MemoryError) or (
-        isinstance(error, ImportError | OSError)
-        and any(words in text for words in ("failed to map segment", "cannot allocate memory"))
+        isinstance(error, ImportError | OSError | SystemError)
+        and any(words in text for words in _SIGNS_OF_TOO_LITTLE_MEMORY)
     )
     return direct or _out_of_memory(error.__cause__ or error.__context__)
 

@@ -167,6 +167,12 @@ def _errors(encoding: str) -> str:
     return "segapsith-windows" if encoding == "utf-8" else "replace"
 
 
+_NOT_OF_TEXTS = frozenset(
+    ("idna", "punycode", "raw-unicode-escape", "unicode-escape", "undefined", "mbcs", "oem")
+)
+"""Codecs of Python that no text is written in; `undefined` raises an error for every text."""
+
+
 def _usable_codec(name: str | None) -> str | None:
     """Return the codec, or its superset, for a declared name; None if it does not decode text."""
     try:
@@ -176,7 +182,7 @@ def _usable_codec(name: str | None) -> str | None:
         codecs.getincrementaldecoder(codec.name)
     except (LookupError, ValueError):
         return None
-    if codec.name in ("idna", "punycode", "raw-unicode-escape", "unicode-escape", "mbcs", "oem"):
+    if codec.name in _NOT_OF_TEXTS:
         return None
     return _SUPERSETS.get(codec.name, codec.name)
 

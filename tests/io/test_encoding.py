@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from segapsith.io.encoding import decoded, encoding_of, is_binary, repaired, text_chunks
@@ -77,6 +77,7 @@ def test_binary_is_told_from_wide_text() -> None:
     assert not is_binary(b"plain")
 
 
+@example(b"\xff", "undefined")
 @given(st.binary(max_size=300), st.none() | st.text(max_size=12))
 def test_any_bytes_are_some_text(data: bytes, declared: str | None) -> None:
     assert isinstance(decoded(data, declared), str)
