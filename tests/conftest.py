@@ -19,7 +19,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="prove the promises at length")
 
 
+SLOW = (
+    *("web/", "sklearn/", "river/", "reproduce/", "test_sklearn.py", "engine/test_storage.py"),
+    *("engine/test_removal.py", "cli/test_domains.py", "plugins/annotators/test_unspaced.py"),
+)
+"""Folders and files whose tests together take many seconds."""
+
+
+@pytest.hookimpl(tryfirst=True)  # before the selection by marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    folder = Path(__file__).parent
+    for item in items:
+        place = os.path.relpath(item.path, folder)
+        if place.startswith(SLOW):
+            item.add_marker(pytest.mark.slow)
     if config.getoption("--long"):
         return
     for item in items:
