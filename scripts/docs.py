@@ -2,12 +2,20 @@
 """Write the pages of docs/reference from the program; `--check` only reports stale pages.
 
 The sources are the help of the commands, the settings, the errors and the schema of the store.
-`tests/project/test_docs.py` fails if a page is stale.
+`tests/project/test_docs.py` fails if a page is stale. `--site` builds the site as well.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
+import dataclasses
+import functools
+import importlib
+import operator
+import os
+import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +31,11 @@ from segapsith_store import schema
 WIDTH = 88
 """Characters of a line of help, whatever the terminal."""
 
-REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "reference"
+OUTPUTS = Path(__file__).resolve().parent / "outputs"
+"""What commands print, as `scripts/walkthrough --write` stored it."""
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+REFERENCE = DOCS / "reference"
 
 
 def command_line() -> str:
@@ -31,13 +43,20 @@ def command_line() -> str:
     parts = [
         "# The command line",
         "",
-        "Generated from the program's own `--help` by `scripts/docs.py`; do not edit.",
-        "Recipes are in [users.md](../users.md), settings in [settings.md](settings.md), exit codes",
-        "in [exit-codes.md](exit-codes.md).",
+        "For people who look up a command. Tasks are in the [guides](../guides/index.md), settings in",
+        "[settings.md](settings.md), exit codes in [exit-codes.md](exit-codes.md).",
+        "",
+        "Generated from the program's own `--help` by `scripts/docs`; do not edit. The outputs are those",
+        "of `scripts/walkthrough` in a terminal of 100 columns; … stands for times, memory and other",
+        "things that differ from machine to machine, and for texts that are cut at the edge.",
     ]
     for name, text in _helps():
         parts += ["", f"## {name}" if " " in name else "## The program", ""]
         parts += ["```text", text, "```"]
+        output = OUTPUTS / f"{name.partition(' ')[2].replace(' ', '-')}.txt"
+        if output.exists():
+            shown = output.read_text("utf-8").rstrip()
+            parts += ["", "On the sample wire:", "", "```text", shown, "```"]
     return "\n".join(parts) + "\n"
 
 
@@ -65,7 +84,9 @@ def settings() -> str:
 
 
 def _settings() -> Iterator[str]:
-    yield "Generated from `segapsith.settings` by `scripts/docs.py`; do not edit."
+    yield "For people who change a value; [the guide](../guides/settings.md) explains how."
+    yield ""
+    yield "Generated from `segapsith.settings` by `scripts/docs`; do not edit."
     yield ""
     yield "In order of priority: flag, environment variable, file `segapsith.toml`, store (what it was"
     yield "learned with), preset, default. `segapsith config` shows each value and its origin."
@@ -89,7 +110,9 @@ def exit_codes() -> str:
 
 
 def _exit_codes() -> Iterator[str]:
-    yield "Generated from `segapsith.errors` by `scripts/docs.py`; do not edit."
+    yield "For people who write scripts. [Troubleshooting](../operations/troubleshooting.md) has what to do."
+    yield ""
+    yield "Generated from `segapsith.errors` by `scripts/docs`; do not edit."
     yield ""
     order = ", ".join(map(str, errors.WORST_FIRST))
     yield f"If several apply, the exit code is the first of {order}. No input"
@@ -117,7 +140,9 @@ def store() -> str:
     parts = [
         "# The store",
         "",
-        "Generated from `segapsith_store.schema` by `scripts/docs.py`; do not edit.",
+        "For people who read a store with SQL, and for engineers.",
+        "",
+        "Generated from `segapsith_store.schema` by `scripts/docs`; do not edit.",
         "",
         "A store is one SQLite file in WAL mode with foreign keys on. Its `PRAGMA application_id`,",
         f"`{schema.APPLICATION_ID:#x}`, says whose file it is; its `PRAGMA user_version` is the schema,",
@@ -225,30 +250,205 @@ def _ticks() -> list[int]:
     return found
 
 
+def http() -> str:
+    """Return the page on the JSON routes of the web application."""
+    return "\n".join(["# HTTP", "", *_http()]) + "\n"
+
+
+def _http() -> Iterator[str]:
+    from segapsith.web.json_api import description
+
+    yield "For programmers who ask a running `segapsith serve`; [the guide](../guides/web.md) starts it."
+    yield ""
+    yield "Generated from `segapsith.web.json_api` by `scripts/docs`; do not edit. The application"
+    yield "serves the same description in the form of OpenAPI 3.1 at `/api/v1/openapi.json`."
+    yield ""
+    yield "Send the token as `Authorization: Bearer TOKEN`, or as the cookie that the printed address"
+    yield "sets. `/healthz` needs none. Answers have the shape of [`--json`](json.md)."
+    described = description()["paths"]
+    for path, operations in described.items():
+        for method, operation in operations.items():
+            yield from ("", f"## {method.upper()} {path}", "", f"{operation['summary']}.")
+            rows = list(_parameters(operation))
+            if rows:
+                yield from ("", "| parameter | in | type | meaning |", "|---|---|---|---|", *rows)
+    failures = next(iter(next(iter(described.values())).values()))["responses"]
+    yield from ("", "## Status codes", "", "| code | meaning |", "|---|---|")
+    for code, answer in failures.items():
+        yield f"| {code} | {answer['description']} |"
+    yield "| 405 | a changing route was asked by GET |"
+    yield "| 409 | another run came after the form was opened |"
+
+
+def _parameters(operation: dict[str, Any]) -> Iterator[str]:
+    for parameter in operation["parameters"]:
+        schema = parameter["schema"]
+        kind = schema["type"]
+        if kind == "array":
+            kind, schema = f"{schema['items']['type']}, repeated", schema["items"]
+        if "enum" in schema:
+            kind = ", ".join(f"`{choice}`" for choice in schema["enum"])
+        meaning = parameter.get("description", "").replace("|", "\\|")
+        yield f"| `{parameter['name']}` | {parameter['in']} | {kind} | {meaning} |"
+    body = operation.get("requestBody")
+    if body:
+        schema = body["content"]["application/json"]["schema"]
+        for name, inner in schema["properties"].items():
+            needed = "required" if name in schema["required"] else "optional"
+            yield f"| `{name}` | body | {inner['type']} | {needed} |"
+
+
+def json() -> str:
+    """Return the page on what commands print with `--json`, and Python calls return."""
+    return "\n".join(["# JSON", "", *_json()]) + "\n"
+
+
+def _json() -> Iterator[str]:
+    calls = _calls()
+    yield "For programmers who read what commands print with `--json`, or what Python calls return."
+    yield ""
+    yield "Generated from the classes by `scripts/docs`; do not edit. Later versions may add keys and"
+    yield "never remove one. A key marked * is left out if it has no value. Ids are integers for units,"
+    yield "domains, topics, sections and runs, and texts for documents."
+    yield ""
+    yield "| command | Python | value |"
+    yield "|---|---|---|"
+    for command, call, result, many in calls:
+        link = f"[{result.__name__}](#{result.__name__.lower()})"
+        yield f"| `{command}` | `wire.{call}` | {'a list of ' if many else ''}{link} |"
+    pending, listed = [result for *_, result, _ in calls], list[type]()
+    while pending:
+        kind = pending.pop(0)
+        if kind not in listed:
+            listed.append(kind)
+            for field in dataclasses.fields(kind):
+                pending += _results(str(field.type), kind.__module__)
+    for kind in sorted(listed, key=lambda kind: kind.__name__):
+        yield from ("", f"## {kind.__name__}", "", (kind.__doc__ or "").strip().splitlines()[0])
+        yield from ("", "| key | type |", "|---|---|")
+        for field in dataclasses.fields(kind):
+            mark = "" if "optional" not in field.metadata else " *"
+            yield f"| `{field.name}`{mark} | {_plain(str(field.type))} |"
+
+
+def _calls() -> list[tuple[str, str, type, bool]]:
+    """Return command, call, class of the result, and whether there is a list of it."""
+    from segapsith.api.wire import Wire
+
+    with Wire(":memory:") as wire:
+        found = []
+        for command, call in JSON_COMMANDS.items():
+            function = operator.attrgetter(call)(wire)
+            hint = str(function.__annotations__["return"])
+            result = next(_results(hint, function.__module__))
+            found.append((command, call, result, "[" in hint))
+    return found
+
+
+def _results(hint: str, module: str) -> Iterator[type]:
+    """Yield the classes of results that an annotation of a module names."""
+    names = {**_type_imports(module), **vars(sys.modules[module])}
+    for name in re.findall(r"\w+", hint):
+        kind = names.get(name)
+        if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+            yield kind
+
+
+@functools.cache
+def _type_imports(module: str) -> dict[str, Any]:
+    """Return what a module imports for type checkers only, by name."""
+    tree = ast.parse(Path(str(sys.modules[module].__file__)).read_text("utf-8"))
+    blocks = [node for node in tree.body if isinstance(node, ast.If)]
+    found = {}
+    for node in (statement for block in blocks for statement in block.body):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                source = importlib.import_module(node.module)
+                found[alias.asname or alias.name] = getattr(source, alias.name, None)
+    return found
+
+
+JSON_COMMANDS = {
+    "status": "status",
+    "ingest": "ingest",
+    "domains": "domains.list",
+    "show": "domains.show",
+    "domains rename": "domains.rename",
+    "domains merge": "domains.merge",
+    "domains split": "domains.split",
+    "domains retire": "domains.retire",
+    "domains reopen": "domains.reopen",
+    "domains lock": "domains.lock",
+    "domains unlock": "domains.unlock",
+    "domains reassign": "domains.reassign",
+    "topics": "topics.list",
+    "sections": "sections.list",
+    "events": "events.list",
+    "today": "today",
+    "search": "search",
+    "explain": "explain",
+    "classify": "classify",
+    "cluster": "cluster",
+    "compare": "compare",
+    "validate": "validation.run",
+    "tune": "threshold.search",
+    "runs": "runs.list",
+    "runs undo": "runs.undo",
+    "verify": "verify",
+}
+"""Commands whose JSON is the result of one call."""
+
+
 PAGES = {
     "cli.md": command_line,
     "settings.md": settings,
     "exit-codes.md": exit_codes,
     "store.md": store,
+    "http.md": http,
+    "json.md": json,
 }
+
+
+def build_site(output: Path | None = None) -> int:
+    """Build the site; a warning is a failure. Return the exit code."""
+    arguments = ["build", "--strict", "--quiet"]
+    if output is not None:
+        arguments += ["--site-dir", str(output)]
+    return _mkdocs(*arguments)
+
+
+def _mkdocs(*arguments: str) -> int:
+    """Run mkdocs, with the folder of its configuration on the path for the hooks that are there."""
+    site = DOCS / "site"
+    return subprocess.run(
+        [sys.executable, "-m", "mkdocs", *arguments, "--config-file", str(site / "mkdocs.yml")],
+        env={**os.environ, "PYTHONPATH": str(site), "NO_MKDOCS_2_WARNING": "1"},
+        check=False,
+    ).returncode
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--check", action="store_true", help="write nothing; exit with 1 if a page is out of date"
+        "--check", action="store_true", help="write no page; exit with 1 if one is out of date"
     )
-    check = parser.parse_args().check
+    parser.add_argument("--site", action="store_true", help="build the site into build/site, too")
+    parser.add_argument("--serve", action="store_true", help="serve the site while pages change")
+    options = parser.parse_args()
     stale = 0
     for name, page in PAGES.items():
         path, text = REFERENCE / name, page()
         if path.exists() and path.read_text("utf-8") == text:
             continue
         stale += 1
-        print(f"docs/reference/{name} is {'stale' if check else 'written'}")
-        if not check:
+        print(f"docs/reference/{name} is {'stale' if options.check else 'written'}")
+        if not options.check:
             path.write_text(text, "utf-8")
-    return int(check and stale > 0)
+    if options.check and stale:
+        return 1
+    if options.serve:
+        return _mkdocs("serve")
+    return build_site() if options.site else 0
 
 
 if __name__ == "__main__":

@@ -1,13 +1,22 @@
-"""Types of the arrays that similarities, clusterers and the core exchange."""
+"""Types of the arrays that similarities, clusterers and the core exchange.
+
+`Rows` is resolved when it is first used: importing SciPy takes longer than most commands that only
+read a store. Modules of this package import it for type checkers only.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    Rows: TypeAlias = csr_array
+    """A sparse matrix of items by words."""
 
 __all__ = ["Compare", "Labels", "Matrix", "Rows", "State", "Views"]
 
@@ -17,14 +26,22 @@ Matrix: TypeAlias = NDArray[np.float64]
 Labels: TypeAlias = NDArray[np.int64]
 """The group of each row: 0, 1, … without gaps; -1 only for an empty row."""
 
-Rows: TypeAlias = csr_array
-"""A sparse matrix of items by words."""
-
-Views: TypeAlias = Mapping[str, Rows]
+Views: TypeAlias = Mapping[str, "Rows"]
 """Several matrices of the same items, by name of the view."""
 
 State: TypeAlias = Mapping[str, NDArray[Any]]
 """The learned state of a similarity, as named arrays."""
 
-Compare: TypeAlias = Callable[[Rows, Rows], Matrix]
+Compare: TypeAlias = Callable[["Rows", "Rows"], Matrix]
 """The `compare` of a similarity, as a clusterer receives it."""
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name != "Rows":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from scipy.sparse import csr_array
+
+        globals()["Rows"] = csr_array
+        return csr_array

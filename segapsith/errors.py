@@ -13,6 +13,7 @@ __all__ = [
     "WORST_FIRST",
     "BusyError",
     "ConfigurationError",
+    "DeliveryError",
     "FeedError",
     "ForeignStoreError",
     "InputError",
@@ -28,10 +29,13 @@ __all__ = [
     "SettingError",
     "StorageError",
     "StoreCreationError",
+    "UncertainDeliveryError",
     "UnfinishedStoreError",
     "UnknownNameError",
     "UsageError",
     "ValidationBelowError",
+    "WorkerKilledError",
+    "WorkersLostError",
     "did_you_mean",
     "worst",
 ]
@@ -97,6 +101,16 @@ class FeedError(SegapsithError):
     exit_code = 69
 
 
+class DeliveryError(SegapsithError):
+    """A notification could not be sent; it is sent again the next time."""
+
+    exit_code = 69
+
+
+class UncertainDeliveryError(DeliveryError):
+    """A notification may have arrived although the sending failed; it is not sent again."""
+
+
 class PluginError(SegapsithError):
     """A plugin failed, or returned a value that its contract forbids."""
 
@@ -111,6 +125,10 @@ class PluginTimeoutError(PluginError):
     """A plugin exceeded its time limit and was stopped."""
 
 
+class WorkerKilledError(PluginError):
+    """A task ended its worker several times, so it is not tried again."""
+
+
 class StoreCreationError(SegapsithError):
     """The store cannot be created at the given path."""
 
@@ -121,6 +139,10 @@ class StorageError(SegapsithError):
     """Reading or writing failed: disk full, a damaged file, an I/O error."""
 
     exit_code = 74
+
+
+class WorkersLostError(StorageError):
+    """The workers cannot be reached, or the connection to them was lost."""
 
 
 class QueryTimeoutError(StorageError):

@@ -10,7 +10,7 @@ import functools
 import time
 import types
 from collections.abc import Callable
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 __all__ = ["Kernel", "announce", "compiling_seconds", "kernel"]
 
@@ -18,22 +18,33 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Kernel(Generic[P, R]):
-    """A function and its compiled form; `python` is the plain function."""
+class Kernel(functools.partial[R], Generic[P, R]):
+    """A function and its compiled form; `python` is the plain function.
 
-    def __init__(self, function: Callable[P, R]) -> None:
-        self.python = function
-        self._compiled: Callable[P, R] | None = None
-        functools.update_wrapper(self, function)
+    Calls go to the compiled form without a Python function in between, once there is one.
+    """
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        compiled = self._compiled or self.compiled()
-        return compiled(*args, **kwargs)
+    python: Callable[P, R]
+    _compiled: Callable[P, R] | None
+
+    def __new__(cls, function: Callable[P, R]) -> Kernel[P, R]:
+        def first_call(*args: P.args, **kwargs: P.kwargs) -> R:
+            return made.compiled()(*args, **kwargs)
+
+        made = super().__new__(cls, first_call)
+        made.python, made._compiled = function, None
+        functools.update_wrapper(made, function)
+        return made
+
+    if TYPE_CHECKING:
+
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
 
     def compiled(self) -> Callable[P, R]:
         """Return the compiled function; kernels that it calls are compiled with it."""
         if self._compiled is None:
             self._compiled = _compile(_with_compiled_callees(self.python))
+            self.__setstate__((self._compiled, (), {}, vars(self)))  # type: ignore[attr-defined]  # typeshed lacks it
         return self._compiled
 
 
@@ -69,7 +80,7 @@ class _Stopwatch:
         self._spent = self._since = 0.0
         self._depth = 0
         self.is_listening = False
-        self.told: Callable[[], None] | None = None
+        self.listener: Callable[[], None] | None = None
         """Called when compiling begins."""
 
     def listen(self) -> None:
@@ -82,8 +93,8 @@ class _Stopwatch:
             def on_start(self, _: object) -> None:
                 if stopwatch._depth == 0:
                     stopwatch._since = time.monotonic()
-                    if stopwatch.told is not None:
-                        stopwatch.told()
+                    if stopwatch.listener is not None:
+                        stopwatch.listener()
                 stopwatch._depth += 1
 
             def on_end(self, _: object) -> None:
@@ -101,12 +112,12 @@ class _Stopwatch:
 _stopwatch = _Stopwatch()
 
 
-def announce(told: Callable[[], None] | None) -> None:
+def announce(listener: Callable[[], None] | None) -> None:
     """Call a function whenever compiling begins; None ends that.
 
     Kernels are compiled once: later processes load them from the cache.
     """
-    _stopwatch.told = told
+    _stopwatch.listener = listener
 
 
 def compiling_seconds() -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from itertools import repeat
@@ -26,6 +27,7 @@ __all__ = [
     "KeyedItems",
     "Lexicon",
     "Network",
+    "Notice",
     "Record",
     "Reject",
     "Result",
@@ -34,6 +36,7 @@ __all__ = [
     "Unit",
     "delivered",
     "document_of",
+    "html_table",
     "optional",
     "unit_of",
 ]
@@ -63,6 +66,19 @@ def optional() -> Any:
     ({'units': 3}, {'units': 3, 'units_since': 1}, False)
     """
     return field(default=None, metadata={_OPTIONAL: True})
+
+
+def html_table(caption: str, rows: Iterable[tuple[str, object]]) -> str:
+    """Return a small table for notebooks; names and values are escaped.
+
+    >>> html_table("a & b", [("units", 3)])
+    '<table><caption>a &amp; b</caption><tr><th>units</th><td>3</td></tr></table>'
+    """
+    cells = "".join(
+        f"<tr><th>{html.escape(name)}</th><td>{html.escape(str(value))}</td></tr>"
+        for name, value in rows
+    )
+    return f"<table><caption>{html.escape(caption)}</caption>{cells}</table>"
 
 
 class Result:
@@ -246,6 +262,21 @@ class Unit:
     cohesion: float = 1.0
     kept: bool = True
     inferred: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Notice(Result):
+    """Something that a night reports: what happened, in a line and in a text."""
+
+    key: str
+    """What it is about; the same thing has the same key and is reported once."""
+    kind: str
+    """`alarm`, `failure`, `new-section`, `new-topic`, `new-domain`, `rising`, `search` or `test`."""
+    title: str
+    text: str = ""
+    at: str = ""
+    """Moment of the night, UTC, ISO 8601."""
+    details: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,6 +93,7 @@ def command(
 ) -> Callable[..., tuple[int, str, str]]:
     """Runs a command in this process: exit code, standard output, standard error."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "no-config"))
     for name in list(os.environ):
         if name.startswith("SEGAPSITH_"):
             monkeypatch.delenv(name)

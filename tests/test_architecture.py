@@ -538,3 +538,38 @@ def test_the_core_names_plugins_in_the_settings_alone() -> None:
             and PLUGIN_NAMES.search(node.value)
         ]
     assert named == []
+
+
+# -- names -------------------------------------------------------------------------------------
+
+VAGUE_NAMES = {"found", "told", "said", "kept", "chosen"}
+"""Participles that do not tell what a variable holds."""
+
+
+def vague_variables(tree: ast.Module) -> list[int]:
+    """Return the lines that bind a vague name; fields and options may be adjectives."""
+    fields = {
+        statement.target
+        for definition in ast.walk(tree)
+        if isinstance(definition, ast.ClassDef)
+        for statement in definition.body
+        if isinstance(statement, ast.AnnAssign)
+    }
+    return [
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name)
+        and isinstance(node.ctx, ast.Store)
+        and node.id in VAGUE_NAMES
+        and node not in fields
+    ]
+
+
+def test_the_search_for_vague_names_finds_variables_and_no_fields() -> None:
+    source = "class A:\n    kept: bool\ndef f():\n    found = 1\n    for told in (): pass\n"
+    assert vague_variables(ast.parse(source)) == [4, 5]
+
+
+def test_variables_have_the_name_of_what_they_hold() -> None:
+    places = {name: lines for name, path in modules() if (lines := vague_variables(parsed(path)))}
+    assert places == {}

@@ -14,7 +14,7 @@ from segapsith.model import Result
 
 PROMISED = {
     "segapsith": """
-        Agreement Annotation Annotator Clusterer Compare Comparison Document Exporter Labeller Labels Lexicon
+        Agreement Annotation Annotator Clusterer Compare Comparison Document Executor Exporter Labeller Labels Lexicon Notice Notifier
         Matrix Network Reject Result Rows SegapsithError Segmenter Similarity Snapshot Source State
         Subject Unit Views Wire __version__ clusterer compare hookimpl load_plugins metrics open segment
         similarity
@@ -25,8 +25,9 @@ PROMISED = {
         is_binary looks_like_html parse_page parse_xml repair_text iter_xml_items xml_root_name
     """,
     "segapsith.plugin": """
-        ABILITIES Annotator Clusterer Comparison Exporter HasCurve HasExample HasFactors KINDS
-        Labeller LearnedRowsOnly NETWORK_PARTS Registry Segmenter Similarity Source TakesViews UnitDiagonal
+        ABILITIES Annotator Clusterer Comparison Executor Exporter HasCurve HasExample HasFactors KINDS
+        Labeller LearnedRowsOnly NETWORK_PARTS Notifier Registry Segmenter SharedValue Similarity Source
+        TakesViews UnitDiagonal
         UsesNetworkParts hookimpl load_plugins
     """,
 }
@@ -47,7 +48,7 @@ PROMISED_AT_LEAST = {
         Agreement Annotation Document Lexicon Network Reject Result Snapshot Unit
     """,
     "segapsith.testing": """
-        annotator_checks clusterer_checks comparison_checks exporter_checks labeller_checks
+        annotator_checks clusterer_checks comparison_checks executor_checks exporter_checks labeller_checks
         segmenter_checks similarity_checks source_checks
     """,
 }
@@ -115,7 +116,7 @@ def test_groups_can_be_called_and_then_list() -> None:
 
 
 def test_every_result_of_the_api_is_frozen_and_has_a_json_form() -> None:
-    modules = ("classification", "clustering", "comparison", "curation", "documents",
+    modules = ("classification", "clustering", "comparison", "curation", "wire",
                "network", "runs", "segmentation", "tuning", "validation")  # fmt: skip
     kinds = {
         kind

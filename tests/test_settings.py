@@ -193,6 +193,8 @@ def test_values_of_a_wrong_type_or_range_are_refused(setting: Setting) -> None:
         wrong += ["maybe", 2]
     elif setting.choices:
         wrong += ["nothing of the kind", "", 3]
+    elif setting.pattern:
+        wrong += [0, -1, "", "a b", True]
     elif isinstance(setting.default, str):
         wrong += [3, True]
     else:
@@ -214,6 +216,8 @@ def allowed(setting: Setting) -> st.SearchStrategy[Value]:
         return st.sampled_from(setting.choices)
     if isinstance(setting.default, bool):
         return st.booleans()
+    if setting.pattern:
+        return st.from_regex(setting.pattern, fullmatch=True, alphabet=st.characters(codec="ascii"))
     if isinstance(setting.default, str):
         letters = st.characters(exclude_categories=["Cs", "Cc"])
         return st.text(letters, min_size=0 if setting.default == "" else 1, max_size=20)
@@ -252,3 +256,42 @@ def test_a_value_is_the_same_by_flag_variable_file_and_table(data: st.DataObject
         assert type(chosen.values[name]) is type(setting.default)
         assert chosen.values[name] == value
         assert chosen.values == results[0].values
+
+
+def test_the_file_of_the_user_comes_after_that_of_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    own = tmp_path / "home" / ".config" / "segapsith" / "segapsith.toml"
+    own.parent.mkdir(parents=True)
+    own.write_text('threshold = 0.3\nstable = 9\n[set.lsa]\nk = 3\n[[notify]]\nto = "atom"\n')
+    Path("segapsith.toml").write_text("threshold = 0.4\n[set.lsa]\nk = 4\n")
+    for environment in ({"HOME": str(tmp_path / "home")}, {"XDG_CONFIG_HOME": str(own.parents[1])}):
+        settings = resolve(environment=environment)
+        assert settings.placement.threshold == 0.4 and settings.maintenance.stable == 9
+        assert settings.origins["stable"] == f"file {own}"
+        assert settings.plugins == {"lsa.k": 4}
+        assert [target.name for target in settings.notify] == ["atom"]
+    assert resolve(environment={"XDG_CONFIG_HOME": "relative"}).maintenance.stable == 15
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[notify]\nto = "atom"', "two brackets"),
+        ("[[notify]]\nname = 'x'", "to = the name"),
+        ("[[notify]]\nto = 'atom'\non = ['alarms']", "did you mean 'alarm'"),
+        ("[[notify]]\nto = 'atom'\nsearch = 'x'", "need each other"),
+        ("[[notify]]\nto = 'atom'\non = ['search']", "need each other"),
+        ("[[notify]]\nto = 'atom'\n[[notify]]\nto = 'atom'", "a name of its own"),
+        ("[[notify]]\nto = 'atom'\npath = ['a']", "should be a text"),
+        ("[[notify]]\nto = 'atom'\non = []", "should be a list"),
+    ],
+)
+def test_a_wrong_target_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("segapsith.toml").write_text(text)
+    with pytest.raises(ConfigurationError, match=message):
+        resolve(environment={})

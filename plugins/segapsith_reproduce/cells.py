@@ -10,7 +10,7 @@ import json
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from scipy.sparse import csr_array, load_npz
@@ -24,6 +24,7 @@ from segapsith_reproduce.t_tests import significance_table
 
 __all__ = [
     "Results",
+    "Scores",
     "hierarchical_labels",
     "labelled_matrix",
     "mean_and_sd",
@@ -37,17 +38,18 @@ __all__ = [
 ]
 
 Scores = dict[str, float]
+Entry = TypeVar("Entry")
 
 
-class Results:
-    """Scores by cell, cached in a file of JSON lines, or in memory only without a path.
+class Results(Generic[Entry]):
+    """Figures by cell, cached in a file of JSON lines, or in memory only without a path.
 
     A line that is incomplete, because the program was stopped, is computed again.
     """
 
     def __init__(self, path: Path | None, tell: Callable[[str], None]) -> None:
         self.path, self.tell = path, tell
-        self._scores: dict[str, Scores] = {}
+        self._scores: dict[str, Entry] = {}
         if path is not None and path.is_file():
             for line in path.read_text(encoding="utf-8").splitlines():
                 try:
@@ -56,8 +58,8 @@ class Results:
                 except (ValueError, KeyError, TypeError):
                     continue
 
-    def get(self, cell: Sequence[object], compute: Callable[[], Scores]) -> Scores:
-        """Return the scores of a cell; compute and store them if they are missing."""
+    def get(self, cell: Sequence[object], compute: Callable[[], Entry]) -> Entry:
+        """Return the figures of a cell; compute and store them if they are missing."""
         name = " ".join(str(part) for part in cell)
         if name not in self._scores:
             self.tell(name)

@@ -21,10 +21,12 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from segapsith import progress
 from segapsith.arrays import Matrix, State
 from segapsith_reproduce import Cell, Options, PaperTable, Table
 from segapsith_reproduce.cells import (
     Results,
+    Scores,
     hierarchical_labels,
     mean_and_sd,
     plugins,
@@ -146,7 +148,9 @@ def table(data: Path, options: Options, *, number: int) -> PaperTable:
     """Return table 2 or 3: the scores of each method on each subset."""
     protocol = TRIED[number][0]
     cells, precision = [], dict[str, list[float]]()
-    for subset, name in product(_used(data, options), _methods(number, options)):
+    for subset, name in progress.steps(
+        list(product(_used(data, options), _methods(number, options)))
+    ):
         scored = _Scored(
             METHODS[name], _samples(data, subset, protocol, options), _results(options), options
         )
@@ -209,7 +213,7 @@ def _used(data: Path, options: Options, quick: Sequence[str] = QUICK) -> list[st
 
 
 @lru_cache(maxsize=1)
-def _results(options: Options) -> Results:
+def _results(options: Options) -> Results[Scores]:
     return Results(options.results, options.tell)
 
 
@@ -224,7 +228,7 @@ class _Scored:
 
     method: _Method
     samples: Sequence[Sample]
-    results: Results
+    results: Results[Scores]
     options: Options
 
     def grid(self) -> list[Mapping[str, Any]]:
@@ -266,7 +270,7 @@ class _Scored:
 
 
 def _scores(
-    sample: Sample, method: _Method, settings: Mapping[str, Any], results: Results
+    sample: Sample, method: _Method, settings: Mapping[str, Any], results: Results[Scores]
 ) -> dict[str, float]:
     """Return the scores of one method on one sample."""
     parts = (method.plugin, json.dumps(dict(settings), sort_keys=True))

@@ -103,7 +103,7 @@ def reproduce(
     if half not in (None, "first", "second"):
         raise UsageError(f"--half {half}: expected first or second")
     store = context.given.get("store")
-    with context.out.progress() as progress:
+    with context.out.progress() as progress, progress.following(name):
         options = Options(
             quick,
             seed,

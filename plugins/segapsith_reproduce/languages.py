@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from segapsith import progress
 from segapsith.api.wire import Wire
 from segapsith.errors import MissingInputError
 from segapsith.evaluation.metrics import ami
@@ -55,7 +56,7 @@ def languages(data: Path, options: Options) -> Table:
     if not names:
         raise MissingInputError(f"{data} has no set whose name ends in the code of a language")
     table: list[list[Cell]] = []
-    for name in names:
+    for name in progress.steps(names):
         options.tell(f"{name} …")
         table.append(_row(data, name, options))
     scored = [row for row in table if row[8] is not None]

@@ -20,10 +20,12 @@ from typing import Any
 
 from scipy.sparse import csr_array, hstack
 
+from segapsith import progress
 from segapsith.arrays import Rows, State
 from segapsith_reproduce import Cell, Options, PaperTable
 from segapsith_reproduce.cells import (
     Results,
+    Scores,
     hierarchical_labels,
     labelled_matrix,
     mean_and_sd,
@@ -110,7 +112,7 @@ CLUSTERERS = ("itcc", "mvkm")
 def sizes(data: Path, options: Options) -> PaperTable:
     """Return table 1: documents, words, links and classes of each set."""
     cells = []
-    for one in _used(data, options, FOLDERS):
+    for one in progress.steps(_used(data, options, FOLDERS)):
         first, second = _parts(one)
         (rows, more), classes = labelled_matrix(data / one.folder, first, second)
         if one.has_links:
@@ -128,16 +130,16 @@ def sizes(data: Path, options: Options) -> PaperTable:
 def precisions(data: Path, options: Options) -> PaperTable:
     """Return table 2: methods of one view on the printed view, and MVSim on two."""
     cells = []
-    for one in _used(data, options, QUICK if options.quick else FOLDERS):
+    for one in progress.steps(_used(data, options, QUICK if options.quick else FOLDERS)):
         case = _Case(data / one.folder, one, options.seed)
         for model, (plugin, grid) in MODELS.items():
-            found = case.best(plugin, one.view, _few(grid, options), options)
+            best = case.best(plugin, one.view, _few(grid, options), options)
             keys = {"view": one.view, "model": model, "place": one.place(model)}
             algorithm = "ITCC" if plugin == "itcc" else "Ward"
-            cells.append(found.cell({"set": one.name, **keys, "algorithm": algorithm}))
-        found = case.best("mvsim", "two relations", _few(OF_TWO, options), options)
+            cells.append(best.cell({"set": one.name, **keys, "algorithm": algorithm}))
+        best = case.best("mvsim", "two relations", _few(OF_TWO, options), options)
         keys = {"view": "two relations", "model": "MVSim", "place": "multi-view"}
-        cells.append(found.cell({"set": one.name, **keys, "algorithm": "Ward"}))
+        cells.append(best.cell({"set": one.name, **keys, "algorithm": "Ward"}))
     return PaperTable(
         "MVSim table 2: precision on the printed view, and of MVSim",
         cells,
@@ -156,7 +158,7 @@ def precisions(data: Path, options: Options) -> PaperTable:
 def entropies(data: Path, options: Options) -> PaperTable:
     """Return table 3: entropy of multi-view k-means, χ-Sim and MVSim; printed for CiteSeer only."""
     cells = []
-    for one in _used(data, options, QUICK if options.quick else FOLDERS):
+    for one in progress.steps(_used(data, options, QUICK if options.quick else FOLDERS)):
         case = _Case(data / one.folder, one, options.seed)
         name = "CiteSeer" if one.folder == "citeseer" else one.name
         for model, plugin, view, grid in (
@@ -164,10 +166,10 @@ def entropies(data: Path, options: Options) -> PaperTable:
             ("chi-Sim_p^k", "chi-sim", one.view, OF_ONE),
             ("MVSim", "mvsim", "two relations", OF_TWO),
         ):
-            found = case.best(plugin, view, _few(grid, options), options, score="entropy_nats")
+            best = case.best(plugin, view, _few(grid, options), options, score="entropy_nats")
             algorithm = "MVKM" if plugin == "mvkm" else "Ward"
             keys = {"set": name, "algorithm": algorithm, "model": model, "measure": "entropy"}
-            cells.append(Cell(keys, found.value, more={"settings": dict(found.settings)}))
+            cells.append(Cell(keys, best.value, more={"settings": dict(best.settings)}))
     return PaperTable(
         "MVSim table 3: entropy of the classes in a cluster, in nats",
         cells,
@@ -231,12 +233,12 @@ class _Case:
     ) -> _Found:
         """Return the best score of the settings; of equal ones the first."""
         results = _results(options)
-        found = [_Found(self._scores(plugin, view, g, results)[score], g) for g in grid]
+        scored = [_Found(self._scores(plugin, view, g, results)[score], g) for g in grid]
         choose: Callable[..., _Found] = min if score.startswith("entropy") else max
-        return choose(found, key=lambda one: one.value)
+        return choose(scored, key=lambda one: one.value)
 
     def _scores(
-        self, plugin: str, view: str, settings: Mapping[str, Any], results: Results
+        self, plugin: str, view: str, settings: Mapping[str, Any], results: Results[Scores]
     ) -> dict[str, float]:
         def compute() -> dict[str, float]:
             views, classes = _views(self.folder, self.set)
@@ -261,7 +263,7 @@ class _Case:
 
 
 @lru_cache(maxsize=1)
-def _results(options: Options) -> Results:
+def _results(options: Options) -> Results[Scores]:
     return Results(options.results, options.tell)
 
 
@@ -303,7 +305,9 @@ def splitting(data: Path, options: Options) -> PaperTable:
     """Return table 4: the precision of one matrix, and of matrices of different words."""
     subsets = with_samples(data, selected(SUBSETS, ("M5",) if options.quick else SUBSETS, options))
     cells = []
-    for subset, (n_blocks, width) in product(subsets, CUTS[:2] if options.quick else CUTS):
+    for subset, (n_blocks, width) in progress.steps(
+        list(product(subsets, CUTS[:2] if options.quick else CUTS))
+    ):
         n_samples = len(sample_numbers(data, subset, options))
         drawn = [
             Sample(data, subset, number, BY_MEDOIDS, options.seed, n_blocks * width)
@@ -315,9 +319,9 @@ def splitting(data: Path, options: Options) -> PaperTable:
             ]
             for settings in _few(OF_TWO, options)
         }
-        chosen = max(values, key=lambda key: mean_and_sd(values[key])[0])
-        mean, sd = mean_and_sd(values[chosen])
-        more = {"settings": json.loads(chosen), "samples": n_samples}
+        best = max(values, key=lambda key: mean_and_sd(values[key])[0])
+        mean, sd = mean_and_sd(values[best])
+        more = {"settings": json.loads(best), "samples": n_samples}
         keys = {"set": subset, "algorithm": "Ward", "model": f"MVSim {n_blocks}x{width}"}
         cells.append(Cell({**keys, "measure": PRECISION}, 100 * mean, 100 * sd, more))
     return PaperTable(

@@ -99,27 +99,27 @@ def _notes(name: str) -> list[str]:
 @lru_cache(maxsize=1)
 def _month(data: Path, options: Options) -> Found:
     """Return the cells of all tables, from the results if they are stored."""
-    results = Results(options.results, options.tell)
+    results: Results[dict[str, float]] = Results(options.results, options.tell)
     key = ("segapsith-month", MONTH, "quick" if options.quick else "whole", options.seed)
     stored = results.get(key, lambda: _packed(_learned(data, options)))
     return _unpacked(stored)
 
 
-def _packed(found: Found) -> dict[str, float]:
+def _packed(tables: Found) -> dict[str, float]:
     """Return the cells as numbers by name, which is the form of stored results."""
     return {
         json.dumps([of, dict(cell.keys), cell.label, cell.deviation]): float(cell.ours)
-        for of, cell in found
+        for of, cell in tables
     }
 
 
 def _unpacked(stored: Mapping[str, float]) -> Found:
-    found = []
+    cells = []
     for key, value in stored.items():
         of, keys, label, deviation = json.loads(key)
         ours = int(value) if value == int(value) else value
-        found.append((of, Cell(keys, ours, deviation, label=label)))
-    return found
+        cells.append((of, Cell(keys, ours, deviation, label=label)))
+    return cells
 
 
 # --- learning the month -------------------------------------------------------------------
@@ -155,7 +155,7 @@ def _learned(data: Path, options: Options) -> Found:
         weights = (
             {} if significance is None else dict(zip(learned.words, significance, strict=True))
         )
-        found = [*_unit_cells(units, weights), *_domain_cells(domains)]
+        cells = [*_unit_cells(units, weights), *_domain_cells(domains)]
         n_units = sum(domain.units for domain in all_domains)
         heavy = {w.word for d in domains for w in d.words if w.weight > MIN_WEIGHT}
         figures: dict[tuple[str, str], float] = {
@@ -170,25 +170,27 @@ def _learned(data: Path, options: Options) -> Found:
             validation = wire.validation.run(
                 min_units=MIN_UNITS, word_cut=MIN_WEIGHT, stability=0, seed=options.seed, lang="fr"
             )
-            found += [*_link_cells(validation), *_coverage_cells(validation)]
+            cells += [*_link_cells(validation), *_coverage_cells(validation)]
             figures |= _validation_figures(validation, options.seed)
             figures |= _topic_figures(wire, {domain.id for domain in domains})
     sd = figures.pop(("4.2.3", "sd"), None)
     for (section, measure), value in figures.items():
         deviation = sd if measure == "Z of the permuted matrices" else None
         keys = {"section": section, "measure": measure}
-        found.append(("segapsith-figures", Cell(keys, value, deviation)))
-    return found
+        cells.append(("segapsith-figures", Cell(keys, value, deviation)))
+    return cells
 
 
 def _unit_cells(
     units: Sequence[UnitRow], weights: Mapping[str, float]
 ) -> Iterator[tuple[str, Cell]]:
     """Yield the heaviest words of the unit with most inferred words, and these."""
-    kept = [unit for unit in units if unit.kept and len(unit.words) >= N_UNIT_WORDS]
-    if not kept:
+    long_units = [unit for unit in units if unit.kept and len(unit.words) >= N_UNIT_WORDS]
+    if not long_units:
         return
-    unit = max(kept, key=lambda one: (len(one.inferred), sum(one.inferred.values()), -one.unit))
+    unit = max(
+        long_units, key=lambda one: (len(one.inferred), sum(one.inferred.values()), -one.unit)
+    )
     words = {word: float(weights.get(word, 0.0)) for word in unit.words}
     for name, listed in (("segapsith-1", words), ("segapsith-2", unit.inferred)):
         ranked = sorted(listed.items(), key=lambda pair: (-pair[1], pair[0]))[:N_UNIT_WORDS]

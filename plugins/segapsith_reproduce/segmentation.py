@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from segapsith import progress
 from segapsith.api.segmentation import learned
 from segapsith.evaluation.metrics import boundary_f1, pk, window_diff
 from segapsith.model import Annotation, Lexicon, Network, Unit
@@ -199,7 +200,7 @@ def tables(
     languages: dict[str, Resources | None] = {}
     rows: list[Row] = []
     notes: list[str] = []
-    for name in names:
+    for name in progress.steps(list(names)):
         lang = lang_of(name)
         if lang not in languages:
             languages[lang] = load_resources(data, lang, options)

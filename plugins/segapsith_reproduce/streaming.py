@@ -6,18 +6,24 @@ of its words.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from segapsith import progress
 from segapsith.api.wire import Wire
 from segapsith.arrays import Labels
 from segapsith.errors import MissingInputError
 from segapsith.io.count_matrices import count_matrix
+from segapsith.model import Document
 from segapsith_reproduce import Options, Table
+from segapsith_reproduce.cells import Results
+from segapsith_reproduce.streams import embedding_rivals
 from segapsith_reproduce.streams import rivals as others
 from segapsith_reproduce.streams.id_survival import NIGHTS, STABLE, id_survival
 from segapsith_reproduce.streams.labelled import LabelledStream, half_of, learn, stream_documents
@@ -73,7 +79,48 @@ class _Row:
     system: str
     labels: Labels
     scores: PartitionScores
-    survival: float | None = None
+
+
+class _Stream:
+    """A stream of the table; it is learned when a figure of it is not stored yet."""
+
+    def __init__(self, data: Path, name: str, options: Options) -> None:
+        self.name, self.options = name, options
+        self._data = data
+
+    def tell(self, what: str) -> None:
+        self.options.tell(f"{self.name}: {what} …")
+
+    @cached_property
+    def documents(self) -> Sequence[Document]:
+        return stream_documents(self._data, self.name, quick=self.options.quick)
+
+    @cached_property
+    def learned(self) -> LabelledStream:
+        self.tell("learning")
+        stream = _half(learn(self.documents)[0], self.options.half)
+        if not stream.classes:
+            raise MissingInputError(f"{self.name}: no document with a label in this half")
+        return stream
+
+    @cached_property
+    def texts(self) -> tuple[list[int], list[str]]:
+        """Learned documents with their texts; both are empty for bags of words."""
+        numbers = list(dict.fromkeys(unit.document for unit in self.learned.units))
+        texts = [self.learned.texts[number] for number in numbers]
+        return (numbers, texts) if any(texts) else ([], [])
+
+    @cached_property
+    def vectors(self) -> NDArray[np.float32]:
+        self.tell("embedding")
+        return embedding_rivals.embed(self.texts[1])
+
+    def row(self, system: str, labels: Labels) -> _Row:
+        return _Row(system, labels, partition_scores(labels, self.learned.classes))
+
+    def row_of(self, system: str, groups: Mapping[int, int]) -> _Row:
+        """Return the row of a system that groups learned documents."""
+        return self.row(system, self.learned.labels(groups))
 
 
 def streaming(data: Path, options: Options) -> Table:
@@ -81,30 +128,26 @@ def streaming(data: Path, options: Options) -> Table:
     names = options.sets or tuple(n for n in STREAMS if (data / n.partition(" ")[0]).is_dir())
     if not names:
         raise MissingInputError(f"{data} has none of the sets {', '.join(STREAMS)}")
-    table: list[list[Cell]] = []
-    gains: dict[str, float] = {}
-    for name in names:
-        options.tell(f"{name}: learning …")
-        documents = stream_documents(data, name, quick=options.quick)
-        whole, _ = learn(documents)
-        survival: Mapping[str, float | None] = {}
-        if not options.quick:
-            options.tell(f"{name}: {NIGHTS} nights …")
-            survival = id_survival(documents)
-        stream = _half(whole, options.half)
-        if not stream.classes:
-            raise MissingInputError(f"{name}: no document with a label in this half")
-        levels = [_row(stream, n, of, survival.get(n)) for n, of in stream.levels.items()]
-        best = max(levels, key=lambda row: row.scores.f1)
-        passes = list(_single_passes(name, stream, options))
-        rows = [
-            *levels,
-            _Row(f"best: {best.system}", best.labels, best.scores, best.survival),
-            *passes,
-            *_rivals(name, stream, options),
-        ]
-        table.extend(_cells(name, stream, row) for row in rows)
-        gains[name] = round(best.scores.f1 - passes[-1].scores.f1, 3)
+    results: Results[list[list[Cell]]] = Results(options.results, options.tell)
+    parts_of: dict[str, dict[str, list[list[Cell]]]] = {}
+    for name in progress.steps(list(names)):
+        stream = _Stream(data, name, options)
+        extent = "quick" if options.quick else "whole"
+        key = ("streaming", name, extent, options.half or "both", options.seed)
+        parts_of[name] = {
+            part: results.get((*key, part), partial(_computed, stream, rows))
+            for part, rows in _available().items()
+        }
+    if not options.quick:  # the nights take longest and come last
+        for name, parts in parts_of.items():
+            stream = _Stream(data, name, options)
+            survival = results.get(("streaming", name, "nights"), partial(_survival, stream))
+            parts["levels"] = _with_survival(parts["levels"], survival)
+    table = [row for parts in parts_of.values() for rows in parts.values() for row in rows]
+    gains = {
+        name: round(_f1(parts["levels"]) - _f1(parts["single pass"]), 3)
+        for name, parts in parts_of.items()
+    }
     return Table(
         "Streams learned once, default settings",
         HEAD,
@@ -114,6 +157,45 @@ def streaming(data: Path, options: Options) -> Table:
             *_notes(options),
         ],
     )
+
+
+def _available() -> dict[str, Callable[[_Stream], Iterator[_Row]]]:
+    """Return the parts of the table whose packages are installed, in their order."""
+    parts = {
+        "levels": (_levels, True),
+        "single pass": (_single_passes, True),
+        "Louvain": (_louvain, others.has_louvain()),
+        "k-means": (_k_means, True),
+        "MiniLM": (_embedding_pass, embedding_rivals.has_embeddings()),
+        "BERTopic": (_bertopic, embedding_rivals.has_bertopic()),
+    }
+    return {part: rows for part, (rows, installed) in parts.items() if installed}
+
+
+def _computed(stream: _Stream, rows: Callable[[_Stream], Iterator[_Row]]) -> list[list[Cell]]:
+    return [_cells(stream.name, stream.learned, row) for row in rows(stream)]
+
+
+def _survival(stream: _Stream) -> list[list[Cell]]:
+    """Return for each level how many ids survive the nights."""
+    stream.tell(f"{NIGHTS} nights")
+    shares = id_survival(stream.documents)
+    return [[n, None if of is None else round(of, 3)] for n, of in shares.items()]
+
+
+def _with_survival(
+    levels: Sequence[Sequence[Cell]], survival: Sequence[Sequence[Cell]]
+) -> list[list[Cell]]:
+    """Return the rows of levels with the last column filled in."""
+    share_of = {str(name): share for name, share in survival}
+    return [[*row[:-1], share_of.get(str(row[1]).removeprefix("best: "))] for row in levels]
+
+
+def _f1(rows: Sequence[Sequence[Cell]]) -> float:
+    """Return F1 of the last row of a part."""
+    value = rows[-1][HEAD.index("F1")]
+    assert isinstance(value, float)
+    return value
 
 
 def _verdict(gains: Mapping[str, float]) -> str:
@@ -157,6 +239,14 @@ def _notes(options: Options) -> Iterator[str]:
     if not others.has_louvain():
         yield others.LOUVAIN_EXTRA
     yield "k-means: spherical, with the number of classes given (in its row)"
+    if embedding_rivals.has_bertopic():
+        yield (
+            "MiniLM: single pass over embeddings of all-MiniLM-L6-v2 with the best of"
+            f" {len(embedding_rivals.THRESHOLDS)} thresholds on the labels; BERTopic: default"
+            " settings on the same embeddings, outliers are groups of their own; not for bags"
+        )
+    else:
+        yield embedding_rivals.EXTRA
 
 
 def _half(stream: LabelledStream, half: str) -> LabelledStream:
@@ -166,33 +256,66 @@ def _half(stream: LabelledStream, half: str) -> LabelledStream:
     return stream.part(np.array([half_of(uid) == half for uid in stream.uids], dtype=np.bool_))
 
 
-def _row(
-    stream: LabelledStream, system: str, labels: Labels, survival: float | None = None
-) -> _Row:
-    return _Row(system, labels, partition_scores(labels, stream.classes), survival)
+def _levels(stream: _Stream) -> Iterator[_Row]:
+    """Yield every level, and the best one again."""
+    rows = [stream.row(name, labels) for name, labels in stream.learned.levels.items()]
+    yield from rows
+    best = max(rows, key=lambda row: row.scores.f1)
+    yield _Row(f"best: {best.system}", best.labels, best.scores)
 
 
-def _single_passes(name: str, stream: LabelledStream, options: Options) -> Iterator[_Row]:
+def _single_passes(stream: _Stream) -> Iterator[_Row]:
     """Yield the single pass with one threshold for all sets, and with the best one."""
-    options.tell(f"{name}: single pass …")
-    single = SinglePass(stream.units)
-    row_at = {t: _row(stream, "", stream.labels(single.labels(t))) for t in THRESHOLDS}
-    best = max(THRESHOLDS, key=lambda t: (row_at[t].scores.f1, -t))
-    for system, threshold in (("single", ONE_THRESHOLD), ("tuned", best)):
+    stream.tell("single pass")
+    single = SinglePass(stream.learned.units)
+    row_at = {t: stream.row_of("", single.labels(t)) for t in THRESHOLDS}
+    for system, threshold in (("single", ONE_THRESHOLD), ("tuned", _best(row_at))):
         row = row_at[threshold]
         yield _Row(f"{system} {threshold}", row.labels, row.scores)
 
 
-def _rivals(name: str, stream: LabelledStream, options: Options) -> Iterator[_Row]:
-    """Yield the other clusterings; one whose package is missing is left out."""
-    texts = others.text_rows(stream.units)
-    if others.has_louvain():
-        options.tell(f"{name}: Louvain …")
-        groups = others.louvain(texts, stream.days_of_stories, options.seed)
-        yield _row(stream, "Louvain", stream.labels(groups))
-    k = len(set(stream.classes))
-    options.tell(f"{name}: k-means …")
-    yield _row(stream, f"k-means {k}", stream.labels(others.k_means(texts, k, options.seed)))
+def _best(row_at: Mapping[float, _Row]) -> float:
+    """Return the threshold with the highest F1, the lowest of equals."""
+    return max(row_at, key=lambda t: (row_at[t].scores.f1, -t))
+
+
+def _louvain(stream: _Stream) -> Iterator[_Row]:
+    stream.tell("Louvain")
+    texts = others.text_rows(stream.learned.units)
+    groups = others.louvain(texts, stream.learned.days_of_stories, stream.options.seed)
+    yield stream.row_of("Louvain", groups)
+
+
+def _k_means(stream: _Stream) -> Iterator[_Row]:
+    k = len(set(stream.learned.classes))
+    stream.tell("k-means")
+    texts = others.text_rows(stream.learned.units)
+    yield stream.row_of(f"k-means {k}", others.k_means(texts, k, stream.options.seed))
+
+
+def _embedding_pass(stream: _Stream) -> Iterator[_Row]:
+    """Yield the single pass over embeddings of texts, with the best threshold on the labels."""
+    numbers, texts = stream.texts
+    if not texts:
+        return
+    vectors = stream.vectors
+    stream.tell("MiniLM")
+    row_at = {}
+    for threshold in embedding_rivals.THRESHOLDS:
+        labels = embedding_rivals.nearest_centroid_pass(vectors, threshold)
+        row_at[threshold] = stream.row_of("", dict(zip(numbers, labels.tolist(), strict=True)))
+    best = _best(row_at)
+    yield _Row(f"MiniLM {best}", row_at[best].labels, row_at[best].scores)
+
+
+def _bertopic(stream: _Stream) -> Iterator[_Row]:
+    numbers, texts = stream.texts
+    if not texts:
+        return
+    vectors = stream.vectors
+    stream.tell("BERTopic")
+    labels = embedding_rivals.bertopic_labels(texts, vectors, stream.options.seed)
+    yield stream.row_of("BERTopic", dict(zip(numbers, labels.tolist(), strict=True)))
 
 
 def _cells(name: str, stream: LabelledStream, row: _Row) -> list[Cell]:
@@ -201,8 +324,8 @@ def _cells(name: str, stream: LabelledStream, row: _Row) -> list[Cell]:
     inside = None if stream.days is None else window_scores(row.labels, stream.classes, stream.days)
     windows = (None,) * 3 if inside is None else (inside.f1, inside.ami, inside.ari)
     cost = detection_cost(row.labels, stream.classes)
-    rounded = [None if v is None else round(v, 3) for v in (*figures, *windows, cost, row.survival)]
-    return [name, row.system, scores.n_groups, *rounded]
+    rounded = [None if v is None else round(v, 3) for v in (*figures, *windows, cost)]
+    return [name, row.system, scores.n_groups, *rounded, None]
 
 
 def order(data: Path, options: Options) -> Table:

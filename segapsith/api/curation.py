@@ -8,23 +8,15 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
-
-import numpy as np
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from segapsith.api.session import Session
-from segapsith.arrays import Labels, Rows
-from segapsith.domains import merging, reassignment, splitting
-from segapsith.domains.explanation import FewDomains, explain_similarity
-from segapsith.domains.index import DomainIndex
-from segapsith.domains.values import Placement, PlacementSettings
+from segapsith.domains.values import Placement
 from segapsith.engine import domain_changes
-from segapsith.engine.records import DomainRecord
-from segapsith.errors import MissingInputError, SettingError, UsageError
-from segapsith.evaluation import clustering
+from segapsith.errors import MissingInputError, UsageError
 from segapsith.model import Json, Result
-from segapsith.settings import BUILT_IN_PLACEMENT, CLUSTERER, Settings
+from segapsith.settings import CLUSTERER
 from segapsith_store import Store
 from segapsith_store.queries import history
 from segapsith_store.queries.browsing.stories import UnitSummary, best_units, describe_units
@@ -38,30 +30,24 @@ from segapsith_store.queries.domains import (
     show_domain,
     weighted_words,
 )
-from segapsith_store.queries.stream import learned_units
 from segapsith_store.queries.words import WeightedWord, Words
-from segapsith_store.seal import seal
+
+if TYPE_CHECKING:
+    from segapsith.api.maintenance import MergedSimilar, Reassigned, SplitBroad
+    from segapsith.arrays import Labels, Rows
 
 __all__ = [
-    "BroadDomain",
     "DomainPart",
     "Domains",
-    "LabelledDomain",
     "Locked",
     "Merged",
-    "MergedDomains",
-    "MergedSimilar",
     "Moved",
     "PreviewPart",
-    "Reassigned",
     "Renamed",
     "Reopened",
     "Retired",
     "Split",
-    "SplitBroad",
     "Unlocked",
-    "is_nightly",
-    "open_domains",
 ]
 
 
@@ -166,300 +152,6 @@ class Unlocked(Result):
     unlocked: list[int]
 
 
-@dataclass(frozen=True, slots=True)
-class Reassigned(Result):
-    """How many units moved to another domain; `run` is None if none did."""
-
-    run: int | None
-    moved: int
-
-
-@dataclass(frozen=True, slots=True)
-class LabelledDomain(Result):
-    """A domain with its label."""
-
-    id: int
-    label: str
-
-
-@dataclass(frozen=True, slots=True)
-class MergedDomains(Result):
-    """A domain, the similar ones that it took, and the lowest similarity among them."""
-
-    domain: int
-    label: str
-    merged: list[LabelledDomain]
-    similarity: float
-    words: list[str]
-    """The heaviest words of all of them together."""
-
-
-@dataclass(frozen=True, slots=True)
-class MergedSimilar(Result):
-    """What `merge_similar` merged, or would merge; `run` is None if nothing was changed."""
-
-    run: int | None
-    domains: int
-    """Open domains that were examined."""
-    merged: int
-    """Domains that were merged into another."""
-    merges: list[MergedDomains]
-
-
-@dataclass(frozen=True, slots=True)
-class BroadDomain(Result):
-    """A domain with several subjects, and the sizes of its parts."""
-
-    domain: int
-    label: str
-    units: int
-    parts: list[int]
-    words: list[list[str]]
-    """The heaviest words of each part."""
-
-
-@dataclass(frozen=True, slots=True)
-class SplitBroad(Result):
-    """What `split_broad` split, or would split; `run` is None if nothing was changed."""
-
-    run: int | None
-    domains: int
-    """Open domains that were examined."""
-    split: int
-    splits: list[BroadDomain]
-
-
-def _merge_similar(
-    wire: Session,
-    *,
-    similarity: float | None = None,
-    after: int | None = None,
-    since: int = 0,
-    dry_run: bool = False,
-) -> MergedSimilar:
-    least = wire.settings.maintenance.merge_similarity if similarity is None else similarity
-    quiet = wire.settings.maintenance.merge_after if after is None else after
-    try:
-        rules = merging.MergeSettings(
-            least,
-            wire.settings.maintenance.merge_stable_similarity,
-            wire.settings.maintenance.stable,
-        )
-    except ValueError as error:
-        raise SettingError(f"merge_similarity: {error}") from error
-    if not dry_run:
-        wire.engine.state  # noqa: B018  the lock, and settings that do not fit the store
-    split_rules = _splitting(wire) if is_nightly(wire.settings, "split") else None
-    with wire.reading() as store:
-        labels, joined = _similar_domains(
-            wire.factory.placing(), store, rules, quiet, split_rules, since
-        )
-        words = [
-            _heaviest(store, [unit.id for unit in store.units_in(group.domains)])
-            for group in joined
-        ]
-    run = None
-    if joined and not dry_run:
-        merges = [domain_changes.Merge(group.domains, group.into) for group in joined]
-        noted = {**asdict(rules), "after": quiet}
-        run = wire.change("merge --auto", *merges, noted=noted)[0]["run"]
-    return MergedSimilar(
-        run=run,
-        domains=len(labels),
-        merged=sum(len(group.taken) for group in joined),
-        merges=[
-            MergedDomains(
-                domain=group.into,
-                label=labels[group.into],
-                merged=[LabelledDomain(d, labels[d]) for d in group.taken],
-                similarity=round(group.similarity, 6),
-                words=heaviest,
-            )
-            for group, heaviest in zip(joined, words, strict=True)
-        ],
-    )
-
-
-def _similar_domains(
-    placing: PlacementSettings,
-    store: Store,
-    rules: merging.MergeSettings,
-    quiet: int,
-    split_rules: splitting.SplitSettings | None,
-    since: int,
-) -> tuple[dict[int, str], list[merging.MergedDomains]]:
-    """Return the labels of all open domains, and the groups of them that should be merged.
-
-    With `split_rules`, groups that the next split would divide again are left out.
-    """
-    rows = list(store.open_domains())
-    index = _index(store, placing, rows)
-    sizes, taken = index.n_units.copy(), store.units_taken_since(since)
-
-    def whole(domains: Sequence[int]) -> bool:
-        if split_rules is None:
-            return True
-        if not _resized(int(sizes[list(domains)].sum()), sum(taken.get(d, 0) for d in domains)):
-            return False  # as it was decided before
-        bags = [unit.bag for unit in store.units_in(domains)]
-        return not splitting.split_units(index, bags, split_rules)
-
-    still = int(store.facts().get("counter_ordinal", 0)) - quiet
-    groups = merging.merge_similar(
-        index,
-        rules,
-        named=[row.id for row in rows if row.named],
-        apart=[row.id for row in rows if row.locked],
-        growing=[row.id for row in rows if row.grown > still],
-        whole=whole,
-    )
-    return {row.id: row.label for row in rows}, groups
-
-
-def _heaviest(store: Store, units: Sequence[int]) -> list[str]:
-    """Return the heaviest words of some units together."""
-    best = Words(store).best(history.sum_units(store, units), RESULT_WORDS)
-    return [word.word for word in best]
-
-
-def _resized(size: int, taken: int) -> bool:
-    """Whether a domain is looked at again: it came to another step with what it took."""
-    return splitting.size_step(size) != splitting.size_step(size - taken)
-
-
-def is_nightly(settings: Settings, step: Literal["split", "reassign"]) -> bool:
-    """Return whether the nightly run splits domains or reassigns units.
-
-    Both need `split_and_reassign`, their own similarity above 0, and the built-in placement, because
-    other measures have other scales.
-    """
-    maintenance = settings.maintenance
-    similarity = {
-        "split": maintenance.split_similarity,
-        "reassign": maintenance.reassign_similarity,
-    }[step]
-    return bool(
-        maintenance.split_and_reassign
-        and similarity
-        and settings.placement.measure == BUILT_IN_PLACEMENT
-    )
-
-
-def _splitting(wire: Session, threshold: float | None = None) -> splitting.SplitSettings:
-    """How domains are split."""
-    try:
-        return splitting.SplitSettings(
-            wire.settings.maintenance.split_similarity if threshold is None else threshold,
-            splitting.core_similarity(wire.read(wire.placing).threshold),
-            wire.settings.maintenance.stable,
-        )
-    except ValueError as error:
-        raise SettingError(f"splitting domains: {error}") from error
-
-
-def _split_broad(
-    wire: Session, *, threshold: float | None = None, after: int = 0, dry_run: bool = False
-) -> SplitBroad:
-    quiet = wire.settings.maintenance.merge_after
-    _only_by_eq7(wire, "splitting domains")
-    rules = _splitting(wire, threshold)
-    if not dry_run:
-        wire.engine.state  # noqa: B018  the lock, and settings that do not fit the store
-
-    def broad(store: Store) -> tuple[int, list[tuple[BroadDomain, domain_changes.Split]]]:
-        rows, splits = list(store.open_domains()), []
-        index = _index(store, wire.factory.placing(), rows)
-        still = int(store.facts().get("counter_ordinal", 0)) - quiet
-        taken = store.units_taken_since(after)
-        for row in rows:
-            stays = row.locked or row.named or row.grown <= still
-            size = row.sums.n_units
-            if stays or size < rules.large or not _resized(size, taken.get(row.id, 0)):
-                continue
-            units = store.units_in([row.id])
-            groups = splitting.split_units(index, [unit.bag for unit in units], rules)
-            if groups:
-                apart = tuple(tuple(units[place].id for place in group) for group in groups)
-                found = _broad_domain(store, row, apart)
-                splits.append((found, domain_changes.Split(row.id, apart, stays=True)))
-        return len(list(index)), splits
-
-    n_domains, splits = wire.read(broad)
-    run = None
-    if splits and not dry_run:
-        noted = {**asdict(rules), "after": quiet}
-        run = wire.change("split --auto", *(split for _, split in splits), noted=noted)[0]["run"]
-    return SplitBroad(
-        run=run,
-        domains=n_domains,
-        split=len(splits),
-        splits=[found for found, _ in splits],
-    )
-
-
-def _broad_domain(store: Store, row: DomainRecord, apart: Sequence[Sequence[int]]) -> BroadDomain:
-    """Return a domain that is split, with the sizes and words of its parts, largest first."""
-    parts = sorted(apart, key=len, reverse=True)
-    return BroadDomain(
-        domain=row.id,
-        label=row.label,
-        units=sum(map(len, parts)),
-        parts=[len(part) for part in parts],
-        words=[_heaviest(store, part) for part in parts],
-    )
-
-
-def _reassign(wire: Session, similarity: float | None) -> Reassigned:
-    _only_by_eq7(wire, "reassigning units")
-    least = wire.settings.maintenance.reassign_similarity if similarity is None else similarity
-    try:
-        rules = reassignment.ReassignSettings(least, wire.settings.maintenance.stable)
-    except ValueError as error:
-        raise SettingError(f"reassign_similarity: {error}") from error
-    last = wire.settings.maintenance.reassign_last
-    quiet = wire.settings.maintenance.merge_after
-    wire.engine.state  # noqa: B018  the lock, and settings that do not fit the store
-    store = wire.writer
-    ordinal = int(store.facts().get("counter_ordinal", 0))
-    units = store.units_since(ordinal - last)
-    rows = list(store.open_domains())
-    places = reassignment.reassign(
-        _index(store, wire.factory.placing(), rows),
-        {unit.id: unit.bag for unit in units},
-        {unit.id: unit.assignment.domain for unit in units if unit.assignment is not None},
-        rules,
-        staying={row.id for row in rows if row.locked or row.named},
-        growing={row.id for row in rows if row.grown > ordinal - quiet},
-    )
-    if not places:
-        return Reassigned(run=None, moved=0)
-    noted = {**asdict(rules), "last": last, "after": quiet}
-    return Reassigned(**wire.change("reassign", domain_changes.Move(places), noted=noted)[0])
-
-
-def _refine(wire: Session, passes: int) -> Reassigned:
-    if passes < 1:
-        raise UsageError(f"refine={passes} should be >= 1")
-    _only_by_eq7(wire, "refining")
-    wire.engine.state  # noqa: B018  the lock, and settings that do not fit the store
-    store = wire.writer
-    staying = store.protected_domains()
-    places = reassignment.refine(
-        open_domains(store, wire.placing(store)),
-        lambda: (
-            (unit.id, unit.bag, unit.assignment.domain)
-            for unit in store.assigned_units()
-            if unit.assignment is not None
-        ),
-        passes,
-        staying,
-    )
-    if not places:
-        return Reassigned(run=None, moved=0)
-    noted = {"passes": passes}
-    return Reassigned(**wire.change("refine", domain_changes.Move(places), noted=noted)[0])
-
-
 def _parted(
     wire: Session,
     rows: Rows,
@@ -469,6 +161,10 @@ def _parted(
     settings: Mapping[str, Any] | None,
     seed: int,
 ) -> Labels:
+    import numpy as np
+
+    from segapsith.evaluation import clustering
+
     given = {"seed": seed, **(settings or {})}
     for_measure, for_clusterer = wire.factory.sorted_settings(similarity, clusterer, given)
     if "k" in wire.factory.registry.settings("clusterer", clusterer):
@@ -479,27 +175,6 @@ def _parted(
         return np.zeros(0, dtype=np.int64)
     weighted = clustering.weight_rows(rows, None, similarity)
     return clustering.cluster(weighted, measure or None, grouping)
-
-
-def open_domains(store: Store, placing: PlacementSettings, lang: str | None = None) -> DomainIndex:
-    """Return an index of the open domains of a store, to try placements with."""
-    return _index(store, placing, store.open_domains(lang))
-
-
-def _index(store: Store, placing: PlacementSettings, rows: Iterable[DomainRecord]) -> DomainIndex:
-    """Return an index of some domains; `store` gives the significance of words."""
-    index, significance = DomainIndex(placing), Words(store).significance
-    if significance is not None:
-        index.learn_significance(significance)
-    for row in rows:
-        index.restore(row.id, row.sums)
-    return index
-
-
-def _only_by_eq7(wire: Session, what: str) -> None:
-    placement = wire.settings.placement.measure
-    if placement != BUILT_IN_PLACEMENT:
-        raise UsageError(f"{what} requires placement {BUILT_IN_PLACEMENT!r}, not {placement!r}")
 
 
 class Domains:
@@ -566,7 +241,10 @@ class Domains:
 
     def show(self, domain: int, *, top: int | None = 40, near: int = 8) -> DomainDetails:
         """Return one domain with its units, documents, days, history and nearest domains."""
-        return self._session.read(lambda store: show_domain(store, domain, top=top, near=near))
+        labeller = self._session.labeller()
+        return self._session.read(
+            lambda store: show_domain(store, domain, top=top, near=near, labeller=labeller)
+        )
 
     def forgotten_since(self, as_of: str | int) -> int:
         """Return how many documents `list(as_of=…)` lacks because they were forgotten since."""
@@ -612,6 +290,8 @@ class Domains:
         seed: int = 0,
     ) -> Split:
         """Split a domain: `units` against the rest, or into `parts` that a clusterer finds."""
+        from segapsith_store.queries.stream import learned_units
+
         wire = self._session
         if units is not None:
             members = wire.read(lambda store: learned_units(store, domain=domain))
@@ -646,10 +326,13 @@ class Domains:
         seed: int,
     ) -> tuple[tuple[int, ...], ...]:
         """Return the units of a domain in parts that a clusterer finds."""
+        from segapsith_store.queries.stream import learned_units
+
         wire = self._session
         members = wire.read(lambda store: learned_units(store, domain=domain))
         labels = _parted(wire, members.counts, parts, clusterer, similarity, settings, seed)
-        return tuple(tuple(members.units[labels == label].tolist()) for label in np.unique(labels))
+        numbers = sorted(set(labels.tolist()))
+        return tuple(tuple(members.units[labels == number].tolist()) for number in numbers)
 
     def split_preview(
         self, domain: int, *, parts: int = 2, clusterer: str = CLUSTERER, top: int = 12
@@ -670,6 +353,7 @@ class Domains:
 
     def move(self, unit: int, domain: int) -> Moved:
         """Move one unit to another domain of its language."""
+        from segapsith.domains.explanation import FewDomains, explain_similarity
 
         def placed(store: Store) -> tuple[int, Placement]:
             record = next(iter(store.units([unit])), None)
@@ -741,9 +425,11 @@ class Domains:
         they would be split again. With `since`, a run, this is examined only for domains whose
         size has changed considerably after it (`splitting.step`). `dry_run` changes nothing.
         """
+        from segapsith.api import maintenance
+
         if not dry_run:
             self._session.learner()
-        return _merge_similar(
+        return maintenance.merge_similar(
             self._session, similarity=similarity, after=after, since=since, dry_run=dry_run
         )
 
@@ -759,9 +445,13 @@ class Domains:
         domain is read each time that it has grown by a quarter, not each night. `dry_run` changes
         nothing.
         """
+        from segapsith.api import maintenance
+
         if not dry_run:
             self._session.learner()
-        return _split_broad(self._session, threshold=threshold, after=after, dry_run=dry_run)
+        return maintenance.split_broad(
+            self._session, threshold=threshold, after=after, dry_run=dry_run
+        )
 
     def reassign(self, *, similarity: float | None = None) -> Reassigned:
         """Move units to the nearest stable domain at `similarity` or above, in one run.
@@ -770,8 +460,10 @@ class Domains:
         domains stay. So do units of a small domain that is nearer, if it received a unit from the
         last `merge_after` stories. If no unit moves there is no run.
         """
+        from segapsith.api import maintenance
+
         self._session.learner()
-        return _reassign(self._session, similarity)
+        return maintenance.reassign(self._session, similarity)
 
     def refine(self, passes: int) -> Reassigned:
         """Place every unit again, with the domains frozen in each pass, in one run.
@@ -779,8 +471,11 @@ class Domains:
         Units of locked, named and retired domains stay. If no unit moves there is no run; else
         the store is sealed again.
         """
+        from segapsith.api import maintenance
+        from segapsith_store.seal import seal
+
         self._session.learner()
-        refined = _refine(self._session, passes)
+        refined = maintenance.refine(self._session, passes)
         if refined.run is not None:
             seal(self._session.writer)
         return refined

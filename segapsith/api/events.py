@@ -44,6 +44,7 @@ class Events:
         `since` and `until` select those with a day in this period, `domain` those of a domain.
         Events without any date are last, and in no period.
         """
+        labeller = self._session.labeller()
         return self._session.read(
             lambda store: list_events(
                 store,
@@ -52,5 +53,6 @@ class Events:
                 domain=domain,
                 min_stories=min_stories,
                 limit=limit,
+                labeller=labeller,
             )
         )

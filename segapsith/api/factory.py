@@ -13,11 +13,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from segapsith.arrays import Labels, Rows
+from segapsith.arrays import Labels
 from segapsith.domains.values import EventSettings, PlacementSettings
-from segapsith.engine.components import Components
+from segapsith.engine.components import Components, TextReader
 from segapsith.engine.learning_settings import (
     LEARNED,
     TERMS_HASH,
@@ -27,34 +27,36 @@ from segapsith.engine.learning_settings import (
 )
 from segapsith.engine.runs import RunPlan
 from segapsith.errors import ConfigurationError, SettingError
-from segapsith.evaluation import clustering
 from segapsith.intake.language import KNOWN, language_of
-from segapsith.io.inputs import Inputs
 from segapsith.languages import has_pack
 from segapsith.lexicon.multiword_terms import given_terms
 from segapsith.lexicon.network import NetworkSettings
 from segapsith.model import Document, FeedState, Lexicon
-from segapsith.plugin.contracts import Annotator, Source, compares_learned_rows_only
+from segapsith.parallel.choice import parse_workers
+from segapsith.plugin.contracts import Annotator, Executor, Source, compares_learned_rows_only
 from segapsith.plugin.guards import (
     GuardedAnnotator,
     GuardedClusterer,
     GuardedLabeller,
     GuardedSegmenter,
     GuardedSimilarity,
-    PluginName,
 )
-from segapsith.plugin.parallel import ParallelAnnotator
-from segapsith.plugin.registry import OWN_PACKAGE, Registry, load_plugins
+from segapsith.plugin.registry import GIVEN, Registry, load_plugins
 from segapsith.plugin.settings import PluginInUse, assign
 from segapsith.settings import (
     BAG_SOURCE,
     BUILT_IN_PLACEMENT,
     ENGINE,
+    SERIAL,
     SETTINGS,
     PluginValue,
     Settings,
     checked,
 )
+
+if TYPE_CHECKING:
+    from segapsith.arrays import Rows
+    from segapsith.io.inputs import Inputs
 
 __all__ = ["Factory", "Fetcher"]
 
@@ -81,13 +83,13 @@ class Factory:
         self.settings = settings
         self._time_limits = time_limits
         self._registry = registry
-        self._parallel: ParallelAnnotator | None = None
+        self._executor: Executor | None = None
 
     def close(self) -> None:
-        """End the worker processes."""
-        if self._parallel is not None:
-            self._parallel.close()
-        self._parallel = None
+        """End the workers."""
+        if self._executor is not None:
+            self._executor.close()
+        self._executor = None
 
     @property
     def loaded(self) -> Registry | None:
@@ -122,6 +124,8 @@ class Factory:
         `bag` accepts pre-segmented units only, as JSON lines unless a format is given. `sources`
         are those that the caller has made already. Addresses need a `fetcher`.
         """
+        from segapsith.io.inputs import Inputs
+
         if bag and format is None:
             format = BAG_SOURCE
         return Inputs(
@@ -142,10 +146,11 @@ class Factory:
     def learning(self) -> Components:
         """Make the selected plugins with their settings."""
         settings, own = self.settings, self._plugin_settings()
-        annotator = self._annotator(own["annotator"])
+        annotator = self.annotator()
         return Components(
             annotator=annotator,
-            segmenter=self._segmenter(own["segmenter"]),
+            segmenter=self.segmenter(),
+            reader=self._reader(),
             placement=self.placing(),
             events=EventSettings(
                 settings.placement.event_threshold, settings.placement.event_quiet_days
@@ -163,7 +168,14 @@ class Factory:
             follows=self.overruled is None,
         )
 
-    def _segmenter(self, own: Mapping[str, PluginValue]) -> GuardedSegmenter:
+    def annotator(self) -> GuardedAnnotator:
+        """Make the selected annotator."""
+        own = self._plugin_settings()["annotator"]
+        return self.registry.make("annotator", self.settings.reading.annotator, own)
+
+    def segmenter(self) -> GuardedSegmenter:
+        """Make the selected segmenter."""
+        own = self._plugin_settings()["segmenter"]
         return self.registry.make("segmenter", self.settings.reading.segmenter, own)
 
     def _measure(self, own: Mapping[str, PluginValue]) -> GuardedSimilarity | None:
@@ -184,19 +196,42 @@ class Factory:
             )
         return measure
 
-    def _annotator(self, own: Mapping[str, PluginValue]) -> Annotator:
-        """Make the selected annotator, in as many processes as are set."""
-        name, workers = self.settings.reading.annotator, self.settings.reading.workers
-        annotator = self.registry.make("annotator", name, own)
-        if workers == 1:
-            return annotator
-        offer = self.registry.offer("annotator", name)
-        self._parallel = ParallelAnnotator(name, own, workers, offer.package == OWN_PACKAGE)
-        return GuardedAnnotator(
-            self._parallel,
-            PluginName("annotator", name, offer.package),
-            time_limits=self.registry.time_limits,
+    # -- workers ---------------------------------------------------------------------------------
+
+    @property
+    def executor(self) -> Executor:
+        """Return what runs tasks, by the setting `workers`; it is made once."""
+        if self._executor is None:
+            name, rest = parse_workers(self.settings.parallel.workers)
+            given = {"workers": rest} if rest else {}
+            self._executor = self.registry.make("executor", name, given)
+        return self._executor
+
+    def _reader(self) -> TextReader | None:
+        """Return what reads texts in workers; None if they are read in this process."""
+        if parse_workers(self.settings.parallel.workers)[0] == SERIAL:
+            return None
+        reading, own = self.settings.reading, self._plugin_settings()
+        for kind, name in (("annotator", reading.annotator), ("segmenter", reading.segmenter)):
+            if self.registry.offer(kind, name).package == GIVEN:
+                raise ConfigurationError(
+                    f"{kind} {name!r} was given as an object, and workers import plugins by name:"
+                    " install it as a package, or use workers=1",
+                    setting="workers",
+                    plugin=name,
+                )
+        from segapsith.engine.worker_reading import ReadingPlugins, WorkerReader
+
+        plugins = ReadingPlugins(
+            reading.annotator,
+            own["annotator"],
+            reading.segmenter,
+            own["segmenter"],
+            self.registry.only_own,
         )
+        return WorkerReader(self.executor, plugins)
+
+    # -- placing ---------------------------------------------------------------------------------
 
     @property
     def overruled(self) -> str | None:
@@ -279,8 +314,21 @@ class Factory:
         """Make the selected labeller; return it with a text that identifies it and its settings."""
         name = self.settings.labels.labeller
         own = {key.partition(".")[2]: v for key, v in self._labeller_settings().items()}
-        made: GuardedLabeller = self.registry.make("labeller", name, own)
+        made: GuardedLabeller = self._labellers(name).make("labeller", name, own)
         return made, " ".join([name, *(f"{key}={value}" for key, value in sorted(own.items()))])
+
+    def _labellers(self, name: str) -> Registry:
+        """Return a registry with that labeller; for a built-in one no other plugin is loaded.
+
+        Names of built-in plugins cannot be taken by others, so both registries make the same.
+        """
+        if self._registry is None:
+            built_in = load_plugins(
+                only_own=True, time_limits=self._time_limits, folder="labellers"
+            )
+            if name in built_in.names("labeller"):
+                return built_in
+        return self.registry
 
     def _labeller_settings(self) -> dict[str, PluginValue]:
         """Return what `--set labeller.NAME=VALUE` gives, or the labeller's name before the dot."""
@@ -382,6 +430,8 @@ class Factory:
                 measure or None,
                 self.registry.make("clusterer", clusterer, {**for_clusterer, "k": k}),
             )
+
+        from segapsith.evaluation import clustering
 
         def recompute(rows: Rows, k: int, seed: int) -> Labels:
             return clustering.cluster(rows, *make(max(1, k), seed))

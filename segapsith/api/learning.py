@@ -9,9 +9,8 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from segapsith.api.factory import Factory
 from segapsith.engine.learning_settings import (
     UNRECORDED,
     Change,
@@ -24,6 +23,9 @@ from segapsith.engine.learning_settings import (
 from segapsith.engine.runs import RunPlan
 from segapsith.errors import SegapsithError
 from segapsith_store import Store
+
+if TYPE_CHECKING:
+    from segapsith.api.factory import Factory
 
 __all__ = ["Agreed", "agree", "basis", "latest", "stored_facts"]
 

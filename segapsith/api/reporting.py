@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from segapsith import progress
 from segapsith.arrays import Matrix, Rows
 from segapsith.evaluation.compare import Profiles, similarities
+from segapsith.plugin.contracts import Labeller
 from segapsith.report.page import Facts
 from segapsith.settings import BUILT_IN_PLACEMENT
 from segapsith_store.queries import history
@@ -47,6 +49,9 @@ TITLES = 3
 MIN_PROFILE = 10
 """Words by which a domain is compared if none is heavy enough."""
 
+WORD_CUT = 0.03
+"""Weight above which a word is compared."""
+
 MAX_HISTORY = 400
 """Validations in the time series."""
 
@@ -54,6 +59,10 @@ MAX_DOUBTFUL = 24
 """Domains of a validation that are listed because it does not confirm them."""
 
 Compare = Callable[[Rows], Matrix]
+
+
+STEPS = 6
+"""Parts of a report that take about the same time; the last is drawing the page."""
 
 
 def report_facts(
@@ -65,16 +74,28 @@ def report_facts(
     since: str | int | None = None,
     compare: Compare | None = None,
     measure: str = BUILT_IN_PLACEMENT,
-    word_cut: float = 0.03,
+    labeller: Labeller | None = None,
 ) -> Facts:
     """Return everything on the page, from one state of the store.
 
     `since` is the run or date from which changes are counted: by default the run before the last
-    one that learned; 0 means all. `compare` computes the similarity of domains (default: eq. 7).
+    one that learned; 0 means all. `compare` computes the similarity of domains (default: eq. 7),
+    `labeller` names events.
     """
     with store.frozen():
         domains = list_domains(store, min_units=min_units, top=WORDS, limit=limit)
+        progress.report(1, STEPS)
         stories = _stories(store, [domain.id for domain in domains])
+        progress.report(2, STEPS)
+        examples = _examples(store, domains, stories)
+        progress.report(3, STEPS)
+        compared = {
+            lang: _similarities(store, [d.id for d in domains if d.lang == lang], compare)
+            for lang in sorted({domain.lang for domain in domains})
+        }
+        progress.report(4, STEPS)
+        changes = read_news(store, _first_run(store, since))
+        progress.report(5, STEPS)
         return Facts(
             status=read_status(store, stable=stable),
             run=history.last_run(store),
@@ -84,20 +105,15 @@ def report_facts(
             stable=stable,
             days={number: of.days for number, of in stories.items()},
             titles={number: of.titles for number, of in stories.items()},
-            examples=_examples(store, domains, stories),
-            similarities={
-                lang: _similarities(
-                    store, [d.id for d in domains if d.lang == lang], compare, word_cut
-                )
-                for lang in sorted({domain.lang for domain in domains})
-            },
+            examples=examples,
+            similarities=compared,
             measure=measure,
             validations=_with_examples(store),
             history=list_validations(store, limit=MAX_HISTORY),
-            changes=read_news(store, _first_run(store, since)),
+            changes=changes,
             names=domain_labels(store),
             sections=list_sections(store, top=WORDS),
-            events=list_events(store, min_stories=2, limit=EVENTS),
+            events=list_events(store, min_stories=2, limit=EVENTS, labeller=labeller),
         )
 
 
@@ -152,14 +168,12 @@ def _examples(
     }
 
 
-def _similarities(
-    store: Store, numbers: Sequence[int], compare: Compare | None, word_cut: float
-) -> Matrix:
-    """Return the similarity of domains by their words that weigh more than `word_cut`."""
+def _similarities(store: Store, numbers: Sequence[int], compare: Compare | None) -> Matrix:
+    """Return the similarity of domains by their words that weigh more than `WORD_CUT`."""
     profiles = _profiles(
         {
-            number: [word for word in words if word.weight > word_cut] or words[:MIN_PROFILE]
-            for number, words in weighted_words(store, numbers, MIN_PROFILE, word_cut / 2).items()
+            number: [word for word in words if word.weight > WORD_CUT] or words[:MIN_PROFILE]
+            for number, words in weighted_words(store, numbers, MIN_PROFILE, WORD_CUT / 2).items()
         }
     )
     if compare is not None and numbers:

@@ -65,17 +65,17 @@ class Runs:
         Each run is one transaction: called again after a kill, this continues.
         """
         store = self._session.writer
-        found = nights.runs_to_undo(store)
-        if found is None:
+        numbers = nights.runs_to_undo(store)
+        if numbers is None:
             raise UsageError("there is no night to undo; `segapsith runs undo` takes one run back")
-        later = [run for run, _ in store.later_runs(found.last_run)]
+        later = [run for run, _ in store.later_runs(numbers.last_run)]
         if later:
             raise UsageError(
-                f"run {later[-1]} came after the night of {found.night}: undo it first"
+                f"run {later[-1]} came after the night of {numbers.night}: undo it first"
             )
-        done = [self.undo(run) for run in found.runs]
+        done = [self.undo(run) for run in numbers.runs]
         return NightUndone(
-            found.night,
+            numbers.night,
             [one.run for one in done],
             sum(one.documents for one in done),
             sum(one.restored for one in done),

@@ -5,26 +5,30 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from segapsith.api.factory import Factory
+from segapsith import progress
 from segapsith.api.session import Session
-from segapsith.api.topics import Topics
-from segapsith.domains import sections, topics
-from segapsith.domains.values import DomainWords
+from segapsith.api.topics import GROUPED, Topics
 from segapsith.engine.runs import RunPlan
 from segapsith.errors import SettingError, UsageError
-from segapsith.evaluation.metrics import ari
 from segapsith.model import Json
-from segapsith.plugin.contracts import Clusterer, Similarity
-from segapsith.plugin.settings import PluginInUse
 from segapsith.settings import SECTION_CLUSTERER, SECTION_SIMILARITY
 from segapsith_store.queries import groupings
 from segapsith_store.queries import sections as stored_sections
 from segapsith_store.queries.sections import Section, list_sections
 from segapsith_store.queries.topics import domains_by_language, topic_of_domain
 
+if TYPE_CHECKING:
+    from segapsith.api.factory import Factory
+    from segapsith.domains import sections
+    from segapsith.domains.values import DomainWords
+    from segapsith.plugin.contracts import Clusterer, Similarity
+
 __all__ = ["SectionMaking", "Sections", "section_making"]
+
+TOPICS_SHARE = 0.4
+"""Share of the time for topics, where they have to be made first."""
 
 _OWN = ("least", "most", "rows", "halves", "patience", "loyalty", "min_share", "min_weight")
 """Settings of sections themselves; others go to the similarity or the clusterer."""
@@ -49,6 +53,9 @@ class SectionMaking:
         before: int | None = None,
     ) -> sections.Sections:
         """Return the sections of some domains; `before` is their number of the last time."""
+        from segapsith.domains import sections
+        from segapsith.evaluation.metrics import ari
+
         parts = sections.SectionParts(self.clusterer, ari, self.measure(), self.chooses)
         return sections.make_sections(
             domains, topic_of, parts, k=self.k, before=before, settings=self.settings
@@ -67,6 +74,9 @@ def section_making(
 
     A clusterer with a cut, or without a number of clusters, finds the number itself.
     """
+    from segapsith.domains import sections, topics
+    from segapsith.plugin.settings import PluginInUse
+
     in_use = [PluginInUse("sections", "sections", _OWN), *factory.in_use(similarity, clusterer)]
     by_role = factory.by_role(settings or {}, in_use)
     own = {"min_weight": factory.settings.placement.min_weight, **by_role["sections"]}
@@ -172,8 +182,11 @@ class Sections:
         given = settings or {}
         making = section_making(self._session.factory, similarity, clusterer, settings=given, k=k)
         store = self._session.writer
+        began = 0.0
         if stored_sections.untopical_domains(store):
-            self._topics.regroup()
+            began = TOPICS_SHARE
+            with progress.part(0.0, TOPICS_SHARE):
+                self._topics.regroup()
         noted = {"similarity": similarity, "clusterer": clusterer, **given, "k": k}
         noted |= asdict(making.settings)
         basis = groupings.basis(store, {**noted, "topics": stored_sections.topics_mark(store)})
@@ -183,10 +196,12 @@ class Sections:
         before = stored_sections.numbers_by_language(store)
         topic_of = topic_of_domain(store)
         with store.run(RunPlan("sections", noted, self._session.factory.versions())) as run:
-            groups = {
-                lang: making.make(domains, topic_of, before.get(lang)).groups
-                for lang, domains in domains_by_language(store).items()
-            }
+            by_language = list(domains_by_language(store).items())
+            with progress.part(began, GROUPED):
+                groups = {
+                    lang: making.make(domains, topic_of, before.get(lang)).groups
+                    for lang, domains in progress.steps(by_language)
+                }
             run.counts = groupings.save(store, groupings.SECTIONS, run.number, groups, basis=basis)
         return run.number
 

@@ -8,14 +8,9 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from segapsith.api import labels, learning
-from segapsith.api.factory import Factory
-from segapsith.domains.values import PlacementSettings
-from segapsith.engine import domain_changes
-from segapsith.engine.components import Components
-from segapsith.engine.ingest import Engine
+from segapsith.api import learning
 from segapsith.engine.learning_settings import (
     FACT,
     LearningSettings,
@@ -24,11 +19,19 @@ from segapsith.engine.learning_settings import (
     with_stored,
 )
 from segapsith.engine.runs import RunPlan
-from segapsith.lexicon.vocabulary import SCALE
-from segapsith.plugin.registry import Registry
 from segapsith.settings import Settings, resolve
 from segapsith_store import Store
 from segapsith_store.connections import MEMORY, check_can_be_store
+
+if TYPE_CHECKING:
+    from segapsith.api import labels
+    from segapsith.api.factory import Factory
+    from segapsith.domains.values import PlacementSettings
+    from segapsith.engine import domain_changes
+    from segapsith.engine.components import Components
+    from segapsith.engine.ingest import Engine
+    from segapsith.plugin.contracts import Labeller
+    from segapsith.plugin.registry import Registry
 
 __all__ = ["Session"]
 
@@ -51,9 +54,10 @@ class Session:
         self._registry = registry
         self._change_learning = change_learning
         self._writer: Store | None = None
+        self._settings: Settings | None = None
         self._factory: Factory | None = None
         self._stored: LearningSettings | None = None
-        """What the store was learned with when the factory was made."""
+        """What the store was learned with when the settings in force were found."""
         self._components: Components | None = None
         self._held = threading.local()
         """The snapshot that this thread reads from; a connection belongs to its thread."""
@@ -96,7 +100,7 @@ class Session:
         if self._factory is not None:
             self._factory.close()
             self._registry = self._factory.loaded
-        self._factory = self._components = self._engine = None
+        self._settings = self._factory = self._components = self._engine = None
         self._reads_no_text = False
         self._plan = None
 
@@ -109,15 +113,18 @@ class Session:
     @property
     def settings(self) -> Settings:
         """The settings in force: given ones, then those of the store, the preset's, defaults."""
-        return self.factory.settings
+        if self._settings is None:
+            self._stored = stored = learning.basis(self._facts())
+            self._settings = self._given if stored is None else with_stored(self._given, stored)
+        return self._settings
 
     @property
     def factory(self) -> Factory:
         """What makes plugins, by the settings in force."""
         if self._factory is None:
-            self._stored = stored = learning.basis(self._facts())
-            settings = self._given if stored is None else with_stored(self._given, stored)
-            self._factory = Factory(settings, self._registry)
+            from segapsith.api.factory import Factory
+
+            self._factory = Factory(self.settings, self._registry)
         return self._factory
 
     @property
@@ -157,6 +164,9 @@ class Session:
         It uses the settings that the store was learned with, whatever else is given.
         """
         if self._engine is None:
+            from segapsith.api.factory import Factory
+            from segapsith.engine.ingest import Engine
+
             stored = learning.latest(self._history())
             if stored is None:
                 components = self.components
@@ -171,11 +181,21 @@ class Session:
 
     def refresh_labels(self) -> None:
         """Compute the labels whose evidence this session has changed."""
-        if self._writer is not None and labels.is_stale(self._writer):
+        if self._writer is None:
+            return
+        from segapsith.api import labels
+
+        if labels.is_stale(self._writer):
             labels.refresh(self._writer, *self.factory.labeller())
+
+    def labeller(self) -> Labeller:
+        """Return what names events, and everything else that is not stored with a label."""
+        return self.factory.labeller()[0]
 
     def label_maker(self, store: Store) -> labels.LabelMaker:
         """Return what computes labels from the stories of a store."""
+        from segapsith.api import labels
+
         return labels.LabelMaker(store, self.factory.labeller()[0])
 
     def check_learning(self, only: Collection[str] = ()) -> None:
@@ -207,6 +227,8 @@ class Session:
             self._stored = basis
         agreed = self._agree(learning.latest(history), only)
         if self._engine is None or self._reads_no_text:
+            from segapsith.engine.ingest import Engine
+
             self._engine, self._reads_no_text = Engine(store, self.components), False
         plan = agreed.plan(self.factory.plan(), history)
         # A plan that writes its settings is used once: the next one finds them in the store.
@@ -258,6 +280,16 @@ class Session:
                 finally:
                     self._held.store = None
 
+    @contextlib.contextmanager
+    def reading_from(self, store: Store) -> Iterator[None]:
+        """Let all reads of this thread use one open store, which holds one state."""
+        before: Store | None = getattr(self._held, "store", None)
+        self._held.store = store
+        try:
+            yield
+        finally:
+            self._held.store = before
+
     def read(self, query: Callable[[Store], T]) -> T:
         """Return the result of a query on one state of the store."""
         with self.reading() as store:
@@ -265,6 +297,8 @@ class Session:
 
     def placing(self, store: Store) -> PlacementSettings:
         """Return how a unit finds its domain now, with the threshold of a stored target."""
+        from segapsith.lexicon.vocabulary import SCALE
+
         placing = self.factory.placing()
         followed = None if self.factory.overruled else store.threshold_controller()
         return (

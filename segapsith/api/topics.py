@@ -5,22 +5,28 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from segapsith.api.factory import Factory
+from segapsith import progress
 from segapsith.api.session import Session
-from segapsith.domains import topics
-from segapsith.domains.values import DomainWords
 from segapsith.engine.runs import RunPlan
 from segapsith.errors import SettingError, UsageError
 from segapsith.model import Json
-from segapsith.plugin.contracts import Clusterer, Similarity
-from segapsith.plugin.settings import PluginInUse
 from segapsith.settings import TOPIC_CLUSTERER, TOPIC_SIMILARITY
 from segapsith_store.queries import groupings
 from segapsith_store.queries.topics import Topic, domains_by_language, list_topics
 
-__all__ = ["TopicGrouping", "Topics", "topic_grouping"]
+if TYPE_CHECKING:
+    from segapsith.api.factory import Factory
+    from segapsith.domains import topics
+    from segapsith.domains.groups import DomainGroups
+    from segapsith.domains.values import DomainWords
+    from segapsith.plugin.contracts import Clusterer, Similarity
+
+__all__ = ["GROUPED", "TopicGrouping", "Topics", "topic_grouping"]
+
+GROUPED = 0.8
+"""Share of the time after which the groups are found; the rest is storing and labelling them."""
 
 _OWN = ("power", "min_weight", "most")
 """Settings of the grouping itself; others go to the similarity or the clusterer."""
@@ -35,8 +41,10 @@ class TopicGrouping:
     clusterer: Callable[[int], Clusterer]
     """Takes the number of rows."""
 
-    def group(self, domains: Mapping[int, DomainWords]) -> topics.DomainGroups:
+    def group(self, domains: Mapping[int, DomainWords]) -> DomainGroups:
         """Return the topics of some domains."""
+        from segapsith.domains import topics
+
         return topics.group(domains, self.measure(), self.clusterer, self.settings)
 
 
@@ -52,6 +60,9 @@ def topic_grouping(
 
     The default pair uses `topics.CLUSTERING` unless settings other than a cut are given.
     """
+    from segapsith.domains import topics
+    from segapsith.plugin.settings import PluginInUse
+
     in_use = [PluginInUse("topics", "topics", _OWN), *factory.in_use(similarity, clusterer)]
     by_role = factory.by_role(settings or {}, in_use)
     own = {"min_weight": factory.settings.placement.min_weight, **by_role["topics"]}
@@ -83,6 +94,8 @@ def topic_grouping(
 
 def _with_default_cut(similarity: str, clusterer: str, given: dict[str, Any]) -> dict[str, Any]:
     """Return the settings of the clusterer; the default pair has its own unless given others."""
+    from segapsith.domains import topics
+
     cut = {n: v for n, v in given.items() if n in topics.CUT}
     is_default = (similarity, clusterer) == (TOPIC_SIMILARITY, TOPIC_CLUSTERER)
     if is_default and given.keys() <= cut.keys():
@@ -162,9 +175,11 @@ class Topics:
         if last is not None and last[1] == basis:
             return None
         with store.run(RunPlan("topics", noted, self._session.factory.versions())) as run:
-            groups = {
-                lang: making.group(domains) for lang, domains in domains_by_language(store).items()
-            }
+            by_language = list(domains_by_language(store).items())
+            with progress.part(0.0, GROUPED):
+                groups = {
+                    lang: making.group(domains) for lang, domains in progress.steps(by_language)
+                }
             run.counts = groupings.save(store, groupings.TOPICS, run.number, groups, basis=basis)
         return run.number
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from segapsith.api.curation import open_domains
+from segapsith.api.maintenance import open_domains
 from segapsith.api.session import Session
 from segapsith.domains import threshold_search
 from segapsith.domains.threshold_control import MILLION, Target

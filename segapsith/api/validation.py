@@ -9,13 +9,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from segapsith.api.session import Session
 from segapsith.api.topics import topic_grouping
-from segapsith.arrays import Labels, Rows
+from segapsith.arrays import Labels
 from segapsith.domains.reassignment import ReassignSettings
 from segapsith.domains.splitting import SplitSettings, core_similarity
 from segapsith.engine import order_sensitivity
@@ -38,13 +38,16 @@ from segapsith.evaluation.validation import (
     validate_with_labels,
 )
 from segapsith.evaluation.verdicts import Verdict
-from segapsith.model import Json, Result, optional
+from segapsith.model import Json, Result, html_table, optional
 from segapsith.settings import CLUSTERER, CLUSTERER_MEASURES, PRESETS
 from segapsith_store.queries import history
 from segapsith_store.queries.documents import example_sentences
 from segapsith_store.queries.domains import domain_labels
 from segapsith_store.queries.stream import iterate_stream, learned_units
 from segapsith_store.queries.validations import ValidationRow, list_validations
+
+if TYPE_CHECKING:
+    from segapsith.arrays import Rows
 
 __all__ = [
     "ClusterCountPoint",
@@ -66,7 +69,7 @@ STABILITY = 3
 
 THRESHOLDS = (0.05, 0.07, 0.09, 0.12, 0.15, 0.2, 0.25, 0.3)
 
-Recompute = Callable[[Rows, int, int], Labels]
+Recompute = Callable[["Rows", int, int], Labels]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +109,18 @@ class ValidationResult(OtherValidation):
         """Return the names of the JSON form; `tree` needs domains, `curve` several numbers."""
         absent = set() if self.domains else {"tree"}
         return [name for name in ValidationFigures.keys(self) if name not in absent]
+
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks; – stands where there was nothing to compare."""
+        figures = {"kappa": self["kappa"]["greedy"], "ARI": self["ari"], "NMI": self["nmi"]}
+        shown: dict[str, object] = {
+            "units": self.units,
+            "domains": self.domains,
+            "clusters": self.clusters,
+            "clusterer": self.clusterer,
+            **{name: "–" if v is None else f"{v:.3f}" for name, v in figures.items()},
+        }
+        return html_table(f"Validation of run {self.run}", shown.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,8 +285,8 @@ class Validation:
             return 1.0
         counts = selection.learned.counts
         n_sample = min(CLOSENESS_UNITS, counts.shape[0])
-        chosen = np.random.default_rng(seed).choice(counts.shape[0], n_sample, replace=False)
-        sample = counts[np.sort(chosen)]
+        sampled = np.random.default_rng(seed).choice(counts.shape[0], n_sample, replace=False)
+        sample = counts[np.sort(sampled)]
         compared = []
         for name in (placement, similarity):
             measure = self._wire.factory.registry.make("similarity", name)

@@ -33,6 +33,7 @@ from segapsith.cli import (
     ingest,
     languages,
     network,
+    notify,
     plugins,
     report,
     runs,
@@ -57,7 +58,7 @@ from segapsith.errors import SegapsithError
 __all__ = ["app", "program", "run"]
 
 COMMANDS = (
-    demo, ingest, feeds, update, schedule, doctor,
+    demo, ingest, feeds, update, schedule, notify, doctor,
     today, sections, topics, domains, events, show, search, explain, classify, export, report, serve,
     validate, compare, cluster, tune, segment, network,
     status, verify, backup, runs, forget, cite, config, languages, plugins,

@@ -55,7 +55,7 @@ def cite(
 
 def _facts(context: Context) -> dict[str, Any]:
     """Return what identifies the program and, if there is one, the store."""
-    from segapsith.operations.doctor import versions
+    from segapsith.operations.versions import versions
 
     wire = context.reader()
     store = None

@@ -20,6 +20,7 @@ from segapsith.model import Result
 if TYPE_CHECKING:
     from segapsith.api.wire import Wire
     from segapsith.model import Result
+    from segapsith.plugin.contracts import Labeller
     from segapsith_store import Store
 
 __all__ = ["add_to"]
@@ -27,7 +28,7 @@ __all__ = ["add_to"]
 FORMATS = ("csv", "jsonl", "parquet", "graphml")
 SUBJECTS = (
     "documents", "units", "domains", "topics", "sections", "events", "assignments", "network",
-    "datasette-metadata",
+    "days", "validations", "datasette-metadata",
 )  # fmt: skip
 
 METADATA = SUBJECTS[-1]
@@ -69,7 +70,8 @@ def export(
     if what == METADATA:
         data = _datasette(wire)
     elif to in FORMATS:
-        data = wire.read(lambda store: _encoded(store, what, to))
+        labeller = wire.labeller()
+        data = wire.read(lambda store: _encoded(store, what, to, labeller))
     elif ("exporter", to) in wire.registry.offers:
         data = _by_plugin(wire, to, what)
     else:
@@ -103,9 +105,19 @@ def _by_plugin(wire: Wire, name: str, what: str) -> bytes:
     return out.getvalue()
 
 
-def _rows(store: Store, what: str) -> Iterator[dict[str, Any]]:
-    from segapsith_store.queries import documents, domains, events, networks, sections, topics
+def _rows(store: Store, what: str, labeller: Labeller) -> Iterator[dict[str, Any]]:
+    from segapsith_store.queries import (
+        documents,
+        domains,
+        events,
+        networks,
+        sections,
+        topics,
+        validations,
+    )
 
+    if what == "days":
+        return (dict(row) for row in domains.iterate_domain_days(store))
     rows: dict[str, Callable[[], Iterable[Result]]] = {
         "network": lambda: networks.iterate_links(store),
         "documents": lambda: documents.iterate_documents(store),
@@ -113,14 +125,15 @@ def _rows(store: Store, what: str) -> Iterator[dict[str, Any]]:
         "domains": lambda: domains.list_domains(store, top=None),
         "topics": lambda: topics.list_topics(store, top=None),
         "sections": lambda: sections.list_sections(store, top=None),
-        "events": lambda: events.list_events(store),
+        "events": lambda: events.list_events(store, labeller=labeller),
         "assignments": lambda: documents.iterate_assignments(store),
+        "validations": lambda: validations.list_validations(store, None, None),
     }
     return (row.as_json() for row in rows[what]())
 
 
-def _encoded(store: Store, what: str, to: str) -> bytes:
-    rows = _rows(store, what)
+def _encoded(store: Store, what: str, to: str, labeller: Labeller) -> bytes:
+    rows = _rows(store, what, labeller)
     if to == "jsonl":
         return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
     if to == "csv":

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from segapsith.cli.context import Context, command, group
-from segapsith.cli.options import OutputPath
-from segapsith.cli.output import Output, minute, say, write
+from segapsith.cli.options import All, OutputPath
+from segapsith.cli.output import LISTED, Output, minute, say, write
 from segapsith.errors import FeedError, InputError, MissingInputError, UsageError
 
 if TYPE_CHECKING:
@@ -89,8 +89,8 @@ def _subscribe(context: Context, entries: Iterable[tuple[str, str]]) -> None:
 
 
 @command()
-def list_feeds(context: Context) -> None:
-    """List the subscriptions: last and next check, items, errors.
+def list_feeds(context: Context, *, everything: All = False) -> None:
+    """List the subscriptions, those with most stories first: last and next check, items, errors.
 
     Example: segapsith feeds list --store wire.db
     """
@@ -106,14 +106,16 @@ def list_feeds(context: Context) -> None:
             }
             for feed in subscriptions.listed(store)
         ]
+    largest = sorted(rows, key=lambda row: (-row["items"], row["url"]))
     names = ("url", "title", "checked_at", "next_check_at", "items", "error")
     context.show(
         rows,
         lambda out: out.table(
             ([minute(row[name]) if name.endswith("_at") else row[name] for name in names]
-             for row in rows),
+             for row in largest),
             ("url", "title", "last check", "next check", "items", "error"),
             cut=("error", "title", "url"),
+            most=None if everything else LISTED,
         ),
     )  # fmt: skip
 

@@ -86,9 +86,9 @@ def check_language(
         sample = file.read_text("utf-8") if file else " ".join(sorted(pack_of(code).stop_words))
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{file}: {error}") from error
-    found = _checked(context, code, sample)
-    context.show(found, lambda out: _text(found, out))
-    if found["letters outside words"] > MAX_LOST or not found["positions exact"]:
+    facts = _checked(context, code, sample)
+    context.show(facts, lambda out: _text(facts, out))
+    if facts["letters outside words"] > MAX_LOST or not facts["positions exact"]:
         raise InputError(f"the pack {code!r} does not read this text whole")
 
 
@@ -133,7 +133,7 @@ def _checked(context: Context, code: str, text: str) -> dict[str, Any]:
     }
 
 
-def _text(found: dict[str, Any], out: Output) -> None:
-    rows = [(name, value) for name, value in found.items() if name != "commonest"]
+def _text(facts: dict[str, Any], out: Output) -> None:
+    rows = [(name, value) for name, value in facts.items() if name != "commonest"]
     out.table(rows, ("check", "result"))
-    out.line(f"commonest content words: {', '.join(found['commonest']) or 'none'}")
+    out.line(f"commonest content words: {', '.join(facts['commonest']) or 'none'}")

@@ -187,7 +187,12 @@ WORKERS = SettingOption(
     "workers",
     "workers",
     Annotated[
-        int | None, typer.Option("--workers", min=1, help="Number of processes that annotate.")
+        str | None,
+        typer.Option(
+            "--workers",
+            metavar="EXECUTOR",
+            help="Where tasks run: N processes, auto, dask:N, or dask:tcp://HOST:PORT.",
+        ),
     ],
 )
 FULL_TEXT = SettingOption(

@@ -21,8 +21,9 @@ import textwrap
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self, TextIO
+from typing import Any, ClassVar, Self, TextIO
 
+from segapsith import progress
 from segapsith.jit import announce
 from segapsith.model import Result
 
@@ -194,6 +195,7 @@ def say(text: str) -> None:
         logger.log(logging.WARNING if message.startswith("warning") else level, "%s", message)
         if not also_standard_error:
             return
+    Progress.clear()
     sys.stderr.write(plain(text).replace("\r", " ") + "\n")
 
 
@@ -317,8 +319,8 @@ class Output:
             write(f"… {len(listed) - len(shown)} more (--all)")
 
 
-def _columns() -> int:
-    """Return the columns of the terminal that data is written to."""
+def _columns(stream: TextIO | None = None) -> int:
+    """Return the columns of the terminal that a stream is written to, by default that of data."""
     try:
         asked = int(os.environ.get("COLUMNS", ""))
     except ValueError:
@@ -326,7 +328,7 @@ def _columns() -> int:
     if asked > 0:
         return asked
     try:
-        return os.get_terminal_size(_data().fileno()).columns or 80
+        return os.get_terminal_size((stream or _data()).fileno()).columns or 80
     except (OSError, ValueError):
         return 80
 
@@ -453,10 +455,15 @@ def told_share(text: str, done: int, total: int, seconds: float) -> str:
 class Progress:
     """A line on standard error that is overwritten, on a terminal only."""
 
+    visible: ClassVar[bool] = False
+    """Whether a line stands on the terminal, which a message must remove first."""
+
     def __init__(self, enabled: bool) -> None:
         self._enabled = enabled and sys.stderr.isatty()
         self._updated = 0.0
         self._began = time.monotonic()
+        self._share = ""
+        """The share that was reported last, as it is shown."""
 
     def __enter__(self) -> Self:
         if self._enabled:
@@ -471,19 +478,43 @@ class Progress:
         """Show which share of equal steps is done, and the time that the rest will take."""
         self.update(told_share(text, done, total, time.monotonic() - self._began))
 
+    @contextlib.contextmanager
+    def following(self, text: str) -> Iterator[None]:
+        """Show the share and the time left that the work of a block reports (`progress`)."""
+
+        def show(share: float) -> None:
+            seconds = time.monotonic() - self._began
+            self._share = told_share(text, round(1000 * share), 1000, seconds)
+            self._show(self._share)
+
+        with progress.listening(show):
+            progress.report(0, 1)
+            yield
+        self._share = ""
+
     def update(self, text: str) -> None:
-        """Replace the line, at most ten times a second."""
+        """Replace the line, at most ten times a second; a share that was reported stays."""
+        self._show(f"{self._share}; {text}" if self._share else text)
+
+    def _show(self, text: str) -> None:
         now = time.monotonic()
         if self._enabled and now - self._updated > 0.1:
             self._updated = now
-            self._replace(text)
+            self._replace(shortened(plain(text), _columns(sys.stderr) - 1))
 
     def _replace(self, text: str) -> None:
         sys.stderr.write(f"\r\x1b[2K{plain(text)}")
         sys.stderr.flush()
+        Progress.visible = True
 
     def end(self) -> None:
         """Remove the line."""
-        if self._enabled:
+        self.clear()
+
+    @classmethod
+    def clear(cls) -> None:
+        """Remove the line of any progress that stands on the terminal."""
+        if cls.visible:
+            cls.visible = False
             sys.stderr.write("\r\x1b[2K")
             sys.stderr.flush()

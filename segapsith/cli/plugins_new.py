@@ -17,7 +17,7 @@ __all__ = ["KINDS", "Kind", "add_to", "checked_kind", "new_project"]
 
 KINDS = (
     "source", "annotator", "segmenter", "similarity", "clusterer", "comparison", "exporter",
-    "labeller",
+    "labeller", "notifier", "executor",
 )  # fmt: skip
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -61,7 +61,8 @@ def new(
     def text(out: Output) -> None:
         for file in files:
             write(str(folder / file))
-        out.say(f"next: pip install -e {folder} && segapsith plugins check {name} --kind {kind}")
+        out.say(f"next: pip install -e {folder}")
+        out.say(f"then: segapsith plugins check {name} --kind {kind}")
 
     context.show({"name": name, "kind": kind, "path": str(folder), "files": files}, text)
 

@@ -49,12 +49,13 @@ def report(
     """
     from segapsith.report.page import last_run_of
 
-    page = context.reader().report(
-        min_units=min_units,
-        limit=limit,
-        since=last_run_of(output) if since is None else since,
-        similarity=similarity,
-    )
+    with context.out.progress() as progress, progress.following("drawing"):
+        page = context.reader().report(
+            min_units=min_units,
+            limit=limit,
+            since=last_run_of(output) if since is None else since,
+            similarity=similarity,
+        )
     output.write_text(page, encoding="utf-8")
     context.show(
         {"store": context.path, "output": str(output)},

@@ -10,15 +10,20 @@ import typer
 
 from segapsith.cli.context import Context, command, group
 from segapsith.cli.options import ALLOW_HOSTS, INBOX
-from segapsith.cli.output import Output, write
+from segapsith.cli.output import Output, say, write
+from segapsith.errors import UsageError
 from segapsith.settings import Settings
 
 __all__ = ["add_to"]
 
 
+At = Annotated[str, typer.Option("--at", metavar="HH:MM", help="Time of day, local time.")]
+
+
 def add_to(app: typer.Typer) -> None:
     schedule = group(help="The nightly run for cron or systemd.")
     schedule.command("show")(show)
+    schedule.command("install")(install)
     app.add_typer(schedule, name="schedule")
 
 
@@ -26,9 +31,7 @@ def add_to(app: typer.Typer) -> None:
 def show(
     context: Context,
     *,
-    at: Annotated[
-        str, typer.Option("--at", metavar="HH:MM", help="Time of day, local time.")
-    ] = "02:30",
+    at: At = "02:30",
 ) -> None:
     """Print a crontab line, a systemd timer and a web service for this machine.
 
@@ -70,6 +73,61 @@ def show(
         },
         text,
     )
+
+
+START = (("daemon-reload",), ("enable", "--now", "segapsith.timer"))
+"""What systemd is asked after the units were written."""
+
+
+@command(INBOX, ALLOW_HOSTS)
+def install(
+    context: Context,
+    *,
+    user: Annotated[
+        bool, typer.Option("--user", help="For the systemd of this user; needed.")
+    ] = False,
+    at: At = "02:30",
+) -> None:
+    """Write a systemd service and a timer of this user, and start the timer.
+
+    Nothing needs the rights of the administrator. Without systemd the files are still written. To
+    run while you are not logged in: loginctl enable-linger.
+
+    Example: segapsith schedule install --user --at 03:15 --store wire.db
+    """
+    import shutil
+    import subprocess
+
+    from segapsith.operations.schedule import Schedule, install_units, user_unit_folder
+
+    if not user:
+        raise UsageError("give --user; for the whole machine see `segapsith schedule show`")
+    more = [word for entry in _inputs(context.settings) for word in entry.options]
+    schedule = Schedule.here(context.path, config=context.given.get("config"), at=at, more=more)
+    written = install_units(schedule, user_unit_folder(os.environ))
+    systemctl = shutil.which("systemctl")
+    failure = "systemctl is not installed" if systemctl is None else ""
+    for words in START if systemctl else ():
+        answer = subprocess.run(
+            [str(systemctl), "--user", *words], capture_output=True, text=True, check=False
+        )
+        if answer.returncode:
+            failure = answer.stderr.strip() or f"systemctl ended with {answer.returncode}"
+            break
+
+    def text(out: Output) -> None:
+        for path in written:
+            out.line(f"{path} written")
+        if not failure:
+            out.line(f"the timer is started; the next night is at {at}")
+
+    context.show(
+        {"files": [str(path) for path in written], "started": not failure, "error": failure}, text
+    )
+    if failure:
+        commands = " && ".join(f"systemctl --user {' '.join(words)}" for words in START)
+        say(f"segapsith: the timer is not started: {failure}; later: {commands}")
+        raise typer.Exit(1)
 
 
 class _Input(NamedTuple):

@@ -66,8 +66,16 @@ def sections(
         then = context.reader().sections.at(as_of, top=top)
         context.show(then, lambda out: _text(then, out))
         return
-    with context.wire() as wire, context.out.progress() as progress:
-        progress.update("grouping …")
+    if kept and not renames:
+        context.require_store()
+        last = context.reader().sections(top=top, regroup=False)
+        context.show(last, lambda out: _text(last, out))
+        return
+    with (
+        context.wire() as wire,
+        context.out.progress() as progress,
+        progress.following("grouping"),
+    ):
         for section, name in renames:
             wire.sections.rename(section, name)
         result = wire.sections(

@@ -57,7 +57,7 @@ def _pairs(values: Record) -> str:
 
 def _condition(wire: Wire, full: bool) -> dict[str, Any]:
     """Return what may differ between equal stores: versions, times and the run log."""
-    from segapsith.operations.doctor import versions
+    from segapsith.operations.versions import versions
     from segapsith_store import health
     from segapsith_store.queries import nights, subscriptions
 

@@ -19,6 +19,9 @@ MAX_LINES, MAX_COLUMNS = 40, 100
 MAX_SECTIONS = (MAX_LINES - 2) // 4
 """Sections with a line of their own and one for each of new, rising and falling."""
 
+MAX_TOPICS = 3
+"""Rising topics that the line of a section names."""
+
 KINDS = ("new", "rising", "falling", "active")
 
 
@@ -44,7 +47,8 @@ def today(
 ) -> None:
     """Show what is new, rising and falling since the last night, by section.
 
-    Each line is a domain with its units since then and a headline. Where little has changed, the most
+    The line of a section names its rising topics. Each other line is a domain with its units since then
+    and a headline. Where little has changed, the most
     active domains follow. If nothing was learned before, everything is new, and the largest domains
     are shown.
 
@@ -78,18 +82,20 @@ def lines_of(result: Record, width: int = MAX_COLUMNS) -> list[str]:
 
 def _heading(result: Record) -> str:
     counts = result["counts"]
-    found = f"{counts['new']} new, {counts['rising']} rising, {counts['falling']} falling domains"
+    counted = f"{counts['new']} new, {counts['rising']} rising, {counts['falling']} falling domains"
     if result["since"] == 0:
-        return f"everything so far, {result['units']} units: {found}"
+        return f"everything so far, {result['units']} units: {counted}"
     if isinstance(result["since"], str):
-        return f"since {result['since']}, {result['units']} units: {found}"
+        return f"since {result['since']}, {result['units']} units: {counted}"
     began = f" of {minute(result['at'])}" if result["at"] else ""
-    return f"since run {result['since']}{began}, {result['units']} units: {found}"
+    return f"since run {result['since']}{began}, {result['units']} units: {counted}"
 
 
 def _section_line(section: Record, whole: int) -> str:
     share = f"{100 * section['units'] / max(1, whole):.0f} %"
-    return f"{section['label']} · {share}"
+    rising = [topic["label"] for topic in section["topics"] if topic["rising"]][:MAX_TOPICS]
+    topics = f" · rising: {'; '.join(rising)}" if rising else ""
+    return f"{section['label']} · {share}{topics}"
 
 
 def _domain_lines(section: Record, most: int) -> Iterator[str]:
@@ -97,10 +103,10 @@ def _domain_lines(section: Record, most: int) -> Iterator[str]:
 
     What changed gets the lines first, each kind its fair share; other domains fill the rest.
     """
-    chosen = _fair_shares([section[kind] for kind in KINDS[:3]], most)
-    left = most - sum(map(len, chosen))
-    chosen.append(section["active"][:left])
-    for kind, domains in zip(KINDS, chosen, strict=True):
+    shares = _fair_shares([section[kind] for kind in KINDS[:3]], most)
+    left = most - sum(map(len, shares))
+    shares.append(section["active"][:left])
+    for kind, domains in zip(KINDS, shares, strict=True):
         for domain in domains:
             yield f"  {kind:<7} {domain['units']:>5}  {domain['headline']}"
 

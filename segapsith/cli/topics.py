@@ -63,8 +63,17 @@ def topics(
     plugin_settings = dict(context.settings.plugins)
     if cut is not None:
         plugin_settings["clusterer.distance"] = cut
-    with context.wire() as wire, context.out.progress() as progress:
-        progress.update("grouping …")
+    most = None if everything or limit else LISTED
+    if kept and not renames:
+        context.require_store()
+        last = context.reader().topics(top=top, limit=limit, regroup=False)
+        context.show(last, lambda out: _text(last, out, most))
+        return
+    with (
+        context.wire() as wire,
+        context.out.progress() as progress,
+        progress.following("grouping"),
+    ):
         for topic, name in renames:
             wire.topics.rename(topic, name)
         result = wire.topics(
@@ -76,7 +85,6 @@ def topics(
             limit=limit,
             regroup=not (kept or renames),
         )
-    most = None if everything or limit else LISTED
     context.show(result, lambda out: _text(result, out, most))
 
 

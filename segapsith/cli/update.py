@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -38,6 +39,10 @@ def update(
     batch: Annotated[
         str, typer.Option("--batch", metavar="NAME", help="A name for this run.")
     ] = "",
+    metrics: Annotated[
+        Path | None,
+        typer.Option("--metrics", metavar="FILE", help="Write figures for Prometheus at the end."),
+    ] = None,
     change_learning: ChangeLearning = False,
 ) -> None:
     """Fetch the feeds that are due, and learn.
@@ -52,15 +57,15 @@ def update(
     Example: segapsith update --nightly --quiet --store wire.db
     """
     if nightly:
-        raise typer.Exit(
-            _night(
-                context,
-                everything=everything,
-                name=batch,
-                strict=strict,
-                change_learning=change_learning,
-            )
+        code = _night(
+            context,
+            everything=everything,
+            name=batch,
+            strict=strict,
+            change_learning=change_learning,
         )
+        _write_metrics(context, metrics)
+        raise typer.Exit(code)
     if context.flags["inbox"] is not None or strict:
         raise UsageError("--inbox and --strict need --nightly")
     with (
@@ -97,7 +102,19 @@ def update(
             f"{run}: {_feeds(len(reports), len(failures))}, {summary_line(summary)}"
         ),
     )
+    _write_metrics(context, metrics)
     raise typer.Exit(worst({failure.exit_code for failure in failures}))
+
+
+def _write_metrics(context: Context, path: Path | None) -> None:
+    """Write the figures of the store as it is now; without the lock, which is released."""
+    if path is None:
+        return
+    from segapsith.api.browsing.metrics import metrics_text, write_metrics
+
+    wire = context.reader()
+    stable = wire.settings.maintenance.stable
+    write_metrics(wire.read(lambda store: metrics_text(store, stable=stable)), path)
 
 
 def _feeds(n_feeds: int, n_failed: int) -> str:

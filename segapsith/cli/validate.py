@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from segapsith.cli.context import Context, command, group
-from segapsith.cli.options import SETS, Lang, MinUnits, Seed
-from segapsith.cli.output import MAX_WIDTH, Output, minute, say, write
+from segapsith.cli.options import SETS, All, Lang, MinUnits, Seed
+from segapsith.cli.output import LISTED, MAX_WIDTH, Output, minute, say, write
 from segapsith.errors import UsageError, ValidationBelowError
 from segapsith.model import Record
 from segapsith.settings import CLUSTERER
@@ -89,6 +89,7 @@ def validate(
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, help="With --history: only the last N.")
     ] = None,
+    everything: All = False,
     fail_under: Annotated[
         list[str] | None,
         typer.Option(
@@ -116,7 +117,8 @@ def validate(
     with context.wire() as wire, context.out.progress() as progress:
         if history:
             earlier = wire.validation.history(lang, limit)
-            context.show(earlier, lambda out: _show_history(earlier, out))
+            most = None if everything or limit else LISTED
+            context.show(earlier, lambda out: _show_history(earlier, out, most))
             return
         result = wire.validation.run(
             clusterer=clusterer or [CLUSTERER],
@@ -260,9 +262,9 @@ def _evidence(result: Record) -> str:
         return f"independent: {measure} does not use the measure that placed the units"
     if near is None:
         return f"{measure} cannot be compared with the measure that placed the units"
-    told = f"{measure} ranks pairs of units like the placement measure (correlation {near:.2f})"
+    warning = f"{measure} ranks pairs of units like the placement measure (correlation {near:.2f})"
     if near >= NEARLY_THE_SAME:
-        return f"NO EVIDENCE: {told}; agreement only repeats the placement"
+        return f"NO EVIDENCE: {warning}; agreement only repeats the placement"
     return f"independent: {measure} and the placement measure have a rank correlation of {near:.2f}"
 
 
@@ -353,7 +355,7 @@ def _spark(values: list[float | None]) -> str:
     )
 
 
-def _show_history(validations: Sequence[Record], out: Output) -> None:
+def _show_history(validations: Sequence[Record], out: Output, most: int | None) -> None:
     if not validations:
         write("no validation is stored yet: `segapsith validate` makes one")
         return
@@ -365,11 +367,12 @@ def _show_history(validations: Sequence[Record], out: Output) -> None:
                 one["units"], one["share"], one["kappa"], one["kappa_low"], one["kappa_high"],
                 one["ari"], one["mantel_p"],
             )
-            for one in validations
+            for one in reversed(validations)
         ),
         ("run", "at", "lang", "clusterer", "domains", "units", "share", "kappa", "low", "high",
          "ARI", "p"),
         cut=("clusterer",),
+        most=most,
     )  # fmt: skip
     series: dict[tuple[str, str], list[Record]] = {}
     for one in validations:

@@ -24,11 +24,10 @@ import datetime
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from segapsith.arrays import Compare
 from segapsith.domains import postings
@@ -44,6 +43,9 @@ from segapsith.domains.values import (
     Story,
 )
 from segapsith.lexicon.vocabulary import SCALE
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 __all__ = [
     "LABEL_WORDS",
@@ -243,6 +245,8 @@ class DomainIndex:
 
     def rows(self, domains: Iterable[int], n_words: int) -> csr_array:
         """Return domains as rows of weights, for similarities that compare matrices."""
+        from scipy.sparse import csr_array  # slow to import
+
         indices, values, pointers = [], [], [0]
         for domain in domains:
             sums = self.words(domain)
@@ -430,6 +434,8 @@ class DomainIndex:
         self, bag: Bag, domains: Ints, compare: Compare, n_words: int
     ) -> NDArray[np.float64]:
         """Return the similarity of a unit and some domains by `compare`."""
+        from scipy.sparse import csr_array  # slow to import
+
         unit = csr_array(
             (bag.weights / float(SCALE), bag.words, np.array([0, len(bag.words)])),
             shape=(1, n_words),

@@ -240,9 +240,9 @@ def contained(headline: str, words: Iterable[str]) -> list[str]:
     ['mobile phone']
     """
     text = _text(headline)
-    found = [word for word in words if text.contains(word)]
-    parts = {part for word in found if " " in word for part in word.split()}
-    return [word for word in found if word not in parts]
+    contained_words = [word for word in words if text.contains(word)]
+    parts = {part for word in contained_words if " " in word for part in word.split()}
+    return [word for word in contained_words if word not in parts]
 
 
 def known_words(headline: str, numbers: Mapping[str, int]) -> set[int]:
@@ -253,16 +253,16 @@ def known_words(headline: str, numbers: Mapping[str, int]) -> set[int]:
     >>> sorted(known_words("Storms hit coasts", {"storm": 4, "coast": 7, "rain": 9}))
     [4, 7]
     """
-    found = set()
+    stems = set()
     for token in _text(headline).tokens:
         if len(token) < MIN_LEMMA:
             continue
         for n_letters in range(min(4, len(token) - MIN_LEMMA + 1)):
             lemma = token[: len(token) - n_letters]
             if lemma in numbers:
-                found.add(numbers[lemma])
+                stems.add(numbers[lemma])
                 break
-    return found
+    return stems
 
 
 def headline_score(headline: str, words: Mapping[str, float]) -> float:
@@ -278,12 +278,12 @@ def headline_score(headline: str, words: Mapping[str, float]) -> float:
     weights = sorted(words.values(), reverse=True)
     if not weights or weights[0] <= 0:
         return 0.0
-    found = contained(headline, words)
-    weight = sum(words[word] for word in found)
+    covered = contained(headline, words)
+    weight = sum(words[word] for word in covered)
     length = max(_text(headline).length, MIN_WORDS)
     norm = math.sqrt(sum(w * w for w in weights)) * math.sqrt(length)
     heaviest = [word for word, w in words.items() if w >= weights[:3][-1]]
-    return (weight / norm) * (1.0 if any(word in found for word in heaviest) else 0.5)
+    return (weight / norm) * (1.0 if any(word in covered for word in heaviest) else 0.5)
 
 
 def best_headline(headlines: Iterable[str], words: Mapping[str, float]) -> str:
@@ -333,8 +333,8 @@ def contrasted(
         p, q = weight / own_sum, max(siblings.get(word, weight), weight) / all_sum
         if p > q:
             values[word] = p * math.log2(p / q) ** 2
-    chosen = values or own
-    return dict(sorted(chosen.items(), key=lambda entry: (-entry[1], entry[0])))
+    usable = values or own
+    return dict(sorted(usable.items(), key=lambda entry: (-entry[1], entry[0])))
 
 
 def covering(
@@ -349,13 +349,13 @@ def covering(
     >>> list(covering(sport, [{"goal": 0.9, "game": 0.8}, {"racket": 0.8, "year": 0.9}], most=2))
     ['goal', 'racket', 'game', 'match']
     """
-    chosen: list[str] = []
+    names: list[str] = []
     for part in parts[:most]:
-        own = [w for w in part if w in words and w not in chosen]
+        own = [w for w in part if w in words and w not in names]
         if own:
-            chosen.append(max(own, key=lambda w: (part[w], w)))
+            names.append(max(own, key=lambda w: (part[w], w)))
     strongest = max(words.values(), default=0.0)
-    first = {word: strongest * (2 + len(chosen) - n) for n, word in enumerate(chosen)}
+    first = {word: strongest * (2 + len(names) - n) for n, word in enumerate(names)}
     return first | {word: weight for word, weight in words.items() if word not in first}
 
 
@@ -367,18 +367,18 @@ def term_label(words: Mapping[str, float], most: int = 4) -> str:
     """
     ranked = sorted(words.items(), key=lambda entry: -entry[1])
     terms = [word for word, _ in ranked if " " in word]
-    chosen: list[str] = []
+    names: list[str] = []
     for word, weight in ranked:
-        if len(chosen) == most:
+        if len(names) == most:
             break
         term = next(
             (t for t in terms if _is_part(word, t) and words[t] >= TERM_SHARE * weight), word
         )
         if not any(
-            term == other or _is_part(term, other) or _is_part(other, term) for other in chosen
+            term == other or _is_part(term, other) or _is_part(other, term) for other in names
         ):
-            chosen.append(term)
-    return tidy(", ".join(chosen))
+            names.append(term)
+    return tidy(", ".join(names))
 
 
 def settled(previous: str, label: str, words: Mapping[str, float]) -> str:

@@ -801,18 +801,18 @@ def scaled_stories(ends: Array, words: Array, sums: Array) -> tuple[Array, Array
     at = 0
     for story in range(len(ends)):
         a, b = ends[story - 1] if story else 0, ends[story]
-        chosen = np.arange(a, b)
+        heaviest = np.arange(a, b)
         if b - a > most:  # a stable order, so that of equal words the older ones stay
-            chosen = np.sort(a + np.argsort(-sums[a:b], kind="mergesort")[:most])
-        raised = np.empty(len(chosen))
+            heaviest = np.sort(a + np.argsort(-sums[a:b], kind="mergesort")[:most])
+        raised = np.empty(len(heaviest))
         squares = 0.0
-        for i in range(len(chosen)):
-            weight = float(sums[chosen[i]])
+        for i in range(len(heaviest)):
+            weight = float(sums[heaviest[i]])
             raised[i] = weight * np.sqrt(weight)
             squares += raised[i] * raised[i]
         length = np.sqrt(squares)
-        for i in range(len(chosen)):
-            new_words[at] = words[chosen[i]]
+        for i in range(len(heaviest)):
+            new_words[at] = words[heaviest[i]]
             values[at] = max(int(np.rint(raised[i] / length * STORY_LENGTH)), 1)
             at += 1
         new_ends[story] = at

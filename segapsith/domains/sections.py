@@ -20,12 +20,12 @@ from functools import partial
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from segapsith import progress
 from segapsith.arrays import Compare, Labels, Rows
+from segapsith.domains.groups import DomainGroups
 from segapsith.domains.topics import (
-    DomainGroups,
     TopicSettings,
     cosines,
     group_sums,
@@ -42,8 +42,6 @@ __all__ = [
     "SectionSettings",
     "Sections",
     "choose_number",
-    "contrasts",
-    "majority",
     "make_sections",
     "stability",
 ]
@@ -200,6 +198,7 @@ def _stabilities(
     for number in numbers:
         if n_weak == settings.patience:
             break
+        progress.report(number - numbers[0], len(numbers))
         clusterer = parts.clusterer(number)
         tried[number] = stability(
             rows,
@@ -232,50 +231,6 @@ def stability(
         labelled.append(_nearest(rows, group_sums(half, labels), near))
     pairs = [agreement(one, two) for one, two in combinations(labelled, 2)]
     return float(np.mean(pairs))
-
-
-def majority(
-    topic_of: Mapping[int, int], section_of: Mapping[int, int], units: Mapping[int, int]
-) -> dict[int, int]:
-    """Return the section of each topic: the one with most units, the smaller number of equals.
-
-    `topic_of` and `section_of` are those of the domains; `units` are theirs. Domains without units
-    or without a section do not count, and a topic of such domains only has no section.
-
-    >>> majority({1: 7, 2: 7, 3: 8}, {1: 4, 2: 5}, {1: 2, 2: 3, 3: 9})
-    {7: 5}
-    """
-    votes: dict[int, dict[int, int]] = {}
-    for domain, topic in topic_of.items():
-        if domain in section_of and units.get(domain):
-            of = votes.setdefault(topic, {})
-            of[section_of[domain]] = of.get(section_of[domain], 0) + units[domain]
-    return {topic: min(of, key=lambda s: (-of[s], s)) for topic, of in votes.items()}
-
-
-def contrasts(sections: Sequence[DomainWords]) -> list[NDArray[np.int64]]:
-    """Return for each section the positions of its words, most characteristic first.
-
-    With q the share of a word in the weights of the section and p its share in those of all, words
-    are ordered by q log(q / p): they are frequent in the section and rarer elsewhere.
-
-    >>> one = DomainWords(np.array([1, 2]), np.array([5, 5]), np.array([50, 40]), 5)
-    >>> two = DomainWords(np.array([1, 3]), np.array([5, 5]), np.array([50, 40]), 5)
-    >>> [order.tolist() for order in contrasts([one, two])]
-    [[1, 0], [1, 0]]
-    """
-    words = np.concatenate([np.zeros(0, np.int64), *(s.words for s in sections)]).astype(np.int64)
-    weights = np.concatenate([np.zeros(0), *(s.weights for s in sections)])
-    total = np.bincount(words, weights, minlength=1)
-    whole = max(float(total.sum()), 1.0)
-    orders = []
-    for section in sections:
-        q = section.weights / max(float(section.weights.sum()), 1.0)
-        p = total[section.words] / whole
-        with np.errstate(divide="ignore", invalid="ignore"):
-            score = np.where(q > 0, q * np.log(q / p), 0.0)
-        orders.append(np.lexsort((section.words, -section.occurrences, -score)))
-    return orders
 
 
 def _unit_rows(sums: Sequence[DomainWords], settings: SectionSettings) -> Rows:
@@ -322,9 +277,9 @@ def _by_topic(topics: Labels, labels: Labels, units: Labels) -> Labels:
     votes = np.zeros((int(topics.max()) + 1, n_labels), dtype=np.int64)
     known = labels >= 0
     np.add.at(votes, (topics[known], labels[known]), units[known])
-    chosen = np.argmax(votes, axis=1)
-    chosen[votes.sum(axis=1) == 0] = int(np.argmax(votes.sum(axis=0)))
-    whole: Labels = chosen[topics]
+    winners = np.argmax(votes, axis=1)
+    winners[votes.sum(axis=1) == 0] = int(np.argmax(votes.sum(axis=0)))
+    whole: Labels = winners[topics]
     return whole
 
 
@@ -338,10 +293,10 @@ def _without_small(
     small = ~np.isin(labels, large)
     if not small.any():
         return labels
-    kept = np.where(small, -1, np.searchsorted(large, labels))
+    renumbered = np.where(small, -1, np.searchsorted(large, labels))
     joined, members = np.unique(topics[small], return_inverse=True)
     nearest = _nearest(
-        group_sums(csr_array(rows[small]), members), group_sums(rows, kept), near
+        group_sums(csr_array(rows[small]), members), group_sums(rows, renumbered), near
     )  # fmt: skip
-    kept[small] = nearest[np.searchsorted(joined, topics[small])]
-    return kept
+    renumbered[small] = nearest[np.searchsorted(joined, topics[small])]
+    return renumbered

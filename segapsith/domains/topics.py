@@ -22,7 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from segapsith import progress
 from segapsith.arrays import Compare, Labels, Matrix, Rows
+from segapsith.domains.groups import DomainGroups
 from segapsith.domains.values import DomainWords
 from segapsith.lexicon.vocabulary import SCALE
 from segapsith.plugin.contracts import Clusterer, Similarity
@@ -32,14 +34,13 @@ __all__ = [
     "CUT",
     "MAX_DOMAINS",
     "SIZE_EXPONENT",
-    "DomainGroups",
     "TopicSettings",
     "cosines",
     "group",
     "group_sums",
-    "match_topics",
     "renumbered",
     "topic_rows",
+    "with_own_groups",
 ]
 
 Ints = NDArray[np.int64]
@@ -81,14 +82,6 @@ class TopicSettings:
             raise ValueError(f"most={self.most} should be >= 2")
 
 
-@dataclass(frozen=True, slots=True)
-class DomainGroups:
-    """Domains with their groups, numbered 0, 1, … without gaps."""
-
-    domains: Ints
-    groups: Labels
-
-
 def topic_rows(sums: Sequence[DomainWords], settings: TopicSettings) -> Rows:
     """Return domains as rows of mean unit weight * n_units ** power, over the words they contain.
 
@@ -128,15 +121,18 @@ def group(
     order = sorted(domains, key=lambda number: (-domains[number].n_units, number))
     rows = topic_rows([domains[number] for number in order], settings)
     first = csr_array(rows[: settings.most])
+    n_blocks = len(range(settings.most, len(order), settings.most))
     if measure is not None:
         measure.learn(first)
+    progress.report(1, 2 + n_blocks)
     compare = None if measure is None else measure.compare
     labels = (
-        _with_own_groups(clusterer(first.shape[0]).cluster(first, compare))
+        with_own_groups(clusterer(first.shape[0]).cluster(first, compare))
         if order
         else np.zeros(0, dtype=np.int64)
     )
-    for start in range(settings.most, len(order), settings.most):
+    for block_number, start in enumerate(range(settings.most, len(order), settings.most)):
+        progress.report(2 + block_number, 2 + n_blocks)
         block = csr_array(rows[start : start + settings.most])
         block_labels = _nearest_groups(
             rows[:start], labels, block, compare or cosines, settings.near
@@ -145,14 +141,18 @@ def group(
         if len(alone):
             left = csr_array(block[alone])
             block_labels[alone] = (
-                labels.max() + 1 + _with_own_groups(clusterer(len(alone)).cluster(left, compare))
+                labels.max() + 1 + with_own_groups(clusterer(len(alone)).cluster(left, compare))
             )
         labels = np.concatenate([labels, block_labels])
     return DomainGroups(np.array(order, dtype=np.int64), renumbered(labels))
 
 
-def _with_own_groups(labels: Labels) -> Labels:
-    """Return labels in which each row without a group gets a group of its own."""
+def with_own_groups(labels: Labels) -> Labels:
+    """Return labels in which each row without a group gets a group of its own.
+
+    >>> with_own_groups(np.array([0, -1, 0, -1])).tolist()
+    [0, 1, 0, 2]
+    """
     result = np.asarray(labels, dtype=np.int64).copy()
     without = np.flatnonzero(result < 0)
     result[without] = result.max(initial=-1) + 1 + np.arange(len(without))
@@ -198,31 +198,3 @@ def renumbered(labels: Labels) -> Labels:
     rank[np.argsort(firsts)] = np.arange(len(firsts))
     ordered: Labels = rank[inverse]
     return ordered
-
-
-def match_topics(
-    grouped: DomainGroups, units: Mapping[int, int], before: Mapping[int, int]
-) -> dict[int, int | None]:
-    """Return the topic number of each group; None is a new topic.
-
-    A group keeps the number of the topic of which it holds more than half of the units. `units`
-    gives the present number of units of each domain, `before` the topic of each domain at the last
-    grouping. If a group holds most of two topics, the one with more units in it gives the number,
-    and of equals the older one.
-
-    >>> groups = DomainGroups(np.array([1, 2, 3]), np.array([0, 0, 1]))
-    >>> match_topics(groups, {1: 5, 2: 1, 3: 4}, {1: 7, 2: 8, 3: 8})
-    {0: 7, 1: 8}
-    """
-    shared: dict[tuple[int, int], int] = {}
-    whole: dict[int, int] = {}
-    for domain, label in zip(grouped.domains.tolist(), grouped.groups.tolist(), strict=True):
-        topic = before.get(domain)
-        if topic is not None:
-            shared[label, topic] = shared.get((label, topic), 0) + units[domain]
-            whole[topic] = whole.get(topic, 0) + units[domain]
-    numbers: dict[int, int | None] = dict.fromkeys(sorted(set(grouped.groups.tolist())))
-    for (label, topic), n_units in sorted(shared.items(), key=lambda s: (-s[1], s[0][1])):
-        if numbers[label] is None and 2 * n_units > whole[topic]:
-            numbers[label] = topic
-    return numbers

@@ -49,16 +49,16 @@ class Classifier:
         state, lang, measure = self._state, self._lang, self._components.measure
         compare = None if measure is None else measure.compare_both_ways
         domains, vocabulary = state.domains, state.vocabulary
-        (reading,) = read(
+        (readings,) = read(
             [replace(document, lang=lang)],
             annotator=self._components.annotator,
             segmenter=self._components.segmenter,
             lexicon=state.lexicon,
             networks={lang: state.network.by_lang[lang]},
         )
-        words = state.numbered(lang, reading.words)
+        words = state.numbered(lang, readings.vocabulary)[readings.words]
         units = []
-        for unit in reading.units:
+        for unit in readings.units[0]:
             bag = state.bag(lang, words[unit.first_word : unit.last_word])
             nearest = domains.nearest(
                 bag, top, compare, len(vocabulary), story=state.counters.ordinal + 1

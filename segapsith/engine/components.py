@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from segapsith.arrays import Matrix, Rows, State
+from segapsith.arrays import Matrix, State
 from segapsith.domains.values import EventSettings, PlacementSettings
 from segapsith.intake import near_duplicates
 from segapsith.lexicon.network import NetworkSettings
-from segapsith.model import Annotation, Document, Network, Unit
+from segapsith.model import Document, Lexicon, Network, Unit
 from segapsith.plugin.contracts import Annotator
 from segapsith.settings import BUILT_IN_PLACEMENT
+from segapsith.tokens import Tokens
+
+if TYPE_CHECKING:
+    from segapsith.arrays import Rows
 
 __all__ = ["Components"]
 
@@ -20,7 +24,7 @@ __all__ = ["Components"]
 class Cutter(Protocol):
     """A segmenter, held to its contract."""
 
-    def segment(self, annotation: Annotation, network: Network) -> list[Unit]: ...
+    def segment_all(self, tokens: Tokens, network: Network) -> list[list[Unit]]: ...
 
 
 class Measure(Protocol):
@@ -30,6 +34,15 @@ class Measure(Protocol):
     def compare_both_ways(self, left: Rows, right: Rows) -> Matrix: ...
     def state(self) -> State: ...
     def restore(self, state: State) -> None: ...
+
+
+class TextReader(Protocol):
+    """Reads texts elsewhere, such as in other processes; results come in order."""
+
+    def read(
+        self, documents: Sequence[Document], lexicon: Lexicon, networks: Mapping[str, Network]
+    ) -> Iterator[Any]: ...  # of `reading.Readings`, which is made with what is declared here
+    def lemmas(self, documents: Iterable[Document], lexicon: Lexicon) -> Iterator[list[str]]: ...
 
 
 def _given_or_english(document: Document) -> str:
@@ -42,6 +55,8 @@ class Components:
 
     annotator: Annotator
     segmenter: Cutter
+    reader: TextReader | None = None
+    """Reads texts in place of annotator and segmenter; None: they are used here."""
     placement: PlacementSettings = field(default_factory=PlacementSettings)
     events: EventSettings = field(default_factory=EventSettings)
     importance: str = "rarity"

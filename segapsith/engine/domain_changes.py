@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from segapsith.domains.values import Placement
-from segapsith.engine.components import Components
 from segapsith.engine.records import Assignment, DomainRecord, UnitRecord
-from segapsith.engine.runs import RunPlan
-from segapsith.engine.state import State
-from segapsith.engine.storage import Storage
-from segapsith.engine.updates import UpdateBuilder
 from segapsith.errors import MissingInputError, UsageError
-from segapsith.intake.documents import clean
+
+if TYPE_CHECKING:
+    from segapsith.engine.components import Components
+    from segapsith.engine.runs import RunPlan
+    from segapsith.engine.state import State
+    from segapsith.engine.storage import Storage
+    from segapsith.engine.updates import UpdateBuilder
 
 __all__ = [
     "Change",
@@ -190,6 +191,8 @@ class Rename:
             )
 
     def apply(self, storage: Storage, builder: UpdateBuilder) -> dict[str, Any]:
+        from segapsith.intake.documents import clean
+
         (row,) = _present(builder, [self.domain])
         label = " ".join(clean(self.label).split())
         builder.change_domain("renamed", row, {"label": label, "named": bool(label)})
@@ -241,6 +244,8 @@ def apply_changes(
     plan: RunPlan,
 ) -> list[dict[str, Any]]:
     """Apply changes in one run, all of them or none; return what each did."""
+    from segapsith.engine.updates import UpdateBuilder
+
     with storage.run(plan) as run:
         builder = UpdateBuilder(state, components, storage, run=run.number)
         results = [change.apply(storage, builder) for change in changes]

@@ -15,7 +15,7 @@ from segapsith.engine import domain_changes, removal
 from segapsith.engine.arrivals import Arrival, receive
 from segapsith.engine.classify import classify
 from segapsith.engine.components import Components
-from segapsith.engine.reading import Reading, read
+from segapsith.engine.reading import Readings, read
 from segapsith.engine.runs import RunPlan, RunSummary
 from segapsith.engine.state import State, load_state
 from segapsith.engine.storage import Storage
@@ -182,19 +182,22 @@ def learn_batch(
 
 def _read(
     arrivals: Sequence[Arrival], langs: Sequence[str], state: State, components: Components
-) -> Iterator[Reading]:
+) -> Iterator[Readings]:
     """Read the texts among the arrivals with what the clock froze last."""
     documents = [
         replace(arrival.document, lang=lang)
         for arrival, lang in zip(arrivals, langs, strict=True)
         if arrival.document.bag is None
     ]
+    networks = {lang: state.network.by_lang[lang] for lang in set(langs)}
+    if components.reader is not None:
+        return components.reader.read(documents, state.lexicon, networks)
     return read(
         documents,
         annotator=components.annotator,
         segmenter=components.segmenter,
         lexicon=state.lexicon,
-        networks={lang: state.network.by_lang[lang] for lang in set(langs)},
+        networks=networks,
     )
 
 

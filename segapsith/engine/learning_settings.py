@@ -156,7 +156,7 @@ def with_stored(
     values, origins = dict(settings.values), dict(settings.origins)
     plugins: dict[str, PluginValue] = {}
     if stored_wins:
-        values |= {"terms": "", "workers": 1}
+        values |= {"terms": "", "workers": "1"}
     for name in LEARNED:
         recorded = _recorded(stored, name)
         if recorded is None or (stored_wins and name in ("annotator", "segmenter", "terms")):
@@ -171,11 +171,11 @@ def with_stored(
         if not (stored_wins and role in ("annotator", "segmenter")):
             plugins[name], origins[f"set.{name}"] = value, "store"
     if stored_wins:
-        return Settings.of(values, origins, plugins)
+        return Settings.of(values, origins, plugins, settings.notify)
     for name, value in settings.plugins.items():
         plugins.pop(name, None)  # a given one comes after every recorded one that it replaces
         plugins[name], origins[f"set.{name}"] = value, settings.origins[f"set.{name}"]
-    return Settings.of(values, origins, plugins)
+    return Settings.of(values, origins, plugins, settings.notify)
 
 
 def changes(

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.arrays import Labels
+from segapsith.domains.groups import DomainGroups
 from segapsith.domains.index import DomainIndex
 from segapsith.domains.replay import place_units
-from segapsith.domains.topics import DomainGroups
 from segapsith.domains.values import DomainWords, PlacementSettings
 from segapsith.engine import clock
 from segapsith.engine.state import State

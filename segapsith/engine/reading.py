@@ -1,12 +1,14 @@
-"""The second stage of ingest: what a text says, by the annotator and the segmenter.
+"""The second stage of ingest: what texts say, by the annotator and the segmenter.
 
-Reading depends on nothing but the text and what the clock froze last. It takes values and gives
-small values, so that other processes can do it: words are not numbered here.
+Reading depends on nothing but the texts and what the clock froze last. It takes values and gives
+small values, so that other processes can do it: words are numbered within a `Readings` only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -15,10 +17,17 @@ from numpy.typing import NDArray
 from segapsith import limits
 from segapsith.engine.components import Cutter
 from segapsith.lexicon.multiword_terms import connectors_of, links
-from segapsith.model import Annotation, Document, Lexicon, Network
+from segapsith.model import Annotation, Document, Lexicon, Network, Unit
 from segapsith.plugin.contracts import Annotator
+from segapsith.tokens import Tokens
 
-__all__ = ["ReadUnit", "Reading", "content_places", "read", "reading_of"]
+__all__ = ["GROUP", "ReadUnit", "Readings", "content_places", "read", "readings_of"]
+
+GROUP = 128
+"""Documents that are read together, at most."""
+
+GROUP_CHARS = 1 << 19
+"""Characters from which on no further document joins a group."""
 
 
 class ReadUnit(NamedTuple):
@@ -35,14 +44,24 @@ class ReadUnit(NamedTuple):
     """Words that the network adds, with their weights."""
 
 
-class Reading(NamedTuple):
-    """A text that was read."""
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """Texts in one language that were read, as columns."""
 
-    words: list[str]
-    """Content words in text order, each multi-word term followed by its parts."""
+    vocabulary: list[str]
+    """Their distinct words, by first occurrence."""
+    words: NDArray[np.int32]
+    """Content words in text order as places in the vocabulary, each multi-word term followed by its
+    parts; text by text."""
     joins: NDArray[np.uint8]
     """How each content word joins the next one: candidates for multi-word terms."""
-    units: list[ReadUnit]
+    ends: list[int]
+    """Where the words of each text end."""
+    units: list[list[ReadUnit]]
+    """The units of each text."""
+
+    def __len__(self) -> int:
+        return len(self.units)
 
 
 def read(
@@ -52,28 +71,66 @@ def read(
     segmenter: Cutter,
     lexicon: Lexicon,
     networks: Mapping[str, Network],
-) -> Iterator[Reading]:
-    """Yield the reading of each document, whose language is set, in order.
+) -> Iterator[Readings]:
+    """Yield the readings of documents, whose language is set, in order and several together.
 
     `networks` has the network of each language that occurs.
     """
-    for document, annotation in zip(documents, annotator.annotate(documents, lexicon), strict=True):
-        lang = document.lang or ""
-        yield reading_of(lang, annotation, segmenter, networks[lang])
+    annotations = iter(annotator.annotate(documents, lexicon))
+    for lang, group in groups(documents):
+        annotated = list(islice(annotations, len(group)))
+        if len(annotated) < len(group):
+            raise ValueError(f"{len(annotated)} annotations of {len(group)} documents")
+        yield readings_of(lang, annotated, segmenter, networks[lang])
 
 
-def reading_of(lang: str, annotation: Annotation, segmenter: Cutter, network: Network) -> Reading:
-    """Return an annotated text with its content words and its units."""
-    content = content_places(annotation)
-    words, places = _with_parts(lang, [annotation.lemmas[i] for i in content])
+def groups(documents: Iterable[Document]) -> Iterator[tuple[str, list[Document]]]:
+    """Yield documents in groups of one language that are short enough to be read together."""
+    group: list[Document] = []
+    n_characters = 0
+    for document in documents:
+        if group and (
+            document.lang != group[0].lang or len(group) >= GROUP or n_characters > GROUP_CHARS
+        ):
+            yield group[0].lang or "", group
+            group, n_characters = [], 0
+        group.append(document)
+        n_characters += len(document.title) + len(document.body)
+    if group:
+        yield group[0].lang or "", group
+
+
+def readings_of(
+    lang: str, annotations: Sequence[Annotation], segmenter: Cutter, network: Network
+) -> Readings:
+    """Return annotated texts in one language with their content words and their units."""
+    tokens = Tokens(annotations)
+    content = _content_places(tokens)
+    vocabulary, words, places = _with_parts(lang, tokens, content)
     joins = np.zeros(len(words), dtype=np.uint8)
-    joins[places[:-1]] = links(annotation, content)
-    units = segmenter.segment(annotation, network)
-    firsts = places[np.searchsorted(content, [unit.first for unit in units])].tolist()
-    lasts = places[np.searchsorted(content, [unit.last for unit in units])].tolist()
-    return Reading(
-        words,
-        joins,
+    joins[places[:-1]] = links(tokens, content)
+    ends = places[np.searchsorted(content, tokens.firsts[1:])]
+    units = segmenter.segment_all(tokens, network)
+    return Readings(vocabulary, words, joins, ends.tolist(), _units(tokens, content, places, units))
+
+
+def _units(
+    tokens: Tokens,
+    content: NDArray[np.int64],
+    places: NDArray[np.int64],
+    units: Sequence[Sequence[Unit]],
+) -> list[list[ReadUnit]]:
+    """Return units with the places of their words among the words of their text."""
+    edges = [
+        (first + unit.first, first + unit.last)
+        for first, of_text in zip(tokens.firsts.tolist(), units, strict=False)
+        for unit in of_text
+    ]
+    begins = places[np.searchsorted(content, tokens.firsts[:-1])]
+    at = places[np.searchsorted(content, np.array(edges, np.int64).reshape(-1, 2))]
+    at -= np.repeat(begins, [len(of_text) for of_text in units])[:, None]
+    word_places = iter(at.tolist())
+    return [
         [
             ReadUnit(
                 unit.start,
@@ -84,9 +141,10 @@ def reading_of(lang: str, annotation: Annotation, segmenter: Cutter, network: Ne
                 unit.kept and last > first,
                 unit.inferred,
             )
-            for unit, first, last in zip(units, firsts, lasts, strict=True)
-        ],
-    )
+            for unit, (first, last) in zip(of_text, word_places, strict=False)
+        ]
+        for of_text in units
+    ]
 
 
 def content_places(annotation: Annotation) -> list[int]:
@@ -98,21 +156,45 @@ def content_places(annotation: Annotation) -> list[int]:
     ]
 
 
-def _with_parts(lang: str, lemmas: Iterable[str]) -> tuple[list[str], NDArray[np.int64]]:
-    """Return lemmas, each multi-word term followed by its words, and where each lemma is now.
+def _content_places(tokens: Tokens) -> NDArray[np.int64]:
+    """Return the `content_places` of several texts."""
+    lengths = np.fromiter(map(len, tokens.words), np.int64, len(tokens.words))
+    is_sane = (lengths > 0) & (lengths <= limits.MAX_WORD_CHARS)
+    return np.flatnonzero(tokens.content & is_sane[tokens.numbers])
+
+
+def _with_parts(
+    lang: str, tokens: Tokens, content: NDArray[np.int64]
+) -> tuple[list[str], NDArray[np.int32], NDArray[np.int64]]:
+    """Return a vocabulary, the content words in it, each multi-word term followed by its words, and
+    where each content word is among them (with their number at the end).
 
     A term says more than its words, but texts read before it was learned have only the words, and
     others have one of them alone: with both, all of these still meet.
-
-    >>> _with_parts("en", ["visit", "prime minister", "rome"])
-    (['visit', 'prime minister', 'prime', 'minister', 'rome'], array([0, 1, 4, 5]))
     """
     small = {word for words in connectors_of(lang) for word in words}
-    result: list[str] = []
-    places = []
-    for lemma in lemmas:
-        places.append(len(result))
-        result.append(lemma)
+    names, place_of = list(tokens.words), dict(tokens.place_of)
+    parts: dict[int, list[int]] = {}
+    for number, lemma in enumerate(tokens.words):
         if " " in lemma:
-            result += [part for part in lemma.split(" ") if part and part not in small]
-    return result, np.array([*places, len(result)], dtype=np.int64)
+            words = [part for part in lemma.split(" ") if part and part not in small]
+            for word in words:
+                if word not in place_of:
+                    place_of[word] = len(names)
+                    names.append(word)
+            parts[number] = [place_of[word] for word in words]
+    n_more = np.zeros(len(tokens.words), np.int64)
+    n_more[list(parts)] = [len(words) for words in parts.values()]
+    lemmas = tokens.numbers[content]
+    places = np.append(0, np.cumsum(1 + n_more[lemmas]))
+    sequence = np.zeros(int(places[-1]), np.int64)
+    sequence[places[:-1]] = lemmas
+    for at in np.flatnonzero(n_more[lemmas]).tolist():
+        words_of_term = parts[int(lemmas[at])]
+        sequence[places[at] + 1 : places[at + 1]] = words_of_term
+    distinct, first, of_place = np.unique(sequence, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order))
+    vocabulary = [names[number] for number in distinct[order].tolist()]
+    return vocabulary, rank[of_place.ravel()], places

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -97,7 +98,8 @@ class ReferenceReader:
 
     def __init__(self, run: int, state: State, components: Components, storage: Storage) -> None:
         self._run, self._state, self._storage = run, state, storage
-        self._annotator, self._language = components.annotator, components.language
+        self._annotator, self._reader = components.annotator, components.reader
+        self._language = components.language
         self._langs: dict[str, _Language] = {}
         self._words: list[np.ndarray[Any, np.dtype[np.int32]]] = []
         self._waiting = 0
@@ -110,19 +112,32 @@ class ReferenceReader:
     ) -> list[ReferenceRecord]:
         """Read every text to the end; return what has to be stored, by language."""
         documents = words = 0
-        texts = self._texts(items)
-        while chunk := list(islice(texts, CHUNK)):
-            annotations = self._annotator.annotate(chunk, self._state.lexicon)
-            for document, annotation in zip(chunk, annotations, strict=True):
-                lemmas = [annotation.lemmas[i] for i in content_places(annotation)]
-                lang = document.lang or ""
-                self._count(lang, self._state.numbered(lang, lemmas))
-                documents += 1
-                words += len(lemmas)
-            if on_texts is not None:
+        for lang, lemmas in self._lemmas(self._texts(items)):
+            self._count(lang, self._state.numbered(lang, lemmas))
+            documents += 1
+            words += len(lemmas)
+            if on_texts is not None and documents % CHUNK == 0:
                 on_texts(documents, words)
+        if on_texts is not None:
+            on_texts(documents, words)
         self._flush()
         return list(self._records())
+
+    def _lemmas(self, texts: Iterator[Document]) -> Iterator[tuple[str, list[str]]]:
+        """Yield language and content words of each text, read here or in workers."""
+        lexicon = self._state.lexicon
+        if self._reader is not None:
+            langs: deque[str] = deque()  # of the texts that are on their way
+            for lemmas in self._reader.lemmas(_noted(texts, langs), lexicon):
+                yield langs.popleft(), lemmas
+            return
+        while chunk := list(islice(texts, CHUNK)):
+            annotations = self._annotator.annotate(chunk, lexicon)
+            for document, annotation in zip(chunk, annotations, strict=True):
+                yield (
+                    document.lang or "",
+                    [annotation.lemmas[i] for i in content_places(annotation)],
+                )
 
     def _texts(self, items: Iterable[Document | Reject | FeedState]) -> Iterator[Document]:
         """Yield documents with their languages; words without an order are of no use here."""
@@ -163,3 +178,10 @@ class ReferenceReader:
             words = np.flatnonzero(counts.occurrences).astype(np.int32)
             times = counts.occurrences[words]
             yield ReferenceRecord(self._run, lang, counts.documents, int(times.sum()), words, times)
+
+
+def _noted(texts: Iterable[Document], langs: deque[str]) -> Iterator[Document]:
+    """Yield texts, and add the language of each to a queue."""
+    for text in texts:
+        langs.append(text.lang or "")
+        yield text

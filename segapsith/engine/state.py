@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from segapsith import limits
 from segapsith.domains.index import DomainIndex, EventIndex
@@ -23,6 +22,7 @@ from segapsith.domains.values import Bag
 from segapsith.engine import clock
 from segapsith.engine.components import Components
 from segapsith.engine.network_state import NetworkState, used_by
+from segapsith.engine.reading import Readings, ReadUnit
 from segapsith.engine.records import Counters, DomainRecord, Frozen
 from segapsith.engine.storage import Storage
 from segapsith.errors import SettingError
@@ -47,7 +47,7 @@ from segapsith.lexicon.vocabulary import (
 from segapsith.model import Lexicon
 from segapsith.plugin.contracts import NETWORK_PARTS
 
-__all__ = ["Ready", "State", "load_state"]
+__all__ = ["ReadText", "Ready", "State", "load_state"]
 
 
 class Ready(NamedTuple):
@@ -55,6 +55,15 @@ class Ready(NamedTuple):
 
     bag: Bag
     n_words: int
+
+
+class ReadText(NamedTuple):
+    """A text that was read, with its words numbered and its units weighted."""
+
+    words: NDArray[np.int32]
+    joins: NDArray[np.uint8]
+    units: list[ReadUnit]
+    bags: list[Bag]
 
 
 class State:
@@ -148,39 +157,117 @@ class State:
         New words are numbered bag by bag and by name.
         """
         columns, counts, ends = bag_batch.picked(places)
-        numbers = self._bag_numbers(lang, bag_batch, columns)
-        rows = csr_array(
-            (counts.astype(np.int32), numbers, np.concatenate([[0], ends])),
-            shape=(len(ends), len(self.vocabulary)),
-        )
-        rows.sort_indices()  # a bag has its words by number
-        words, times = rows.indices, rows.data
-        weighed = np.ones_like(times) if self._importance == "significance" else times
-        weights = all_unit_weights(weighed, self.importance(lang, words), ends)
-        cuts = [0, *ends.tolist()]
-        sums = np.add.reduceat(times, cuts[:-1], dtype=np.int64).tolist()
-        return [
-            Ready(Bag(words[a:b], times[a:b], weights[a:b]), n_words)
-            for (a, b), n_words in zip(pairwise(cuts), sums, strict=True)
-        ]
-
-    def _bag_numbers(
-        self, lang: str, bag_batch: BagBatch, columns: NDArray[np.int32]
-    ) -> NDArray[np.int32]:
         of_word = bag_batch.numbers.get(lang)
         if of_word is None:
             of_word = bag_batch.numbers[lang] = np.full(len(bag_batch.words), -1, np.int32)
+        numbers = self._numbers(lang, bag_batch.words, of_word, columns)
+        bags = self._weighted(lang, numbers, counts.astype(np.int32), ends)
+        sums = np.add.reduceat(counts, np.append(0, ends[:-1]), dtype=np.int64).tolist()
+        return [Ready(bag, n_words) for bag, n_words in zip(bags, sums, strict=True)]
+
+    def read_texts(
+        self, lang: str, readings: Readings, of_word: NDArray[np.int32], first: int, last: int
+    ) -> list[ReadText]:
+        """Number the words of some texts that were read, in order, and weight their units.
+
+        `of_word` has the number of each word of the readings, -1 before it is first needed.
+        """
+        ends = readings.ends
+        begin = ends[first - 1] if first else 0
+        if any(unit.inferred for units in readings.units[first:last] for unit in units):
+            return [
+                self._read_text(lang, readings, of_word, at) for at in range(first, last)
+            ]  # what a text infers is numbered before the words of the next
+        numbers = self._numbers(
+            lang, readings.vocabulary, of_word, readings.words[begin : ends[last - 1]]
+        )
+        edges = [
+            (start + unit.first_word, start + unit.last_word)
+            for start, units in zip(
+                [0, *(end - begin for end in ends[first : last - 1])],
+                readings.units[first:last],
+                strict=True,
+            )
+            for unit in units
+        ]
+        bags = iter(self._unit_bags(lang, numbers, np.array(edges, np.int64).reshape(-1, 2)))
+        texts = []
+        for at in range(first, last):
+            a, b = ends[at - 1] if at else 0, ends[at]
+            units = readings.units[at]
+            texts.append(
+                ReadText(
+                    numbers[a - begin : b - begin],
+                    readings.joins[a:b],
+                    units,
+                    [next(bags) for _ in units],
+                )
+            )
+        return texts
+
+    def _read_text(
+        self, lang: str, readings: Readings, of_word: NDArray[np.int32], at: int
+    ) -> ReadText:
+        """Return one text whose units infer words."""
+        a, b = readings.ends[at - 1] if at else 0, readings.ends[at]
+        words = self._numbers(lang, readings.vocabulary, of_word, readings.words[a:b])
+        units = readings.units[at]
+        bags = [
+            self.bag(lang, words[unit.first_word : unit.last_word], unit.inferred) for unit in units
+        ]
+        return ReadText(words, readings.joins[a:b], units, bags)
+
+    def _numbers(
+        self,
+        lang: str,
+        words: Sequence[str],
+        of_word: NDArray[np.int32],
+        columns: NDArray[np.int32],
+    ) -> NDArray[np.int32]:
+        """Return the numbers of words that are given as columns; new ones are numbered in order."""
         numbers = of_word[columns]
         unknown = columns[numbers < 0]
         if len(unknown):
             marks = np.arange(-1, -len(unknown) - 1, -1, dtype=np.int32)
             of_word[unknown[::-1]] = marks[::-1]  # each word keeps the mark of its first place
             asked = unknown[of_word[unknown] == marks]
-            of_word[asked] = self.vocabulary.numbers(
-                lang, [bag_batch.words[c] for c in asked.tolist()]
-            )
+            of_word[asked] = self.numbered(lang, [words[c] for c in asked.tolist()])
             numbers = of_word[columns]
         return numbers
+
+    def _unit_bags(
+        self, lang: str, words: NDArray[np.int32], edges: NDArray[np.int64]
+    ) -> list[Bag]:
+        """Return the bags of units, each a stretch of words, as `bag` returns them."""
+        if lang not in BUILT_IN and not has_pack(lang):
+            return [self.bag(lang, words[a:b]) for a, b in edges.tolist()]
+        sizes = edges[:, 1] - edges[:, 0]
+        ends = np.cumsum(sizes)
+        places = np.arange(sizes.sum()) + np.repeat(edges[:, 0] - ends + sizes, sizes)
+        return self._weighted(lang, words[places], np.ones(len(places), np.int32), ends)
+
+    def _weighted(
+        self,
+        lang: str,
+        numbers: NDArray[np.int32],
+        counts: NDArray[np.int32],
+        ends: NDArray[np.int64],
+    ) -> list[Bag]:
+        """Return the bags of concatenated units; a word may occur several times in a unit."""
+        units = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
+        keys = units * len(self.vocabulary) + numbers
+        order = np.argsort(keys, kind="stable")  # a bag has its words by number
+        keys = keys[order]
+        firsts = np.flatnonzero(np.diff(keys, prepend=-1))
+        words, units = numbers[order[firsts]], units[order[firsts]]
+        times = np.add.reduceat(counts[order], firsts, dtype=np.int32) if len(firsts) else counts
+        cuts = np.searchsorted(units, np.arange(len(ends) + 1))
+        filled = np.flatnonzero(np.diff(cuts))
+        weights = np.zeros(0, np.int32)
+        if len(filled):
+            weighed = np.ones_like(times) if self._importance == "significance" else times
+            weights = all_unit_weights(weighed, self.importance(lang, words), cuts[filled + 1])
+        return [Bag(words[a:b], times[a:b], weights[a:b]) for a, b in pairwise(cuts.tolist())]
 
     def importance(self, lang: str, words: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return how significant each word is, by the frozen counts."""

@@ -198,7 +198,10 @@ class Storage(Protocol):
         """
 
     def done_run(self, command: str, input_key: str) -> int | None:
-        """Return the last run of a command on an input that finished and was not undone."""
+        """Return the last run of a command on an input that finished and was not undone.
+
+        One that was killed after it had saved its reference corpus has finished.
+        """
 
     def undoable(self) -> tuple[int, str] | None:
         """Return id and command of the last run that may be undone."""

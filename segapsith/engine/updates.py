@@ -21,7 +21,7 @@ from segapsith.domains.index import day_number, next_day
 from segapsith.domains.values import DomainWords, Story
 from segapsith.engine.arrivals import Arrival, Received
 from segapsith.engine.components import Components
-from segapsith.engine.reading import Reading
+from segapsith.engine.reading import Readings
 from segapsith.engine.records import (
     Assignment,
     Counters,
@@ -35,7 +35,7 @@ from segapsith.engine.records import (
     VersionRecord,
 )
 from segapsith.engine.runs import RunSummary
-from segapsith.engine.state import Ready, State
+from segapsith.engine.state import ReadText, Ready, State
 from segapsith.engine.storage import Storage
 from segapsith.errors import StorageError
 from segapsith.intake.bag_batch import BagBatch
@@ -63,7 +63,7 @@ Ints = NDArray[np.int32]
 def place(
     arrivals: Sequence[Arrival],
     langs: Sequence[str],
-    readings: Iterable[Reading],
+    readings: Iterable[Readings],
     bags: BagBatch,
     builder: UpdateBuilder,
 ) -> None:
@@ -72,18 +72,41 @@ def place(
     `langs` are their languages, `readings` those of the texts among them, `bags` the words of the
     pre-segmented units. Words are numbered in the order in which they come.
     """
-    read = iter(readings)
+    read = _ReadingQueue(readings)
     kinds = [(lang, a.bag_place >= 0) for lang, a in zip(langs, arrivals, strict=True)]
     start = 0
     for (lang, is_bag), alike in groupby(kinds):
         part = arrivals[start : start + sum(1 for _ in alike)]
         start += len(part)
-        texts: Iterator[Reading | Ready] = read
+        texts: Iterator[ReadText | Ready]
         if is_bag:
             places = [arrival.bag_place for arrival in part]
             texts = iter(builder.state.bags(lang, bags, places))
+        else:
+            texts = read.take(lang, len(part), builder.state)
         for arrival in part:
             builder.learn(arrival, lang, next(texts))
+
+
+class _ReadingQueue:
+    """Readings that are placed text by text; words are numbered in the order of the texts."""
+
+    def __init__(self, readings: Iterable[Readings]) -> None:
+        self._readings = iter(readings)
+        self._current: Readings | None = None
+        self._of_word = np.zeros(0, np.int32)
+        self._at = 0
+
+    def take(self, lang: str, n: int, state: State) -> Iterator[ReadText]:
+        """Yield the next `n` texts, which are all in one language."""
+        while n > 0:
+            if self._current is None or self._at == len(self._current):
+                self._current, self._at = next(self._readings), 0
+                self._of_word = np.full(len(self._current.vocabulary), -1, np.int32)
+            first = self._at
+            self._at = min(first + n, len(self._current))
+            n -= self._at - first
+            yield from state.read_texts(lang, self._current, self._of_word, first, self._at)
 
 
 class UpdateBuilder:
@@ -109,6 +132,8 @@ class UpdateBuilder:
         """The events of units that wait for their domains."""
         self._events: set[int] = set()
         self._terms: dict[str, TermCounts] = {}
+        self._joined: dict[tuple[str, int], list[tuple[Ints, NDArray[np.uint8]]]] = {}
+        """Words and links of texts whose candidates for terms are not counted yet."""
         self._texts: dict[int, list[Ints]] = {1: [], -1: []}
         self._pairs = PairSums()
         self._arrived: dict[int, set[int]] = {}
@@ -132,7 +157,7 @@ class UpdateBuilder:
         self.update.rejects = received.rejects
         self.summary = received.summary
 
-    def learn(self, arrival: Arrival, lang: str, text: Reading | Ready) -> None:
+    def learn(self, arrival: Arrival, lang: str, text: ReadText | Ready) -> None:
         """Learn a document that arrived; the clock and the threshold may advance after it."""
         version, units = self._records(arrival, lang, text)
         update, record, summary = self.update, arrival.record, self.summary
@@ -170,7 +195,7 @@ class UpdateBuilder:
             self._step_threshold(ordinal)
 
     def _records(
-        self, arrival: Arrival, lang: str, text: Reading | Ready
+        self, arrival: Arrival, lang: str, text: ReadText | Ready
     ) -> tuple[VersionRecord, list[UnitRecord]]:
         """Return the text of an arrival with its words numbered, and its units, not placed yet."""
         state, document = self.state, arrival.document
@@ -188,7 +213,7 @@ class UpdateBuilder:
             source=document.source,
             metadata=_as_json(document.metadata),
             signature=arrival.signature,
-            words=_NO_WORDS if isinstance(text, Ready) else state.numbered(lang, text.words),
+            words=_NO_WORDS if isinstance(text, Ready) else text.words,
             links=_NO_JOINS if isinstance(text, Ready) else text.joins,
             run=self.update.run,
         )
@@ -213,9 +238,9 @@ class UpdateBuilder:
                     unit.cohesion,
                     unit.kept and not withdrawn,
                     counters.epoch,
-                    state.bag(lang, version.words[unit.first_word : unit.last_word], unit.inferred),
+                    bag,
                 )
-                for position, unit in enumerate(text.units)
+                for position, (unit, bag) in enumerate(zip(text.units, text.bags, strict=True))
             ]
         counters.unit += len(units)
         return version, units
@@ -250,10 +275,10 @@ class UpdateBuilder:
         They may wait for those of the next texts, to be placed together: `flush` places them.
         """
         self.count(version, units, 1)
-        kept = [unit for unit in units if unit.kept]
-        if kept:
-            story = _story(version, kept, ordinal)
-            self._stories.append((story, [unit.id for unit in kept]))
+        thematic = [unit for unit in units if unit.kept]
+        if thematic:
+            story = _story(version, thematic, ordinal)
+            self._stories.append((story, [unit.id for unit in thematic]))
         settings = self.state.domains.settings
         if self._compare is not None or settings.prefilter != "none":
             self._place_stories()
@@ -466,10 +491,10 @@ class UpdateBuilder:
         None if it has no unit to learn from.
         """
         self._place_stories()
-        kept = [unit for unit in units if unit.kept]
-        if not kept:
+        thematic = [unit for unit in units if unit.kept]
+        if not thematic:
             return None
-        story = _story(version, kept, self.state.counters.ordinal)
+        story = _story(version, thematic, self.state.counters.ordinal)
         events = self.state.events
         if event is None:
             day, run = self.state.counters.day, self.update.run
@@ -522,10 +547,9 @@ class UpdateBuilder:
             return
         self._texts[sign].append(version.words)
         self.state.frequencies.add_cohesion(version.lang, (unit.cohesion for unit in units), sign)
-        candidates = Candidates.of(version.words, version.links)
-        if len(candidates.keys):
-            for terms in (self.state.term_counts, self._terms):
-                terms.setdefault(version.lang, TermCounts()).add(candidates, sign)
+        if version.links.any():
+            texts = self._joined.setdefault((version.lang, sign), [])
+            texts.append((version.words, version.links))
 
     def _sum_up(self) -> None:
         """Add the words of the texts to the running counts."""
@@ -539,6 +563,12 @@ class UpdateBuilder:
             frequencies.add_all(lang, len(texts), words, counts, sign)
             self._words.append(words)
         self._counts.clear()
+        for (lang, sign), joined in self._joined.items():
+            candidates = Candidates.of(*joined)
+            if len(candidates.keys):
+                for terms in (self.state.term_counts, self._terms):
+                    terms.setdefault(lang, TermCounts()).add(candidates, sign)
+        self._joined.clear()
 
     def pairs(self) -> Pairs:
         """Return by how much this update has changed so far how often words met."""

@@ -12,17 +12,19 @@ import time
 import tracemalloc
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
-from segapsith.arrays import Labels, Rows, Views
+from segapsith.arrays import Labels, Views
 from segapsith.errors import SegapsithError, UsageError
 from segapsith.evaluation.views import side_by_side
 from segapsith.lexicon.vocabulary import tf_idf
 from segapsith.plugin.contracts import Clusterer, Similarity
+
+if TYPE_CHECKING:
+    from segapsith.arrays import Rows
 
 __all__ = [
     "Cost",
@@ -145,11 +147,13 @@ def weight_rows(counts: Rows, weights: str | None, similarity: str | None) -> Ro
     return counts if scheme == "counts" else tf_idf(counts)
 
 
-AnyRows = TypeVar("AnyRows", Rows, Views)
+AnyRows = TypeVar("AnyRows", "Rows", Views)
 
 
 def sample_rows(rows: AnyRows, size: int, seed: int) -> tuple[AnyRows, NDArray[np.int64]]:
     """Draw rows at random, the same in all views; return them in their order, and their positions."""
+    from scipy.sparse import csr_array  # slow to import
+
     n_rows = n_rows_of(rows)
     if size >= n_rows:
         return rows, np.arange(n_rows, dtype=np.int64)

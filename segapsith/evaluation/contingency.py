@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array, csr_array, diags_array, hstack
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 __all__ = ["Contingency", "Counts", "LabelSequence", "contingency", "largest_overlap"]
 
@@ -91,6 +93,8 @@ class Contingency:
 
     def sparse(self) -> csr_array:
         """Return the table as a sparse array."""
+        from scipy.sparse import csr_array  # slow to import
+
         return csr_array((self.counts, (self.left, self.right)), shape=self.shape)
 
     def largest_of_left(self) -> Counts:
@@ -116,6 +120,8 @@ def contingency(left: LabelSequence, right: LabelSequence) -> Contingency:
     >>> table.left_labels, table.right_labels, table.dense().tolist()
     ((1, 2), ('x', 'y'), [[1, 1], [0, 1]])
     """
+    from scipy.sparse import coo_array  # slow to import
+
     left_labels, left_codes = _coded(left)
     right_labels, right_codes = _coded(right)
     if len(left_codes) != len(right_codes):
@@ -165,6 +171,7 @@ def _matched(
     for "unmatched", and all benefits are raised by one. That adds a constant, because every row is
     matched once.
     """
+    from scipy.sparse import csr_array, diags_array, hstack  # slow to import
     from scipy.sparse.csgraph import (
         min_weight_full_bipartite_matching,  # slow to import, rarely used
     )

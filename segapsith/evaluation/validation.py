@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
-from segapsith.arrays import Labels, Matrix, Rows
+from segapsith.arrays import Labels, Matrix
 from segapsith.domains.reassignment import ReassignSettings, reassign
 from segapsith.domains.replay import empty_index, place_units
 from segapsith.domains.splitting import SplitSettings, split_broad
@@ -25,6 +24,9 @@ from segapsith.evaluation import compare, metrics
 from segapsith.evaluation.contingency import Contingency, LabelSequence, contingency
 from segapsith.lexicon.vocabulary import SCALE
 from segapsith.model import Result
+
+if TYPE_CHECKING:
+    from segapsith.arrays import Rows
 
 __all__ = [
     "NEARLY_THE_SAME",
@@ -535,6 +537,8 @@ def _first_words(learned: LearnedUnits, labels: Labels, most: int = 5) -> dict[s
 
 def _profile(learned: LearnedUnits, labels: NDArray[np.int64]) -> tuple[Rows, Rows]:
     """Return weight and number of units of each word, one row per group in ascending order."""
+    from scipy.sparse import csr_array  # slow to import
+
     inside = np.flatnonzero(labels >= 0)
     numbers, place = np.unique(labels[inside], return_inverse=True)
     gather = csr_array((np.ones(len(inside)), (place, inside)), shape=(len(numbers), len(labels)))
@@ -552,6 +556,8 @@ def _profile(learned: LearnedUnits, labels: NDArray[np.int64]) -> tuple[Rows, Ro
 
 
 def _rows(learned: LearnedUnits, rows: NDArray[np.int64], words: NDArray[np.int64]) -> LearnedUnits:
+    from scipy.sparse import csr_array  # slow to import
+
     return LearnedUnits(
         learned.units[rows],
         learned.domains[rows],

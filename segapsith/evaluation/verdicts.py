@@ -19,15 +19,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
-from segapsith.arrays import Labels, Matrix, Rows
+from segapsith.arrays import Labels, Matrix
 from segapsith.evaluation.contingency import Contingency, contingency
 from segapsith.evaluation.validation import LearnedUnits, group_profiles
 from segapsith.model import Result, optional
+
+if TYPE_CHECKING:
+    from segapsith.arrays import Rows
 
 __all__ = [
     "VERDICTS",
@@ -280,6 +283,8 @@ def coherence(counts: Rows, words: list[NDArray[np.int64]]) -> list[float | None
     >>> coherence(rows, [np.array([0, 1]), np.array([0, 2])])
     [1.0, -1.0]
     """
+    from scipy.sparse import csr_array  # slow to import
+
     if not words:
         return []
     used = np.unique(np.concatenate(words))
@@ -318,6 +323,8 @@ def stability(
     The mean is over `draws` random halves of the units that are clustered again (after Hennig
     2007). `cluster` gets rows and a seed. A domain without a unit in a half is not counted in it.
     """
+    from scipy.sparse import csr_array  # slow to import
+
     numbers = np.unique(learned.domains)
     total, times = np.zeros(len(numbers)), np.zeros(len(numbers))
     rng = np.random.default_rng(seed)
@@ -340,6 +347,8 @@ def stability(
 
 def representatives(learned: LearnedUnits, profiles: Rows) -> list[list[int]]:
     """Return the rows of the most typical units of each domain (cosine with its words)."""
+    from scipy.sparse import csr_array  # slow to import
+
     numbers, place = np.unique(learned.domains, return_inverse=True)
     present = learned.counts.copy()
     present.data = np.ones(len(present.data))
@@ -371,6 +380,8 @@ def _distinct_words(
     most: int = 5,
 ) -> list[str]:
     """Return the words that are more frequent in one part of a domain than in the rest of it."""
+    from scipy.sparse import csr_array  # slow to import
+
     inside = learned.domains == domain
     part, rest = inside & (labels == cluster), inside & (labels != cluster)
     shares = []

@@ -9,13 +9,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array, hstack
 
-from segapsith.arrays import Rows, Views
+from segapsith.arrays import Views
 from segapsith.errors import UsageError, did_you_mean
 from segapsith.lexicon import proper_names
+
+if TYPE_CHECKING:
+    from segapsith.arrays import Rows
 
 __all__ = ["VIEWS", "Origin", "make_views", "parse_views", "side_by_side"]
 
@@ -131,6 +134,8 @@ def _by_text(origins: Iterable[Origin]) -> Iterable[list[Origin]]:
 
 def _matrix(entries: list[tuple[int, str, float]], n_rows: int) -> Rows:
     """Return the entries as a matrix, columns in alphabetical order."""
+    from scipy.sparse import csr_array  # slow to import
+
     columns = {name: number for number, name in enumerate(sorted({c for _, c, _ in entries}))}
     rows = np.array([r for r, _, _ in entries], dtype=np.int64)
     places = np.array([columns[c] for _, c, _ in entries], dtype=np.int64)
@@ -140,5 +145,7 @@ def _matrix(entries: list[tuple[int, str, float]], n_rows: int) -> Rows:
 
 def side_by_side(views: Views | Mapping[str, Rows]) -> Rows:
     """Return the views of the same rows as one matrix."""
+    from scipy.sparse import csr_array, hstack  # slow to import
+
     matrices = list(views.values())
     return matrices[0] if len(matrices) == 1 else csr_array(hstack(matrices, format="csr"))

@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from segapsith.errors import ConfigurationError, FeedError
 
-__all__ = ["Address", "is_public", "place"]
+__all__ = ["Address", "allowed_places", "is_public", "place"]
 
 MAX_URL_CHARS = 2000
 
@@ -75,6 +75,15 @@ def place(text: str) -> str:
             f"{text!r} should be HOST:PORT, for example 127.0.0.1:8080"
         ) from error
     return address.place
+
+
+def allowed_places(text: str) -> frozenset[str]:
+    """Return the places that a text lists, with commas or spaces between them.
+
+    >>> sorted(allowed_places("LocalHost:80, 127.0.0.1:8080"))
+    ['127.0.0.1:8080', 'localhost:80']
+    """
+    return frozenset(place(host) for host in re.split(r"[\s,]+", text.strip()) if host)
 
 
 @dataclass(frozen=True, slots=True)

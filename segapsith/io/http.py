@@ -1,4 +1,4 @@
-"""HTTP for feeds and articles: checked addresses, one deadline, bounded sizes.
+"""HTTP for feeds, articles and notifications: checked addresses, one deadline, bounded sizes.
 
 Host names are resolved here, each address is checked after that, and the connection goes to the
 address that was checked, for every redirect again. No second resolution can return another address.
@@ -24,18 +24,18 @@ import ssl
 import threading
 import time
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 from urllib.parse import urljoin
 
 import h11
 
 from segapsith import __version__, limits
-from segapsith.errors import FeedError
+from segapsith.errors import FeedError, UncertainDeliveryError
 from segapsith.io.addresses import Address, is_public
 
-__all__ = ["Answer", "Transport", "fetch"]
+__all__ = ["Answer", "Transport", "fetch", "post"]
 
 TIMEOUT = 20.0
 """Seconds for one fetch: name resolution, connections, redirects, head and body."""
@@ -184,20 +184,65 @@ def fetch(
         with contextlib.ExitStack() as stack:
             try:
                 connection = _connect(address, allow, deadline, transport, stack)
-                headers = _headers(address, etag, last_modified)
-                answer = _exchange(connection, address, headers, name, deadline)
-            except TimeoutError as error:
-                raise deadline.error() from error
-            except ssl.SSLError as error:
-                raise FeedError(f"{name}: no safe connection: {error.reason or error}") from error
-            except OSError as error:
-                raise FeedError(f"{name}: {error.strerror or error}") from error
-            except (h11.RemoteProtocolError, h11.LocalProtocolError) as error:
-                raise FeedError(f"{name}: invalid HTTP response: {error}") from error
+                request = _Request("GET", _headers(address, etag, last_modified))
+                answer = _exchange(connection, address, request, name, deadline)
+            except _FAILURES as error:
+                raise _feed_error(error, name, deadline) from error
         if isinstance(answer, Answer):
             return answer
         address = _next_hop(address, answer, name)
     raise FeedError(f"{name}: redirects more than {MAX_REDIRECTS} times")
+
+
+def post(
+    url: str,
+    body: bytes,
+    *,
+    headers: Mapping[str, str],
+    allow: Collection[str] = frozenset(),
+    timeout: float = TIMEOUT,
+    transport: Transport = SYSTEM,
+) -> Answer:
+    """Send a body to an address; a redirect is refused, because a body is not sent elsewhere.
+
+    Raise `FeedError` if the body was not sent, and `UncertainDeliveryError` if it was sent but no
+    valid response came.
+    """
+    address = Address.of(url)
+    name = address.url
+    deadline = _Deadline(name, timeout, transport.now)
+    sent = list(headers.items())
+    if "authorization" in {key.lower() for key in headers}:
+        address = replace(address, credentials="")
+    request = _Request("POST", [*_headers(address, None, None), *sent], body)
+    with contextlib.ExitStack() as stack:
+        try:
+            connection = _connect(address, allow, deadline, transport, stack)
+        except _FAILURES as error:
+            raise _feed_error(error, name, deadline) from error
+        try:
+            answer = _exchange(connection, address, request, name, deadline)
+        except (*_FAILURES, FeedError) as error:
+            reason = error if isinstance(error, FeedError) else _feed_error(error, name, deadline)
+            raise UncertainDeliveryError(f"{reason}; it may have arrived") from error
+    if isinstance(answer, str):
+        raise FeedError(f"{name}: redirects to another address; give that one")
+    return answer
+
+
+_FAILURES = (OSError, h11.RemoteProtocolError, h11.LocalProtocolError)
+"""What a connection can raise; time and TLS errors are among the errors of the system."""
+
+
+def _feed_error(error: Exception, name: str, deadline: _Deadline) -> FeedError:
+    """Return the error of a connection, for people."""
+    if isinstance(error, TimeoutError):
+        return deadline.error()
+    if isinstance(error, ssl.SSLError):
+        return FeedError(f"{name}: no safe connection: {error.reason or error}")
+    if isinstance(error, OSError):
+        return FeedError(f"{name}: {error.strerror or error}")
+    return FeedError(f"{name}: invalid HTTP response: {error}")
 
 
 def _next_hop(address: Address, location: str, name: str) -> Address:
@@ -272,18 +317,34 @@ def _resolved(address: Address, deadline: _Deadline, resolver: Resolver) -> list
     return list(answer)
 
 
+class _Request(NamedTuple):
+    """The method, the header fields and the body of a request."""
+
+    method: str
+    headers: list[tuple[str, str]]
+    body: bytes = b""
+
+    def octets(self, http: h11.Connection, target: str) -> bytes:
+        """Return the request as it is sent."""
+        length = [("Content-Length", str(len(self.body)))] if self.body else []
+        head = h11.Request(method=self.method, target=target, headers=[*self.headers, *length])
+        data = http.send(head) or b""
+        if self.body:
+            data += http.send(h11.Data(self.body)) or b""
+        return data + (http.send(h11.EndOfMessage()) or b"")
+
+
 def _exchange(
     connection: _Connection,
     address: Address,
-    headers: list[tuple[str, str]],
+    request: _Request,
     name: str,
     deadline: _Deadline,
 ) -> Answer | str:
     """Send one request; return the answer, or the location of a redirect."""
     http = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEAD_BYTES)
-    request = h11.Request(method="GET", target=address.target, headers=headers)
     connection.settimeout(deadline.seconds_left())
-    connection.sendall((http.send(request) or b"") + (http.send(h11.EndOfMessage()) or b""))
+    connection.sendall(request.octets(http, address.target))
     head = _head(http, connection, name, deadline)
     fields = _fields(head)
     status = head.status_code

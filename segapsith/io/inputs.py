@@ -22,6 +22,7 @@ from typing import BinaryIO, cast
 
 from segapsith import limits
 from segapsith.errors import InputError, MissingInputError, PluginError, SegapsithError
+from segapsith.intake.feed_ids import feed_uid
 from segapsith.io.archives import Member, is_archive, members
 from segapsith.io.count_matrices import count_matrix
 from segapsith.model import Document, FeedState, Reject
@@ -213,12 +214,10 @@ def _of_feed(item: Document, url: str) -> Document:
     """Prefix the id of an item with its feed, because ids are unique within one feed only.
 
     >>> _of_feed(Document("1"), "https://example.org/wire").uid
-    'https://example.org/wire 1'
+    'https://example.org/wire#1'
     """
-    uid = f"{url} {item.uid}"
-    if len(uid) > limits.MAX_UID_CHARS:
-        uid = f"{url[:400]} sha256:{hashlib.sha256(uid.encode('utf-8', 'replace')).hexdigest()}"
-    return replace(item, uid=uid if item.uid else "", source=item.source or url)
+    uid = feed_uid(url, item.uid) if item.uid else ""
+    return replace(item, uid=uid, source=item.source or url)
 
 
 class _Metered(io.RawIOBase):

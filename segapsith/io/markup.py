@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-__all__ = ["Close", "Open", "Token", "tokens", "unescaped"]
+__all__ = ["Close", "Open", "Token", "tokens", "unescaped", "xml_text"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,21 @@ class _Ends:
             self._absent_from[mark] = start
             return -1
         return position + len(mark)
+
+
+def xml_text(text: str) -> str:
+    """Return text on one line that may stand in XML: escaped, without characters that XML forbids.
+
+    >>> xml_text("a\\x00 <b>\\n&")
+    'a &lt;b&gt; &amp;'
+    """
+    allowed = "".join(
+        c
+        for c in text
+        if c in "\t\n"
+        or (ord(c) >= 32 and not 0xD800 <= ord(c) <= 0xDFFF and ord(c) not in (0xFFFE, 0xFFFF))
+    )
+    return html.escape(" ".join(allowed.split()), quote=True)
 
 
 def tokens(text: str, *, page: bool = False) -> Iterator[Token]:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 from segapsith.jit import kernel
 from segapsith.languages import pack_of
 from segapsith.model import Annotation
+from segapsith.tokens import UPPER, Tokens
 
 __all__ = [
     "NEXT",
@@ -61,56 +61,77 @@ NAMED = 128
 """Added to a link if both words are written like names."""
 
 _CODE_MASK = NAMED - 1
-_HYPHENS = frozenset({"", "-", "‐", "‑"})
 
 
-def links(annotation: Annotation, places: Sequence[int]) -> NDArray[np.uint8]:
-    """Return one byte per content word: how the next one follows it. The last byte is `APART`.
+def links(tokens: Tokens, places: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """Return one byte per content word: how the next one follows it. `APART` after the last word.
 
-    `places` are the indices of the tokens that count as content words, in text order. Words are
-    joined by a space or a hyphen within one sentence. Words in capitals are not joined, because
-    headlines omit the small words that would separate them. Terms are not joined either.
+    `places` are the tokens that count as content words, in text order; the texts are in one
+    language. Words are joined by a space or a hyphen within one sentence. Words in capitals are not
+    joined, because headlines omit the small words that would separate them. Terms are not joined
+    either.
     """
-    n = len(places)
-    result = np.zeros(n, np.uint8)
-    if n < 2:
+    result = np.zeros(len(places), np.uint8)
+    if len(places) < 2:
         return result
-    text, lemmas, spans = annotation.document.text, annotation.lemmas, annotation.spans
-    at = np.asarray(places)
-    sentence = np.searchsorted(annotation.sentences[:, 0], spans[at, 0], "right")
-    lang = annotation.document.lang or ""
-    (codes, longest), french = _connector_codes(lang), lang == "fr"
-    near = (np.diff(at) <= longest + 1) & (sentence[1:] == sentence[:-1])
-    capitals = pack_of(lang).capitals == "names"
-    starts, ends = spans[:, 0].tolist(), spans[:, 1].tolist()
-    for i in np.flatnonzero(near).tolist():
-        first, last = places[i], places[i + 1]
-        if last == first + 1:
-            code = NEXT
-            if not _is_joint(text[ends[first] : starts[last]]):
-                continue
-        else:
-            code = codes.get(tuple(lemmas[first + 1 : last]), APART)
-            if not code or not all(
-                _is_joint(text[ends[k] : starts[k + 1]]) for k in range(first, last)
-            ):
-                continue
-        one, two = text[starts[first] : ends[first]], text[starts[last] : ends[last]]
-        if _may_be_joined(one, two) and " " not in lemmas[first] and " " not in lemmas[last]:
-            if french and _is_conjugated(one, lemmas[first]):
-                continue
-            result[i] = code + NAMED * (capitals and one[0].isupper() and two[0].isupper())
+    lang = tokens.annotations[0].document.lang or ""
+    sentence = np.searchsorted(tokens.sentence_starts, tokens.spans[places, 0], "right")
+    text = tokens.text_of[places]
+    connectors = connectors_of(lang)
+    near = np.diff(places) <= 1 + max(map(len, connectors), default=0)
+    near &= (sentence[1:] == sentence[:-1]) & (text[1:] == text[:-1])
+    near &= ~(tokens.is_upper[places[:-1]] & tokens.is_upper[places[1:]])
+    is_term = np.fromiter((" " in word for word in tokens.words), np.bool_, len(tokens.words))
+    near &= ~(is_term[tokens.numbers[places[:-1]]] | is_term[tokens.numbers[places[1:]]])
+    at = np.flatnonzero(near)
+    first, last = places[at], places[at + 1]
+    apart = np.append(0, np.cumsum(~tokens.is_joined))
+    joined = apart[last] == apart[first]
+    at, first, last = at[joined], first[joined], last[joined]
+    codes = _codes(tokens, first, last, connectors)
+    if lang == "fr":
+        codes[_begin_with_verbs(tokens, first)] = APART
+    if pack_of(lang).capitals == "names":
+        capital = tokens.kinds[tokens.spans[:, 0]] & UPPER != 0
+        codes[(codes != APART) & capital[first] & capital[last]] |= NAMED
+    result[at] = codes
     return result
 
 
-def _is_joint(gap: str) -> bool:
-    """Return whether only a space, a line break or a hyphen separates two words."""
-    return gap == " " or gap in _HYPHENS or (gap.isspace() and "\n\n" not in gap)
+def _codes(
+    tokens: Tokens,
+    first: NDArray[np.int64],
+    last: NDArray[np.int64],
+    connectors: Sequence[tuple[str, ...]],
+) -> NDArray[np.uint8]:
+    """Return how two words are joined: directly, or by one of the connectors."""
+    between = last - first - 1
+    codes = np.where(between == 0, NEXT, APART).astype(np.uint8)
+    for code, words in enumerate(connectors, _FIRST_CODE):
+        if all(word in tokens.place_of for word in words):
+            fits = np.flatnonzero(between == len(words))
+            for distance, word in enumerate(words, 1):
+                fits = fits[tokens.numbers[first[fits] + distance] == tokens.place_of[word]]
+            codes[fits] = code
+    return codes
 
 
-def _may_be_joined(one: str, two: str) -> bool:
-    """Return whether not both words are in capitals."""
-    return not (one.isupper() and two.isupper())
+def _begin_with_verbs(tokens: Tokens, first: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where a French candidate begins with a form of a verb."""
+    ending = np.fromiter(
+        (word.endswith(_VERB_ENDINGS) for word in tokens.words), np.bool_, len(tokens.words)
+    )
+    possible = np.flatnonzero(ending[tokens.numbers[first]])
+    forms = tokens.spans[first[possible]].tolist()
+    lemmas = tokens.numbers[first[possible]].tolist()
+    verbs = [
+        _is_conjugated(tokens.text[start:end], tokens.words[lemma])
+        for (start, end), lemma in zip(forms, lemmas, strict=True)
+    ]
+    return possible[np.array(verbs, np.bool_)]
+
+
+_VERB_ENDINGS = ("er", "ir", "re")
 
 
 def _is_conjugated(form: str, lemma: str) -> bool:
@@ -119,18 +140,10 @@ def _is_conjugated(form: str, lemma: str) -> bool:
     >>> _is_conjugated("placé", "placer"), _is_conjugated("conseillers", "conseiller")
     (True, False)
     """
-    return lemma.endswith(("er", "ir", "re")) and form.lower().removesuffix("s") not in (
+    return lemma.endswith(_VERB_ENDINGS) and form.lower().removesuffix("s") not in (
         lemma,
         lemma.removesuffix("s"),
     )
-
-
-@lru_cache(maxsize=64)
-def _connector_codes(lang: str) -> tuple[dict[tuple[str, ...], int], int]:
-    """Return the codes of the connectors of a language, and the length of the longest one."""
-    connectors = connectors_of(lang)
-    codes = {words: code for code, words in enumerate(connectors, _FIRST_CODE)}
-    return codes, max(map(len, connectors), default=0)
 
 
 # --- candidates as numbers ---------------------------------------------------------------
@@ -144,52 +157,80 @@ Words whose numbers need more bits form no candidates; the words numbered last a
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The candidates of one text: ascending keys, occurrences, and occurrences as a name."""
+    """The candidates of texts: ascending keys, and their occurrences, texts, and names."""
 
     keys: Keys
     counts: Counts
+    texts: Counts
+    """How many of the texts have each candidate."""
     named: Counts
+    """How often each candidate occurs as a name."""
 
     @classmethod
-    def of(cls, words: NDArray[np.int32], links: NDArray[np.uint8]) -> Candidates:
-        """Return the candidates in a sequence of content words."""
-        keys, counts, named = _counted(words.astype(np.int64), links)
-        return cls(keys, counts, named)
+    def of(cls, *texts: tuple[NDArray[np.int32], NDArray[np.uint8]]) -> Candidates:
+        """Return the candidates of texts, each with its content words and their `links`."""
+        words = [np.asarray(words, np.int64) for words, _ in texts]
+        ends = np.cumsum([len(part) for part in words]).astype(np.int64)
+        joins = [np.asarray(joins, np.uint8) for _, joins in texts]
+        none = np.zeros(0, np.int64)
+        return cls(
+            *_counted(
+                np.concatenate([none, *words]),
+                np.concatenate([none.astype(np.uint8), *joins]),
+                ends,
+            )
+        )
 
 
 @kernel
-def _counted(words: Keys, links: NDArray[np.uint8]) -> tuple[Keys, Counts, Counts]:
-    """Return ascending keys of the candidates, their occurrences, and occurrences as a name."""
+def _counted(
+    words: Keys, links: NDArray[np.uint8], ends: Counts
+) -> tuple[Keys, Counts, Counts, Counts]:
+    """Return ascending keys of the candidates, their occurrences, texts, and names."""
     n = len(words)
     occurring = np.empty(2 * n, np.int64)
     names = np.empty(2 * n, np.int64)
-    size = 0
-    for i in range(n - 1):
-        code = np.int64(links[i] & _CODE_MASK)
-        one, two = words[i], words[i + 1]
-        if code == APART or one == two or max(one, two) >= 1 << _PAIR_BITS:
-            continue
-        occurring[size] = one << (_PAIR_BITS + _CODE_BITS) | two << _CODE_BITS | code
-        names[size] = links[i] >= NAMED
-        size += 1
-        if i + 2 < n and code == NEXT and links[i + 1] & _CODE_MASK == NEXT:
-            three = words[i + 2]
-            if max(max(one, two), three) < 1 << _TRIPLE_BITS and two != three:
-                occurring[size] = ~(one << 2 * _TRIPLE_BITS | two << _TRIPLE_BITS | three)
-                names[size] = links[i] >= NAMED and links[i + 1] >= NAMED
-                size += 1
-    order = np.argsort(occurring[:size])
+    within = np.empty(2 * n, np.int64)
+    size, first = 0, 0
+    for text in range(len(ends)):
+        last = ends[text]
+        for i in range(first, last - 1):
+            code = np.int64(links[i] & _CODE_MASK)
+            one, two = words[i], words[i + 1]
+            if code == APART or one == two or max(one, two) >= 1 << _PAIR_BITS:
+                continue
+            occurring[size] = one << (_PAIR_BITS + _CODE_BITS) | two << _CODE_BITS | code
+            names[size] = links[i] >= NAMED
+            within[size] = text
+            size += 1
+            if i + 2 < last and code == NEXT and links[i + 1] & _CODE_MASK == NEXT:
+                three = words[i + 2]
+                if max(max(one, two), three) < 1 << _TRIPLE_BITS and two != three:
+                    occurring[size] = ~(one << 2 * _TRIPLE_BITS | two << _TRIPLE_BITS | three)
+                    names[size] = links[i] >= NAMED and links[i + 1] >= NAMED
+                    within[size] = text
+                    size += 1
+        first = last
+    order = np.argsort(occurring[:size], kind="mergesort")  # stable: the texts stay in order
     keys = np.empty(size, np.int64)
-    counts = np.zeros(size, np.int64)
-    named = np.zeros(size, np.int64)
-    last = -1
+    counts, texts, named = (
+        np.zeros(size, np.int64),
+        np.zeros(size, np.int64),
+        np.zeros(size, np.int64),
+    )
+    at, text_before = -1, -1
     for i in order:
-        if last < 0 or keys[last] != occurring[i]:
-            last += 1
-            keys[last] = occurring[i]
-        counts[last] += 1
-        named[last] += names[i]
-    return keys[: last + 1], counts[: last + 1], named[: last + 1]
+        if at < 0 or keys[at] != occurring[i]:
+            at += 1
+            keys[at] = occurring[i]
+            text_before = -1
+        counts[at] += 1
+        named[at] += names[i]
+        if within[i] != text_before:
+            texts[at] += 1
+            text_before = within[i]
+    at += 1
+    return keys[:at], counts[:at], texts[:at], named[:at]
 
 
 class KeyParts(NamedTuple):
@@ -243,12 +284,11 @@ def sequences(
 
 def candidates(annotation: Annotation) -> list[tuple[str, ...]]:
     """Return the candidates of a text as lemmas, each as often as it occurs, sorted."""
-    places = np.flatnonzero(annotation.content).tolist()
-    names = [annotation.lemmas[place] for place in places]
+    places = np.flatnonzero(annotation.content)
+    names = [annotation.lemmas[place] for place in places.tolist()]
     numbers = {name: number for number, name in enumerate(sorted(set(names)))}
-    counted = Candidates.of(
-        np.array([numbers[name] for name in names], np.int32), links(annotation, places)
-    )
+    words = np.array([numbers[name] for name in names], np.int32)
+    counted = Candidates.of((words, links(Tokens([annotation]), places)))
     terms = sequences(counted.keys, annotation.document.lang or "", list(numbers))
     return sorted(
         term
@@ -276,17 +316,18 @@ class TermCounts:
         self._waiting: list[tuple[Keys, Counts]] = []
         self._n_waiting = 0
 
-    def add(self, text: Candidates, sign: int = 1) -> None:
-        """Add the counts of one text, or subtract them with `sign=-1`."""
-        sums = np.stack([text.counts, np.ones_like(text.counts), text.named]) * sign
-        self._waiting.append((text.keys, sums))
-        self._n_waiting += len(text.keys)
+    def add(self, texts: Candidates, sign: int = 1) -> None:
+        """Add the counts of texts, or subtract them with `sign=-1`."""
+        self._waiting.append(
+            (texts.keys, np.stack([texts.counts, texts.texts, texts.named]) * sign)
+        )
+        self._n_waiting += len(texts.keys)
         if self._n_waiting > max(_MIN_PENDING, len(self._keys) // 4):
             self._merge()
 
-    def remove(self, text: Candidates) -> None:
-        """Subtract the counts of one text."""
-        self.add(text, -1)
+    def remove(self, texts: Candidates) -> None:
+        """Subtract the counts of texts."""
+        self.add(texts, -1)
 
     def __len__(self) -> int:
         self._merge()

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
-from segapsith.arrays import Rows
+if TYPE_CHECKING:
+    from segapsith.arrays import Rows
 
 __all__ = [
     "SCALE",
@@ -286,11 +286,14 @@ def tf_idf(counts: Rows, min_documents: int = 2) -> Rows:
     Words in fewer than `min_documents` rows are left out; their columns remain, empty. A row that
     loses all its words remains, empty.
 
+    >>> from scipy.sparse import csr_array
     >>> tf_idf(csr_array([[2.0, 1.0, 0.0], [0.0, 1.0, 3.0], [1.0, 0.0, 0.0]])).toarray().round(2)
     array([[0.89, 0.45, 0.  ],
            [0.  , 1.  , 0.  ],
            [1.  , 0.  , 0.  ]])
     """
+    from scipy.sparse import csr_array  # slow to import
+
     n_rows = counts.shape[0]
     frequency = np.bincount(counts.indices[counts.data != 0], minlength=counts.shape[1])
     idf = np.log(n_rows / np.maximum(frequency, 1))

@@ -9,16 +9,17 @@ rounded. The same stories give the same vectors on every machine.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
-from segapsith.arrays import Rows
 from segapsith.jit import kernel
 from segapsith.lexicon.cooccurrence import Pairs, joined, words_of
 from segapsith.lexicon.eigen import eigen
+
+if TYPE_CHECKING:
+    from segapsith.arrays import Rows
 
 __all__ = ["GRAIN", "WordPoints", "both_spaces", "learn_pair_points", "learn_points"]
 
@@ -94,6 +95,8 @@ def learn_pair_points(
     row of V S^(1/2), scaled to length 1. Words with fewer than 20 occurrences are left out, and pairs
     with fewer than 3 or N / 1,000,000 co-occurrences.
     """
+    from scipy.sparse import csr_array  # slow to import
+
     n_words = int(occurrences.sum())
     least = max(_MIN_PAIR_COUNT, n_words // _WORDS_PER_PAIR_COUNT)
     is_frequent = occurrences >= _MIN_OCCURRENCES
@@ -158,6 +161,8 @@ def _rows(
     words: NDArray[np.int32], ends: NDArray[np.int64], min_documents: int, max_share: float
 ) -> tuple[NDArray[np.int32], Rows]:
     """Return the words that are neither too rare nor too frequent, and the weighted documents."""
+    from scipy.sparse import csr_array  # slow to import
+
     n_documents = len(ends)
     distinct, columns = np.unique(words, return_inverse=True)
     rows = csr_array(
@@ -183,6 +188,8 @@ def _axes(rows: Rows, rank: int) -> tuple[Matrix, Matrix]:
     Block Krylov method: each block is the previous one times X'X, orthogonal to all earlier ones;
     within the space of the blocks the axes are exact.
     """
+    from scipy.sparse import csr_array  # slow to import
+
     transposed = csr_array(rows.T)
     most = min(*rows.shape, _SPACE_PER_AXIS * rank + 4 * _BLOCK_COLUMNS)
     start = np.random.default_rng(0).standard_normal((rows.shape[1], min(_BLOCK_COLUMNS, most)))

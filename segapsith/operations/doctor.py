@@ -12,17 +12,17 @@ import sqlite3
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
 from segapsith.api.wire import Wire
 from segapsith.errors import BusyError, MissingInputError, SegapsithError
 from segapsith.operations.nightly import backup_files
-from segapsith_store import Store, health
+from segapsith.operations.versions import versions
+from segapsith_store import Store, health, notifications
 from segapsith_store.connections import lock
 from segapsith_store.queries import nights, subscriptions
 
-__all__ = ["Finding", "examine", "versions"]
+__all__ = ["Finding", "examine"]
 
 SAFE_SQLITE = (3, 51, 3)
 """The first version without the WAL-reset fault."""
@@ -50,36 +50,6 @@ class Finding:
         return asdict(self)
 
 
-def versions() -> dict[str, str]:
-    """Return the versions of Python, SQLite, the program and every package that it needs."""
-    packages = {"segapsith"}
-    for line in requires("segapsith") or []:
-        if "extra ==" not in line:
-            packages.add(_name(line))
-    return {
-        "python": platform.python_version(),
-        "sqlite": sqlite3.sqlite_version,
-        **{name: _version(name) for name in sorted(packages)},
-    }
-
-
-def _name(requirement: str) -> str:
-    """Return the name of the package in a requirement.
-
-    >>> _name("typer>=0.26; python_version > '3'"), _name("sqlite-utils (>=4.1)")
-    ('typer', 'sqlite-utils')
-    """
-    end = next((i for i, c in enumerate(requirement) if not (c.isalnum() or c in "-_.")), None)
-    return requirement[:end]
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "missing"
-
-
 def examine(wire: Wire, now: Callable[[], str] = subscriptions.moment) -> list[Finding]:
     """Return the results of all quick checks; nothing is changed."""
     findings = [*_installation(), *_plugins(wire)]
@@ -95,6 +65,7 @@ def examine(wire: Wire, now: Callable[[], str] = subscriptions.moment) -> list[F
             *_disk(wire),
             *_feeds(store, now()),
             *_nights(wire, store, now()),
+            *_notifications(wire, store),
         ]
 
 
@@ -113,7 +84,9 @@ def _installation() -> Iterator[Finding]:
         )
     else:
         yield Finding(
-            "packages", "ok", f"segapsith {version('segapsith')}, all required packages installed"
+            "packages",
+            "ok",
+            f"segapsith {versions()['segapsith']}, all required packages installed",
         )
     yield Finding("python", "ok", platform.python_version())
     if sqlite3.sqlite_version_info < SAFE_SQLITE:
@@ -148,7 +121,9 @@ def _plugins(wire: Wire) -> Iterator[Finding]:
 def _unopened(wire: Wire, error: SegapsithError) -> Finding:
     if isinstance(error, MissingInputError):
         return Finding("store", "trouble", str(error), f"segapsith ingest SOURCE {_at(wire)}")
-    return Finding("store", "trouble", str(error), "restore the last backup (docs/operations.md)")
+    return Finding(
+        "store", "trouble", str(error), "restore the last backup (docs/operations/backup.md)"
+    )
 
 
 def _store(store: Store) -> Iterator[Finding]:
@@ -160,7 +135,7 @@ def _store(store: Store) -> Iterator[Finding]:
     if faults:
         yield Finding(
             "store", "trouble", "; ".join(faults),
-            "restore the last backup (docs/operations.md)",
+            "restore the last backup (docs/operations/backup.md)",
         )  # fmt: skip
     else:
         yield Finding(
@@ -253,7 +228,9 @@ def _nights(wire: Wire, store: Store, now: str) -> Iterator[Finding]:
             f"check the timer; segapsith schedule show {_at(wire)} prints one",
         )  # fmt: skip
     elif last.code or last.result.get("alarms"):
-        yield Finding("nights", "note", last.line, "docs/operations.md explains the exit codes")
+        yield Finding(
+            "nights", "note", last.line, "docs/operations/schedule.md explains the exit codes"
+        )
     else:
         yield Finding("nights", "ok", last.line)
     copies = list(backup_files(wire).by_date())
@@ -264,6 +241,33 @@ def _nights(wire: Wire, store: Store, now: str) -> Iterator[Finding]:
         )  # fmt: skip
     else:
         yield Finding("backup", "ok", f"{len(copies)} backups, the last of {copies[-1]}")
+
+
+def _notifications(wire: Wire, store: Store) -> Iterator[Finding]:
+    targets = {target.name for target in wire.settings.notify}
+    left = notifications.backlog(store)
+    for entry in left:
+        text = f"{entry.target}: {entry.notices} {entry.status} since {entry.since}"
+        if entry.error:
+            text += f", tried {entry.attempts} times: {entry.error}"
+        if entry.target not in targets:
+            yield Finding(
+                "notify", "note", f"{text}; this target is not configured any more",
+                f"segapsith notify drop {shlex.quote(entry.target)} {_at(wire)}",
+            )  # fmt: skip
+        elif entry.status == "waiting":
+            advice = (
+                "segapsith notify test" if entry.error else f"segapsith notify send {_at(wire)}"
+            )
+            yield Finding("notify", "note", text, advice)
+        else:
+            yield Finding(
+                "notify", "note", f"{text}; it is not sent again",
+                f"segapsith notify drop {shlex.quote(entry.target)} {_at(wire)}",
+            )  # fmt: skip
+    if targets and not left:
+        n = len(targets)
+        yield Finding("notify", "ok", f"{n} target{'' if n == 1 else 's'}, nothing waiting")
 
 
 def _hours(since: str, now: str) -> float:

@@ -12,7 +12,6 @@ import itertools
 import json
 import os
 import queue
-import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +26,7 @@ from segapsith.errors import (
     PluginError,
     SegapsithError,
 )
-from segapsith.io.addresses import Address, place
+from segapsith.io.addresses import Address, allowed_places
 from segapsith.io.full_text import FullText
 from segapsith.io.http import Answer, fetch
 from segapsith.io.inputs import Inputs
@@ -73,8 +72,7 @@ class FeedFetcher:
         get: Callable[..., Answer] = fetch,
     ) -> None:
         self.timeout = settings.http.timeout
-        hosts = re.split(r"[\s,]+", settings.http.allow_hosts.strip())
-        self.allow = frozenset(place(host) for host in hosts if host)
+        self.allow = allowed_places(settings.http.allow_hosts)
         self.now = now
         self._follow_links = settings.reading.full_text
         self._store = store

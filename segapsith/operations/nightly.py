@@ -17,16 +17,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from segapsith.api.curation import is_nightly
+from segapsith.api.maintenance import is_nightly
 from segapsith.api.wire import KeyedItems, Wire
 from segapsith.engine.runs import RunSummary
 from segapsith.errors import MissingInputError, SegapsithError, ValidationBelowError, worst
 from segapsith.io.inputs import Inputs
-from segapsith.operations import feeds
+from segapsith.model import Notice
+from segapsith.operations import feeds, notifications
 from segapsith.operations.alarms import Alarm, Figures, alarms, merged
 from segapsith.operations.backups import DatedFiles, back_up
 from segapsith.plugin.contracts import Source
 from segapsith_store import Store
+from segapsith_store.notifications import Queued
 from segapsith_store.queries import nights, subscriptions, topics
 from segapsith_store.queries.news import (
     Highlight,
@@ -53,6 +55,9 @@ log.addHandler(logging.NullHandler())  # a program that calls this decides what 
 
 NAMED, MAX_HEADLINE_CHARS = 3, 80
 """New and rising domains that the summary line names, and characters of their headlines."""
+
+MAX_FAILURE_CHARS = 2000
+"""Characters of the errors in the notice of a failed night."""
 
 MAX_REASON_CHARS = 300
 """Characters of an error in the summary line."""
@@ -122,6 +127,10 @@ class NightlyRun:
         self.kappa: float | None = None
         self.figures = Figures(self.date)
         self.alarms: list[Alarm] = []
+        self.notices: list[Queued] = []
+        """What the night reports, for each target."""
+        self.notified_run = 0
+        """The last run that earlier nights have reported."""
         self.missed = 0
         """Number of nights without a run before this one."""
         self.steps: list[StepRecord] = []
@@ -187,7 +196,7 @@ class NightlyRun:
             self.last_run = nights.last_run(self.wire.writer)
             nights.end(
                 self.wire.writer, self.id, self.now(), self.code, self.line,
-                self.figures.as_json(), self.as_json(),
+                self.figures.as_json(), self.as_json(), self.notices,
             )  # fmt: skip
 
 
@@ -209,6 +218,7 @@ def _open(night: NightlyRun) -> Outcome:
         days = datetime.date.fromisoformat(night.date) - datetime.date.fromisoformat(last.night)
         night.missed = max(0, days.days - 1)
     night.previous_run = nights.last_run(store)
+    night.notified_run = notifications.notified_run(store, night.previous_run)
     night.id = nights.begin(store, night.date, night.started_at)
     interrupted = last is not None and last.finished_at is None
     return Outcome(
@@ -371,7 +381,12 @@ def _alarms(night: NightlyRun) -> Outcome:
     )
     night.highlights = night.wire.read(lambda s: read_highlights(s, night.previous_run))
     line += _told("new", night.highlights.new) + _told("rising", night.highlights.rising)
-    return Outcome(line, {"alarms": len(night.alarms), "units": units, "new_domains": n_domains})
+    occasion = notifications.Occasion(
+        night.date, night.started_at, night.notified_run, night.alarms
+    )
+    night.notices, failures = notifications.collect(night.wire, occasion)
+    figures = {"alarms": len(night.alarms), "units": units, "new_domains": n_domains}
+    return Outcome(line, figures, failures)
 
 
 def _told(kind: str, domains: Sequence[Highlight]) -> str:
@@ -421,6 +436,29 @@ def _backup(night: NightlyRun) -> Outcome:
     return Outcome(f"backup {backup.path.name}", {**backup.as_json(), "removed": removed})
 
 
+def _notify(night: NightlyRun) -> Outcome:
+    """Queue what failed so far, and send what waits."""
+    targets = night.wire.settings.notify
+    if not targets:
+        return Outcome()
+    if night.code:
+        failed = [f"{record.step}: {record.error}" for record in night.steps if record.error]
+        notice = Notice(
+            f"failure/{night.id}",
+            "failure",
+            f"The night of {night.date} failed with code {night.code}",
+            "\n".join(failed)[:MAX_FAILURE_CHARS],
+            night.started_at,
+            {"code": night.code},
+        )
+        night.notices += notifications.failure_notice(targets, notice)
+    night.store_record()
+    done = notifications.deliver(night.wire, night.now)
+    n_sent = sum(done.sent.values())
+    line = f"{n_sent} notice{'' if n_sent == 1 else 's'} sent" if n_sent else ""
+    return Outcome(line, {"sent": done.sent}, done.failures)
+
+
 def report_files(wire: Wire) -> DatedFiles:
     """Return where the reports of the nights are written."""
     return DatedFiles(_folder(wire, wire.settings.nightly.reports, ".reports"), "report", ".html")
@@ -456,6 +494,7 @@ STEPS: tuple[Step, ...] = (
     Step("seal", _seal, needs=("open",)),
     Step("report", _report),
     Step("backup", _backup),
+    Step("notify", _notify, needs=("open",)),
 )
 """The steps of the nightly run, in order. Report and backup need no lock: they always run."""
 

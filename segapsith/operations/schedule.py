@@ -7,14 +7,14 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from segapsith.errors import UsageError
 from segapsith.settings import FILE
 
-__all__ = ["Schedule", "program"]
+__all__ = ["MARK", "Schedule", "install_units", "program", "user_unit_folder"]
 
 
 def program() -> list[str]:
@@ -79,6 +79,13 @@ class Schedule:
         )
 
     @property
+    def user_service(self) -> str:
+        """The content of segapsith.service for the systemd of a user, which runs as that user."""
+        left_out = ("User=", "Wants=", "After=")  # the targets belong to the system's manager
+        lines = [line for line in self.service.splitlines() if not line.startswith(left_out)]
+        return "\n".join([MARK, *lines, ""])
+
+    @property
     def web_service(self) -> str:
         """The content of segapsith-web.service, which keeps the web application running."""
         store = self.command[self.command.index("--store") + 1]
@@ -117,6 +124,32 @@ class Schedule:
             "[Install]\n"
             "WantedBy=timers.target\n"
         )
+
+
+MARK = "# written by segapsith schedule install"
+"""First line of the units that may be replaced."""
+
+
+def install_units(schedule: Schedule, folder: Path) -> list[Path]:
+    """Write the service and the timer of a user; raise an error if others wrote such files."""
+    units = {
+        folder / "segapsith.service": schedule.user_service,
+        folder / "segapsith.timer": f"{MARK}\n{schedule.timer}",
+    }
+    for path in units:
+        if path.exists() and not path.read_text("utf-8").startswith(MARK):
+            raise UsageError(f"{path} is not from this command; move it away first")
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, text in units.items():
+        path.write_text(text, "utf-8")
+    return list(units)
+
+
+def user_unit_folder(environment: Mapping[str, str]) -> Path:
+    """Return where systemd looks for the units of a user."""
+    folder = environment.get("XDG_CONFIG_HOME", "")
+    base = Path(folder) if os.path.isabs(folder) else Path.home() / ".config"
+    return base / "systemd" / "user"
 
 
 def _systemd_word(word: str) -> str:

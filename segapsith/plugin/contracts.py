@@ -7,8 +7,8 @@ is a small protocol with a function that asks an object for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeGuard, runtime_checkable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeGuard, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,11 +21,13 @@ if TYPE_CHECKING:
         Document,
         Lexicon,
         Network,
+        Notice,
         Reject,
         Snapshot,
         Subject,
         Unit,
     )
+    from segapsith.tokens import Tokens
 
 __all__ = [
     "ABILITIES",
@@ -34,13 +36,17 @@ __all__ = [
     "Annotator",
     "Clusterer",
     "Comparison",
+    "Executor",
     "Exporter",
     "HasCurve",
     "HasExample",
     "HasFactors",
     "Labeller",
     "LearnedRowsOnly",
+    "Notifier",
     "Segmenter",
+    "SegmentsTogether",
+    "SharedValue",
     "Similarity",
     "Source",
     "TakesViews",
@@ -52,6 +58,7 @@ __all__ = [
     "has_factors",
     "has_unit_diagonal",
     "network_parts",
+    "segments_together",
     "takes_views",
 ]
 
@@ -140,6 +147,56 @@ class Labeller(Protocol):
         """Return a label for people; empty if there is nothing to name it by."""
 
 
+@runtime_checkable
+class Notifier(Protocol):
+    """Sends what a night reports: all notices in one delivery, or none."""
+
+    def send(self, notices: Sequence[Notice]) -> None:
+        """Send the notices and return when they have arrived.
+
+        Raise `DeliveryError` if they did not arrive; they are sent again the next time. Raise
+        `UncertainDeliveryError` if they may have arrived; they are not sent again. Without notices
+        do nothing.
+        """
+
+
+class SharedValue(Protocol):
+    """A value that all items of a call share; it should travel once to each worker."""
+
+    @property
+    def value(self) -> Any:
+        """The value, for work in this process."""
+
+    @property
+    def data(self) -> bytes:
+        """The packed value."""
+
+    @property
+    def digest(self) -> str:
+        """The hash of the packed value."""
+
+
+Shared = Mapping[str, SharedValue]
+"""Values that all items of a call share, by their names."""
+
+
+@runtime_checkable
+class Executor(Protocol):
+    """Runs tasks, here or in workers: results come in the order of the items, and lazily."""
+
+    @property
+    def n_workers(self) -> int:
+        """The number of tasks that run at the same time."""
+
+    def map(
+        self, task: str, items: Iterable[object], shared: Shared | None = None
+    ) -> Iterator[Any]:
+        """Yield the result of a registered task for each item; read few items ahead."""
+
+    def close(self) -> None:
+        """End the workers that were started."""
+
+
 KINDS: dict[str, type] = {
     "source": Source,
     "annotator": Annotator,
@@ -149,6 +206,8 @@ KINDS: dict[str, type] = {
     "comparison": Comparison,
     "exporter": Exporter,
     "labeller": Labeller,
+    "notifier": Notifier,
+    "executor": Executor,
 }
 """Contract by kind of plugin, in the singular."""
 
@@ -191,6 +250,13 @@ class UsesNetworkParts(Protocol):
     def uses(self) -> frozenset[str]: ...
 
 
+class SegmentsTogether(Protocol):
+    """A segmenter that is faster with several texts at once; the units are the same."""
+
+    def segment_all(self, tokens: Tokens, network: Network) -> Sequence[Sequence[Unit]]:
+        """Return the units of each text."""
+
+
 class HasCurve(Protocol):
     """A segmenter that can show the values between whose minima it splits."""
 
@@ -209,7 +275,7 @@ class HasExample(Protocol):
 
 ABILITIES: dict[str, frozenset[str]] = {
     "source": frozenset({"example"}),
-    "segmenter": frozenset({"uses", "curve"}),
+    "segmenter": frozenset({"uses", "curve", "segment_all"}),
     "similarity": frozenset(
         {"columns", "factors", "learned_rows_only", "takes_views", "unit_diagonal"}
     ),
@@ -241,6 +307,11 @@ def has_factors(plugin: object) -> TypeGuard[HasFactors]:
 def has_curve(plugin: object) -> TypeGuard[HasCurve]:
     """Return whether a segmenter can show its curve."""
     return callable(getattr(plugin, "curve", None))
+
+
+def segments_together(plugin: object) -> TypeGuard[SegmentsTogether]:
+    """Return whether a segmenter takes several texts at once."""
+    return callable(getattr(plugin, "segment_all", None))
 
 
 def network_parts(segmenter: object) -> frozenset[str]:

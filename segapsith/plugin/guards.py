@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import math
 import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from types import FrameType
-from typing import Any, BinaryIO, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.arrays import Compare, Labels, Matrix, Rows, State, Views
+from segapsith.arrays import Compare, Labels, Matrix, State, Views
 from segapsith.errors import PluginError, PluginTimeoutError, SegapsithError
 from segapsith.jit import compiling_seconds
 from segapsith.model import (
@@ -30,6 +31,7 @@ from segapsith.model import (
     Document,
     Lexicon,
     Network,
+    Notice,
     Reject,
     Snapshot,
     Subject,
@@ -40,20 +42,31 @@ from segapsith.plugin.contracts import (
     Annotator,
     Clusterer,
     Comparison,
+    Executor,
     Exporter,
     Labeller,
+    Notifier,
     Segmenter,
+    SegmentsTogether,
+    SharedValue,
     Similarity,
     Source,
     has_curve,
+    segments_together,
 )
+from segapsith.tokens import Tokens
+
+if TYPE_CHECKING:
+    from segapsith.arrays import Rows
 
 __all__ = [
     "GuardedAnnotator",
     "GuardedClusterer",
     "GuardedComparison",
+    "GuardedExecutor",
     "GuardedExporter",
     "GuardedLabeller",
+    "GuardedNotifier",
     "GuardedSegmenter",
     "GuardedSimilarity",
     "GuardedSource",
@@ -234,6 +247,62 @@ class GuardedSource(_Guarded):
             yield item
 
 
+_TOGETHER = 64
+"""Annotations that are asked for under one time limit, and checked together."""
+
+
+def _are_sound(annotations: Sequence[Annotation], documents: Sequence[Document]) -> bool:
+    """Return whether annotations keep the contract; if not, the check of each finds the reason."""
+    if len(annotations) != len(documents):
+        return False
+    for one in annotations:
+        if not (
+            isinstance(one, Annotation)
+            and isinstance(one.spans, np.ndarray)
+            and isinstance(one.sentences, np.ndarray)
+            and isinstance(one.content, np.ndarray)
+            and one.spans.shape == (len(one.lemmas), 2)
+            and one.spans.dtype.kind in "iu"
+            and one.content.shape == (len(one.lemmas),)
+            and one.content.dtype == np.bool_
+            and one.sentences.shape == (len(one.sentences), 2)
+            and one.sentences.dtype.kind in "iu"
+        ):
+            return False
+    if not {str}.issuperset(
+        map(type, itertools.chain.from_iterable(one.lemmas for one in annotations))
+    ):
+        return False
+    lengths = np.array([len(document.text) for document in documents], np.int64)
+    spans, ends = _joined([one.spans for one in annotations], lengths)
+    sentences, sentence_ends = _joined([one.sentences for one in annotations], lengths)
+    return bool(
+        (spans[:, 0] < spans[:, 1]).all()
+        and (spans[:, 1] <= ends).all()
+        and (
+            spans[:, 0] >= ends - np.repeat(lengths, [len(one.spans) for one in annotations])
+        ).all()
+        and (spans[1:, 0] >= spans[:-1, 1]).all()
+        and (sentences <= sentence_ends[:, None]).all()
+        and (
+            sentences
+            >= (sentence_ends - np.repeat(lengths, [len(a.sentences) for a in annotations]))[
+                :, None
+            ]
+        ).all()
+    )
+
+
+def _joined(
+    spans: Sequence[NDArray[Any]], lengths: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return spans of several texts as if these followed each other, and the ends of their texts."""
+    sizes = [len(part) for part in spans]
+    ends = np.cumsum(lengths)
+    joined = np.concatenate([np.zeros((0, 2), np.int64), *spans]).astype(np.int64)
+    return joined + np.repeat(ends - lengths, sizes)[:, None], np.repeat(ends, sizes)
+
+
 class GuardedAnnotator(_Guarded):
     """An annotator that returns one valid annotation per document."""
 
@@ -243,13 +312,16 @@ class GuardedAnnotator(_Guarded):
     def annotate(self, documents: Iterable[Document], lexicon: Lexicon) -> Iterator[Annotation]:
         waiting = list(documents)
         results = _iterator(self.who, "annotate", lambda: self.plugin.annotate(waiting, lexicon))
-        for document in waiting:
-            with self._calling("annotate", _allowance(len(document.text))):
-                annotation = next(results, None)
+        for first in range(0, len(waiting), _TOGETHER):
+            part = waiting[first : first + _TOGETHER]
+            allowance = _allowance(sum(len(document.text) for document in part))
+            with self._calling("annotate", allowance):
+                annotations = list(itertools.islice(results, len(part)))
             with _named(self.who, "annotate"):
-                self._check(annotation, document)
-            assert annotation is not None
-            yield annotation
+                if not _are_sound(annotations, part):
+                    for document, annotation in itertools.zip_longest(part, annotations):
+                        self._check(annotation, document)
+            yield from annotations
         with self._calling("annotate", SECONDS):
             more = next(results, None)
         if more is not None:
@@ -291,6 +363,10 @@ class GuardedSegmenter(_Guarded):
     kind = "segmenter"
     plugin: Segmenter
 
+    @functools.cached_property
+    def _together(self) -> SegmentsTogether | None:
+        return self.plugin if segments_together(self.plugin) else None
+
     def segment(self, annotation: Annotation, network: Network) -> list[Unit]:
         limit = _allowance(len(annotation.document.text))
         units: list[Unit] = []
@@ -305,6 +381,22 @@ class GuardedSegmenter(_Guarded):
         with _named(self.who, "segment"):
             self._check(units, annotation, most)
         return units
+
+    def segment_all(self, tokens: Tokens, network: Network) -> list[list[Unit]]:
+        """Return the units of each text, with one call if the segmenter takes several texts."""
+        plugin = self._together
+        if plugin is None:
+            return [self.segment(annotation, network) for annotation in tokens.annotations]
+        with self._calling("segment_all", _allowance(len(tokens.text))):
+            result = [list(units) for units in plugin.segment_all(tokens, network)]
+        if len(result) != len(tokens):
+            raise self.who.error(
+                "segment_all", f"gave units of {len(result)} texts instead of {len(tokens)}"
+            )
+        with _named(self.who, "segment_all"):
+            for units, annotation in zip(result, tokens.annotations, strict=True):
+                self._check(units, annotation, max(1, len(annotation.lemmas)))
+        return result
 
     def curve(
         self, annotation: Annotation, network: Network
@@ -482,6 +574,70 @@ class GuardedLabeller(_Guarded):
         if label and not label.isprintable():
             raise self.who.error("label", f"returned {label!r}; one line of text is expected")
         return label
+
+
+SENDING_SECONDS = 300.0
+"""Time limit for one delivery; notifiers have shorter limits of their own."""
+
+
+class GuardedNotifier(_Guarded):
+    """A notifier whose failures name it."""
+
+    kind = "notifier"
+    plugin: Notifier
+
+    def send(self, notices: Sequence[Notice]) -> None:
+        with self._calling("send", SENDING_SECONDS):
+            self.plugin.send(notices)
+
+
+class GuardedExecutor(_Guarded):
+    """An executor that returns one result per item, and whose failures name it."""
+
+    kind = "executor"
+    plugin: Executor
+
+    @property
+    def n_workers(self) -> int:
+        with _named(self.who, "n_workers"):
+            number = self.plugin.n_workers
+        if not isinstance(number, int) or number < 1:
+            raise self.who.error("n_workers", f"is {number!r}, not a number of at least 1")
+        return number
+
+    def map(
+        self, task: str, items: Iterable[object], shared: Mapping[str, SharedValue] | None = None
+    ) -> Iterator[Any]:
+        counted = _Counted(items)
+        n_results = 0
+        try:
+            for result in self.plugin.map(task, counted, shared):
+                n_results += 1
+                yield result
+        except (SegapsithError, MemoryError, OSError):
+            raise  # of a task, or of what reads the items
+        except Exception as error:
+            what = f"failed: {type(error).__name__}: {error}"
+            raise self.who.error("map", what) from error
+        if n_results != counted.n_items:
+            raise self.who.error("map", f"gave {n_results} results for {counted.n_items} items")
+
+    def close(self) -> None:
+        with _named(self.who, "close"):
+            self.plugin.close()
+
+
+class _Counted(Iterator[object]):
+    """Items that are counted as they are taken."""
+
+    def __init__(self, items: Iterable[object]) -> None:
+        self._items = iter(items)
+        self.n_items = 0
+
+    def __next__(self) -> object:
+        item = next(self._items)
+        self.n_items += 1
+        return item
 
 
 def _matrices(rows: Rows | Views) -> list[Rows]:

@@ -15,8 +15,10 @@ from segapsith.plugin.contracts import (
     Annotator,
     Clusterer,
     Comparison,
+    Executor,
     Exporter,
     Labeller,
+    Notifier,
     Segmenter,
     Similarity,
     Source,
@@ -73,6 +75,14 @@ class PluginHooks:
     def register_labellers(self) -> Mapping[str, Callable[..., Labeller]]:  # type: ignore[empty-body]  # a hookspec is a signature
         """Ways to name domains, topics, sections and events."""
 
+    @hookspec
+    def register_executors(self) -> Mapping[str, Callable[..., Executor]]:  # type: ignore[empty-body]  # a hookspec is a signature
+        """Ways to run tasks in other processes or on other machines."""
+
+    @hookspec
+    def register_notifiers(self) -> Mapping[str, Callable[..., Notifier]]:  # type: ignore[empty-body]  # a hookspec is a signature
+        """Places where the notices of a night are sent."""
+
 
 class CommandHooks:
     """What an entry point in the group `segapsith.commands` may offer."""
@@ -91,5 +101,7 @@ HOOKS: dict[str, str] = {
     "comparison": "register_comparisons",
     "exporter": "register_exporters",
     "labeller": "register_labellers",
+    "notifier": "register_notifiers",
+    "executor": "register_executors",
 }
 """Kind of plugin and the hook that offers it."""

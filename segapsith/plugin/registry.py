@@ -34,6 +34,9 @@ __all__ = ["Offer", "Problem", "Registry", "load_plugins"]
 
 OWN_PACKAGE = "segapsith"
 
+GIVEN = "given"
+"""The package of plugins that were given as objects."""
+
 _CHECKED = {
     "source": guards.GuardedSource,
     "annotator": guards.GuardedAnnotator,
@@ -43,6 +46,8 @@ _CHECKED = {
     "comparison": guards.GuardedComparison,
     "exporter": guards.GuardedExporter,
     "labeller": guards.GuardedLabeller,
+    "notifier": guards.GuardedNotifier,
+    "executor": guards.GuardedExecutor,
 }
 
 
@@ -83,6 +88,8 @@ class Registry:
     """The package of each language pack, by the code of the language."""
     time_limits: bool = False
     """Whether plugins that take too long are stopped: needs the alarm signal of the process."""
+    only_own: bool = False
+    """Whether plugins of other packages were left out."""
 
     def names(self, kind: str) -> list[str]:
         """Return the names of one kind, in order."""
@@ -189,23 +196,26 @@ def load_plugins(
     only_own: bool = False,
     strict: bool = False,
     time_limits: bool = False,
+    folder: str | None = None,
 ) -> Registry:
     """Return a registry of the given plugins and, unless `installed` is False, the installed ones.
 
-    `only_own` excludes third parties (`--no-plugins`); `strict` makes any problem an error;
+    `only_own` excludes third parties (`--no-plugins`), and `folder` all built-in plugins outside one
+    folder, such as `labellers`; `strict` makes any problem an error;
     `time_limits` stops plugins that take too long (main thread of Unix, by its alarm signal).
     """
-    registry = Registry(time_limits=time_limits)
+    registry = Registry(time_limits=time_limits, only_own=only_own)
     candidates: list[tuple[str, Callable[[], object], _Package]] = []
     if installed:
         candidates += [
             (point.name, point.load, package)
             for point, package in _entry_points()
-            if not only_own or package.name == OWN_PACKAGE
+            if (not only_own or package.name == OWN_PACKAGE)
+            and (folder is None or f".{folder}." in point.value)
         ]
     for plugin in plugins:
         name = getattr(plugin, "__name__", type(plugin).__name__)
-        candidates.append((name, _same(plugin), _Package("given")))
+        candidates.append((name, _same(plugin), _Package(GIVEN)))
     for name, load, package in candidates:
         _register(registry, name, load, package)
     if strict and registry.problems:

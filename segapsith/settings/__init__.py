@@ -6,6 +6,7 @@ People use flat names (`threshold = 0.2`, `SEGAPSITH_THRESHOLD`), or tables in t
 
 from __future__ import annotations
 
+from segapsith.settings.notify import NOTICE_KINDS, NotifyTarget
 from segapsith.settings.resolution import FILE, Settings, resolve
 from segapsith.settings.sections import (
     ANNOTATOR,
@@ -21,6 +22,7 @@ from segapsith.settings.sections import (
     SECTION_SIMILARITY,
     SECTIONS,
     SEGMENTER,
+    SERIAL,
     SETTINGS,
     TOPIC_CLUSTERER,
     TOPIC_SIMILARITY,
@@ -30,6 +32,7 @@ from segapsith.settings.sections import (
     MaintenanceSection,
     NetworkSection,
     NightlySection,
+    ParallelSection,
     PlacementSection,
     ReadingSection,
     StoreSection,
@@ -46,12 +49,14 @@ __all__ = [
     "ENGINE",
     "FILE",
     "LINKAGE",
+    "NOTICE_KINDS",
     "PLAIN_SIMILARITY",
     "PRESETS",
     "SECTIONS",
     "SECTION_CLUSTERER",
     "SECTION_SIMILARITY",
     "SEGMENTER",
+    "SERIAL",
     "SETTINGS",
     "TOPIC_CLUSTERER",
     "TOPIC_SIMILARITY",
@@ -61,6 +66,8 @@ __all__ = [
     "MaintenanceSection",
     "NetworkSection",
     "NightlySection",
+    "NotifyTarget",
+    "ParallelSection",
     "PlacementSection",
     "PluginValue",
     "ReadingSection",

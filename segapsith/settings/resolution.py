@@ -1,4 +1,4 @@
-"""Resolve settings: flag before environment before file before preset before default."""
+"""Resolve settings: flag, environment, file, file of the user, preset, default, in this order."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from segapsith.errors import ConfigurationError, did_you_mean
+from segapsith.settings.notify import NotifyTarget, read_targets
 from segapsith.settings.sections import (
     FLAT,
     PRESETS,
@@ -21,6 +22,7 @@ from segapsith.settings.sections import (
     MaintenanceSection,
     NetworkSection,
     NightlySection,
+    ParallelSection,
     PlacementSection,
     ReadingSection,
     StoreSection,
@@ -28,7 +30,7 @@ from segapsith.settings.sections import (
 )
 from segapsith.settings.values import PluginValue, Setting, Value, checked
 
-__all__ = ["FILE", "Settings", "resolve"]
+__all__ = ["FILE", "Settings", "resolve", "user_files"]
 
 FILE = "segapsith.toml"
 
@@ -59,12 +61,15 @@ class Settings:
     labels: LabelsSection
     http: HttpSection
     nightly: NightlySection
+    parallel: ParallelSection
     logging: LoggingSection
     origins: Mapping[str, str]
     """Origin by flat name, and by `set.NAME` for settings of plugins."""
     plugins: Mapping[str, PluginValue]
     """Settings of plugins as given: `name`, `role.name` or `plugin.name` to value. A later one
     replaces an earlier one that means the same."""
+    notify: tuple[NotifyTarget, ...] = ()
+    """Where a night sends notifications; only a file can give them."""
 
     @classmethod
     def of(
@@ -72,6 +77,7 @@ class Settings:
         values: Mapping[str, Value],
         origins: Mapping[str, str],
         plugins: Mapping[str, PluginValue] | None = None,
+        notify: tuple[NotifyTarget, ...] = (),
     ) -> Settings:
         """Return the settings for checked values by flat name."""
         sections = {
@@ -79,7 +85,11 @@ class Settings:
             for section, kind in SECTIONS.items()
         }
         return cls(
-            preset=str(values["preset"]), origins=origins, plugins=dict(plugins or {}), **sections
+            preset=str(values["preset"]),
+            origins=origins,
+            plugins=dict(plugins or {}),
+            notify=notify,
+            **sections,
         )
 
     @property
@@ -100,6 +110,11 @@ class Settings:
         }
         for name, given in self.plugins.items():
             shown[f"set.{name}"] = {"value": given, "origin": self.origins[f"set.{name}"]}
+        for target in self.notify:  # without its settings, which may be secrets
+            shown[f"notify.{target.name}"] = {
+                "value": str(target),
+                "origin": self.origins["notify"],
+            }
         return shown
 
 
@@ -110,7 +125,7 @@ def resolve(
     file: str | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Settings:
-    """Return the settings in force from flags, environment, file, preset and defaults.
+    """Return the settings in force from flags, environment, files, preset and defaults.
 
     A flag of None counts as not given. Raise `ConfigurationError` for a name that does not exist
     and `SettingError` for a value that is not allowed.
@@ -118,11 +133,12 @@ def resolve(
     for name in flags or {}:
         if name not in SETTINGS:
             raise _unknown(name, "; `segapsith config` lists them")
-    from_file, plugins_of_file, path = _from_file(file)
+    variables = os.environ if environment is None else environment
+    files = _files(file, variables)
     layers: list[tuple[str, Mapping[str, Any]]] = [
         ("flag", {name: value for name, value in (flags or {}).items() if value is not None}),
-        ("environment", _from_environment(os.environ if environment is None else environment)),
-        (f"file {path}", from_file),
+        ("environment", _from_environment(variables)),
+        *((one.origin, one.values) for one in files),
     ]
     preset, preset_origin = _first("preset", layers)
     layers.append((f"preset {preset}", PRESETS[str(preset)]))
@@ -138,14 +154,18 @@ def resolve(
     plugins: dict[str, PluginValue] = {}
     for origin, layer in (
         (f"preset {preset}", of_preset),
-        (f"file {path}", plugins_of_file),
+        *((one.origin, one.plugins) for one in reversed(files)),
         ("flag", plugin_flags or {}),
     ):
         for name, value in layer.items():
             plugins.pop(name, None)  # so that it comes after everything that it replaces
             plugins[name] = value
             origins[f"set.{name}"] = origin
-    return Settings.of(values, origins, plugins)
+    notify: tuple[NotifyTarget, ...] = ()
+    for one in reversed(files):
+        if one.notify is not None:
+            notify, origins["notify"] = one.notify, one.origin
+    return Settings.of(values, origins, plugins, notify)
 
 
 def _first(name: str, layers: Sequence[tuple[str, Mapping[str, Any]]]) -> tuple[Value, str]:
@@ -174,13 +194,43 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _from_file(file: str | None) -> tuple[dict[str, Any], dict[str, Any], str]:
-    """Return values by flat name, plugin settings and name of the configuration file, if any."""
-    path = Path(file or FILE)
-    if not os.path.isfile(path):  # False too in a directory that may not be read
-        if file is not None:
-            raise ConfigurationError(f"there is no configuration file {file}", path=file)
-        return {}, {}, ""
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A configuration file: values by flat name, settings of plugins, targets of notifications."""
+
+    path: str
+    values: Mapping[str, Any]
+    plugins: Mapping[str, Any]
+    notify: tuple[NotifyTarget, ...] | None
+
+    @property
+    def origin(self) -> str:
+        return f"file {self.path}"
+
+
+def _files(file: str | None, environment: Mapping[str, str]) -> list[_File]:
+    """Return the files that exist: the given one or that of the working directory, the user's."""
+    if file is not None and not os.path.isfile(file):
+        raise ConfigurationError(f"there is no configuration file {file}", path=file)
+    paths = [Path(file or FILE), *user_files(environment)]
+    # `isfile` is False too in a directory that may not be read
+    return [_from_file(path) for path in paths if os.path.isfile(path)]
+
+
+def user_files(environment: Mapping[str, str]) -> list[Path]:
+    """Return where the file of the user is looked for, by the XDG base directory specification.
+
+    >>> [path.as_posix() for path in user_files({"HOME": "/home/ada"})]
+    ['/home/ada/.config/segapsith/segapsith.toml']
+    """
+    folder = environment.get("XDG_CONFIG_HOME", "")
+    if not os.path.isabs(folder):  # the specification asks to ignore a relative one
+        home = environment.get("HOME", "")
+        folder = os.path.join(home, ".config") if os.path.isabs(home) else ""
+    return [Path(folder, "segapsith", FILE)] if folder else []
+
+
+def _from_file(path: Path) -> _File:
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -188,13 +238,14 @@ def _from_file(file: str | None) -> tuple[dict[str, Any], dict[str, Any], str]:
     plugins = content.pop("set", {})
     if not isinstance(plugins, dict):
         raise ConfigurationError(f"{path}: [set] should be a table of plugin settings")
+    notify = read_targets(content.pop("notify"), f"{path}: ") if "notify" in content else None
     by_plugin: dict[str, Any] = {}
     for name, value in plugins.items():
         inner = value if isinstance(value, dict) else None
         by_plugin |= (
             {name: value} if inner is None else {f"{name}.{n}": v for n, v in inner.items()}
         )
-    return _flattened(content, f"{path}: "), by_plugin, str(path)
+    return _File(str(path), _flattened(content, f"{path}: "), by_plugin, notify)
 
 
 def _flattened(content: Mapping[str, Any], where: str) -> dict[str, Any]:

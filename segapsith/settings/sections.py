@@ -25,6 +25,7 @@ __all__ = [
     "SECTION_CLUSTERER",
     "SECTION_SIMILARITY",
     "SEGMENTER",
+    "SERIAL",
     "SETTINGS",
     "TOPIC_CLUSTERER",
     "TOPIC_SIMILARITY",
@@ -34,6 +35,7 @@ __all__ = [
     "MaintenanceSection",
     "NetworkSection",
     "NightlySection",
+    "ParallelSection",
     "PlacementSection",
     "ReadingSection",
     "StoreSection",
@@ -58,6 +60,8 @@ TOPIC_SIMILARITY, TOPIC_CLUSTERER = "gvsm-cov", "ahc"
 
 SECTION_SIMILARITY, SECTION_CLUSTERER = "cosine", "spherical-kmeans"
 """The default similarity and clusterer of sections."""
+SERIAL = "serial"
+"""The executor that runs tasks in this process."""
 BAG_SOURCE = "jsonl"
 """The source that reads pre-segmented units unless a format is given."""
 LINKAGE, PLAIN_SIMILARITY = "ahc", "cosine"
@@ -77,6 +81,8 @@ class _Declaration:
     excluded: float | None = None
     learned: bool = False
     before: Value | None = None
+    pattern: str = ""
+    example: str = ""
 
 
 def _declare(default: T, about: str, **more: Any) -> T:
@@ -123,7 +129,19 @@ class ReadingSection:
         "number of recent stories searched for near-duplicates (0: exact duplicates only)",
         least=0,
     )
-    workers: int = _declare(1, "number of processes that annotate", least=1)
+
+
+@dataclass(frozen=True, slots=True)
+class ParallelSection:
+    """Where work is done that can be done apart."""
+
+    workers: str = _declare(
+        "1",
+        "where tasks run: N or processes:N, auto, dask:N, dask:tcp://HOST:PORT, or the executor of"
+        " a plugin",
+        pattern=r"auto|[1-9]\d*|[a-z][\w-]*(:\S+)?",
+        example="a number of at least 1, auto, processes:N, dask:N or dask:tcp://HOST:PORT",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +325,9 @@ class ValidationSection:
 class LabelsSection:
     """How domains, topics, sections and events are named."""
 
-    labeller: str = _declare(LABELLER, "labeller plugin: names domains, topics and sections")
+    labeller: str = _declare(
+        LABELLER, "labeller plugin: names domains, topics, sections and events"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,6 +379,7 @@ SECTIONS: dict[str, type] = {
     "labels": LabelsSection,
     "http": HttpSection,
     "nightly": NightlySection,
+    "parallel": ParallelSection,
     "logging": LoggingSection,
 }
 """Sections by the name of their table in a file and of their attribute of `Settings`."""
@@ -381,6 +402,8 @@ def _settings_of(section: str, kind: type) -> Iterator[Setting]:
             excluded=declared.excluded,
             learned=declared.learned,
             before=declared.before,
+            pattern=declared.pattern,
+            example=declared.example,
             section=section,
             key=entry.name,
         )

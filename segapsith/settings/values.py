@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +34,10 @@ class Setting:
     """Whether it changes what is learned; the store records it (see learning_settings.py)."""
     before: Value | None = None
     """Value of stores that learned before it was recorded, if it differs from the default."""
+    pattern: str = ""
+    """What a text has to match as a whole; whole numbers are accepted as texts then."""
+    example: str = ""
+    """The pattern in words."""
     section: str = ""
     key: str = ""
     """The name inside its section."""
@@ -56,7 +61,7 @@ class Setting:
         if isinstance(self.default, bool):
             return "true or false"
         if isinstance(self.default, str):
-            return "a text"
+            return self.example or "a text"
         text = "a whole number" if isinstance(self.default, int) else "a number"
         if self.most is not None:
             text += f" from {self.least or 0:g} to {self.most:g}"
@@ -93,8 +98,12 @@ def checked(setting: Setting, value: Any, origin: str) -> Value:
             result = value if isinstance(value, bool) else _BOOLEANS[str(value).lower()]
         elif kind is str:
             result = ", ".join(value) if isinstance(value, list) else value
+            if setting.pattern and type(result) is int:
+                result = str(result)
             if not isinstance(result, str):
                 raise TypeError
+            if setting.pattern and not re.fullmatch(setting.pattern, result):
+                raise ValueError
         else:
             if isinstance(value, bool):
                 raise TypeError

@@ -198,8 +198,8 @@ class _BySimilarity(_Clusterer):
         places = csr_array((np.ones(len(numbers)), (numbers, numbers)), shape=rows.shape)
 
         def compare(left: Rows, right: Rows) -> Matrix:
-            found: Matrix = matrix[np.ix_(left.indices, right.indices)]
-            return found
+            block: Matrix = matrix[np.ix_(left.indices, right.indices)]
+            return block
 
         return places, compare
 

@@ -56,7 +56,9 @@ class CohesionSegmenter(TransformerMixin, BaseEstimator):
         """Return the units of all texts, in the order of the texts."""
         texts = _texts(X)
         units = zip(texts, self.segment(texts), strict=True)
-        return [text[unit.start : unit.end] for text, found in units for unit in found]
+        return [
+            text[unit.start : unit.end] for text, units_of_text in units for unit in units_of_text
+        ]
 
     def segment(self, X: Iterable[str]) -> list[list[Segment]]:
         """Return the units of each text, with their characters and words."""

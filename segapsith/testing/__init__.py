@@ -22,9 +22,11 @@ from segapsith.testing.examples import (
     example_rows,
     example_snapshot,
 )
+from segapsith.testing.executors import executor_checks
 from segapsith.testing.exporters import exporter_checks
 from segapsith.testing.kit import SECONDS, Check, TooSlowError
 from segapsith.testing.labellers import labeller_checks
+from segapsith.testing.notifiers import notifier_checks
 from segapsith.testing.segmenters import segmenter_checks
 from segapsith.testing.similarities import similarity_checks
 from segapsith.testing.sources import source_checks
@@ -41,8 +43,10 @@ __all__ = [
     "example_documents",
     "example_rows",
     "example_snapshot",
+    "executor_checks",
     "exporter_checks",
     "labeller_checks",
+    "notifier_checks",
     "segmenter_checks",
     "similarity_checks",
     "source_checks",
@@ -57,5 +61,7 @@ CHECKS: dict[str, tuple[Check, ...]] = {
     "comparison": comparison_checks,
     "exporter": exporter_checks,
     "labeller": labeller_checks,
+    "notifier": notifier_checks,
+    "executor": executor_checks,
 }
 """Kind of plugin and its checks."""

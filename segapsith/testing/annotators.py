@@ -102,12 +102,12 @@ def check_company_does_not_matter(factory: Factory) -> None:
     documents = example_documents()
     together = _annotated(factory(), documents)
     one = factory()
-    for document, found in zip(documents, together, strict=True):
+    for document, annotation in zip(documents, together, strict=True):
         (alone,) = _annotated(one, [document])
-        assert list(alone.lemmas) == list(found.lemmas), (
+        assert list(alone.lemmas) == list(annotation.lemmas), (
             f"document {document.uid} has other lemmas when it is read alone"
         )
-        same = np.array_equal(alone.spans, found.spans)
+        same = np.array_equal(alone.spans, annotation.spans)
         assert same, f"document {document.uid} has other spans when it is read alone"
 
 

@@ -361,11 +361,12 @@ class MemoryStorage(RunLog):
         return dict(self._tables.runs)
 
     def done_run(self, command: str, input_key: str) -> int | None:
+        built = {reference.run for reference in self.references()}
         return max(
             (
                 number
                 for number, logged in self._tables.runs.items()
-                if logged.status == "done"
+                if (logged.status == "done" or number in built)
                 and (logged.plan.command, logged.plan.input_key) == (command, input_key)
             ),
             default=None,

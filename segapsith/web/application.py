@@ -8,9 +8,9 @@ from collections.abc import Callable
 from importlib.resources import files
 from typing import Any
 
-import anyio.to_thread
+import anyio
+from anyio.to_thread import run_sync
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
@@ -30,15 +30,17 @@ from segapsith.web.ask import Ask
 from segapsith.web.charts import ENDINGS, chart_response
 from segapsith.web.desk import ChangesOffError, Desk, StaleFormError
 from segapsith.web.forms import read_form
+from segapsith.web.metrics import metrics
 from segapsith.web.render import Page, render
 from segapsith.web.security import Guard, WebOptions
+from segapsith.web.snapshots import READERS, Moment
 from segapsith.web.templating import login_page
 from segapsith.web.texts import LANGUAGES, Texts, language_of
 
 __all__ = ["make_app"]
 
-THREADS = 6
-"""Requests that are worked on at once."""
+FORMS = 2
+"""Changes and classifications that are worked on at once; they may wait, so they have threads apart."""
 
 UI_COOKIE = "segapsith_ui"
 STATIC = {"style.css": "text/css", "app.js": "text/javascript", "icon.svg": "image/svg+xml"}
@@ -64,6 +66,7 @@ def make_app(
 def _routes(desk: Desk) -> list[BaseRoute]:
     routes: list[BaseRoute] = [
         Route("/healthz", _healthz(desk)),
+        Route("/metrics", _page(desk, metrics)),
         Route("/static/{name}", _static),
         Route("/login", _login(desk), methods=["POST"]),
     ]
@@ -93,29 +96,29 @@ def _page(desk: Desk, work: Work, *, behind: bool = False) -> Callable[[Request]
             return _behind(request, desk, work)
         ask = _ask(request, desk)
         try:
-            result = _kept(ask, work)
+            with desk.reading() as moment:
+                return _finished(_made(ask, work, moment), ask)
         except SegapsithError as error:
-            result = _error_page(error)
-        return _finished(result, ask)
+            return _finished(_error_page(error), ask)
 
     return _in_thread(answer)
 
 
-def _kept(ask: Ask, work: Work) -> Page | Response:
-    """Return a page; its HTML is made once between two commits of the store."""
+def _made(ask: Ask, work: Work, moment: Moment) -> Page | Response:
+    """Return a page; its HTML is made once for each state of the store."""
     query = ask.request.scope["query_string"].decode("latin-1")
+    if "done=" in query or "ui=" in query or ask.path == "/watch":
+        return work(ask)
 
     def make() -> str | Page | Response:
         result = work(ask)
         whole = isinstance(result, Page) and result.status == 200
         return render(result, ask) if whole and isinstance(result, Page) else result
 
-    if "done=" in query or "ui=" in query or ask.path == "/watch":
-        return work(ask)
-    made = ask.desk.kept((ask.path, query, ask.texts.language), make)
+    made: str | Page | Response = moment.made((ask.path, query, ask.texts.language), make)
     if isinstance(made, str):
         return HTMLResponse(made, headers={"vary": "Cookie, Accept-Language"})
-    return made if isinstance(made, Page) else work(ask)
+    return made
 
 
 def _behind(request: Request, desk: Desk, work: Work) -> Response:
@@ -128,7 +131,8 @@ def _behind(request: Request, desk: Desk, work: Work) -> Response:
     scope = {**request.scope, "path": request.scope["path"].removesuffix(own) or "/"}
     ask = _ask(Request(scope, request.receive), desk)
     try:
-        result = work(ask)
+        with desk.reading():
+            result = work(ask)
         chart = result.chart(name) if isinstance(result, Page) else None
         if chart is None:
             raise MissingInputError("there is no such chart")
@@ -138,45 +142,46 @@ def _behind(request: Request, desk: Desk, work: Work) -> Response:
 
 
 def _json(desk: Desk, work: Callable[[Ask, bytes], Response]) -> Callable[[Request], Any]:
-    async def endpoint(request: Request) -> Response:
-        body = await request.body() if request.method == "POST" else b""
-
-        def answer() -> Response:
-            try:
+    def answer(request: Request, body: bytes) -> Response:
+        try:
+            with desk.reading():
                 return _tagged(request, work(_ask(request, desk), body))
-            except SegapsithError as error:
-                status, more = _status(error)
-                return JSONResponse({"error": str(error), **more}, status)
+        except SegapsithError as error:
+            status, more = _status(error)
+            return JSONResponse({"error": str(error), **more}, status)
 
-        return await run_in_threadpool(answer)
-
-    return endpoint
+    return _with_body(answer)
 
 
 def _form(desk: Desk, work: steering.Change) -> Callable[[Request], Any]:
-    async def endpoint(request: Request) -> Response:
-        body = await request.body()
+    def answer(request: Request, body: bytes) -> Response:
+        ask = _ask(request, desk)
+        try:
+            form = read_form(body, request.headers.get("content-type", ""))
+            result = work(ask, form)
+        except SegapsithError as error:
+            result = _error_page(error, desk)
+        return _finished(result, ask)
 
-        def answer() -> Response:
-            ask = _ask(request, desk)
-            try:
-                form = read_form(body, request.headers.get("content-type", ""))
-                result = work(ask, form)
-            except SegapsithError as error:
-                result = _error_page(error, desk)
-            return _finished(result, ask)
+    return _with_body(answer)
 
-        return await run_in_threadpool(answer)
 
-    return endpoint
+_readers = anyio.CapacityLimiter(READERS)
+_forms = anyio.CapacityLimiter(FORMS)
 
 
 def _in_thread(answer: Callable[[Request], Response]) -> Callable[[Request], Any]:
     async def endpoint(request: Request) -> Response:
-        limiter = anyio.to_thread.current_default_thread_limiter()
-        if limiter.total_tokens != THREADS:
-            limiter.total_tokens = THREADS
-        return await run_in_threadpool(answer, request)
+        return await run_sync(answer, request, limiter=_readers)
+
+    return endpoint
+
+
+def _with_body(answer: Callable[[Request, bytes], Response]) -> Callable[[Request], Any]:
+    async def endpoint(request: Request) -> Response:
+        if request.method != "POST":
+            return await run_sync(answer, request, b"", limiter=_readers)
+        return await run_sync(answer, request, await request.body(), limiter=_forms)
 
     return endpoint
 
@@ -185,10 +190,10 @@ def _in_thread(answer: Callable[[Request], Response]) -> Callable[[Request], Any
 
 
 def _ask(request: Request, desk: Desk) -> Ask:
-    chosen = request.query_params.get("ui") or request.cookies.get(UI_COOKIE, "")
-    if chosen not in LANGUAGES:
-        chosen = language_of(request.headers.get("accept-language", ""))
-    return Ask(request, desk, Texts(chosen))
+    language = request.query_params.get("ui") or request.cookies.get(UI_COOKIE, "")
+    if language not in LANGUAGES:
+        language = language_of(request.headers.get("accept-language", ""))
+    return Ask(request, desk, Texts(language))
 
 
 def _finished(result: Page | Response, ask: Ask) -> Response:
@@ -214,8 +219,10 @@ def _tagged(request: Request, response: Response) -> Response:
         for part in request.headers.get("if-none-match", "").split(",")
     ]
     if tag in known:
-        kept = {n: v for n, v in response.headers.items() if n in ("vary", "link", "x-total-count")}
-        return Response(None, 304, {**kept, "etag": tag})
+        headers = {
+            n: v for n, v in response.headers.items() if n in ("vary", "link", "x-total-count")
+        }
+        return Response(None, 304, {**headers, "etag": tag})
     response.headers["etag"] = tag
     return response
 
@@ -257,7 +264,8 @@ def _error_page(error: SegapsithError, desk: Desk | None = None) -> Page:
 def _healthz(desk: Desk) -> Callable[[Request], Any]:
     def answer(_: Request) -> Response:
         try:
-            state = desk.wire.browse.state()
+            with desk.reading() as moment:
+                state = moment.state
         except SegapsithError:
             return JSONResponse({"ok": False}, 503)
         return JSONResponse({"ok": True, "run": state.run})

@@ -15,6 +15,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from starlette.responses import Response
 
+from segapsith.io.markup import xml_text
 from segapsith.web.ask import Ask
 from segapsith.web.json_api import story_query
 from segapsith.web.templating import story_path
@@ -46,7 +47,7 @@ def atom(ask: Ask, key: str, title: str, entries: Sequence[Entry]) -> Response:
         '<?xml version="1.0" encoding="utf-8"?>',
         '<feed xmlns="http://www.w3.org/2005/Atom">',
         f"<id>{escape(_tag(ask, key))}</id>",
-        f"<title>{_text(title)}</title>",
+        f"<title>{xml_text(title)}</title>",
         f"<updated>{max((_moment(e.updated) for e in entries), default=_EPOCH)}</updated>",
         f'<link rel="self" href={quoteattr(own)}/>',
         "<author><name>SEGAPSITH</name></author>",
@@ -55,10 +56,10 @@ def atom(ask: Ask, key: str, title: str, entries: Sequence[Entry]) -> Response:
         lines += [
             "<entry>",
             f"<id>{escape(_tag(ask, entry.key))}</id>",
-            f"<title>{_text(entry.title)}</title>",
+            f"<title>{xml_text(entry.title)}</title>",
             f"<updated>{_moment(entry.updated)}</updated>",
             f"<link href={quoteattr(root + ask.url(entry.path))}/>",
-            *([f"<summary>{_text(entry.summary)}</summary>"] if entry.summary else []),
+            *([f"<summary>{xml_text(entry.summary)}</summary>"] if entry.summary else []),
             "</entry>",
         ]
     lines.append("</feed>")
@@ -74,17 +75,6 @@ def _tag(ask: Ask, key: str) -> str:
     """Return a tag URI (RFC 4151) that is the same wherever the store is served."""
     store = hashlib.sha256(ask.desk.path.encode()).hexdigest()[:12]
     return f"tag:segapsith,2026:{store}/{quote(key, safe='/')}"
-
-
-def _text(text: str) -> str:
-    """Return text that may stand in XML: escaped, without characters that XML forbids."""
-    allowed = "".join(
-        c
-        for c in text
-        if c in "\t\n"
-        or (ord(c) >= 32 and not 0xD800 <= ord(c) <= 0xDFFF and ord(c) not in (0xFFFE, 0xFFFF))
-    )
-    return escape(" ".join(allowed.split()))
 
 
 def _moment(text: str | None) -> str:
@@ -153,17 +143,17 @@ def domain(ask: Ask) -> Response:
 def topic(ask: Ask) -> Response:
     number = ask.number_part("id")
     with ask.wire.reading():
-        found = ask.wire.browse.topic(number)
-        entries = _found(ask, found.domains)
-    return atom(ask, f"topic/{number}", found.label, entries)
+        topic = ask.wire.browse.topic(number)
+        entries = _found(ask, topic.domains)
+    return atom(ask, f"topic/{number}", topic.label, entries)
 
 
 def section(ask: Ask) -> Response:
     number = ask.number_part("id")
     with ask.wire.reading():
-        found = ask.wire.browse.section(number)
+        section = ask.wire.browse.section(number)
         entries = _found(ask, ask.wire.browse.domains_of_sections([number]))
-    return atom(ask, f"section/{number}", found.label, entries)
+    return atom(ask, f"section/{number}", section.label, entries)
 
 
 def search(ask: Ask) -> Response:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -12,6 +13,9 @@ from segapsith.api.wire import Wire
 from segapsith.errors import BusyError, SegapsithError
 from segapsith.settings import Settings, resolve
 from segapsith.web.security import WebOptions
+from segapsith.web.snapshots import Moment, Snapshots
+from segapsith_store import Store
+from segapsith_store.connections import lock_holder
 from segapsith_store.queries.browsing.activity import read_state
 from segapsith_store.queries.status import Run
 
@@ -21,9 +25,6 @@ T = TypeVar("T")
 
 MOST_BETWEEN = 20
 """Runs that are listed when a form is too old."""
-
-MOST_KEPT = 200
-"""Pages that are held between two commits of the store."""
 
 
 class ChangesOffError(SegapsithError):
@@ -56,36 +57,25 @@ class Desk:
         self._settings = replace(given, store=replace(given.store, wait=options.wait_seconds))
         self.wire = Wire(self.path, given)
         self.wire.read_seconds = options.query_seconds
+        self._snapshots = Snapshots(self.path, warm=self._warm, show=self.wire.browse.show)
         self._changing = threading.Lock()
-        self._keeping = threading.Lock()
-        self._kept: dict[tuple[str, ...], object] = {}
-        self._kept_for: tuple[int, ...] = ()
 
-    def mark(self) -> tuple[int, ...]:
-        """Return a mark of the files of the store, which every commit changes."""
-        marks: list[int] = []
-        for path in (self.path, f"{self.path}-wal"):
-            try:
-                found = os.stat(path)
-            except OSError:
-                continue
-            marks += [found.st_mtime_ns, found.st_size, found.st_ino]
-        return tuple(marks)
+    def _warm(self, store: Store) -> None:
+        with self.wire.reading_from(store):
+            self.wire.browse.warm()
 
-    def kept(self, key: tuple[str, ...], make: Callable[[], T]) -> T:
-        """Return what was made for a key since the last commit, or make it now."""
-        mark = self.mark()
-        with self._keeping:
-            if mark != self._kept_for:
-                self._kept_for = mark
-                self._kept.clear()
-            if key in self._kept:
-                return self._kept[key]  # type: ignore[return-value]
-        value = make()
-        with self._keeping:
-            if mark == self._kept_for and len(self._kept) < MOST_KEPT:
-                self._kept[key] = value
-        return value
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Moment]:
+        """Hold one state of the store for all that this thread reads."""
+        with (
+            self._snapshots.reading(self.options.query_seconds) as (moment, store),
+            self.wire.reading_from(store),
+        ):
+            yield moment
+
+    def close(self) -> None:
+        """Close the connections to the store."""
+        self._snapshots.close()
 
     @property
     def stable(self) -> int:
@@ -93,13 +83,14 @@ class Desk:
         return self.wire.settings.maintenance.stable
 
     def busy(self) -> str:
-        """Return which run is writing, for a message; empty if none is."""
+        """Return which process and run are writing, for a message; empty if none is known."""
+        holder = lock_holder(self.path)
         running = [run for run in self.wire.runs(3) if run.status == "running"]
-        if not running:
-            return ""
-        run = running[0]
-        name = f" ({run.name})" if run.name else ""
-        return f"run {run.id}, {run.command}{name}, since {run.started_at}"
+        parts = [] if holder is None else [str(holder)]
+        for run in running[:1]:
+            name = f" ({run.name})" if run.name else ""
+            parts.append(f"run {run.id}, {run.command}{name}, since {run.started_at}")
+        return "; ".join(parts)
 
     def change(self, known_run: int, work: Callable[[Wire], T]) -> T:
         """Apply one change, if no other run came after `known_run`; it is one run of its own."""

@@ -172,13 +172,13 @@ def search(ask: Ask, _: bytes) -> Response:
     hits = ask.wire.browse.search(
         query, domains=numbers or None, limit=span.limit, offset=span.offset
     )
-    found = ask.wire.search(words, span.limit).domains if words else []
+    domains = ask.wire.search(words, span.limit).domains if words else []
     documents = [
         {**hit.as_json(), "snippet": hit.snippet.replace(MARKS[0], "[").replace(MARKS[1], "]")}
         for hit in hits.stories
     ]
     response = _answer(
-        {"documents": documents, "domains": list(found), "total": hits.total, "days": hits.days}
+        {"documents": documents, "domains": list(domains), "total": hits.total, "days": hits.days}
     )
     response.headers["x-total-count"] = str(hits.total)
     return response

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
+import json
 import os
 import sqlite3
+import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from urllib.parse import quote
 
@@ -30,13 +33,16 @@ from segapsith_store.schema import APPLICATION_ID, SCHEMA
 __all__ = [
     "MEMORY",
     "Database",
+    "Holder",
     "check_can_be_store",
     "database_errors",
     "lock",
+    "lock_holder",
     "open_reader",
     "open_writer",
     "plain_errors",
     "read_only_uri",
+    "stop_after",
 ]
 
 MEMORY = ":memory:"
@@ -53,6 +59,29 @@ class Database:
     """An open store file. Tests replace the connection to make statements fail."""
 
     conn: sqlite3.Connection
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """The process that holds the lock of a store, as it described itself in the lock file."""
+
+    pid: int
+    command: str
+    since: str
+
+    @classmethod
+    def this_process(cls) -> Holder:
+        """Return this process: its program and, of this program, its command."""
+        program = Path(sys.argv[0]) if sys.argv else Path("python")
+        name = program.parent.name if program.name == "__main__.py" else program.stem
+        words = [name or "python"]
+        if name == "segapsith":
+            words += [word for word in sys.argv[1:2] if not word.startswith("-")]
+        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        return cls(os.getpid(), " ".join(words), now)
+
+    def __str__(self) -> str:
+        return f"process {self.pid} ({self.command}, since {self.since})"
 
 
 @contextlib.contextmanager
@@ -122,17 +151,34 @@ def lock(path: str, wait: float) -> Iterator[None]:
     try:
         held.acquire()
     except Timeout as error:
+        who = lock_holder(path) or "another process"
         raise BusyError(
-            f"{path} is busy: another process is writing (waited {wait:g} s; --wait SECONDS)"
+            f"{path} is busy: {who} is writing (waited {wait:g} s; --wait SECONDS)"
         ) from error
     except PermissionError as error:
         raise PermissionDeniedError(f"{path}.lock: no permission to write beside it") from error
     except OSError as error:
         raise StoreCreationError(f"{path} cannot be created: {error.strerror}") from error
     try:
+        _describe_holder(path, json.dumps(asdict(Holder.this_process())))
         yield
     finally:
+        _describe_holder(path, "")
         held.release()
+
+
+def _describe_holder(path: str, text: str) -> None:
+    """Write who holds the lock into its file; the lock itself does not depend on it."""
+    with contextlib.suppress(OSError):
+        Path(f"{path}.lock").write_text(text, "utf-8")
+
+
+def lock_holder(path: str) -> Holder | None:
+    """Return which process holds the lock of a store; None if none described itself."""
+    try:
+        return Holder(**json.loads(Path(f"{path}.lock").read_text("utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
 
 
 def read_only_uri(path: str) -> str:
@@ -148,24 +194,24 @@ def open_reader(path: str, seconds: float | None = None) -> Database:
     _check_is_file(path)
     uri = read_only_uri(path)
     with plain_errors(path):
-        connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=10)
+        connection = _connect_reader(uri)
         try:
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         except sqlite3.OperationalError:
+            if os.path.exists(f"{path}-journal"):
+                # a store has a rollback journal only until its header says WAL, and a kill at that
+                # moment leaves a journal that a reader may not roll back
+                connection.close()
+                raise _unfinished(path) from None
             # in a directory without write permission SQLite cannot create the shared-memory file
             if os.access(Path(path).absolute().parent, os.W_OK):
                 connection.close()
                 raise
             connection.close()
-            connection = sqlite3.connect(
-                f"{uri}&immutable=1", uri=True, isolation_level=None, timeout=10
-            )
+            connection = _connect_reader(f"{uri}&immutable=1")
         try:
             if _is_empty(connection):
-                raise UnfinishedStoreError(
-                    f"{path} is a store whose creation was interrupted, and holds nothing yet:"
-                    f" run the command that creates it again (segapsith ingest SOURCE --store {path})"
-                )
+                raise _unfinished(path)
             _check_is_store(path, connection)
             version = _pragma(connection, "user_version")
         except BaseException:
@@ -178,9 +224,26 @@ def open_reader(path: str, seconds: float | None = None) -> Database:
             " any command that writes brings it up to date after a backup"
         )
     if seconds is not None:
-        end = time.monotonic() + seconds
-        connection.set_progress_handler(lambda: int(time.monotonic() > end), CHECK_EVERY)
+        stop_after(connection, seconds)
     return Database(connection)
+
+
+def _connect_reader(uri: str) -> sqlite3.Connection:
+    # Several threads may use a reader, one after the other.
+    return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=10, check_same_thread=False)
+
+
+def stop_after(connection: sqlite3.Connection, seconds: float) -> None:
+    """Stop a query of a connection that still runs `seconds` from now."""
+    end = time.monotonic() + seconds
+    connection.set_progress_handler(lambda: int(time.monotonic() > end), CHECK_EVERY)
+
+
+def _unfinished(path: str) -> UnfinishedStoreError:
+    return UnfinishedStoreError(
+        f"{path} is a store whose creation was interrupted, and holds nothing yet:"
+        f" run the command that creates it again (segapsith ingest SOURCE --store {path})"
+    )
 
 
 def open_writer(path: str, wait: float) -> Database:

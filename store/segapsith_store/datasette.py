@@ -19,9 +19,14 @@ _HIDDEN = frozenset(
         "term_runs",
         "tombstones",
         "unlabelled",
+        # with a view that shows them without their arrays
+        "domains",
+        "events",
+        "units",
+        "versions",
     }
 )
-"""Tables of arrays and hashes; views show the others without their arrays."""
+"""Tables with columns of arrays and hashes; Datasette can hide a table, but not a column."""
 
 _FACETS: dict[str, list[Json]] = {
     "stories": ["lang", "source"],
@@ -32,6 +37,8 @@ _FACETS: dict[str, list[Json]] = {
 }
 
 _FULL_TEXT = {
+    "stories": ("versions_fts", "text_id"),
+    "unit_texts": ("versions_fts", "text_id"),
     "domain_sizes": ("domains_fts", "id"),
     "domain_days": ("domains_fts", "domain"),
 }
@@ -49,6 +56,7 @@ _VIEW_COLUMNS: dict[str, dict[str, Json]] = {
         "version": "the number of its present version",
         "duplicate_of": "uid of the story that it repeats",
         "seen_in": "number of places where it was seen",
+        "text_id": "row of its present text in `versions` and in the full-text index",
     },
     "domain_sizes": {
         "id": "of the domain",
@@ -72,12 +80,21 @@ _VIEW_COLUMNS: dict[str, dict[str, Json]] = {
         "domain": "its domain",
         "label": "label of that domain",
         "score": "similarity with which it joined",
+        "text_id": "row of its text in `versions` and in the full-text index",
     },
     "domain_days": {
         "domain": "a domain",
         "label": "its label",
         "day": "a day",
         "units": "units of that day",
+    },
+    "event_list": {
+        "id": "of the event",
+        "stories": "stories",
+        "units": "units of its stories",
+        "first": "its first day",
+        "last": "its last day",
+        "closed": "1 if it takes no more stories",
     },
 }
 

@@ -15,6 +15,7 @@ import numpy as np
 from segapsith.domains.index import EventIndex, day_number, next_day
 from segapsith.domains.values import Bag, DomainWords, Story
 from segapsith.engine import clock
+from segapsith.intake.feed_ids import of_former_uid
 from segapsith_store import codecs
 from segapsith_store.schema import (
     APPLICATION_ID,
@@ -59,8 +60,6 @@ def create_tables(connection: sqlite3.Connection) -> None:
     _create(connection, 1)
     for statement in FTS:
         connection.execute(statement)
-    for view in VIEWS:
-        connection.execute(f'CREATE VIEW "{view.name}" AS {view.sql}')
 
 
 def add_block_hashes(connection: sqlite3.Connection) -> None:
@@ -155,6 +154,27 @@ def quote_full_text(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA writable_schema = RESET")
 
 
+def join_feed_ids(connection: sqlite3.Connection) -> None:
+    """Give stories from feeds ids without blanks: `ADDRESS#GUID` instead of `ADDRESS GUID`.
+
+    The digest covers ids, so the seal of a store with such stories ends.
+    """
+    connection.create_function("new_uid", 1, of_former_uid, deterministic=True)
+    changed = connection.execute(
+        "UPDATE OR IGNORE documents SET uid = new_uid(uid) WHERE uid LIKE 'http%' AND uid <> new_uid(uid)"
+    ).rowcount
+    if changed:
+        connection.execute("DELETE FROM facts WHERE name = 'seal'")
+
+
+def add_notifications(connection: sqlite3.Connection) -> None:
+    """Add the queue of notifications, columns by which Datasette searches views, a view of events."""
+    _create(connection, 10)
+    for view in VIEWS:
+        connection.execute(f'DROP VIEW IF EXISTS "{view.name}"')
+        connection.execute(f'CREATE VIEW "{view.name}" AS {view.sql}')
+
+
 MIGRATIONS: dict[str, Callable[[sqlite3.Connection], None]] = {
     "first_house": create_tables,
     "second_house": add_block_hashes,
@@ -164,6 +184,8 @@ MIGRATIONS: dict[str, Callable[[sqlite3.Connection], None]] = {
     "events": add_events,
     "labels": add_labels,
     "datasette": quote_full_text,
+    "feed_ids": join_feed_ids,
+    "notifications": add_notifications,
 }
 """In order, under the names that stores have recorded: a name must never change."""
 

@@ -25,7 +25,7 @@ __all__ = [
 APPLICATION_ID = 0x53454741
 """`SEGA`: marks a SQLite file as a store of this program."""
 
-SCHEMA = 8
+SCHEMA = 10
 """The schema that this program reads and writes: the number of its migrations."""
 
 
@@ -98,7 +98,11 @@ TABLES = (
         "One story under one identity; its texts are in `versions`.",
         (
             ("id", "INTEGER PRIMARY KEY", "never reused"),
-            ("uid", "TEXT NOT NULL UNIQUE", "the id it came with, or the hash of its text"),
+            (
+                "uid",
+                "TEXT NOT NULL UNIQUE",
+                "the id it came with, or the hash of its text; FEED#GUID",
+            ),
             ("ordinal", "INTEGER", "its place on the learning clock; none for a duplicate"),
             ("version", "INTEGER NOT NULL", "the number of its present version"),
             ("duplicate_of", "INTEGER REFERENCES documents(id)", "the story that it repeats"),
@@ -566,6 +570,28 @@ TABLES = (
         indexes=("closed_by", "last"),
         since=6,
     ),
+    Table(
+        "notifications",
+        "What a night reported to a target; the text is deleted once it was sent.",
+        (
+            ("id", "INTEGER PRIMARY KEY AUTOINCREMENT", "never reused"),
+            ("target", "TEXT NOT NULL", "name of the table [[notify]] in the configuration"),
+            ("key", "TEXT NOT NULL", "what it is about; reported once"),
+            ("notice", "TEXT NOT NULL", "JSON: title, text and details; {} once it was sent"),
+            (
+                "status",
+                "TEXT NOT NULL DEFAULT 'waiting'",
+                "waiting, sending, sent, or uncertain: it may have arrived",
+            ),
+            ("created_at", "TEXT NOT NULL", "UTC; the moment of the night"),
+            ("sent_at", "TEXT", "UTC"),
+            ("attempts", "INTEGER NOT NULL DEFAULT 0", "how often it was sent or tried"),
+            ("error", "TEXT NOT NULL DEFAULT ''", "what went wrong last time"),
+        ),
+        closing=("UNIQUE (target, key)",),
+        indexes=("status",),
+        since=10,
+    ),
 )
 
 BLOCK = 1024
@@ -627,7 +653,8 @@ VIEWS = (
         """
         SELECT d.id, d.uid, v.date, v.lang, v.source, v.title, v.body, v.number AS version,
                o.uid AS duplicate_of,
-               (SELECT count(*) FROM sightings s WHERE s.document = d.id) AS seen_in
+               (SELECT count(*) FROM sightings s WHERE s.document = d.id) AS seen_in,
+               v.id AS text_id
         FROM documents d JOIN versions v ON v.document = d.id AND v.number = d.version
         LEFT JOIN documents o ON o.id = d.duplicate_of
         """,
@@ -653,7 +680,7 @@ VIEWS = (
                substr(CASE WHEN v.title <> '' AND v.body <> ''
                       THEN v.title || char(10) || char(10) || v.body
                       ELSE v.title || v.body END, u.start + 1, u."end" - u.start) AS text,
-               a.domain, m.label, a.score
+               a.domain, m.label, a.score, u.version AS text_id
         FROM units u JOIN documents d ON d.id = u.document JOIN versions v ON v.id = u.version
         LEFT JOIN assignments a ON a.unit = u.id LEFT JOIN domains m ON m.id = a.domain
         """,
@@ -665,6 +692,14 @@ VIEWS = (
         SELECT a.domain, m.label, substr(v.date, 1, 10) AS day, count(*) AS units
         FROM assignments a JOIN units u ON u.id = a.unit JOIN versions v ON v.id = u.version
         JOIN domains m ON m.id = a.domain GROUP BY a.domain, day
+        """,
+    ),
+    View(
+        "event_list",
+        "Events with their stories, units, first and last day, and whether they are closed.",
+        """
+        SELECT id, stories, units, first, last, closed_by IS NOT NULL AS closed
+        FROM events WHERE units > 0
         """,
     ),
 )

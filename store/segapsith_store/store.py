@@ -43,6 +43,7 @@ from segapsith_store.connections import (
     open_writer,
     plain_errors,
     read_only_uri,
+    stop_after,
 )
 from segapsith_store.migrations import migrate
 from segapsith_store.schema import HASH_BEGIN, hash_begin
@@ -163,14 +164,27 @@ class Store(RunLog):
             yield
             return
         with database_errors(self.path):
-            self._db.conn.execute("BEGIN")
+            self.freeze()
             try:
-                # SQLite takes the snapshot at the first read, which may come much later
-                self._db.conn.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
                 yield
             finally:
                 if self._db.conn.in_transaction:  # some errors end it
                     self._db.conn.execute("ROLLBACK")
+
+    def freeze(self) -> None:
+        """Read the present moment until the store is closed, whatever others write meanwhile."""
+        with database_errors(self.path):
+            self._db.conn.execute("BEGIN")
+            # SQLite takes the snapshot at the first read, which may come much later
+            self._db.conn.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+
+    def stop_after(self, seconds: float) -> None:
+        """Stop a query that still runs `seconds` from now."""
+        stop_after(self._db.conn, seconds)
+
+    def data_version(self) -> int:
+        """Return a number that changes whenever another connection has committed."""
+        return self.number("PRAGMA data_version")
 
     # -- what the engine starts from -------------------------------------------------------
 
@@ -295,7 +309,7 @@ class Store(RunLog):
         marker = self._marker()
         if marker is None:
             return set()
-        hashes = {marker.document(uid): uid for uid in uids}
+        hashes = {one: uid for uid in uids for one in marker.documents(uid)}
         question = "SELECT document FROM tombstones WHERE document"
         return {hashes[one] for one in self._among(question, list(hashes))}
 
@@ -313,7 +327,7 @@ class Store(RunLog):
         marker = self._marker()
         if marker is None:
             return 0
-        hashes = [marker.document(uid) for uid in uids]
+        hashes = [one for uid in uids for one in marker.documents(uid)]
         marks = ", ".join("?" * len(hashes))
         return self.number(
             f"SELECT count(DISTINCT text) FROM tombstones WHERE document IN ({marks}) AND text IN"
@@ -614,9 +628,13 @@ class Store(RunLog):
             )
 
     def done_run(self, command: str, input_key: str) -> int | None:
-        """The last run of a command on this input that came to its end and still counts."""
+        """The last run of a command on this input that came to its end and still counts.
+
+        A run that was killed between saving its reference corpus and its end counts too.
+        """
         row = self.row(
-            "SELECT max(id) FROM runs WHERE command = ? AND input = ? AND status = 'done'",
+            "SELECT max(id) FROM runs WHERE command = ? AND input = ?"
+            " AND (status = 'done' OR id IN (SELECT run FROM reference_corpora))",
             [command, input_key],
         )
         return row[0] if row else None

@@ -14,6 +14,7 @@ import sqlite3
 from dataclasses import dataclass
 
 from segapsith.engine.records import Update
+from segapsith.intake.feed_ids import former_uids
 from segapsith_store.codecs import as_json
 
 __all__ = ["FACT", "HASH_BYTES", "Marker", "write"]
@@ -39,6 +40,13 @@ class Marker:
     def document(self, uid: str) -> bytes:
         """Return the hash of an id."""
         return self._hash(b"document", uid)
+
+    def documents(self, uid: str) -> list[bytes]:
+        """Return the hashes of an id and of the ids that the document may have had before.
+
+        Ids of feed items had another form, and a hash cannot be migrated.
+        """
+        return [self.document(form) for form in (uid, *former_uids(uid))]
 
     def text(self, digest: str) -> bytes:
         """Return the hash of a text, given the hash of its normal form."""
@@ -67,7 +75,7 @@ def write(c: sqlite3.Connection, update: Update) -> None:
     )
     c.executemany(
         "DELETE FROM tombstones WHERE document = ?",
-        [(marker.document(uid),) for uid in update.allowed_again],
+        [(one,) for uid in update.allowed_again for one in marker.documents(uid)],
     )
 
 

@@ -169,7 +169,7 @@ def _words(store: Store, checked: dict[str, int]) -> Iterator[str]:
             yield "a text has not as many links as words"
             continue
         if bag is None:
-            terms[lang].add(Candidates.of(codecs.words_from(blob), links))
+            terms[lang].add(Candidates.of((codecs.words_from(blob), links)))
             words, counts = np.unique(codecs.words_from(blob), return_counts=True)
         else:  # a pre-segmented unit has no text
             words, counts = codecs.bag_from(bag)[:2]
@@ -257,7 +257,7 @@ def _units(store: Store, checked: dict[str, int]) -> Iterator[str]:
         " FROM units u JOIN versions v ON v.id = u.version JOIN documents d ON d.id = u.document"
         " LEFT JOIN assignments a ON a.unit = u.id ORDER BY u.version, u.id"
     ):
-        (number, version, start, end, first, n_words, cohesion, kept, blob) = row[:9]
+        (number, version, start, end, first, n_words, cohesion, is_kept, blob) = row[:9]
         (score, second, learned, title, body, lang, words) = row[9:]
         n_units += 1
         if learned and (title or body):
@@ -270,7 +270,7 @@ def _units(store: Store, checked: dict[str, int]) -> Iterator[str]:
         length = title + body + (2 if title and body else 0)
         if not 0 <= start <= end <= length:
             yield f"unit {number}: characters {start}-{end} are not inside its text"
-        if bool(kept and learned) != (score is not None):
+        if bool(is_kept and learned) != (score is not None):
             yield f"unit {number}: it {'has no' if score is None else 'must not have a'} domain"
         for value in (cohesion, score, second):
             if value is not None and not math.isfinite(value):

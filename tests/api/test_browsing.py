@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 import segapsith
 from segapsith.api.browsing import kept
+from segapsith.api.browsing.metrics import metrics_text, write_metrics
 from segapsith.api.wire import Wire
 from segapsith.demo import sample
 from segapsith.errors import MissingInputError, QueryTimeoutError, UsageError
+from segapsith_store.queries import nights
 from segapsith_store.queries.browsing.story_search import StoryQuery
 
 
@@ -55,20 +58,34 @@ def test_columns_follow_every_run(wire: Wire) -> None:
     assert len(wire.browse.activity().units) == before
 
 
-def test_while_a_run_writes_columns_are_read_now_and_then(
+def test_columns_of_the_state_that_is_shown_stay_while_a_newer_one_is_read(
     wire: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    held = wire.browse.activity()
-    changing = kept.StoreState(held.state.run + 1, "running", 5)
-    monkeypatch.setattr(kept, "read_state", lambda store: changing)
-    clock = [time.monotonic() + 100.0]
-    monkeypatch.setattr(kept.time, "monotonic", lambda: clock[0])
+    shown = wire.browse.activity()
+    wire.browse.show(shown.state)
+    newer = kept.StoreState(shown.state.run + 1, "running", 5)
+    state = newer
+    monkeypatch.setattr(kept, "read_state", lambda store: state)
     first = wire.browse.activity()
-    clock[0] += 1.0
-    changing = kept.StoreState(held.state.run + 1, "running", 6)
+    assert first is not shown and wire.browse.activity() is first
+    state = shown.state
+    assert wire.browse.activity() is shown
+    wire.browse.show(newer)
+    state = newer
     assert wire.browse.activity() is first
-    clock[0] += 5.0
-    assert wire.browse.activity() is not first
+    state = shown.state
+    assert wire.browse.activity() is not shown, "it was discarded"
+
+
+def test_forgotten_and_undone_stories_are_not_counted(wire: Wire) -> None:
+    query = StoryQuery(lang="en")
+    before = wire.browse.search(query).total
+    wire.ingest(sample.lines("en")[80:90])
+    assert wire.browse.search(query).total == before + 10
+    wire.runs.undo()
+    assert wire.browse.search(query).total == before
+    wire.forget(wire.browse.search(query).stories[0].id)
+    assert wire.browse.search(query).total == before - 1
 
 
 def test_topics_are_those_of_the_list(wire: Wire) -> None:
@@ -189,3 +206,59 @@ def test_a_wrong_name_is_named() -> None:
             wire.frame("cats")
         with pytest.raises(UsageError, match="'excel'"):
             wire.frame("domains", "excel")
+
+
+def _figures(text: str) -> dict[tuple[str, str], float]:
+    return {
+        (sample.name.removeprefix("segapsith_"), ",".join(sample.labels.values())): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def test_metrics_without_a_night_have_the_counts(wire: Wire) -> None:
+    figures = _figures(wire.read(lambda store: metrics_text(store, stable=15)))
+    assert figures["documents", ""] == wire.status().documents
+    assert figures["build_info", segapsith.__version__] == 1
+    assert not any(name.startswith("night_") for name, _ in figures)
+
+
+def test_metrics_escape_labels_and_leave_out_what_a_night_did_not_reach(wire: Wire) -> None:
+    number = nights.begin(wire.writer, "2026-03-02", "2026-03-02T02:30:00+00:00")
+    begun = _figures(wire.read(lambda store: metrics_text(store, stable=15)))
+    assert begun["night_started_timestamp_seconds", ""] == 1772418600
+    assert ("night_exit_code", "") not in begun
+    step = {"step": 'a "b"\n\\', "seconds": 1.5, "code": 69}
+    figures = {"new": 3, "kappa": None, "languages": {"en": 3}}
+    nights.end(
+        wire.writer, number, "2026-03-02T02:31:00+00:00", 69, "", figures,
+        {"steps": [step], "alarms": []},
+    )  # fmt: skip
+    ended = _figures(wire.read(lambda store: metrics_text(store, stable=15)))
+    assert ended["night_step_seconds", step["step"]] == 1.5
+    assert ended["night_step_failed", step["step"]] == 1
+    assert ended["night_exit_code", ""] == 69 and ended["night_new", ""] == 3
+    assert ended["night_language_stories", "en"] == 3
+    assert ("night_kappa", "") not in ended
+
+
+def test_a_metrics_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    path = tmp_path / "segapsith.prom"
+    write_metrics("a 1\n", path)
+    write_metrics("a 2\n", path)
+    assert path.read_text() == "a 2\n" and [p.name for p in tmp_path.iterdir()] == [path.name]
+    with pytest.raises(OSError):
+        write_metrics("a 1\n", tmp_path / "missing" / "a.prom")
+
+
+def test_a_wire_a_domain_and_a_validation_are_tables_in_a_notebook(
+    wire: Wire, open_wire: Callable[..., Wire]
+) -> None:
+    assert f"<td>{wire.status().documents:,}</td>" in wire._repr_html_()
+    largest = wire.domains(limit=1)[0]
+    wire.domains.rename(largest.id, "<b>storm</b>")
+    shown = wire.domains(limit=1)[0]._repr_html_()
+    assert "&lt;b&gt;storm" in shown and "<b>" not in shown and largest.words[0].word in shown
+    validation = wire.validate(min_units=2, stability=0)
+    assert f"Validation of run {validation.run}" in validation._repr_html_()
+    assert "error" in Wire("no/such.db")._repr_html_()

@@ -22,6 +22,7 @@ from segapsith.engine.network_state import used_by
 from segapsith.errors import SettingError
 from segapsith.plugin.registry import load_plugins
 from segapsith.settings import resolve
+from segapsith.tokens import Tokens
 from segapsith_store.queries import documents, networks, stream
 
 Run = Callable[..., tuple[int, str, str]]
@@ -112,7 +113,10 @@ class Pointing:
 
     uses: frozenset[str] = frozenset()
 
-    def segment(self, annotation: Annotation, network: Network) -> list[Unit]:
+    def segment_all(self, tokens: Tokens, network: Network) -> list[list[Unit]]:
+        return [self.segment(annotation) for annotation in tokens.annotations]
+
+    def segment(self, annotation: Annotation) -> list[Unit]:
         n, text = len(annotation.lemmas), annotation.document.text
         guess = {"harbour": 0.25, "storm": 0.5, "": 1.0, "nought": 0.0}
         return [Unit(0, len(text), 0, n, inferred=guess)] if n else []

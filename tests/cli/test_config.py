@@ -38,7 +38,7 @@ def test_settings_say_where_they_come_from(answer: Answer, monkeypatch: pytest.M
         ("threshold = true", "should be a number from 0 to 1"),
         ("threshold = 1.5", "threshold=1.5 (file segapsith.toml) should be a number from 0 to 1"),
         ("threshold = nan", "should be a number from 0 to 1"),
-        ("workers = 0", "workers=0 (file segapsith.toml) should be a whole number of at least 1"),
+        ("workers = 0", "workers=0 (file segapsith.toml) should be a number of at least 1, auto"),
         ("retire_after = -1", "should be a whole number of at least 0"),
         ("keep_daily = 2.5", "should be a whole number of at least 1"),
         ("learn_terms = 3", "should be true or false"),

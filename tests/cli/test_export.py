@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyarrow import parquet
 
+from segapsith.cli.export import METADATA, SUBJECTS
 from segapsith.demo import sample
 
 Command = Callable[..., tuple[int, str, str]]
@@ -16,7 +19,7 @@ Answer = Callable[..., Any]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("what", ["documents", "units", "domains", "assignments"])
+@pytest.mark.parametrize("what", ["documents", "units", "domains", "assignments", "days"])
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
 def test_everything_can_be_exported(
     command: Command, answer: Answer, wire_file: Path, what: str, form: str
@@ -59,3 +62,37 @@ def test_metadata_for_datasette_are_json_under_the_name_of_the_store(
     assert "stories" in json.loads(out)["databases"]["segapsith"]["tables"]
     code, _, err = command("export", "--what", "datasette-metadata", "--to", "csv")
     assert code == 2 and "JSON" in err
+
+
+@pytest.mark.slow
+def test_parquet_of_every_subject_has_the_rows_of_json_lines(
+    command: Command, answer: Answer, wire_file: Path
+) -> None:
+    wire_file.write_bytes(b"".join(wire_file.read_bytes().splitlines(keepends=True)[:60]))
+    answer("ingest", str(wire_file), "--lang", "en")
+    answer("topics")
+    answer("sections")
+    answer("validate", "--min-units", "2")
+    for what in SUBJECTS:
+        if what == METADATA:
+            continue
+        code, out, err = command("export", "--what", what)
+        assert code == 0, err
+        code, _, err = command("export", "--what", what, "--to", "parquet", "--output", "p")
+        assert code == 0, err
+        table = parquet.read_table("p")
+        lines = [json.loads(line) for line in out.splitlines()]
+        assert table.num_rows == len(lines) > 0, what
+        for name, value in lines[0].items():
+            cell = table.column(name)[0].as_py()
+            assert value == (json.loads(cell) if isinstance(value, dict | list) else cell), what
+
+
+def test_parquet_without_its_extra_is_a_clear_message(
+    command: Command, answer: Answer, wire_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wire_file.write_bytes(b"".join(wire_file.read_bytes().splitlines(keepends=True)[:3]))
+    answer("ingest", str(wire_file))
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    code, _, err = command("export", "--to", "parquet", "--output", "p")
+    assert code == 2 and "pip install 'segapsith[parquet]'" in err

@@ -252,6 +252,18 @@ def test_a_narrow_terminal_cuts_words_and_no_number(terminal: Callable[..., list
     assert max(map(len, wide)) > 100
 
 
+def test_a_long_list_of_feeds_shows_the_largest_20(
+    store: str, terminal: Callable[..., list[str]]
+) -> None:
+    with Store.writing(store) as writing:
+        for number in range(40):
+            subscriptions.add(writing, f"https://many.example/{number:02}")
+    lines = terminal(100, "feeds", "list")
+    assert len(lines) == 1 + output.LISTED + 1
+    assert lines[-1].startswith("… ") and lines[-1].endswith(" more (--all)")
+    assert len(terminal(100, "feeds", "list", "--all")) > 40
+
+
 def test_a_pipe_gets_whole_lines(store: str, command: Callable[..., tuple[int, str, str]]) -> None:
     code, out, _ = command("domains", "--store", store)
     assert code == 0

@@ -49,3 +49,38 @@ def test_inbox_and_hosts_of_the_environment_are_in_the_command(
     ]  # fmt: skip
     out = command("schedule", "show")[1]
     assert "# permitted hosts: 127.0.0.1:80, wire.example:8080 (environment)" in out
+
+
+def test_units_of_a_user_are_written_and_started(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("PATH", str(tools))
+    code, out, err = command("schedule", "install", "--user", "--at", "03:15")
+    assert code == 1 and "not installed" in err and "enable --now segapsith.timer" in err
+    folder = tmp_path / "config" / "systemd" / "user"
+    service = (folder / "segapsith.service").read_text()
+    assert "User=" not in service and str(tmp_path / "segapsith.db") in service
+    assert "OnCalendar=*-*-* 03:15:00" in (folder / "segapsith.timer").read_text()
+    systemctl = tools / "systemctl"
+    systemctl.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\n')
+    systemctl.chmod(0o755)
+    code, out, _ = command("schedule", "install", "--user")
+    assert code == 0 and "started" in out
+    calls = (tmp_path / "calls").read_text().splitlines()
+    assert calls == ["--user daemon-reload", "--user enable --now segapsith.timer"]
+
+
+def test_units_of_others_are_not_replaced(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    unit = tmp_path / "systemd" / "user" / "segapsith.timer"
+    unit.parent.mkdir(parents=True)
+    unit.write_text("[Timer]\n")
+    code, _, err = command("schedule", "install", "--user")
+    assert code == 2 and "not from this command" in err and unit.read_text() == "[Timer]\n"
+    assert [path.name for path in unit.parent.iterdir()] == ["segapsith.timer"]
+    assert command("schedule", "install")[0] == 2

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+import segapsith
+import segapsith.web
 from segapsith.api.wire import Wire
 
 Command = Callable[..., tuple[int, str, str]]
@@ -70,6 +72,8 @@ def test_a_missing_store_or_token_is_reported(
 def test_without_the_extra_the_way_out_is_named(
     command: Command, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Importing the package again binds it anew in `segapsith`; restore that name as well.
+    monkeypatch.setattr(segapsith, "web", segapsith.web, raising=False)
     for name in [name for name in sys.modules if name.startswith("segapsith.web")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "starlette", None)

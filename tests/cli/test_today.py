@@ -28,7 +28,7 @@ counts = st.integers(0, 12)
 def test_the_text_has_at_most_40_lines_of_100_columns(sizes: list[tuple[int, int, int]]) -> None:
     sections = [
         {"id": n, "label": "storm, coast, flood " * 9, "units": 1 + n,
-         "active": _domains(5), **{kind: _domains(size) for kind, size in zip(("new", "rising", "falling"), own, strict=True)}}
+         "active": _domains(5), "topics": [], **{kind: _domains(size) for kind, size in zip(("new", "rising", "falling"), own, strict=True)}}
         for n, own in enumerate(sizes)
     ]  # fmt: skip
     today = {
@@ -41,6 +41,21 @@ def test_the_text_has_at_most_40_lines_of_100_columns(sizes: list[tuple[int, int
     for section in sections[:MAX_SECTIONS]:
         if section["falling"]:
             assert any(line.startswith("  falling") for line in lines)
+
+
+def test_the_line_of_a_section_names_its_rising_topics() -> None:
+    topics = [
+        {"label": "flood, river", "rising": True},
+        {"label": "storm", "rising": True},
+        {"label": "harbour", "rising": False},
+    ]
+    section = {"id": 1, "label": "weather", "units": 5, "topics": topics}
+    section |= {kind: [] for kind in ("new", "rising", "falling", "active")}
+    today = {
+        "since": 3, "at": None, "units": 10, "sections": [section],
+        "counts": {"new": 0, "rising": 0, "falling": 0},
+    }  # fmt: skip
+    assert lines_of(today)[1] == "weather · 50 % · rising: flood, river; storm"
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segapsith.api.curation import Reassigned, open_domains
+from segapsith.api.maintenance import Reassigned, open_domains
 from segapsith.api.wire import Wire
 from segapsith.domains.index import DomainIndex
 from segapsith.domains.merging import MergedDomains, MergeSettings, merge_similar

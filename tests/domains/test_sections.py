@@ -20,7 +20,6 @@ from segapsith.domains.sections import (
     Sections,
     SectionSettings,
     choose_number,
-    contrasts,
     make_sections,
     stability,
 )
@@ -207,15 +206,6 @@ def test_few_topics_make_no_more_sections_than_there_are() -> None:
     assert set(_section_of(made).values()) == {0, 1} and not made.stability
     assert len(make_sections({}, {}, _parts()).groups.domains) == 0
     assert len(make_sections(domains, {1: 5}, _parts()).groups.domains) == 1
-
-
-def test_words_of_all_sections_come_after_those_of_one() -> None:
-    one = _sums({1: 1.0, 2: 0.6, 3: 0.5}, 4)
-    two = _sums({1: 1.0, 4: 0.6, 5: 0.5}, 4)
-    first, second = contrasts([one, two])
-    assert one.words[first].tolist() == [2, 3, 1]
-    assert two.words[second].tolist() == [4, 5, 1]
-    assert contrasts([]) == []
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segapsith.api.curation import Reassigned
+from segapsith.api.maintenance import Reassigned
 from segapsith.api.wire import Wire
 from segapsith.domains.index import DomainIndex
 from segapsith.domains.reassignment import ReassignSettings, reassign

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from itertools import permutations
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import segapsith
 from segapsith.api.wire import Wire
-from segapsith.domains.topics import DomainGroups, TopicSettings, group, match_topics, topic_rows
+from segapsith.domains.topics import TopicSettings, group, topic_rows
 from segapsith.domains.values import DomainWords
 from segapsith.lexicon.vocabulary import SCALE
 
@@ -85,35 +82,6 @@ def test_domains_of_one_subject_come_together_also_in_blocks(most: int) -> None:
 def test_no_domains_make_no_topics() -> None:
     found = group({}, None, lambda n_rows: segapsith.clusterer("ahc"))
     assert len(found.domains) == len(found.groups) == 0
-
-
-def _slow_identified(grouped: DomainGroups, units: dict[int, int], before: dict[int, int]) -> Any:
-    """The rule, literally: more than half of a topic's units; of several, most units, then age."""
-    members: dict[int, set[int]] = {}
-    for domain, label in zip(grouped.domains.tolist(), grouped.groups.tolist(), strict=True):
-        members.setdefault(label, set()).add(domain)
-    result: dict[int, int | None] = {}
-    for label, domains in sorted(members.items()):
-        heirs = []
-        for topic in set(before.values()):
-            old = {d for d in before if before[d] == topic and d in units}
-            stayed = sum(units[d] for d in old & domains)
-            if 2 * stayed > sum(units[d] for d in old):
-                heirs.append((-stayed, topic))
-        result[label] = min(heirs)[1] if heirs else None
-    return result
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 3), st.integers(0, 4)), min_size=1))
-def test_a_topic_keeps_its_number_while_most_of_it_stays(
-    entries: list[tuple[int, int, int]],
-) -> None:
-    units = {i + 1: n for i, (n, _, _) in enumerate(entries)}
-    before = {i + 1: 10 + topic for i, (_, _, topic) in enumerate(entries) if topic < 4}
-    labels = np.unique([label for _, label, _ in entries], return_inverse=True)[1]
-    grouped = DomainGroups(np.arange(1, len(entries) + 1), labels.astype(np.int64))
-    assert match_topics(grouped, units, before) == _slow_identified(grouped, units, before)
 
 
 def test_topics_have_the_contracts_shape_and_reach_the_assignments(
@@ -246,10 +214,3 @@ def test_an_empty_store_has_no_topics(open_wire: Callable[..., Wire]) -> None:
     wire = open_wire()
     wire.learn([])
     assert wire.topics() == []
-
-
-def test_the_order_of_the_groups_does_not_matter_to_identity() -> None:
-    units, before = {1: 3, 2: 2, 3: 2}, {1: 5, 2: 5, 3: 6}
-    for labels in permutations(range(3)):
-        found = match_topics(DomainGroups(np.array([1, 2, 3]), np.array(labels)), units, before)
-        assert found[labels[0]] == 5 and found[labels[2]] == 6 and found[labels[1]] is None

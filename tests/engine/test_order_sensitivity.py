@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from segapsith.api.wire import Wire
-from segapsith.domains.topics import DomainGroups
+from segapsith.domains.groups import DomainGroups
 from segapsith.engine import order_sensitivity
 from segapsith.engine.order_sensitivity import StreamUnit
 from segapsith.errors import UsageError

@@ -86,7 +86,7 @@ def test_candidates_are_counted_like_a_slow_reader_counts(
     numbers: list[int], data: st.DataObject
 ) -> None:
     marks = data.draw(st.lists(codes, min_size=len(numbers), max_size=len(numbers)))
-    found = Candidates.of(np.array(numbers, np.int32), np.array(marks, np.uint8))
+    found = Candidates.of((np.array(numbers, np.int32), np.array(marks, np.uint8)))
     slow: Counter[tuple[object, ...]] = Counter()
     names: Counter[tuple[object, ...]] = Counter()
     for i in range(len(numbers) - 1):
@@ -111,13 +111,15 @@ def test_candidates_are_counted_like_a_slow_reader_counts(
 
 def test_words_with_large_numbers_keep_them() -> None:
     numbers = np.array([(1 << 28) - 1, (1 << 21) - 1, 0], np.int32)
-    found = Candidates.of(numbers, np.array([1, 1, 0], np.uint8))
+    found = Candidates.of((numbers, np.array([1, 1, 0], np.uint8)))
     names = {int(n): f"w{n}" for n in numbers}
     assert sequences(found.keys, "en", names) == [
         (f"w{(1 << 21) - 1}", "w0"),
         (f"w{(1 << 28) - 1}", f"w{(1 << 21) - 1}"),
     ]
-    short = Candidates.of(np.array([(1 << 21) - 1, 0, 5], np.int32), np.array([1, 1, 0], np.uint8))
+    short = Candidates.of(
+        (np.array([(1 << 21) - 1, 0, 5], np.int32), np.array([1, 1, 0], np.uint8))
+    )
     names = {0: "a", 5: "b", (1 << 21) - 1: "c"}
     assert ("c", "a", "b") in sequences(short.keys, "en", names)
 
@@ -132,7 +134,19 @@ texts = st.lists(
 def contribution(text: tuple[list[int], int]) -> Candidates:
     numbers, code = text
     marks = [(code + i) % 4 for i in range(len(numbers))]
-    return Candidates.of(np.array(numbers, np.int32), np.array(marks, np.uint8))
+    return Candidates.of((np.array(numbers, np.int32), np.array(marks, np.uint8)))
+
+
+@given(texts)
+def test_texts_counted_together_are_those_counted_one_by_one(given: list[tuple[list[int], int]]):
+    together, apart = TermCounts(), TermCounts()
+    columns = []
+    for numbers, code in given:
+        marks = [(code + i) % 4 for i in range(len(numbers))]
+        columns.append((np.array(numbers, np.int32), np.array(marks, np.uint8)))
+        apart.add(contribution((numbers, code)))
+    together.add(Candidates.of(*columns))
+    assert equal(together, apart)
 
 
 def equal(left: TermCounts, right: TermCounts) -> bool:

@@ -21,6 +21,7 @@ from segapsith.lexicon.multiword_terms import (
 from segapsith.lexicon.term_acceptance import Rules, Term, _likelihood, _may_be_term, accept
 from segapsith.lexicon.vocabulary import Vocabulary
 from segapsith.model import Annotation, Document, Lexicon
+from segapsith.tokens import Tokens
 from segapsith_plugins.annotators.simplemma_words import SimplemmaWords
 
 ANNOTATORS = {lang: SimplemmaWords(lang=lang) for lang in ("en", "fr")}
@@ -42,12 +43,12 @@ class Stream:
         self.counts = TermCounts()
 
     def learn(self, annotation: Annotation, sign: int = 1) -> None:
-        places = np.flatnonzero(annotation.content).tolist()
-        lemmas = [annotation.lemmas[place] for place in places]
+        places = np.flatnonzero(annotation.content)
+        lemmas = [annotation.lemmas[place] for place in places.tolist()]
         words = np.array(self.vocabulary.numbers(self.lang, lemmas), np.int32)
         np.add.at(self.frequencies, words, sign)
         self.total += sign * len(words)
-        self.counts.add(Candidates.of(words, links(annotation, places)), sign)
+        self.counts.add(Candidates.of((words, links(Tokens([annotation]), places))), sign)
 
     def accept(
         self, already: frozenset[tuple[str, ...]] = frozenset(), **rules: float

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -15,7 +15,7 @@ import pytest
 
 from segapsith.api.wire import Wire
 from segapsith.operations.nightly import STEPS, NightlyRun, Step, run_night
-from segapsith.settings import resolve
+from segapsith.settings import NotifyTarget, resolve
 from segapsith_store import Store
 from segapsith_store.feed_states import later
 from segapsith_store.queries import subscriptions
@@ -94,6 +94,7 @@ class House:
     folder: Path
     settings: dict[str, Any]
     date: str = START
+    notify: tuple[NotifyTarget, ...] = ()
 
     @property
     def path(self) -> Path:
@@ -101,7 +102,9 @@ class House:
 
     def open(self, **more: Any) -> Wire:
         chosen = {"inbox": str(self.folder / "inbox"), **self.settings, **more}
-        return Wire(self.path, resolve(chosen, environment={}))
+        settings = resolve(chosen, environment={})
+        origins = {**settings.origins, "notify": "test"}
+        return Wire(self.path, replace(settings, notify=self.notify, origins=origins))
 
     def uids(self) -> set[str]:
         """Every document that is kept, copies too."""

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from segapsith.demo import sample
-from segapsith.operations.doctor import examine, versions
+from segapsith.operations.doctor import examine
 from segapsith_store import Store
 from segapsith_store.feed_states import later
 from segapsith_store.queries import subscriptions
@@ -23,12 +23,6 @@ ITEMS = sample.lines("en")
 
 def lines(n_items: int) -> str:
     return "".join(json.dumps(item) + "\n" for item in ITEMS[:n_items])
-
-
-def test_versions_name_what_is_needed_to_run() -> None:
-    found = versions()
-    assert {"python", "sqlite", "segapsith", "numpy", "spacy"} <= set(found)
-    assert "missing" not in found.values()
 
 
 def states(house: Any, **more: Any) -> dict[str, str]:

@@ -131,7 +131,7 @@ def test_an_address_is_ingested_and_then_asked_with_both_validators(
     host.pages["/wire"] = Page(lines("a", "b"), fields={"ETag": '"1"', "Last-Modified": MODIFIED})
     ingest = ("ingest", host.url(), "--allow-host", host.place)
     assert answer(command, *ingest)["new"] == 2
-    assert documents() == [f"{host.url()} a", f"{host.url()} b"]
+    assert documents() == [f"{host.url()}#a", f"{host.url()}#b"]
     again = answer(command, *ingest)
     assert (again["read"], again["new"]) == (0, 0)
     (_, first), (_, second) = host.asked
@@ -151,7 +151,7 @@ def test_an_item_belongs_to_its_feed(command: Command, host: Host) -> None:
     host.pages["/b"] = Page(lines("1", text="Drivers went on strike in the capital"))
     done = answer(command, "ingest", host.url("/a"), host.url("/b"), "--allow-host", host.place)
     assert (done["new"], done["corrected"]) == (2, 0)
-    assert documents() == [f"{host.url('/a')} 1", f"{host.url('/b')} 1"]
+    assert documents() == [f"{host.url('/a')}#1", f"{host.url('/b')}#1"]
 
 
 def test_items_with_no_or_a_very_long_id_are_taken(host: Host) -> None:
@@ -161,7 +161,7 @@ def test_items_with_no_or_a_very_long_id_are_taken(host: Host) -> None:
     )
     uids = [item.uid for item in inputs.items() if isinstance(item, Document)]
     assert uids[0] == ""
-    assert all(uid.startswith("http://example.org/ sha256:") for uid in uids[1:])
+    assert all(uid.startswith("http://example.org/#sha256:") for uid in uids[1:])
     assert len(set(uids)) == 3
 
 
@@ -245,7 +245,7 @@ def test_validators_of_cut_markup_are_not_kept(
         host.pages["/wire"] = Page(body, fields={"ETag": '"1"'})
         items = list(Inputs([host.url()], {"feed": Feed()}, fetch=fetcher.fetch).items())
         uids = [item.uid for item in items if isinstance(item, Document)]
-        assert uids[0] == f"{host.url()} a"
+        assert uids[0] == f"{host.url()}#a"
         assert isinstance(items[-1], FeedState)
         assert items[-1].etag == etag
 
@@ -277,7 +277,7 @@ def test_credentials_are_sent_but_name_no_document(command: Command, host: Host)
     code, out, err = command("update", "--allow-host", host.place)
     assert code == 0
     assert host.asked[0][1]["authorization"].startswith("Basic ")
-    assert documents() == [f"{host.url()} a"]
+    assert documents() == [f"{host.url()}#a"]
     _, listed, _ = command("feeds", "list")
     _, exported, said = command("feeds", "export")
     assert "secret" not in out + err + listed + exported

@@ -207,7 +207,7 @@ def _texts(store: Store, run: int) -> list[Document]:
 
 def check(house: Any, server: Any, n_nights: int, per_night: int, codes: dict[int, int]) -> None:
     wanted = {
-        f"{server.url(path)} {item['id']}"
+        f"{server.url(path)}#{item['id']}"
         for path in PATHS
         for night in range(1, n_nights + 1)
         for item in published(night, per_night)[path]

@@ -260,7 +260,7 @@ def test_an_unknown_setting_is_named_with_its_package(machine: Machine) -> None:
     assert "package segapsith-thirdparty" in said and "power=-1.0 should be > 0" in said
 
 
-# -- what a stranger writes who has read docs/plugins.md and nothing else ------------------
+# -- what a stranger writes who has read docs/plugins/ and nothing else ------------------
 
 
 def stranger(name: str) -> ModuleType:

@@ -334,6 +334,31 @@ def test_an_empty_file_is_an_unfinished_store(
     assert run(["status", "--store", str(path), "-q"]) == 0
 
 
+def test_a_journal_that_a_kill_left_belongs_to_an_unfinished_store(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """SQLite writes the header of a new file under a rollback journal."""
+    path = tmp_path / "wire.db"
+
+    def hold() -> None:
+        connection = sqlite3.connect(path, isolation_level=None)
+        connection.execute("PRAGMA cache_spill = 1")
+        connection.execute("PRAGMA cache_size = 1")
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("CREATE TABLE t (x)")
+        connection.executemany("INSERT INTO t VALUES (?)", [("x" * 3000,)] * 50)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA user_version = 0")
+        connection.execute("VACUUM")
+    assert killed(hold) == signal.SIGKILL
+    assert Path(f"{path}-journal").stat().st_size
+    assert check_unfinished(path, capsys)
+    assert run(["ingest", str(sample.path("en")), "--store", str(path), "-q"]) == 0
+    assert run(["verify", "--store", str(path), "-q"]) == 0
+
+
 def test_an_ingest_that_is_killed_early_is_healed_by_the_same_command(
     tmp_path: Path, expected: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:

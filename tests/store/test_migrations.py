@@ -197,3 +197,17 @@ def test_full_text_of_an_old_store_is_whole_and_found_after_the_migration(tmp_pa
             declared = "SELECT sql FROM sqlite_master WHERE name = ?"
             (sql,) = new.execute(declared, [f"{table}_fts"]).fetchone()
             assert f'content="{table}"' in sql
+
+
+def test_stories_from_feeds_lose_the_blank_of_their_ids(tmp_path: Path) -> None:
+    path = unpacked(8, tmp_path)
+    former = {"https://example.org/wire tag:1 b": "https://example.org/wire#tag:1%20b"}
+    former |= {"a title with blanks": "a title with blanks"}
+    with closing(sqlite3.connect(path)) as old, old:
+        for number, uid in enumerate(former, 1):
+            old.execute("UPDATE documents SET uid = ? WHERE id = ?", [uid, number])
+    with Wire(path) as wire:
+        uids = [uid for (uid,) in wire.writer.rows("SELECT uid FROM documents WHERE id <= 2")]
+        assert sorted(uids) == sorted(former.values())
+        verdict = wire.verify()
+        assert verdict.sound, verdict.faults

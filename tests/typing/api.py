@@ -18,21 +18,19 @@ from segapsith.api.curation import (
     DomainPart,
     Locked,
     Merged,
-    MergedSimilar,
-    Reassigned,
     Renamed,
     Reopened,
     Retired,
     Split,
-    SplitBroad,
     Unlocked,
 )
-from segapsith.api.documents import AllowedAgain, Forgotten, ForgottenDocument
+from segapsith.api.maintenance import MergedSimilar, Reassigned, SplitBroad
 from segapsith.api.network import BuiltNetwork
 from segapsith.api.runs import Undone
 from segapsith.api.segmentation import Segment
 from segapsith.api.tuning import EndedTarget, ThresholdSearch
 from segapsith.api.validation import Curve, Drift, OrderEffect, ValidationResult
+from segapsith.api.wire import AllowedAgain, Forgotten, ForgottenDocument
 from segapsith.engine.runs import RunSummary
 from segapsith.evaluation.validation import KappaValues, Links, MantelSummary
 from segapsith.evaluation.verdicts import Verdict

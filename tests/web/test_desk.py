@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -35,22 +36,25 @@ def test_another_writer_makes_a_change_wait(own_path: Path) -> None:
     assert desk.change(desk.wire.browse.state().run, lambda wire: wire.domains.lock([1])).run
 
 
-def test_the_run_that_writes_is_named(own_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_writes_is_named(own_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     desk = Desk(own_path, WebOptions())
     assert desk.busy() == ""
+    with Store.writing(own_path):
+        assert desk.busy().startswith(f"process {os.getpid()} (")
     run = Run(9, "ingest", "running", "night", "2026-01-01T02:30", None, {}, {}, None, {})
     monkeypatch.setattr(desk.wire, "runs", lambda limit: [run])
     assert desk.busy() == "run 9, ingest (night), since 2026-01-01T02:30"
 
 
-def test_what_was_made_is_kept_until_the_next_commit(own_path: Path) -> None:
+def test_everything_that_a_thread_reads_is_of_one_state(own_path: Path) -> None:
     desk = Desk(own_path, WebOptions(allow_changes=True))
-    made: list[int] = []
-
-    def make() -> int:
-        made.append(len(made))
-        return len(made)
-
-    assert [desk.kept(("a",), make), desk.kept(("a",), make), desk.kept(("b",), make)] == [1, 1, 2]
-    desk.change(desk.wire.browse.state().run, lambda wire: wire.domains.lock([1]))
-    assert desk.kept(("a",), make) == 3
+    with desk.reading() as moment:
+        last, label = desk.wire.runs(1)[0].id, desk.wire.browse.activity().described[1].label
+        desk.change(moment.state.run, lambda wire: wire.domains.rename(1, "Mine"))
+        assert desk.wire.runs(1)[0].id == last == desk.wire.browse.state().run
+        assert desk.wire.browse.activity().described[1].label == label
+        assert desk.wire.browse.domain(1).row.label == label
+    with desk.reading():
+        assert desk.wire.runs(1)[0].id == last + 1
+        assert desk.wire.browse.domain(1).row.label == "Mine"
+    desk.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from segapsith.domains.naming import best_headline, settled, term_label
+from segapsith.domains.naming import best_headline, settled, term_label, tidy
 from segapsith.model import Subject
 from segapsith.plugin.contracts import Labeller
 from segapsith.plugin.hookspecs import hookimpl
@@ -34,7 +34,7 @@ class Terms:
 class Headlines:
     """A representative headline for domains and events; terms for topics and sections.
 
-    A domain without a headline that represents it gets terms, too.
+    A domain without a headline that represents it gets terms, too; an event any of its headlines.
     """
 
     def __init__(self, *, terms: int = 4) -> None:
@@ -46,6 +46,8 @@ class Headlines:
             headline = best_headline(subject.headlines, subject.words)
             if headline:
                 return headline
+            if subject.kind == "event" and subject.headlines:
+                return tidy(subject.headlines[0])
         return self._terms.label(subject)
 
 

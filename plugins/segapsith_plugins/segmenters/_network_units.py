@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith import Annotation, Network, Unit
+from segapsith.tokens import Tokens
 from segapsith_plugins.segmenters._cohesion_curve import Inference
 from segapsith_plugins.segmenters._sentences import body_of, sentences_of
 from segapsith_plugins.segmenters._valleys import cut, smoothed, valleys
@@ -44,7 +45,7 @@ def body_words(annotation: Annotation) -> BodyWords | None:
     """Return the content words after the title, or None if there are none."""
     if not len(annotation.lemmas):
         return None
-    sentences = sentences_of(annotation, body_of(annotation.document))
+    sentences = sentences_of(Tokens([annotation]), [body_of(annotation.document)])
     if not len(sentences.first):
         return None
     places = np.flatnonzero(annotation.content)

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith import Annotation, Document
+from segapsith import Document
 from segapsith.arrays import Matrix
 from segapsith.jit import kernel
+from segapsith.tokens import Tokens
 
-__all__ = ["Scale", "Sentences", "body_of", "scale_of", "sentences_of"]
+__all__ = [
+    "Scale",
+    "Sentences",
+    "body_of",
+    "fitted_scale",
+    "grid_sizes",
+    "scale_grid",
+    "scale_of",
+    "sentences_of",
+]
 
 Numbers = NDArray[np.int64]
 
@@ -44,23 +55,24 @@ class Sentences(NamedTuple):
     start: Numbers
 
 
-def sentences_of(annotation: Annotation, body: int) -> Sentences:
-    """Return the sentences of a text after character `body`, each with at least one token.
+def sentences_of(tokens: Tokens, bodies: Sequence[int]) -> Sentences:
+    """Return the sentences of texts after their characters `bodies`, each with at least one token.
 
-    They are those of the annotator, and a full stop between blanks always ends one. A sentence of
-    more than 120 tokens is a text whose punctuation was lost: it is divided at line ends, before
-    capitals, or every 30 tokens.
+    Tokens and characters are numbered as in `tokens`. Sentences are those of the annotator, and a
+    full stop between blanks always ends one. A sentence of more than 120 tokens is a text whose
+    punctuation was lost: it is divided at line ends, before capitals, or every 30 tokens.
     """
-    spans, text = annotation.spans, annotation.document.text
-    token_starts = spans[:, 0].astype(np.int64)
-    begun = np.append(0, annotation.sentences[:, 0]).astype(np.int64)
-    stops = [match.end() for match in _STOP.finditer(text, body)]
-    bounds = np.unique(np.concatenate([begun, np.array(stops, np.int64), [body]]))
-    bounds = bounds[bounds >= body]
-    first = np.searchsorted(token_starts, bounds)
-    has_tokens = np.append(first[1:] > first[:-1], first[-1] < len(spans))
-    first, start = first[has_tokens], bounds[has_tokens]
-    ends = np.append(first[1:], len(spans))
+    begins = tokens.offsets + np.array(bodies, np.int64)
+    stops = [match.end() for match in _STOP.finditer(tokens.text)]
+    bounds = np.unique(np.concatenate([tokens.sentence_starts, np.array(stops, np.int64), begins]))
+    text_of = np.searchsorted(tokens.offsets, bounds, side="right") - 1
+    is_body = bounds >= begins[text_of]
+    bounds, text_of = bounds[is_body], text_of[is_body]
+    first = np.searchsorted(tokens.spans[:, 0], bounds)
+    ends = np.minimum(np.append(first[1:], tokens.firsts[-1]), tokens.firsts[text_of + 1])
+    first = np.minimum(first, tokens.firsts[text_of + 1])
+    has_tokens = ends > first
+    first, start, ends = first[has_tokens], bounds[has_tokens], ends[has_tokens]
     if not len(first) or (ends - first).max() <= _MAX_TOKENS:
         return Sentences(first, start)
     firsts, starts = [], []
@@ -68,13 +80,13 @@ def sentences_of(annotation: Annotation, body: int) -> Sentences:
         firsts.append(begin)
         starts.append(character)
         if end - begin > _MAX_TOKENS:
-            for cut in _pieces(text, spans, begin, end):
+            for cut in _pieces(tokens.text, tokens.spans, begin, end):
                 firsts.append(cut)
-                starts.append(int(token_starts[cut]))
+                starts.append(int(tokens.spans[cut, 0]))
     return Sentences(np.array(firsts, np.int64), np.array(starts, np.int64))
 
 
-def _pieces(text: str, spans: NDArray[np.int32], begin: int, end: int) -> Iterator[int]:
+def _pieces(text: str, spans: NDArray[np.int64], begin: int, end: int) -> Iterator[int]:
     """Yield the tokens at which a sentence without punctuation is divided."""
     last = begin
     capital = text[spans[begin, 0]].isupper()
@@ -116,25 +128,59 @@ def scale_of(words: Numbers, ends: Numbers) -> Scale:
     triangle is fitted by Poisson likelihood: expectation maximisation in both heights, a geometric
     grid in the length. Linear in the number of words.
     """
+    n_words = int(words.max(initial=-1)) + 1
+    return Scale(*map(float, fitted_scale(words, ends, n_words, scale_grid(), grid_sizes())))
+
+
+@lru_cache(maxsize=1)
+def scale_grid() -> Matrix:
+    """Return the lengths that are tried for the longest texts; shorter ones try the first of them."""
+    grid: Matrix = np.exp(np.arange(np.log(2.5), np.log(_MAX_LAG), 0.15))
+    return grid
+
+
+@lru_cache(maxsize=1)
+def grid_sizes() -> Numbers:
+    """Return how many lengths of the grid are tried for each greatest distance."""
+    first = np.log(2.5)
+    sizes = [len(np.arange(first, np.log(max(lag, 3.0)), 0.15)) for lag in range(_MAX_LAG + 1)]
+    return np.array(sizes, np.int64)
+
+
+@kernel
+def fitted_scale(
+    words: Numbers, ends: Numbers, n_words: int, grid: Matrix, grid_sizes: Numbers
+) -> tuple[float, float, float]:
+    """Return length, near and far of `scale_of` a text with words below `n_words`."""
     n = len(ends) - 1
     max_lag = min(n - 1, _MAX_LAG)
-    if max_lag < 3 or not len(words):
-        return Scale(float(max(n, 1)), 0.0, 0.0)
-    sizes = np.diff(ends).astype(float)
-    sentence = np.repeat(np.arange(n), np.diff(ends))
-    order = np.argsort(words, kind="stable")
-    sorted_words, places = words[order], sentence[order]
+    if max_lag < 3 or len(words) == 0:
+        return float(max(n, 1)), 0.0, 0.0
+    # the sentences of each word, one word after the other
+    starts = np.zeros(n_words + 1, np.int64)
+    for word in words:
+        starts[word + 1] += 1
+    for word in range(n_words):
+        starts[word + 1] += starts[word]
+    filled = starts[:-1].copy()
+    places = np.empty(len(words), np.int64)
+    sizes, pairs = np.empty(n), np.zeros(max_lag)
+    for j in range(n):
+        sizes[j] = ends[j + 1] - ends[j]
+        for t in range(ends[j], ends[j + 1]):
+            places[filled[words[t]]] = j
+            filled[words[t]] += 1
     n_recurrences = np.zeros(max_lag + 1)
-    for step in range(1, min(_MAX_NEXT_OCCURRENCES, len(words) - 1) + 1):
-        same = sorted_words[step:] == sorted_words[:-step]
-        if not same.any():
-            break
-        lags = (places[step:] - places[:-step])[same]
-        n_recurrences += np.bincount(lags[lags <= max_lag], minlength=max_lag + 1)
-    pairs = np.array([sizes[:-lag] @ sizes[lag:] for lag in range(1, max_lag + 1)])
-    grid = np.exp(np.arange(np.log(2.5), np.log(max(max_lag, 3.0)), 0.15))
-    length, near, far = _fitted(n_recurrences[1:], pairs, grid, _EM_STEPS)
-    return Scale(float(length), float(near), float(far))
+    for word in range(n_words):
+        for i in range(starts[word], starts[word + 1]):
+            for k in range(i + 1, min(i + 1 + _MAX_NEXT_OCCURRENCES, starts[word + 1])):
+                lag = places[k] - places[i]
+                if lag <= max_lag:
+                    n_recurrences[lag] += 1
+    for lag in range(1, max_lag + 1):
+        for j in range(n - lag):
+            pairs[lag - 1] += sizes[j] * sizes[j + lag]
+    return _fitted(n_recurrences[1:], pairs, grid[: grid_sizes[max_lag]], _EM_STEPS)
 
 
 @kernel

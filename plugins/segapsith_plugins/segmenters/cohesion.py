@@ -20,12 +20,14 @@ from numpy.typing import NDArray
 from segapsith import Annotation, Network, Unit, hookimpl
 from segapsith.arrays import Matrix
 from segapsith.jit import kernel
+from segapsith.tokens import Tokens
 from segapsith_plugins.segmenters._cohesion_curve import Inference, Lens, inferred_words, read
 from segapsith_plugins.segmenters._sentences import (
-    Scale,
     Sentences,
     body_of,
-    scale_of,
+    fitted_scale,
+    grid_sizes,
+    scale_grid,
     sentences_of,
 )
 from segapsith_plugins.segmenters._word_spaces import Space
@@ -75,18 +77,176 @@ class _Logs(NamedTuple):
 
 
 def _logs(counts: Numbers, priors: Matrix) -> _Logs:
-    """Return the table for words with these counts in the text."""
-    places = np.append(0, np.cumsum(counts + 1)[:-1]) if len(counts) else counts
+    """Return the table for words with these counts in their text."""
+    places = np.cumsum(counts + 1) - counts - 1
     word = np.repeat(np.arange(len(counts)), counts + 1)
     held = np.arange(len(word)) - places[word]
     return _Logs(np.log(held + priors[word]), places)
 
 
-def _shares(counts: Numbers, prior: float, tilt: float) -> Matrix:
-    """Return the prior of each content word: equal, or with `tilt` more for frequent words."""
-    even = min(_MAX_WORD_PRIOR, prior / max(len(counts), 1))
-    shares: Matrix = even * (counts * (len(counts) / max(counts.sum(), 1))) ** tilt
-    return shares
+class _Stream(NamedTuple):
+    """The words of texts as numbers, text by text.
+
+    `ends` divides them into sentences. Numbers are those of the distinct words of a text, which
+    begin at `first` for each text; `counts` has how often each of them occurs.
+    """
+
+    words: Numbers
+    ends: Numbers
+    first: Numbers
+    counts: Numbers
+
+
+@kernel
+def _by_text(words: Numbers, text_ends: Numbers, n_words: int) -> tuple[Numbers, Numbers, Numbers]:
+    """Number the words of each text by first occurrence, beginning at 0 in each text.
+
+    Return the numbers, where the words of each text begin among those of all, and their counts.
+    """
+    numbers = np.empty(len(words), np.int64)
+    counts = np.zeros(len(words), np.int64)
+    firsts = np.zeros(len(text_ends) + 1, np.int64)
+    number_of = np.full(n_words, -1, np.int64)
+    size, start = 0, 0
+    for text in range(len(text_ends)):
+        first = size
+        for t in range(start, text_ends[text]):
+            word = words[t]
+            if number_of[word] < 0:
+                number_of[word] = size - first
+                size += 1
+            numbers[t] = number_of[word]
+            counts[first + number_of[word]] += 1
+        for t in range(start, text_ends[text]):
+            number_of[words[t]] = -1
+        start = text_ends[text]
+        firsts[text + 1] = size
+    return numbers, firsts, counts[:size]
+
+
+@kernel
+def _divisions(
+    sentence_ends: Numbers,
+    words: Numbers,
+    ends: Numbers,
+    places: Numbers,
+    firsts: Numbers,
+    table: Matrix,
+    priors: Matrix,
+    small: Numbers,
+    small_ends: Numbers,
+    small_places: Numbers,
+    small_firsts: Numbers,
+    small_table: Matrix,
+    style: float,
+    rows: Numbers,
+    vectors: NDArray[np.float32],
+    known_shares: Matrix,
+    meaning: float,
+    opening: Matrix,
+    penalty: float,
+    drift: float,
+    min_words: int,
+    longest: int,
+    grid: Matrix,
+    grid_sizes: Numbers,
+) -> tuple[NDArray[np.bool_], Matrix]:
+    """Return for each sentence whether a unit begins with it, and the cohesion of that unit.
+
+    `rows` are the vectors of the words, -1 for a word without one.
+    """
+    is_first = np.zeros(len(ends) - 1, np.bool_)
+    cohesion = np.ones(len(ends) - 1)
+    n_axes = max(1, vectors.shape[1])
+    begin = 0
+    for text in range(len(sentence_ends)):
+        end = sentence_ends[text]
+        n = end - begin
+        if n == 0:
+            continue
+        own_ends = ends[begin : end + 1] - ends[begin]
+        own = words[ends[begin] : ends[end]]
+        n_distinct = firsts[text + 1] - firsts[text]
+        cuts = np.zeros(1, np.int64)
+        if n >= 2 and (len(own) >= 2 * min_words or n > longest):
+            own_places = places[firsts[text] : firsts[text + 1]]
+            first_log = own_places[0] if n_distinct else 0
+            own_small_places = small_places[small_firsts[text] : small_firsts[text + 1]]
+            first_small = own_small_places[0] if len(own_small_places) else 0
+            known_share = known_shares[text]
+            points, masses = np.zeros((n, 1)), np.zeros(n)
+            if known_share > 0:
+                points = np.zeros((n, n_axes))
+                _sum_points(rows[ends[begin] : ends[end]], own_ends, vectors, points, masses)
+            scale = fitted_scale(own, own_ends, n_distinct, grid, grid_sizes)
+            usual = _usual_words(scale, len(own), n)
+            paid = np.sqrt(known_share)  # the noise of a sum grows with the root of its terms
+            for _ in range(_ROUNDS):
+                price = paid * _line(_SPACE_SLOPE, _SPACE_BASE, usual)
+                price += (1 - paid) * _line(_WORD_SLOPE, _WORD_BASE, usual)
+                price = max(price, _min_gain(len(own), known_share))
+                back = _cuts(
+                    own,
+                    own_ends,
+                    table[first_log:],
+                    own_places - first_log,
+                    priors[text],
+                    small[small_ends[begin] : small_ends[end]],
+                    small_ends[begin : end + 1] - small_ends[begin],
+                    small_table[first_small:],
+                    own_small_places - first_small,
+                    _STYLE_PRIOR,
+                    style,
+                    points,
+                    masses,
+                    meaning if known_share > 0 else 0.0,
+                    opening[begin:end],
+                    penalty * price,
+                    drift * (1 + known_share) / 2,
+                    min_words,
+                    longest,
+                )
+                n_cuts, at = 1, back[n]
+                while at:
+                    n_cuts += 1
+                    at = back[at]
+                cuts = np.empty(n_cuts, np.int64)
+                at = n
+                for place in range(n_cuts - 1, -1, -1):
+                    at = back[at]
+                    cuts[place] = at
+                observed = np.sqrt(usual * len(own) / n_cuts)
+                usual = max(observed, min(usual, _MIN_SUBJECT_WORDS))
+        values = _likenesses(own, own_ends, n_distinct, np.append(cuts, n))
+        for unit in range(len(cuts)):
+            is_first[begin + cuts[unit]] = True
+            cohesion[begin + cuts[unit]] = values[unit]
+        begin = end
+    return is_first, cohesion
+
+
+@kernel
+def _sum_points(
+    rows: Numbers, ends: Numbers, vectors: NDArray[np.float32], points: Matrix, masses: Matrix
+) -> None:
+    """Add up the vectors of each sentence, less the mean of the text, and their numbers."""
+    total, mass = np.zeros(vectors.shape[1]), 0.0
+    for j in range(len(ends) - 1):
+        sums = points[j]
+        for t in range(ends[j], ends[j + 1]):
+            if rows[t] >= 0:
+                vector = vectors[rows[t]]
+                masses[j] += 1
+                for axis in range(len(sums)):
+                    sums[axis] += vector[axis]
+        mass += masses[j]
+        for axis in range(len(sums)):
+            total[axis] += sums[axis]
+    if mass > 0:
+        for axis in range(len(total)):
+            mean = total[axis] / mass
+            for j in range(len(ends) - 1):
+                points[j, axis] -= masses[j] * mean
 
 
 @kernel
@@ -314,28 +474,83 @@ class Cohesion:
         self.uses = frozenset({"network", "vectors"} if infer else {"vectors"})
 
     def segment(self, annotation: Annotation, network: Network) -> Iterator[Unit]:
-        n_tokens = len(annotation.lemmas)
-        if not n_tokens:
-            return
-        document = annotation.document
-        text = document.text
-        body = body_of(document)
-        sentences = sentences_of(annotation, body)
-        if not len(sentences.first):  # a title without any word after it
-            yield Unit(0, len(text), 0, n_tokens)
-            return
-        space = self.space or network
-        stems, ends, n_stems = _stream(annotation, sentences, True)
-        cuts = self._division(annotation, sentences, (stems, ends, n_stems), space, body)
-        values = _likenesses(stems, ends, n_stems, np.append(cuts, len(sentences.first)))
-        firsts, starts = sentences.first[cuts].tolist(), sentences.start[cuts].tolist()
-        firsts[0], starts[0] = 0, 0
-        lasts, ends_at = [*firsts[1:], n_tokens], [*starts[1:], len(text)]
-        inferred = _inferred(annotation, firsts, network) if self.infer else [{}] * len(firsts)
-        for first, last, start, end, cohesion, words in zip(
-            firsts, lasts, starts, ends_at, values.tolist(), inferred, strict=True
-        ):
-            yield Unit(start, end, first, last, cohesion, cohesion >= self.keep, words)
+        yield from self.segment_all(Tokens([annotation]), network)[0]
+
+    def segment_all(self, tokens: Tokens, network: Network) -> list[list[Unit]]:
+        """Return the units of each text; together they take less time."""
+        bodies = [body_of(annotation.document) for annotation in tokens.annotations]
+        sentences = sentences_of(tokens, bodies)
+        of_text = np.searchsorted(sentences.first, tokens.firsts)  # where each text begins
+        is_first, cohesion = self._divided(tokens, sentences, of_text[1:], bodies, network)
+        begins = np.flatnonzero(is_first)
+        cuts = np.searchsorted(begins, of_text).tolist()
+        firsts = (sentences.first[begins]).tolist()
+        starts, values = sentences.start[begins].tolist(), cohesion[begins].tolist()
+        result: list[list[Unit]] = []
+        for text, annotation in enumerate(tokens.annotations):
+            a, b = cuts[text], cuts[text + 1]
+            token, character = int(tokens.firsts[text]), int(tokens.offsets[text])
+            length, n_tokens = len(annotation.document.text), len(annotation.lemmas)
+            if not n_tokens:
+                result.append([])
+                continue
+            if a == b:  # a title without any word after it
+                result.append([Unit(0, length, 0, n_tokens)])
+                continue
+            own = [0, *(first - token for first in firsts[a + 1 : b]), n_tokens]
+            at = [0, *(start - character for start in starts[a + 1 : b]), length]
+            inferred = _inferred(annotation, own[:-1], network) if self.infer else [{}] * (b - a)
+            result.append(
+                [
+                    Unit(start, end, first, last, value, value >= self.keep, words)
+                    for start, end, first, last, value, words in zip(
+                        at[:-1], at[1:], own[:-1], own[1:], values[a:b], inferred, strict=True
+                    )
+                ]
+            )
+        return result
+
+    def _divided(
+        self,
+        tokens: Tokens,
+        sentences: Sentences,
+        sentence_ends: Numbers,
+        bodies: Sequence[int],
+        network: Network,
+    ) -> tuple[NDArray[np.bool_], Matrix]:
+        """Return for each sentence whether a unit begins with it, and its cohesion."""
+        if not len(sentences.first):
+            return np.zeros(0, np.bool_), np.zeros(0)
+        places = _body_tokens(tokens, sentences, sentence_ends)
+        content = places[tokens.content[places]]
+        stems = _streamed(
+            _stems(tokens)[tokens.numbers[content]], content, sentences, sentence_ends
+        )
+        n_words = np.diff(stems.ends[np.append(0, sentence_ends)])
+        other = places[~tokens.content[places]]
+        small = _streamed(_as_written(tokens, other), other, sentences, sentence_ends)
+        n_small = np.diff(small.ends[np.append(0, sentence_ends)])
+        space = (self.space or network) if self.meaning else None
+        rows, vectors = _rows(tokens, content, space)
+        known = np.append(0, np.cumsum(rows >= 0))[stems.ends[np.append(0, sentence_ends)]]
+        known_shares = np.minimum(
+            1.0, np.diff(known) / (_USUAL_KNOWN_SHARE * np.maximum(n_words, 1))
+        )
+        priors = self.prior * np.maximum(n_words, 1) / (n_words + _HALF_PRIOR_WORDS)
+        shares = _shares(stems, n_words, priors, _PRIOR_EXPONENT * known_shares)
+        small_shares = small.counts * np.repeat(
+            _STYLE_PRIOR / np.maximum(n_small, 1), np.diff(small.first)
+        )
+        logs, small_logs = _logs(stems.counts, shares), _logs(small.counts, small_shares)
+        return _divisions(
+            sentence_ends,
+            *(stems.words, stems.ends, logs.places, stems.first, logs.table, priors),
+            *(small.words, small.ends, small_logs.places, small.first, small_logs.table),
+            *(self.style, rows, vectors, known_shares, self.meaning),
+            self.paragraph * _within(tokens, sentences, sentence_ends, bodies),
+            *(self.penalty, self.drift, self.min_words, self.max_sentences),
+            *(scale_grid(), grid_sizes()),
+        )
 
     def curve(
         self, annotation: Annotation, network: Network
@@ -345,60 +560,16 @@ class Cohesion:
         It is the cosine of the stems of the six sentences before it and of the six that begin with
         it.
         """
-        if not len(annotation.lemmas):
-            return np.zeros(0, np.int64), np.zeros(0)
-        sentences = sentences_of(annotation, body_of(annotation.document))
+        tokens = Tokens([annotation])
+        sentences = sentences_of(tokens, [body_of(annotation.document)])
         if not len(sentences.first):
             return np.zeros(0, np.int64), np.zeros(0)
-        stems, ends, n_stems = _stream(annotation, sentences, True)
-        return sentences.start, _block_likenesses(stems, ends, n_stems, _BLOCK_SENTENCES)
-
-    def _division(
-        self,
-        annotation: Annotation,
-        sentences: Sentences,
-        stream: tuple[Numbers, Numbers, int],
-        space: Space | None,
-        body: int,
-    ) -> Numbers:
-        """Return the first sentence of each unit."""
-        stems, ends, n_stems = stream
-        n = len(sentences.first)
-        if n < 2 or (len(stems) < 2 * self.min_words and n <= self.max_sentences):
-            return np.zeros(1, np.int64)
-        small, small_ends, n_small = _stream(annotation, sentences, False)
-        counts = np.bincount(stems, minlength=n_stems)
-        small_counts = np.bincount(small, minlength=n_small)
-        small_priors = small_counts.astype(np.float64) * (_STYLE_PRIOR / max(len(small), 1))
-        points, masses = _points(annotation, sentences, space if self.meaning else None)
-        known_share = min(1.0, float(masses.sum()) / (_USUAL_KNOWN_SHARE * max(len(stems), 1)))
-        usual = _usual_words(scale_of(stems, ends), len(stems), n)
-        paid = known_share**0.5  # the noise of a sum grows with the root of its terms
-        prior = self.prior * max(len(stems), 1) / (len(stems) + _HALF_PRIOR_WORDS)
-        fixed = (
-            *(stems, ends),
-            *_logs(counts, _shares(counts, prior, _PRIOR_EXPONENT * known_share)),
-            *(prior, small, small_ends),
-            *_logs(small_counts, small_priors),
-            *(_STYLE_PRIOR, self.style, points, masses, self.meaning if known_share > 0 else 0.0),
-            self.paragraph * _within(annotation, sentences.first, body),
-        )
-        for _ in range(_ROUNDS):
-            price = paid * _BY_SPACE.at(usual) + (1 - paid) * _BY_WORDS.at(usual)
-            price = max(price, _min_gain(len(stems), known_share))
-            back = _cuts(
-                *fixed,
-                self.penalty * price,
-                self.drift * (1 + known_share) / 2,
-                self.min_words,
-                self.max_sentences,
-            )
-            cuts = [int(back[n])]
-            while cuts[-1]:
-                cuts.append(int(back[cuts[-1]]))
-            observed = (usual * len(stems) / len(cuts)) ** 0.5
-            usual = max(observed, min(usual, _MIN_SUBJECT_WORDS))
-        return np.array(cuts[::-1], np.int64)
+        ends = np.array([len(sentences.first)])
+        places = _body_tokens(tokens, sentences, ends)
+        content = places[tokens.content[places]]
+        stems = _streamed(_stems(tokens)[tokens.numbers[content]], content, sentences, ends)
+        likenesses = _block_likenesses(stems.words, stems.ends, len(stems.counts), _BLOCK_SENTENCES)
+        return sentences.start, likenesses
 
 
 def _inferred(
@@ -418,81 +589,96 @@ def _inferred(
     return inferred
 
 
-def _stream(
-    annotation: Annotation, sentences: Sentences, content: bool
-) -> tuple[Numbers, Numbers, int]:
-    """Return words as numbers, where the sentences divide them, and the number of different words.
-
-    They are the stems of the content words, or the other words as they are written: `was` is
-    another style than `is`.
-    """
-    tokens = np.flatnonzero(annotation.content == content)
-    tokens = tokens[np.searchsorted(tokens, sentences.first[0]) :]
-    ends = np.searchsorted(tokens, np.append(sentences.first, len(annotation.lemmas)))
-    if content:
-        lemmas = annotation.lemmas
-        words, n_words = _numbered([lemmas[i][:_STEM_LETTERS] for i in tokens.tolist()])
-    else:
-        text = annotation.document.text
-        spans = annotation.spans[tokens].tolist()
-        words, n_words = _numbered([text[start:end].lower() for start, end in spans])
-    return words, ends.astype(np.int64), n_words
+def _body_tokens(tokens: Tokens, sentences: Sentences, sentence_ends: Numbers) -> Numbers:
+    """Return the tokens of the texts without those of their titles."""
+    n_sentences = np.diff(sentence_ends, prepend=0)
+    begins = tokens.firsts[1:].copy()  # a text without sentences has no body
+    filled = np.flatnonzero(n_sentences)
+    begins[filled] = sentences.first[(sentence_ends - n_sentences)[filled]]
+    is_body = np.arange(int(tokens.firsts[-1])) >= begins[tokens.text_of]
+    return np.flatnonzero(is_body)
 
 
-def _points(
-    annotation: Annotation, sentences: Sentences, space: Space | None
-) -> tuple[Matrix, Matrix]:
-    """Return, for each sentence, the sum of its words' vectors, and their number.
+def _stems(tokens: Tokens) -> Numbers:
+    """Return the number of the stem of each lemma."""
+    return _numbered([word[:_STEM_LETTERS] for word in tokens.words])[0]
 
-    The mean vector of the text is subtracted.
-    """
-    n = len(sentences.first)
+
+def _as_written(tokens: Tokens, places: Numbers) -> Numbers:
+    """Return tokens as numbers of the words as they are written: `was` is another style than `is`."""
+    text = tokens.text
+    lowered = text.lower()
+    spans = tokens.spans[places].tolist()
+    if len(lowered) == len(text) and text.isascii():
+        return _numbered([lowered[start:end] for start, end in spans])[0]
+    return _numbered([text[start:end].lower() for start, end in spans])[0]
+
+
+def _streamed(
+    words: Numbers, places: Numbers, sentences: Sentences, sentence_ends: Numbers
+) -> _Stream:
+    """Return words, the tokens at `places`, with the sentences and texts that they belong to."""
+    ends = np.append(np.searchsorted(places, sentences.first), len(places)).astype(np.int64)
+    n_words = int(words.max(initial=-1)) + 1
+    numbers, first, counts = _by_text(words, ends[sentence_ends], n_words)
+    return _Stream(numbers, ends, first, counts)
+
+
+def _rows(
+    tokens: Tokens, content: Numbers, space: Space | None
+) -> tuple[Numbers, NDArray[np.float32]]:
+    """Return the vector of each content word, -1 if it has none, and the vectors."""
     if space is None or not len(space.vectors):
-        return np.zeros((n, 1)), np.zeros(n)
-    tokens = np.flatnonzero(annotation.content)
-    tokens = tokens[np.searchsorted(tokens, sentences.first[0]) :]
-    rows = space.numbers([annotation.lemmas[i] for i in tokens.tolist()])
-    has_vector = (rows >= 0) & (rows < len(space.vectors))
-    has_vector[has_vector] = space.vectors[rows[has_vector]].any(
-        axis=1
-    )  # a word may have no vector
-    tokens, rows = tokens[has_vector], rows[has_vector]
-    ends = np.searchsorted(tokens, np.append(sentences.first, len(annotation.lemmas)))
-    masses = np.diff(ends).astype(float)
-    points = np.zeros((n, space.vectors.shape[1]))
-    filled = np.flatnonzero(masses)
-    if len(filled):
-        vectors = np.asarray(space.vectors[rows], float)
-        points[filled] = np.add.reduceat(vectors, ends[:-1][filled], axis=0)
-        points -= masses[:, None] * (points.sum(axis=0) / masses.sum())
-    return points, masses
+        return np.full(len(content), -1, np.int64), np.zeros((0, 1), np.float32)
+    vectors = np.asarray(space.vectors)
+    rows = space.numbers(tokens.words)
+    rows[rows >= len(vectors)] = -1
+    known = np.flatnonzero(rows >= 0)
+    rows[known[~vectors[rows[known]].any(axis=1)]] = -1  # a word may have no vector
+    return rows[tokens.numbers[content]].astype(np.int64), vectors
 
 
-def _within(annotation: Annotation, firsts: Numbers, body: int) -> Matrix:
+def _shares(stems: _Stream, n_words: Numbers, priors: Matrix, tilts: Matrix) -> Matrix:
+    """Return the prior of each content word: equal, or with a tilt more for frequent words."""
+    n_distinct = np.diff(stems.first)
+    even = np.minimum(_MAX_WORD_PRIOR, priors / np.maximum(n_distinct, 1))
+    per_mean = n_distinct / np.maximum(n_words, 1)
+    shares: Matrix = np.repeat(even, n_distinct) * (
+        stems.counts * np.repeat(per_mean, n_distinct)
+    ) ** np.repeat(tilts, n_distinct)
+    return shares
+
+
+def _within(
+    tokens: Tokens, sentences: Sentences, sentence_ends: Numbers, bodies: Sequence[int]
+) -> Matrix:
     """Return 1 for each sentence that begins inside a paragraph; 0 if there are no paragraphs."""
-    matches = _PARAGRAPH.finditer(annotation.document.text, body)
-    breaks = np.array([match.end() for match in matches], np.int64)
-    if not len(breaks):
-        return np.zeros(len(firsts))
-    # By the first word: a sentence may begin with blanks that belong to the break.
-    paragraphs = np.searchsorted(breaks, annotation.spans[firsts, 0], side="right")
-    within: Matrix = (np.diff(paragraphs, prepend=-1) == 0).astype(np.float64)
+    within = np.zeros(len(sentences.first))
+    begin = 0
+    for end, body, offset, annotation in zip(
+        sentence_ends.tolist(), bodies, tokens.offsets.tolist(), tokens.annotations, strict=True
+    ):
+        text = annotation.document.text
+        if end > begin and text.find("\n", body) >= 0:
+            breaks = [match.end() for match in _PARAGRAPH.finditer(text, body)]
+            if breaks:
+                # By the first word: a sentence may begin with blanks that belong to the break.
+                words = tokens.spans[sentences.first[begin:end], 0] - offset
+                paragraphs = np.searchsorted(breaks, words, side="right")
+                within[begin:end] = np.diff(paragraphs, prepend=-1) == 0
+        begin = end
     return within
 
 
-class _Line(NamedTuple):
-    """A straight line: the minimum gain of a cut, by the words over which a text changes."""
-
-    slope: float
-    base: float
-
-    def at(self, n_words: float) -> float:
-        return max(_MIN_PENALTY, self.slope * n_words + self.base)
+@kernel
+def _line(slope: float, base: float, n_words: float) -> float:
+    """Return the minimum gain of a cut, by the words over which a text changes: a straight line."""
+    return max(_MIN_PENALTY, slope * n_words + base)
 
 
 _MIN_PENALTY = 0.5
-_BY_WORDS = _Line(0.055, -1.6)
-_BY_SPACE = _Line(0.135, -2.5)
+_WORD_SLOPE, _WORD_BASE = 0.055, -1.6
+_SPACE_SLOPE, _SPACE_BASE = 0.135, -2.5
 """Fitted to the shared data sets: the gain of a correct cut grows with the length of its units."""
 
 _ROUNDS = 2
@@ -508,6 +694,7 @@ evidence; at twice as many the effect ends.
 """
 
 
+@kernel
 def _min_gain(n_words: int, known_share: float) -> float:
     """Return the minimum gain of a cut in a text of `n_words` content words.
 
@@ -520,7 +707,7 @@ def _min_gain(n_words: int, known_share: float) -> float:
     sure = max(
         _SHORT_TEXT_GAIN, _SHORT_TEXT_GAIN_BY_SPACE * min(1.0, known_share / _MIN_KNOWN_SHARE)
     )
-    return float(sure * min(1.0, max(0.0, 2 - n_words / _SHORT_TEXT_WORDS)))
+    return sure * min(1.0, max(0.0, 2 - n_words / _SHORT_TEXT_WORDS))
 
 
 _USUAL_KNOWN_SHARE = 0.9
@@ -531,7 +718,8 @@ _HALF_TRUST_WORDS = 100.0
 _HALF_TRUST_OVERLAP = 0.2
 
 
-def _usual_words(scale: Scale, n_words: int, n_sentences: int) -> float:
+@kernel
+def _usual_words(scale: tuple[float, float, float], n_words: int, n_sentences: int) -> float:
     """Return the number of content words that a text of this length and scale has per subject.
 
     By its length alone a text of n sentences has n^0.4 subjects, and at least one for each 150
@@ -539,12 +727,13 @@ def _usual_words(scale: Scale, n_words: int, n_sentences: int) -> float:
     the recurrence of words has more weight the longer the text is and the less its pieces have in
     common. The result is the weighted geometric mean of both.
     """
+    length, near, far = scale
     n_subjects: float = max(n_sentences**0.4, n_sentences / 150)
     usual = max(_MIN_SUBJECT_WORDS, n_words / n_subjects)
-    if not scale.near:
+    if near == 0:
         return usual
-    observed = scale.length * n_words / n_sentences
-    common = scale.far / scale.near
+    observed = length * n_words / n_sentences
+    common = far / near
     trust = n_words / (n_words + _HALF_TRUST_WORDS) / (1 + (common / _HALF_TRUST_OVERLAP) ** 2)
     mean: float = observed**trust * usual ** (1 - trust)
     return mean

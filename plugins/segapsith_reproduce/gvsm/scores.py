@@ -26,7 +26,7 @@ from scipy.sparse import csr_array
 from segapsith.arrays import Labels, Matrix, State
 from segapsith_plugins.clusterers.ahc import groups_after, merge_tree
 from segapsith_reproduce import Options
-from segapsith_reproduce.cells import Results, mean_and_sd, plugins, scores_of, truncated
+from segapsith_reproduce.cells import Results, Scores, mean_and_sd, plugins, scores_of, truncated
 from segapsith_reproduce.gvsm.sets import counts_of, folder_of, tf_idf_of
 
 __all__ = [
@@ -147,7 +147,7 @@ class Scorer:
 
     data: Path
     options: Options
-    results: Results
+    results: Results[Scores]
 
     @property
     def n_repetitions(self) -> int:

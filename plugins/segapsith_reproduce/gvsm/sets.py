@@ -84,8 +84,8 @@ def chosen_sets(data: Path, options: Options) -> list[str]:
                 " name another directory with --data"
             )
         return present
-    chosen = [by_folder.get(given.lower(), given) for given in options.sets]
-    for name in chosen:
+    selected = [by_folder.get(given.lower(), given) for given in options.sets]
+    for name in selected:
         if name not in names:
             raise UsageError(
                 f"no set of this table is called {name!r} (there are: {', '.join(names)})"
@@ -93,7 +93,7 @@ def chosen_sets(data: Path, options: Options) -> list[str]:
             )
         if not _is_present(data, name):
             raise MissingInputError(f"{data} has no set {folder_of(name)}")
-    return [name for name in names if name in chosen]
+    return [name for name in names if name in selected]
 
 
 @lru_cache(maxsize=2)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from segapsith import progress
 from segapsith_reproduce import Cell, Options, PaperTable
 from segapsith_reproduce.cells import Results, mean_and_sd
 from segapsith_reproduce.comparison import Comparison
@@ -74,7 +75,7 @@ def sets(data: Path, options: Options) -> PaperTable:
     """
     names = chosen_sets(data, options)
     cells = []
-    for name in names:
+    for name in progress.steps(names):
         counts, classes = counts_of(data / folder_of(name))
         frequent = np.asarray((counts > 1).sum(axis=1)).ravel()
         by_class = np.unique(classes, return_counts=True)[1]
@@ -100,7 +101,7 @@ def scores(data: Path, options: Options, *, measure: str, number: int) -> PaperT
     names = chosen_sets(data, options)
     cells = []
     notes = []
-    for name in names:
+    for name in progress.steps(names):
         for model in MODELS:
             for algorithm in ALGORITHMS:
                 keys = {
@@ -161,7 +162,7 @@ def changes(data: Path, options: Options, *, number: int) -> PaperTable:
     names = chosen_sets(data, options)
     values = {
         (name, model, algorithm): scorer.measured(name, model, algorithm)
-        for name in names
+        for name in progress.steps(names)
         for model in ("VSM", *models.values())
         for algorithm in ALGORITHMS
     }

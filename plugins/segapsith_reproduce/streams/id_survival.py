@@ -56,6 +56,6 @@ def surviving_share(nights: Sequence[Mapping[int, int]]) -> float | None:
         for group, of_group in members.items():
             if len(of_group) >= STABLE:
                 n_groups += 1
-                kept = sum(last.get(document) == group for document in of_group)
-                n_surviving += 2 * kept > len(of_group)
+                survivors = sum(last.get(document) == group for document in of_group)
+                n_surviving += 2 * survivors > len(of_group)
     return n_surviving / n_groups if n_groups else None

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from segapsith import progress
 from segapsith.api.wire import Wire
 from segapsith.engine.classify import Classifier
 from segapsith.settings import resolve
@@ -45,7 +46,7 @@ class Retrieval:
 def label_retrieval(data: Path, options: Options) -> Table:
     """Return the share of labels by which `classify` finds their item, by set, level and half."""
     rows: list[list[str | int | float | None]] = []
-    for name in options.sets or SETS:
+    for name in progress.steps(options.sets or SETS):
         options.tell(f"{name}: learning")
         documents = lines(data, name)[: QUICK if options.quick else None]
         lang = name.rpartition("-")[2] if len(name.rpartition("-")[2]) == 2 else "en"
@@ -105,8 +106,8 @@ def retrieved(wire: Wire, lang: str) -> list[Retrieval]:
 def _found(
     level: str, half: str, labels: Mapping[int, str], find: Callable[[str], int | None]
 ) -> Retrieval:
-    found = sum(find(label) == number for number, label in labels.items())
-    return Retrieval(level, half, len(labels), found)
+    hits = sum(find(label) == number for number, label in labels.items())
+    return Retrieval(level, half, len(labels), hits)
 
 
 def _first_domain(store: Store, wire: Wire, lang: str) -> Callable[[str], int | None]:

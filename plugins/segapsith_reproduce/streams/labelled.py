@@ -12,7 +12,7 @@ import hashlib
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
@@ -49,6 +49,8 @@ class LabelledStream:
     """Every unit of the stream, also of documents without a label."""
     days_of_stories: Mapping[int, int]
     """Day of every learned document that has a date."""
+    texts: Mapping[int, str]
+    """Title and body of every document; empty for bags of words."""
 
     def labels(self, groups: Mapping[int, int]) -> Labels:
         """Return the group of each labelled document, given the groups of learned documents."""
@@ -65,6 +67,7 @@ class LabelledStream:
             {name: labels[keep] for name, labels in self.levels.items()},
             self.units,
             self.days_of_stories,
+            self.texts,
         )
 
 
@@ -81,15 +84,15 @@ def stream_documents(data: Path, name: str, *, quick: bool = False) -> list[Docu
     """Return the documents of a stream in their order, with the label as metadata."""
     folder = data / name.partition(" ")[0]
     if (folder / "matrix.npz").is_file():
-        found: Iterator[Document | Reject] = count_matrix(folder / "matrix.npz")
+        items: Iterator[Document | Reject] = count_matrix(folder / "matrix.npz")
     elif (folder / "docs.jsonl.gz").is_file():
-        found = _texts(data, name)
+        items = _texts(data, name)
     else:
         raise MissingInputError(
             f"{folder} has neither docs.jsonl.gz nor matrix.npz; name the directory of the data"
             " sets with --data or SEGAPSITH_DATA"
         )
-    documents = [document for document in found if isinstance(document, Document)]
+    documents = [document for document in items if isinstance(document, Document)]
     if not any(document.metadata.get("label") is not None for document in documents):
         raise MissingInputError(f"{folder} has no document with a label or an event")
     return documents[: QUICK if quick else None]
@@ -130,8 +133,10 @@ def learn(documents: Sequence[Document]) -> tuple[LabelledStream, float]:
         groups = level_groups(wire)
         labelled: list[tuple[str, str, int, str | None]] = []
         dates: dict[int, str | None] = {}
+        texts: dict[int, str] = {}
         for document, version in wire.writer.present_texts():
             dates[document.id] = version.date
+            texts[document.id] = f"{version.title}\n\n{version.body}".strip()
             story = document.id if document.duplicate_of is None else document.duplicate_of
             label = json.loads(version.metadata).get("label")
             if label is not None:
@@ -147,16 +152,10 @@ def learn(documents: Sequence[Document]) -> tuple[LabelledStream, float]:
         levels={},
         units=units,
         days_of_stories={d: _day(day) for d, day in dates.items() if day is not None},
+        texts=texts,
     )
     levels = {name: stream.labels(of) for name, of in groups.items()}
-    return _with_levels(stream, levels), rate
-
-
-def _with_levels(stream: LabelledStream, levels: Mapping[str, Labels]) -> LabelledStream:
-    return LabelledStream(
-        stream.uids, stream.classes, stream.days, stream.stories, levels, stream.units,
-        stream.days_of_stories,
-    )  # fmt: skip
+    return replace(stream, levels=levels), rate
 
 
 def _day(stamp: str) -> int:

@@ -1,4 +1,4 @@
-"""Other clusterings of the same words: communities of a graph, k-means, and sentence embeddings.
+"""Other clusterings of the same words: communities of a graph, and k-means.
 
 Each rival receives the documents as the store has read them, and returns the cluster of each
 document. Rows are TF-IDF, (1 + ln count) × rarity, with the rarity over all documents.
@@ -101,12 +101,12 @@ def louvain(texts: TextRows, days: Mapping[int, int], seed: int) -> dict[int, in
     labels = np.full(len(when), -1, dtype=np.int64)
     for day in np.unique(when).tolist():
         window = np.flatnonzero((when > day - LOUVAIN_WINDOW) & (when <= day))
-        found = _communities(csr_array(texts.rows[window]), seed)
-        labels[window] = carried_communities(found, labels[window], int(labels.max()) + 1)
+        communities = _communities(csr_array(texts.rows[window]), seed)
+        labels[window] = carried_communities(communities, labels[window], int(labels.max()) + 1)
     return dict(zip(texts.documents, labels.tolist(), strict=True))
 
 
-def carried_communities(found: Ints, before: Ints, unused: int) -> Ints:
+def carried_communities(communities: Ints, before: Ints, unused: int) -> Ints:
     """Return the clusters of a window: documents with a cluster keep it, others join one.
 
     A new document joins the cluster that most documents of its community had before. If there is
@@ -116,8 +116,8 @@ def carried_communities(found: Ints, before: Ints, unused: int) -> Ints:
     [5, 5, 9, 9]
     """
     result = before.copy()
-    for community in range(int(found.max(initial=-1)) + 1):
-        members = np.flatnonzero(found == community)
+    for community in range(int(communities.max(initial=-1)) + 1):
+        members = np.flatnonzero(communities == community)
         new = members[before[members] < 0]
         known = before[members][before[members] >= 0]
         if len(new) and len(known):

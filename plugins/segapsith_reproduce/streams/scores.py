@@ -79,17 +79,17 @@ def window_scores(
     order = np.argsort(days, kind="stable")
     days, labels = days[order], labels[order]
     names = np.unique(np.asarray(classes), return_inverse=True)[1][order]
-    found = []
+    rows = []
     last_start = max(int(days[-1]) - WINDOW + 1, int(days[0])) if len(days) else -1
     for start in range(int(days[0]) if len(days) else 0, last_start + 1):
         first, last = np.searchsorted(days, [start, start + WINDOW])
         if last - first >= 2:
             inside, given = labels[first:last], names[first:last]
-            found.append((bcubed(inside, given).f1, ami(inside, given), ari(inside, given)))
-    if not found:
+            rows.append((bcubed(inside, given).f1, ami(inside, given), ari(inside, given)))
+    if not rows:
         return None
-    f1, mutual, rand = np.mean(found, axis=0).tolist()
-    return WindowScores(len(found), f1, mutual, rand)
+    f1, mutual, rand = np.mean(rows, axis=0).tolist()
+    return WindowScores(len(rows), f1, mutual, rand)
 
 
 def detection_cost(labels: Labels, classes: Sequence[str]) -> float:

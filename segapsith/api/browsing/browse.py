@@ -1,7 +1,7 @@
 """What pages ask of a store: many domains at once, stories, days and differences.
 
-Columns of the whole store are held in memory and read again after each run. While a run writes,
-they are read again from time to time only, so that reading stays quick.
+Columns of the whole store are held in memory and read again when its state has changed, so all
+parts of an answer are of the state that is being read.
 """
 
 from __future__ import annotations
@@ -106,6 +106,22 @@ class Browsing:
             lambda store, _: last_validations(store)
         )
 
+        self._kept: tuple[Kept[Any], ...] = (
+            self._activity, self._vectors, self._columns, self._topics, self._sections,
+            self._today, self._topic_of, self._validations,
+        )  # fmt: skip
+
+    def warm(self) -> None:
+        """Read the columns of the whole store now, so that no page waits for them."""
+        with self._session.reading() as store:
+            for snapshot in self._kept:
+                snapshot.get(store)
+
+    def show(self, state: StoreState) -> None:
+        """Hold the columns of this state of the store until another one is shown."""
+        for snapshot in self._kept:
+            snapshot.show(state)
+
     # -- columns of the whole store ----------------------------------------------------------
 
     def state(self) -> StoreState:
@@ -148,12 +164,12 @@ class Browsing:
 
     def section(self, number: int) -> Section:
         """Return one section with its topics."""
-        found = next((one for one in self.sections() if one.id == number), None)
-        if found is None:
+        section = next((one for one in self.sections() if one.id == number), None)
+        if section is None:
             raise MissingInputError(
                 f"there is no section {number}; `segapsith sections` lists them"
             )
-        return found
+        return section
 
     def domains_of_sections(self, numbers: Sequence[int]) -> list[int]:
         """Return the domains of some sections."""
@@ -305,15 +321,15 @@ class Browsing:
             for row in described:
                 sizes[row.lang] = sizes.get(row.lang, 0) + row.units
             langs = sorted(sizes, key=lambda name: (-sizes[name], name))
-            chosen = lang or next(iter(langs), "")
+            language = lang or next(iter(langs), "")
             rows = sorted(
-                (row for row in described if row.lang == chosen),
+                (row for row in described if row.lang == language),
                 key=lambda row: (-row.units, row.id),
             )
             vectors = self._vectors.get(store)
             shown = [row for row in rows if vectors.row_of(row.id) is not None][:most]
             return DomainMap(
-                langs, chosen, shown, vectors.similarities([row.id for row in shown]), len(rows)
+                langs, language, shown, vectors.similarities([row.id for row in shown]), len(rows)
             )
 
     def news(self, since: str | int | None = None, most: int = 8) -> News:
@@ -333,8 +349,8 @@ class Browsing:
         with self._session.reading() as store:
             activity = self.activity()
             units = {d: activity.newest(d, 1) for d in domains}
-            found = describe_units(store, [one for some in units.values() for one in some])
-            by_unit = {summary.unit: summary for summary in found}
+            described = describe_units(store, [one for some in units.values() for one in some])
+            by_unit = {summary.unit: summary for summary in described}
             return {d: by_unit[some[0]] for d, some in units.items() if some and some[0] in by_unit}
 
     def nights(self, limit: int = 30) -> list[Night]:

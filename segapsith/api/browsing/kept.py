@@ -1,9 +1,8 @@
-"""A value that is read from the store once after each run."""
+"""A value of the whole store that is read once for each state of it."""
 
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
@@ -14,41 +13,40 @@ __all__ = ["Kept"]
 
 T = TypeVar("T")
 
-LEAST_AGE = 2.0
-"""Seconds for which a value is used at least while a run writes."""
-
-AGE_PER_COST = 20.0
-"""It is used at least this many times as long as reading it took."""
-
 
 class Kept(Generic[T]):
-    """A value that is read from the store once after each run."""
+    """A value that is read from the store once for each state of it.
+
+    `read` gets the store and the value of an earlier state, to take from it what has not changed.
+    The value of the newest state is held. After `show`, so is the value of the state that is shown,
+    until another one is shown.
+    """
 
     def __init__(self, read: Callable[[Store, T | None], T]) -> None:
         self._read = read
         self._lock = threading.Lock()
-        self._held: tuple[StoreState, T, float, float] | None = None
-        """State of the store, value, time of reading, seconds that reading took."""
+        self._shown: StoreState | None = None
+        self._held: dict[StoreState, T] = {}
 
     def get(self, store: Store) -> T:
-        """Return the value for the present state of the store."""
+        """Return the value for the state of the store that is being read."""
         state = read_state(store)
         held = self._held
-        if held is not None and self._is_fresh(held, state):
-            return held[1]
+        if state in held:
+            return held[state]
         with self._lock:
-            held = self._held
-            if held is not None and self._is_fresh(held, state):
-                return held[1]
-            began = time.monotonic()
-            value = self._read(store, None if held is None else held[1])
-            now = time.monotonic()
-            self._held = (state, value, now, now - began)
+            if state in self._held:
+                return self._held[state]
+            earlier = [at for at in self._held if at.age <= state.age]
+            before = self._held[max(earlier, key=lambda at: at.age)] if earlier else None
+            value = self._read(store, before)
+            self._held = {at: v for at, v in self._held.items() if at == self._shown != state}
+            self._held[state] = value
             return value
 
-    @staticmethod
-    def _is_fresh(held: tuple[StoreState, T, float, float], state: StoreState) -> bool:
-        at, _, read, cost = held
-        if at == state or (at.run, at.position) > (state.run, state.position):
-            return True
-        return state.changing and time.monotonic() - read < max(LEAST_AGE, AGE_PER_COST * cost)
+    def show(self, state: StoreState) -> None:
+        """Hold the value of this state; discard those of others if it was read already."""
+        with self._lock:
+            self._shown = state
+            if state in self._held:
+                self._held = {state: self._held[state]}

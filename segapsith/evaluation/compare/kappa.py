@@ -12,10 +12,9 @@ others are this project's.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from segapsith.arrays import Matrix
 from segapsith.evaluation.contingency import (
@@ -25,6 +24,9 @@ from segapsith.evaluation.contingency import (
     contingency,
     largest_overlap,
 )
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 __all__ = [
     "Interval",
@@ -268,5 +270,7 @@ def _resampled(
 
 def _gather(classes: Counts, n_classes: int) -> csr_array:
     """Return the matrix of cells by classes that sums the cells of a class."""
+    from scipy.sparse import csr_array  # slow to import
+
     n_cells = len(classes)
     return csr_array((np.ones(n_cells), (np.arange(n_cells), classes)), shape=(n_cells, n_classes))

@@ -11,13 +11,15 @@ import math
 from collections import Counter
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
-from segapsith.arrays import Matrix, Rows
+from segapsith.arrays import Matrix
+
+if TYPE_CHECKING:
+    from segapsith.arrays import Rows
 
 __all__ = [
     "Activation",
@@ -260,6 +262,8 @@ def _matrix(
     values: list[float], columns: list[int], starts: list[int], shape: tuple[int, int]
 ) -> Rows:
     """Return rows; explicit zeros stay, because a word may have a weight and no occurrences."""
+    from scipy.sparse import csr_array  # slow to import
+
     rows = csr_array((np.array(values, dtype=np.float64), columns, starts), shape=shape)
     rows.sort_indices()
     return rows
@@ -285,6 +289,8 @@ def _widened(groups: Profiles[C], words: tuple[str, ...], number: dict[str, int]
 
 
 def _moved(rows: Rows, columns: NDArray[np.int64], n_words: int) -> Rows:
+    from scipy.sparse import csr_array  # slow to import
+
     moved = csr_array(
         (rows.data.astype(np.float64), columns[rows.indices], rows.indptr),
         shape=(rows.shape[0], n_words),
@@ -296,6 +302,8 @@ def _moved(rows: Rows, columns: NDArray[np.int64], n_words: int) -> Rows:
 
 def _similarities(clusters: Profiles[C], domains: Profiles[D]) -> Rows:
     """Return equation 7 for all pairs that share a word."""
+    from scipy.sparse import csr_array  # slow to import
+
     of_clusters, of_domains = _support(clusters), _support(domains)
     similar = csr_array(
         _covered(clusters.weights, of_domains)
@@ -310,6 +318,8 @@ def _similarities(clusters: Profiles[C], domains: Profiles[D]) -> Rows:
 
 def _covered(rows: Rows, support: Rows) -> Rows:
     """Return the share of each row on the words of each group; exactly 1 on all of its words."""
+    from scipy.sparse import csr_array  # slow to import
+
     covered = csr_array(rows @ support.T)
     covered.data /= np.repeat(_totals(rows), np.diff(covered.indptr))
     return covered
@@ -327,6 +337,8 @@ def _totals(rows: Rows) -> Matrix:
 
 def _activated(clusters: Rows, domains: Rows, rule: Activation) -> Rows:
     """Return 1 for each pair that passes the filter, else 0."""
+    from scipy.sparse import csr_array  # slow to import
+
     active = csr_array(clusters @ domains.T)
     active.sort_indices()
     for start, end in zip(active.indptr[:-1].tolist(), active.indptr[1:].tolist(), strict=True):

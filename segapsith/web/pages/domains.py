@@ -69,12 +69,12 @@ def list_page(ask: Ask) -> Page:
     span, as_of = ask.span(25), ask.moment("as_of")
     with ask.wire.reading():
         activity = browse.activity(as_of)
-        chosen = _filtered(ask, activity)
-        chosen.sort(key=_order(ask.choice("sort", SORTS, "size"), activity))
-        shown = [row.id for row in chosen[span.offset : span.offset + span.limit]]
+        filtered = _filtered(ask, activity)
+        filtered.sort(key=_order(ask.choice("sort", SORTS, "size"), activity))
+        shown = [row.id for row in filtered[span.offset : span.offset + span.limit]]
         values = {
             "rows": rows_of(ask, activity, shown),
-            "total": len(chosen),
+            "total": len(filtered),
             "span": span,
             "langs": sorted({row.lang for row in activity.described.values()}),
             "sorts": SORTS,
@@ -92,7 +92,7 @@ def _filtered(ask: Ask, activity: Activity) -> list[Described]:
     named = ask.text("named") == "1"
     topics = ask.numbers("topic")
     members = {d for number in topics for d in ask.wire.browse.topic(number).domains}
-    found = _with_words(ask, words)
+    matching = _with_words(ask, words)
     return [
         row
         for row in activity.described.values()
@@ -101,7 +101,7 @@ def _filtered(ask: Ask, activity: Activity) -> list[Described]:
         and status in ("", row.status)
         and (row.named or not named)
         and (not topics or row.id in members)
-        and (not words or row.id in found or all(word in row.label.lower() for word in words))
+        and (not words or row.id in matching or all(word in row.label.lower() for word in words))
     ]
 
 

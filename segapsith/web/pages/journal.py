@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import datetime
+import sqlite3
 import sys
 from importlib.metadata import version
 from typing import Any
 
 from segapsith.web.ask import Ask
 from segapsith.web.render import Page
+from segapsith_store.queries.status import read_counts
+from segapsith_store.seal import sealed_digest
 
 __all__ = ["cite_page", "feeds_page", "runs_page"]
 
@@ -45,19 +48,28 @@ def feeds_page(ask: Ask) -> Page:
 
 
 def cite_page(ask: Ask) -> Page:
-    """Return what to cite: the digest, versions, settings, and how to get the figures again."""
-    status = ask.wire.status()
+    """Return what to cite: the digest, versions, settings, and how to get the figures again.
+
+    The digest of a store that is not sealed is computed only when it is asked for.
+    """
+    with ask.wire.reading() as store:
+        digest = sealed_digest(store)
+        if digest is None and ask.text("digest") == "1":
+            digest = ask.wire.status().digest
+        counts = read_counts(store, stable=ask.desk.stable)
     learned = next(
         (run for run in ask.wire.runs(200) if run.command in ("ingest", "learn", "update")), None
     )
-    last = status.last_run
+    last = next(iter(ask.wire.runs(1)), None)
     date = (last.started_at if last else datetime.date.today().isoformat())[:10]
     values: dict[str, Any] = {
-        "status": status,
+        "digest": digest,
+        "counts": counts,
+        "last_run": last.id if last else None,
         "versions": {
             "segapsith": version("segapsith"),
             "python": sys.version.split()[0],
-            "sqlite": status.sqlite_version,
+            "sqlite": sqlite3.sqlite_version,
             "numpy": version("numpy"),
         },
         "settings": dict(learned.settings) if learned else {},

@@ -20,10 +20,10 @@ def crumbs_of(
     if domain is not None and topic is None:
         topic = browse.topic_of(domain)
     if topic is not None:
-        found = browse.topic(topic)
-        if found.section is not None:
-            crumbs.append((f"/sections/{found.section}", browse.section(found.section).label))
-        crumbs.append((f"/topics/{topic}", found.label))
+        shown = browse.topic(topic)
+        if shown.section is not None:
+            crumbs.append((f"/sections/{shown.section}", browse.section(shown.section).label))
+        crumbs.append((f"/topics/{topic}", shown.label))
     row = None if domain is None else browse.activity().described.get(domain)
     if row is not None:
         crumbs.append((f"/domains/{domain}", row.label))
@@ -62,7 +62,7 @@ def events_page(ask: Ask) -> Page:
     """Return events, the latest first; one of them with its stories if `event` names it."""
     browse, t = ask.wire.browse, ask.texts.text
     span, number = ask.span(25), ask.number("domain", 0)
-    least, chosen = ask.number("min_stories", 2, 1), ask.number("event", 0)
+    least, event = ask.number("min_stories", 2, 1), ask.number("event", 0)
     with ask.wire.reading():
         listed = ask.wire.events.list(
             since=ask.day("since"),
@@ -71,9 +71,9 @@ def events_page(ask: Ask) -> Page:
             min_stories=least,
             limit=span.offset + span.limit + 1,
         )
-        stories = browse.event_stories(chosen) if chosen else []
-        if chosen and not stories:
-            raise MissingInputError(f"there is no event {chosen}; `segapsith events` lists them")
+        stories = browse.event_stories(event) if event else []
+        if event and not stories:
+            raise MissingInputError(f"there is no event {event}; `segapsith events` lists them")
         described = browse.activity().described
         home = next((one.domain for one in stories if one.domain is not None), None)
         values = {
@@ -81,7 +81,7 @@ def events_page(ask: Ask) -> Page:
             "total": len(listed),
             "span": span,
             "stories": stories,
-            "chosen": chosen,
+            "chosen": event,
             "least": least,
             "labels": {
                 n: row.label for n, row in described.items() if n in {e.domain for e in listed}

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from starlette.responses import RedirectResponse, Response
 
 from segapsith.errors import MissingInputError
+from segapsith.intake.feed_ids import guid_of
 from segapsith.report.charts import gauges
 from segapsith.web.ask import Ask
 from segapsith.web.charts import Chart
@@ -76,7 +77,8 @@ def _page(ask: Ask, uid: str) -> Page:
         domains = [unit.domain for unit in story.units if unit.domain is not None]
         crumbs = crumbs_of(ask, domain=domains[0]) if domains else [("/search", t("Search"))]
     address = next(
-        filter(None, (outside_link(story.metadata.get(name)) for name in LINKS)), outside_link(uid)
+        filter(None, (outside_link(story.metadata.get(name)) for name in LINKS)),
+        outside_link(guid_of(uid) or uid),
     )
     values = {
         "story": story,

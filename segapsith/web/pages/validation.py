@@ -25,8 +25,8 @@ def validation_page(ask: Ask) -> Page:
         names = {number: row.label for number, row in described.items()}
         last = browse.validations()
         history = ask.wire.validation.history(limit=HISTORY)
-    chosen = ask.text("of", most=20)
-    shown = next((one for one in last if one["lang"] == chosen), last[0] if last else None)
+    of = ask.text("of", most=20)
+    shown = next((one for one in last if one["lang"] == of), last[0] if last else None)
     values: dict[str, Any] = {
         "validations": last,
         "shown": shown,

@@ -93,7 +93,7 @@ def iterate_units(store: Store) -> Iterator[UnitRow]:
     """Yield every unit of the present texts of the stories, with its words, by id."""
     with store.frozen():
         names = Words(store)
-        for *head, kept, domain, blob in store.rows(
+        for *head, is_kept, domain, blob in store.rows(
             'SELECT u.id, d.uid, u.start, u."end", u.cohesion, u.kept, a.domain, u.words'
             " FROM units u JOIN versions v ON v.id = u.version JOIN documents d"
             " ON d.id = u.document AND d.version = v.number"
@@ -101,7 +101,7 @@ def iterate_units(store: Store) -> Iterator[UnitRow]:
             " WHERE d.duplicate_of IS NULL ORDER BY u.id"
         ):
             words, inferred = _words_of(blob, names)
-            yield UnitRow(*[*head, bool(kept), domain, words, inferred])
+            yield UnitRow(*[*head, bool(is_kept), domain, words, inferred])
 
 
 def _words_of(blob: bytes, names: Words) -> tuple[dict[str, int], dict[str, float]]:

@@ -15,7 +15,8 @@ from segapsith.domains.trends import Burst, Stream, Trend, bursts, trend
 from segapsith.domains.values import DomainWords
 from segapsith.errors import MissingInputError
 from segapsith.lexicon.sentences import Passage, typical_sentences
-from segapsith.model import Json, Result, optional
+from segapsith.model import Json, Result, html_table, optional
+from segapsith.plugin.contracts import Labeller
 from segapsith_store import codecs
 from segapsith_store.queries import history
 from segapsith_store.queries.browsing.neighbours import read_vectors
@@ -95,6 +96,17 @@ class Domain(Result):
     """Units by day, if requested."""
     trend: Trend
     words: Sequence[WeightedWord]
+
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks."""
+        shown = {
+            "language": self.lang,
+            "units": self.units,
+            "documents": self.documents,
+            "days": f"{self.first or '–'} to {self.last or '–'}",
+            "words": ", ".join(f"{one.word} ({one.weight:.2f})" for one in self.words[:12]),
+        }
+        return html_table(f"Domain {self.id}: {self.label}", shown.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -451,7 +463,14 @@ class _Member(NamedTuple):
     words: bytes
 
 
-def show_domain(store: Store, number: int, *, top: int | None = 40, near: int = 8) -> DomainDetails:
+def show_domain(
+    store: Store,
+    number: int,
+    *,
+    top: int | None = 40,
+    near: int = 8,
+    labeller: Labeller | None = None,
+) -> DomainDetails:
     """Return one domain with its `top` best words and at most `near` nearest domains."""
     with store.frozen():
         row = next(iter(_rows(store, "WHERE id = ? AND units > 0", [number])), None)
@@ -493,7 +512,7 @@ def show_domain(store: Store, number: int, *, top: int | None = 40, near: int = 
             sentences=typical_of(store, number, words.best(sums, SENTENCE_WORDS)),
             history=read_lineage(store, number),
             near=_near(store, number, near),
-            events=list_events(store, domain=number, limit=EVENTS),
+            events=list_events(store, domain=number, limit=EVENTS, labeller=labeller),
         )
 
 

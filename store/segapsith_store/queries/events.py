@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from segapsith.domains.index import LABEL_WORDS, story_vectors
-from segapsith.domains.naming import clean_headline
+from segapsith.domains.naming import clean_headline, tidy
 from segapsith.domains.values import DomainWords
 from segapsith.errors import MissingInputError
-from segapsith.model import Result
+from segapsith.model import Result, Subject
+from segapsith.plugin.contracts import Labeller
 from segapsith_store import codecs
 from segapsith_store.queries.history import checked_date
 from segapsith_store.queries.words import Words
@@ -28,6 +29,9 @@ HEADLINE_CHARS = 100
 
 COMPARED_STORIES = 100
 """Stories of an event among which the headline is searched: the first ones."""
+
+SUBJECT_WORDS = 40
+"""Heaviest words of an event that a labeller receives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +56,12 @@ def list_events(
     domain: int | None = None,
     min_stories: int = 1,
     limit: int | None = None,
+    labeller: Labeller | None = None,
 ) -> list[Event]:
     """Return events, the latest first; of one day the largest first, ties by id.
 
-    `since` and `until` select those with a day in this period, `domain` those of a domain.
+    `since` and `until` select those with a day in this period, `domain` those of a domain. Without
+    a `labeller`, an event is named by the headline that is nearest to its centre.
     """
     conditions: dict[str, Any] = {"units > 0 AND stories >= ?": min_stories}
     if since is not None:
@@ -80,7 +86,9 @@ def list_events(
         domains = _domains(store, [row[0] for row in rows])
         rows = [row for row in rows if domain in (None, domains[row[0]])][:limit]
         sums = {row[0]: codecs.domain_from(row[6], row[4]) for row in rows}
-        labels = _different(_labels(store, sums), domains, {row[0]: row[1] for row in rows})
+        labels = _different(
+            _labels(store, sums, labeller), domains, {row[0]: row[1] for row in rows}
+        )
         return [
             Event(
                 number, domains[number], labels[number], first, last, units, stories, bool(closed)
@@ -99,25 +107,36 @@ def _domains(store: Store, events: Sequence[int]) -> dict[int, int]:
     return dict(rows)  # of the rows of an event the last one stays
 
 
-def _labels(store: Store, sums: Mapping[int, DomainWords]) -> dict[int, str]:
-    """Return a headline of each event, or its heaviest words if its stories have no text."""
+def _labels(
+    store: Store, sums: Mapping[int, DomainWords], labeller: Labeller | None
+) -> dict[int, str]:
+    """Return the label of each event: by a labeller, else a headline, else its heaviest words."""
     words = Words(store)
     labels: dict[int, str] = {}
     rows = store.rows(
-        "SELECT a.event, u.document, v.title, substr(v.body, 1, ?), u.words FROM assignments a"
-        " JOIN units u ON u.id = a.unit JOIN versions v ON v.id = u.version"
+        "SELECT a.event, u.document, v.title, substr(v.body, 1, ?), u.words, v.lang"
+        " FROM assignments a JOIN units u ON u.id = a.unit JOIN versions v ON v.id = u.version"
         " WHERE a.event IN (SELECT value FROM json_each(?)) ORDER BY a.event, u.document, u.id",
         [4 * HEADLINE_CHARS, json.dumps(list(sums))],
     )
-    for event, members in groupby(rows, key=itemgetter(0)):
-        labels[event] = _headline(members, sums[event]) or ", ".join(
-            word.word for word in words.best(sums[event], LABEL_WORDS)
+    for event, of_event in groupby(rows, key=itemgetter(0)):
+        members = list(of_event)
+        headlines = _headlines(members, sums[event])
+        named = ""
+        if labeller is not None:
+            best = words.best(sums[event], SUBJECT_WORDS)
+            weights = {word.word: word.weight for word in best}
+            named = tidy(labeller.label(Subject("event", members[0][5], weights, headlines)))
+        labels[event] = (
+            named
+            or next(iter(headlines), "")
+            or ", ".join(word.word for word in words.best(sums[event], LABEL_WORDS))
         )
     return labels
 
 
-def _headline(members: Iterable[Sequence[Any]], sums: DomainWords) -> str:
-    """Return the headline of the story that is nearest to the sums of an event."""
+def _headlines(members: Iterable[Sequence[Any]], sums: DomainWords) -> list[str]:
+    """Return the headlines of the stories of an event, the nearest to its sums first."""
     stories: list[tuple[str, list[bytes]]] = []
     for (_, title, body), units in groupby(members, key=itemgetter(1, 2, 3)):
         headline = clean_headline(title) or " ".join(title.split()) or _beginning(body)
@@ -125,13 +144,13 @@ def _headline(members: Iterable[Sequence[Any]], sums: DomainWords) -> str:
         if headline and len(stories) < COMPARED_STORIES:
             stories.append((headline, blobs))
     if len(stories) < 2:
-        return stories[0][0] if stories else ""
+        return [headline for headline, _ in stories]
     ends, words, values = story_vectors(
         [[codecs.bag_from(blob) for blob in blobs] for _, blobs in stories], compiled=False
     )
     known = np.searchsorted(sums.words, words)
     products = np.add.reduceat(sums.weights[known] * values, np.concatenate([[0], ends[:-1]]))
-    return stories[int(products.argmax())][0]
+    return [stories[place][0] for place in np.argsort(-products, kind="stable").tolist()]
 
 
 def _beginning(body: str) -> str:

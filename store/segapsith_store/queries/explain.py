@@ -17,6 +17,7 @@ from segapsith.engine.records import Assignment, DomainRecord, UnitRecord
 from segapsith.errors import MissingInputError
 from segapsith.model import Result, optional
 from segapsith.settings import BUILT_IN_PLACEMENT
+from segapsith_store.identity import document_id
 from segapsith_store.queries.targets import placed_by
 from segapsith_store.queries.topics import topic_of_domain
 from segapsith_store.queries.words import Words
@@ -157,6 +158,7 @@ def explain_document(
 ) -> DocumentExplanation | None:
     """Return why each unit of a document is in its domain; None if there is no such document."""
     with store.frozen():
+        uid = document_id(store, uid)
         row = store.row(
             "SELECT d.id, v.title, o.id, o.uid FROM documents d"
             " JOIN versions v ON v.document = d.id AND v.number = d.version"

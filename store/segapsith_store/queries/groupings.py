@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from segapsith.domains.topics import DomainGroups, match_topics
+from segapsith.domains.groups import DomainGroups, match_topics
 from segapsith.errors import MissingInputError
 from segapsith_store import codecs
 from segapsith_store.store import Store

@@ -10,11 +10,10 @@ import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from segapsith.domains.values import DomainWords, PlacementSettings
 from segapsith.lexicon.vocabulary import SCALE
@@ -22,6 +21,9 @@ from segapsith_store import codecs
 from segapsith_store.queries import history
 from segapsith_store.queries.groupings import Level, labels_from
 from segapsith_store.store import Store
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 __all__ = [
     "CANDIDATES",
@@ -103,7 +105,7 @@ def candidates(
     """
     table, parameters = history.assignments_at(moment)
     score = "a.score" if moment is None else "0"
-    found: dict[int, list[Candidate]] = {}
+    candidates: dict[int, list[Candidate]] = {}
     for start in range(0, len(numbers), _CHUNK):
         chunk = json.dumps(list(numbers[start : start + _CHUNK]))
         for domain, position, title, lead in store.rows(
@@ -117,8 +119,10 @@ def candidates(
             [*parameters, chunk, most],
         ):
             if title or lead:
-                found.setdefault(domain, []).append(Candidate(domain, position == 0, title, lead))
-    return found
+                candidates.setdefault(domain, []).append(
+                    Candidate(domain, position == 0, title, lead)
+                )
+    return candidates
 
 
 def headlines_since(
@@ -129,7 +133,7 @@ def headlines_since(
     Titles of first units come before those of others; at most `most` of each domain.
     """
     condition = "d.run > ?" if isinstance(since, int) else "coalesce(v.date, r.started_at) >= ?"
-    found: dict[int, list[str]] = {}
+    headlines: dict[int, list[str]] = {}
     for domain, title in store.rows(
         "SELECT domain, title FROM (SELECT a.domain, v.title, u.id, row_number() OVER"
         " (PARTITION BY a.domain ORDER BY u.position > 0, a.score DESC, u.id) AS place"
@@ -139,8 +143,8 @@ def headlines_since(
         " WHERE place <= ? ORDER BY domain, id DESC",
         [json.dumps(list(numbers)), since, most],
     ):
-        found.setdefault(domain, []).append(title)
-    return found
+        headlines.setdefault(domain, []).append(title)
+    return headlines
 
 
 def word_counts(store: Store, lang: str) -> dict[int, tuple[str, int]]:
@@ -171,6 +175,8 @@ class Rivals:
 
         Domains are compared by eq. 7, in which every word of a group weighs the same.
         """
+        from scipy.sparse import csr_array  # slow to import
+
         place = self.domains.get(domain)
         if place is None or not groups:
             return [True] * len(groups)
@@ -191,6 +197,8 @@ class Rivals:
 
 def read_rivals(store: Store, lang: str, most: int = MAX_RIVALS) -> Rivals:
     """Return the largest open domains of a language."""
+    from scipy.sparse import csr_array  # slow to import
+
     least_weight = PlacementSettings().min_weight
     places: dict[int, int] = {}
     words: list[NDArray[np.int32]] = []

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from segapsith_store.store import Store
+from segapsith_store import notifications
 from segapsith_store.codecs import as_json
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "arrivals",
     "begin",
     "delivered",
+    "documents_after",
     "end",
     "last_run",
     "listed",
@@ -61,19 +63,19 @@ def end(
     line: str,
     figures: Mapping[str, Any],
     result: Mapping[str, Any],
+    notices: Sequence[notifications.Queued] = (),
 ) -> None:
-    """Store how a night ended."""
-    store.change(
-        lambda c: (
-            c.execute(
-                "UPDATE nights SET finished_at = ?, code = ?, line = ?, figures = ?, result = ?"
-                " WHERE id = ?",
-                [
-                    finished_at, code, line, as_json(figures), as_json(result), number,
-                ],
-            ).rowcount
-        )
-    )  # fmt: skip
+    """Store how a night ended, and queue what it reports, in one transaction."""
+
+    def write(c: sqlite3.Connection) -> int:
+        notifications.queue(c, notices)
+        return c.execute(
+            "UPDATE nights SET finished_at = ?, code = ?, line = ?, figures = ?, result = ?"
+            " WHERE id = ?",
+            [finished_at, code, line, as_json(figures), as_json(result), number],
+        ).rowcount
+
+    store.change(write)
 
 
 def listed(store: Store, limit: int | None = None) -> list[Night]:
@@ -139,6 +141,13 @@ def arrivals(store: Store, after: int) -> tuple[int, int, dict[str, int]]:
             "SELECT count(*) FROM documents WHERE run > ? AND duplicate_of IS NOT NULL", [after]
         )
     return sum(languages.values()), copies, languages
+
+
+def documents_after(store: Store, run: int) -> tuple[int, int]:
+    """Return the first and the last document that runs after a run brought; 0 and 0 if none."""
+    row = store.row("SELECT min(id), max(id) FROM documents WHERE run > ?", [run])
+    first, last = row or (None, None)
+    return first or 0, last or 0
 
 
 def placed(store: Store, after: int) -> tuple[int, int]:

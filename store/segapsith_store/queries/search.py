@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from segapsith.errors import MissingInputError, UsageError
 from segapsith.model import Result
+from segapsith_store.identity import document_id
 from segapsith_store.store import Store
 
 __all__ = [
@@ -107,12 +108,12 @@ def search(store: Store, query: str, limit: int = 20, *, documents: bool = True)
             " WHERE versions_fts MATCH ? ORDER BY bm25(versions_fts), d.id LIMIT ?",
             [SNIPPET_WORDS, match, limit],
         )
-        found = list(stories) if documents else []
-        domains = _domains_of(store, {row[1] for row in found})
+        listed = list(stories) if documents else []
+        domains = _domains_of(store, {row[1] for row in listed})
         return SearchResult(
             [
                 DocumentHit(*[*columns, domains.get(original, [])])
-                for _, original, *columns in found
+                for _, original, *columns in listed
             ],
             _domain_hits(store, query, limit),
         )
@@ -120,7 +121,7 @@ def search(store: Store, query: str, limit: int = 20, *, documents: bool = True)
 
 def _domains_of(store: Store, documents: set[int]) -> dict[int, list[StoryDomain]]:
     """Return the domains of some documents, those with most of the units first."""
-    found: dict[int, list[StoryDomain]] = {}
+    domains: dict[int, list[StoryDomain]] = {}
     for document, domain, label in store.rows(
         "SELECT u.document, m.id, m.label FROM json_each(?) j"
         " JOIN units u ON u.document = j.value JOIN assignments a ON a.unit = u.id"
@@ -128,8 +129,8 @@ def _domains_of(store: Store, documents: set[int]) -> dict[int, list[StoryDomain
         " ORDER BY u.document, count(*) DESC, min(u.position)",
         [json.dumps(sorted(documents))],
     ):
-        found.setdefault(document, []).append(StoryDomain(domain, label))
-    return found
+        domains.setdefault(document, []).append(StoryDomain(domain, label))
+    return domains
 
 
 def _domain_hits(store: Store, query: str, limit: int) -> list[DomainHit]:
@@ -225,7 +226,7 @@ def matching_documents(store: Store, query: str) -> list[DocumentSummary]:
 
 def describe_document(store: Store, uid: str) -> DocumentSummary:
     """Return the summary of the document with an id."""
-    row = store.row(f"{_SUMMARY} WHERE d.uid = ?", [uid])
+    row = store.row(f"{_SUMMARY} WHERE d.uid = ?", [document_id(store, uid)])
     if row is None:
         raise MissingInputError(f"no document is called {uid!r}; `segapsith search` finds ids")
     return DocumentSummary(*row)

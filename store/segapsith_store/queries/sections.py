@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from segapsith.domains.groups import contrasts, majority
 from segapsith.domains.index import LABEL_WORDS
-from segapsith.domains.sections import contrasts, majority
 from segapsith.domains.values import DomainWords
 from segapsith.model import Result
 from segapsith_store.queries import history
@@ -176,9 +176,12 @@ def _characteristic_words(
     characteristic = {}
     orders = contrasts(list(sections.values()))
     for (section, whole), order in zip(sections.items(), orders, strict=True):
-        chosen = order[:top]
+        heaviest = order[:top]
         part = DomainWords(
-            whole.words[chosen], whole.occurrences[chosen], whole.weights[chosen], whole.n_units
+            whole.words[heaviest],
+            whole.occurrences[heaviest],
+            whole.weights[heaviest],
+            whole.n_units,
         )
         weighted = {word.word: word for word in words.best(part, None)}
         characteristic[section] = [weighted[words.name(int(n))] for n in part.words]

@@ -15,7 +15,7 @@ from segapsith_store.queries.topics import section_of_topic
 from segapsith_store.schema import SCHEMA
 from segapsith_store.store import Store
 
-__all__ = ["LastRun", "Run", "Status", "list_runs", "read_status"]
+__all__ = ["LastRun", "Run", "Status", "list_runs", "read_counts", "read_status"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +91,14 @@ _COUNTS = {
 }
 
 
+def read_counts(store: Store, *, stable: int) -> dict[str, int]:
+    """Return how many documents, units, domains … there are, by the names of `Status`."""
+    with store.frozen():
+        n_stable = store.number("SELECT count(*) FROM domains WHERE units >= ?", [max(1, stable)])
+        counts = {name: store.number(sql) for name, sql in _COUNTS.items()}
+        return {**counts, "stable_domains": n_stable}
+
+
 def read_status(store: Store, *, stable: int) -> Status:
     """Return the counts, the digest and the last run; a domain of `stable` units is stable."""
     with store.frozen():
@@ -101,15 +109,12 @@ def read_status(store: Store, *, stable: int) -> Status:
             store=store.path,
             schema=SCHEMA,
             digest=seal.sealed_digest(store) or digest(store),
-            stable_domains=store.number(
-                "SELECT count(*) FROM domains WHERE units >= ?", [max(1, stable)]
-            ),
             sections=len(set(section_of_topic(store).values())),
             languages={lang: n for lang, (n, _) in sorted(store.languages().items()) if n},
             target=followed_target(store),
             last_run=LastRun(*last) if last else None,
             sqlite_version=sqlite3.sqlite_version,
-            **{name: store.number(sql) for name, sql in _COUNTS.items()},
+            **read_counts(store, stable=stable),
         )
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from segapsith.domains.values import Bag
 from segapsith.engine.order_sensitivity import StreamUnit
@@ -17,6 +17,9 @@ from segapsith.lexicon.vocabulary import SCALE
 from segapsith_store import codecs
 from segapsith_store.queries.words import Words
 from segapsith_store.store import Store
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 __all__ = ["StoredStream", "iterate_origins", "iterate_stream", "learned_units", "read_stream"]
 
@@ -76,6 +79,8 @@ def learned_units(
     Inferred words are left out: they are no evidence for a clustering. `last` restricts the units
     to the newest `last` stories (0: all).
     """
+    from scipy.sparse import csr_array  # slow to import
+
     with store.frozen():
         rows = list(_learned_rows(store, lang, domain, last))
         words = Words(store)

@@ -96,9 +96,9 @@ def waits(feed: Feed, now: str) -> bool:
 
 
 def items(store: Store, prefix: str) -> int:
-    """Count the documents whose id begins with the address of a feed and a space."""
+    """Count the documents whose id begins with the address of a feed and "#"."""
     return store.number(
-        "SELECT count(*) FROM documents WHERE uid >= ? AND uid < ?", [f"{prefix} ", f"{prefix}!"]
+        "SELECT count(*) FROM documents WHERE uid >= ? AND uid < ?", [f"{prefix}#", f"{prefix}$"]
     )
 
 

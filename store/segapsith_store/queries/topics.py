@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from segapsith.domains.groups import majority
 from segapsith.domains.index import LABEL_WORDS
-from segapsith.domains.sections import majority
 from segapsith.domains.values import DomainWords
 from segapsith.model import Result
 from segapsith_store import codecs

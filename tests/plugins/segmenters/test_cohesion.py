@@ -21,6 +21,7 @@ from segapsith import Annotation, Document, Lexicon, Network, Unit
 from segapsith.demo import sample
 from segapsith.evaluation.metrics import pk
 from segapsith.testing import example_annotation, segmenter_checks
+from segapsith.tokens import Tokens
 from segapsith_plugins.annotators.simplemma_words import SimplemmaWords
 from segapsith_plugins.segmenters import _sentences, cohesion
 from segapsith_plugins.segmenters._sentences import scale_of, sentences_of
@@ -293,8 +294,24 @@ def test_a_paragraph_end_is_preferred():
 @pytest.mark.parametrize("gap", ["\n\n", "\n   ", "\n \n\n  ", '\n\n"'])
 def test_only_the_first_sentence_of_a_paragraph_opens_it(gap):
     annotation = annotated(f"One river. Two rivers.{gap}Three rivers. Four rivers. Five rivers.")
-    firsts = sentences_of(annotation, 0).first
-    assert cohesion._within(annotation, firsts, 0).tolist() == [0, 1, 0, 1, 1]
+    tokens = Tokens([annotation])
+    sentences = sentences_of(tokens, [0])
+    within = cohesion._within(tokens, sentences, np.array([len(sentences.first)]), [0])
+    assert within.tolist() == [0, 1, 0, 1, 1]
+
+
+def test_texts_are_divided_together_as_they_are_alone():
+    documents = [
+        Document(title=story["title"], body=story["text"], lang="en")
+        for story in sample.lines("en")[:40]
+    ]
+    documents += [Document(title="A title alone", lang="en"), Document(body="...", lang="en")]
+    annotations = list(SimplemmaWords().annotate(documents, Lexicon()))
+    space = learn_space(annotations, rank=5)
+    for segmenter in (Cohesion(min_words=3), Cohesion(min_words=3, space=space)):
+        together = segmenter.segment_all(Tokens(annotations), Network())
+        assert together == [list(segmenter.segment(one, Network())) for one in annotations]
+    assert max(map(len, together)) > 1
 
 
 def test_paragraphs_of_one_sentence_change_nothing():

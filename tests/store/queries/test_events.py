@@ -94,3 +94,11 @@ def test_events_of_one_domain_have_different_labels(open_wire: OpenWire) -> None
     assert len(events) == 4
     assert len({(event.domain, event.label) for event in events}) == 4
     assert all(event.label.startswith("News in brief") for event in events)
+
+
+def test_a_labeller_names_events_everywhere(open_wire: OpenWire) -> None:
+    wire = open_wire(labeller="terms")
+    wire.ingest(STORIES[:1])
+    (event,) = wire.events()
+    assert event.label != "Flood in Lyndhaven" and ", " in event.label
+    assert wire.domains.show(event.domain).events[0].label == event.label

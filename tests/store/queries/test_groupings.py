@@ -9,7 +9,7 @@ import pytest
 
 from segapsith.api.wire import Wire
 from segapsith.demo import sample
-from segapsith.domains.topics import DomainGroups
+from segapsith.domains.groups import DomainGroups
 from segapsith.engine.runs import RunPlan
 from segapsith.errors import MissingInputError
 from segapsith_store.queries import groupings

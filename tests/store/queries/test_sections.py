@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from segapsith.api.wire import Wire
-from segapsith.domains.topics import DomainGroups
+from segapsith.domains.groups import DomainGroups
 from segapsith.engine.runs import RunPlan
 from segapsith_store.queries import groupings, sections
 from segapsith_store.queries.groupings import SECTIONS, TOPICS, Level

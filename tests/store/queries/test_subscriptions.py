@@ -126,7 +126,7 @@ def test_addresses_that_are_only_ingested_are_remembered_but_not_listed(store: S
 
 def stories(n: int) -> list[Document | Reject]:
     return [
-        Document(f"{URL} {i}", body=f"The river number {i} rose and flooded the town.")
+        Document(f"{URL}#{i}", body=f"The river number {i} rose and flooded the town.")
         for i in range(n)
     ]
 

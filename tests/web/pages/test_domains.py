@@ -52,7 +52,7 @@ def test_a_domain_as_it_was_has_fewer_units(client: TestClient, shown_path: Path
     now = {domain.id: domain.units for domain in wire.domains()}
     grown = next(number for number in then if now[number] > then[number])
     page = client.get(f"/domains/{grown}?as_of=1").text
-    assert "As of 1." in page and f"{then[grown]} unit" in page
+    assert "As of run 1." in page and f"{then[grown]} unit" in page
     assert f"{now[grown]} unit" in client.get(f"/domains/{grown}").text
 
 

@@ -36,16 +36,23 @@ RUNNING = "running"
 
 @dataclass(frozen=True, slots=True)
 class StoreState(Result):
-    """The last run of a store and how far it is: equal states have the same domains."""
+    """The last run of a store and how far it is: equal states have the same domains and labels."""
 
     run: int
     status: str
     position: int
+    unlabelled: int = 0
+    """Domains whose label is to be computed."""
 
     @property
     def changing(self) -> bool:
         """Whether a run is still writing."""
         return self.status == RUNNING
+
+    @property
+    def age(self) -> tuple[int, int]:
+        """What sorts states by age: runs and positions only grow."""
+        return self.run, self.position
 
 
 class Described(NamedTuple):
@@ -208,8 +215,11 @@ class Activity:
 
 
 def read_state(store: Store) -> StoreState:
-    """Return the state of a store; equal states have equal domains."""
-    row = store.row("SELECT id, status, position FROM runs ORDER BY id DESC LIMIT 1")
+    """Return the state of a store; equal states have equal domains and labels."""
+    row = store.row(
+        "SELECT id, status, position, (SELECT count(*) FROM unlabelled)"
+        " FROM runs ORDER BY id DESC LIMIT 1"
+    )
     return StoreState(*row) if row else StoreState(0, "", 0)
 
 

@@ -200,8 +200,8 @@ class _Parts:
         starts = self._earlier.starts
         at = slice(int(starts[first]), int(starts[end]))
         lengths = np.diff(starts[first : end + 1])
-        kept = (self._earlier.words, self._earlier.occurrences, self._earlier.weights)
-        self._columns.append((*(column[at] for column in kept), lengths))
+        earlier = (self._earlier.words, self._earlier.occurrences, self._earlier.weights)
+        self._columns.append((*(column[at] for column in earlier), lengths))
         self._stretch = None
 
     def joined(self) -> list[NDArray[np.int64]]:

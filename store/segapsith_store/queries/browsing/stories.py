@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from segapsith.errors import MissingInputError
 from segapsith.model import Document, Json, Result
+from segapsith_store.identity import document_id
 from segapsith_store.queries.documents import HEADLINE_CHARS
 from segapsith_store.store import Store
 
@@ -97,6 +98,7 @@ class UnitSummary(Result):
 def read_story(store: Store, uid: str) -> Story:
     """Return one story; raise an error if there is no document with this id."""
     with store.frozen():
+        uid = document_id(store, uid)
         row = store.row(
             "SELECT d.id, d.version, d.run, o.id, o.uid FROM documents d"
             " LEFT JOIN documents o ON o.id = d.duplicate_of WHERE d.uid = ?",
@@ -152,8 +154,8 @@ def _texts(store: Store, document: int) -> list[StoryText]:
 
 def _units(store: Store, document: int) -> list[StoryUnit]:
     return [
-        StoryUnit(unit, start, end, bool(kept), *place)
-        for unit, start, end, kept, *place in store.rows(
+        StoryUnit(unit, start, end, bool(is_kept), *place)
+        for unit, start, end, is_kept, *place in store.rows(
             'SELECT u.id, u.start, u."end", u.kept, a.domain, m.label, a.score'
             " FROM documents d JOIN versions v ON v.document = d.id AND v.number = d.version"
             " JOIN units u ON u.version = v.id LEFT JOIN assignments a ON a.unit = u.id"

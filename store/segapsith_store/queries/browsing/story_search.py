@@ -116,8 +116,16 @@ class StoryColumns:
 
 
 def read_columns(store: Store, earlier: StoryColumns | None = None) -> StoryColumns:
-    """Read the columns; those of versions that are in `earlier` are taken from it."""
+    """Read the columns; those of versions that are in `earlier` are taken from it.
+
+    After texts were deleted, all columns are read again.
+    """
     with store.frozen():
+        if earlier is not None:
+            last = len(earlier.documents) - 1
+            n_known = store.number("SELECT count(*) FROM versions WHERE id <= ?", [last])
+            if n_known != np.count_nonzero(earlier.documents):
+                earlier = None
         last = 0 if earlier is None else len(earlier.documents) - 1
         names: dict[str, int] = (
             {} if earlier is None else {n: i for i, n in enumerate(earlier.names)}
@@ -135,14 +143,14 @@ def read_columns(store: Store, earlier: StoryColumns | None = None) -> StoryColu
         size = (rows[-1][0] if rows else last) + 1
         table = np.zeros((5, size), np.int32)
         if earlier is not None:
-            kept = (
+            columns_kept = (
                 earlier.documents,
                 earlier.numbers,
                 earlier.days,
                 earlier.langs,
                 earlier.sources,
             )
-            table[:, : last + 1] = kept
+            table[:, : last + 1] = columns_kept
         if rows:
             values = np.array(rows, dtype=np.int64)
             table[:, values[:, 0]] = values[:, 1:].T
@@ -199,27 +207,27 @@ def _selected(
     store: Store, query: StoryQuery, columns: StoryColumns, documents: Column | None
 ) -> NDArray[np.int64]:
     """Return the versions that match, ascending."""
-    chosen = columns.present()
+    mask = columns.present()
     if query.words.strip():
         rows = store.rows(
             "SELECT rowid FROM versions_fts WHERE versions_fts MATCH ?",
             [full_text_query(query.words)],
         )
         matching = np.fromiter((row[0] for row in rows), np.int64)
-        having = np.zeros(len(chosen), dtype=bool)
-        having[matching[matching < len(chosen)]] = True
-        chosen &= having
+        having = np.zeros(len(mask), dtype=bool)
+        having[matching[matching < len(mask)]] = True
+        mask &= having
     for bound, sign in ((query.since, 1), (query.until, -1)):
         if bound:
             limit = datetime.date.fromisoformat(bound).toordinal()
-            chosen &= (columns.days > 0) & (sign * columns.days >= sign * limit)
+            mask &= (columns.days > 0) & (sign * columns.days >= sign * limit)
     if query.lang:
-        chosen &= columns.langs == columns.code(query.lang)
+        mask &= columns.langs == columns.code(query.lang)
     if query.source:
-        chosen &= columns.sources == columns.code(query.source)
+        mask &= columns.sources == columns.code(query.source)
     if documents is not None:
-        chosen &= np.isin(columns.documents, documents)
-    return np.flatnonzero(chosen)
+        mask &= np.isin(columns.documents, documents)
+    return np.flatnonzero(mask)
 
 
 def _best(

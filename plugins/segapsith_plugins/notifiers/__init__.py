@@ -1,0 +1,1 @@
+"""Notifiers: where the notices of a night are sent."""

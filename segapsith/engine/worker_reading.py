@@ -1,0 +1,182 @@
+"""Reading texts in workers: the second stage of ingest, as a task.
+
+A worker gets names and settings, and makes the annotator and the segmenter itself. What the clock froze
+travels in parts, because most of them do not change at each tick.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from segapsith.engine.components import Cutter
+from segapsith.engine.reading import Readings, content_places, read
+from segapsith.model import Document, Lexicon, Network
+from segapsith.parallel.packing import Frozen
+from segapsith.parallel.tasks import Shared
+from segapsith.plugin.contracts import Annotator, Executor
+from segapsith.plugin.registry import Registry, load_plugins
+from segapsith.settings import PluginValue
+
+__all__ = ["ReadingPlugins", "WorkerReader", "lemmas_of_part", "read_part"]
+
+PART = 64
+"""Documents of one item."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingPlugins:
+    """What a worker makes its annotator and its segmenter from."""
+
+    annotator: str
+    annotator_settings: Mapping[str, PluginValue]
+    segmenter: str
+    segmenter_settings: Mapping[str, PluginValue]
+    only_own: bool = False
+    """Whether plugins of other packages are left out."""
+
+
+class WorkerReader:
+    """Reads documents in the workers of an executor; readings come in order."""
+
+    def __init__(self, executor: Executor, plugins: ReadingPlugins) -> None:
+        self._executor = executor
+        self._plugins = Frozen(plugins)
+        self._frozen: dict[str, tuple[object, Frozen]] = {}
+
+    def read(
+        self, documents: Sequence[Document], lexicon: Lexicon, networks: Mapping[str, Network]
+    ) -> Iterator[Readings]:
+        """Yield the readings of documents, whose language is set."""
+        shared = {
+            "plugins": self._plugins,
+            "lexicon": self._once("lexicon", lexicon, lexicon),
+            **self._network(networks),
+        }
+        for readings in self._executor.map("read", _parts(documents), shared):
+            yield from readings
+
+    def lemmas(self, documents: Iterable[Document], lexicon: Lexicon) -> Iterator[list[str]]:
+        """Yield the content words of each document, without units."""
+        shared = {
+            "plugins": self._plugins,
+            "lexicon": self._once("lexicon", lexicon, lexicon),
+        }
+        for lemmas in self._executor.map("annotate", _parts(documents), shared):
+            yield from lemmas
+
+    def _network(self, networks: Mapping[str, Network]) -> dict[str, Frozen]:
+        """Return the parts of the networks; all languages have the same arrays."""
+        if not networks:
+            return {}
+        first = next(iter(networks.values()))
+        n_words = len(first.significance)
+        links = (first.starts, first.neighbours, first.weights)
+        parts = {
+            "links": self._once("links", first.neighbours, links),
+            "vectors": self._once("vectors", first.vectors, first.vectors),
+            "significance": self._once("significance", first.significance, first.significance),
+            "words": self._once("words", first.significance, first.words[:n_words]),
+        }
+        for lang, network in sorted(networks.items()):
+            rows = self._frozen.get(f"rows {lang}")
+            if rows is None or rows[0] is not first.significance:
+                # words that are newer than the network are unknown to it
+                known = np.fromiter(network.rows.values(), np.int64, len(network.rows))
+                rows = (first.significance, Frozen(known[known < n_words]))
+                self._frozen[f"rows {lang}"] = rows
+            parts[f"rows {lang}"] = rows[1]
+            parts[f"values {lang}"] = Frozen((network.epoch, network.mean_cohesion))
+        return parts
+
+    def _once(self, name: str, owner: object, value: Any) -> Frozen:
+        """Return a value to share; the same one as long as its owner is the same object."""
+        held = self._frozen.get(name)
+        if held is None or held[0] is not owner:
+            held = self._frozen[name] = (owner, Frozen(value))
+        return held[1]
+
+
+def _parts(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    rest = iter(documents)
+    while part := list(islice(rest, PART)):
+        yield part
+
+
+def read_part(documents: list[Document], shared: Shared) -> list[Readings]:
+    """Read some documents: the task `read`."""
+    return list(
+        read(
+            documents,
+            annotator=_annotator(shared),
+            segmenter=_segmenter(shared),
+            lexicon=shared["lexicon"],
+            networks={
+                document.lang or "": _network_of(document.lang or "", shared)
+                for document in documents
+            },
+        )
+    )
+
+
+def lemmas_of_part(documents: list[Document], shared: Shared) -> list[list[str]]:
+    """Return the content words of some documents: the task `annotate`."""
+    annotator = _annotator(shared)
+    return [
+        [annotation.lemmas[i] for i in content_places(annotation)]
+        for annotation in annotator.annotate(documents, shared["lexicon"])
+    ]
+
+
+def _registry(shared: Shared) -> Registry:
+    def load() -> Registry:
+        # only the main thread of a process has an alarm signal
+        limits = threading.current_thread() is threading.main_thread()
+        return load_plugins(only_own=shared["plugins"].only_own, time_limits=limits)
+
+    return shared.once("registry", load, of="plugins")
+
+
+def _annotator(shared: Shared) -> Annotator:
+    def make() -> Annotator:
+        plugins: ReadingPlugins = shared["plugins"]
+        return _registry(shared).make("annotator", plugins.annotator, plugins.annotator_settings)
+
+    return shared.once("annotator", make, of="plugins")
+
+
+def _segmenter(shared: Shared) -> Cutter:
+    def make() -> Cutter:
+        plugins: ReadingPlugins = shared["plugins"]
+        return _registry(shared).make("segmenter", plugins.segmenter, plugins.segmenter_settings)
+
+    return shared.once("segmenter", make, of="plugins")
+
+
+def _network_of(lang: str, shared: Shared) -> Network:
+    words = shared["words"]
+
+    def rows() -> dict[str, int]:
+        return {words[number]: number for number in shared[f"rows {lang}"].tolist()}
+
+    def make() -> Network:
+        starts, neighbours, weights = shared["links"]
+        epoch, mean_cohesion = shared[f"values {lang}"]
+        return Network(
+            epoch,
+            rows=shared.once("rows", rows, of=f"rows {lang}"),  # they change with the words
+            words=words,
+            starts=starts,
+            neighbours=neighbours,
+            weights=weights,
+            significance=shared["significance"],
+            vectors=shared["vectors"],
+            mean_cohesion=mean_cohesion,
+        )
+
+    return shared.once(f"network {lang}", make)

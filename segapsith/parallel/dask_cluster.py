@@ -1,0 +1,184 @@
+"""Tasks on a Dask cluster: of processes on this machine, or of other machines.
+
+Items, results and shared values travel as bytes. A shared value is a task of its own that returns
+its bytes, so the cluster moves it to each worker once and makes it again if a worker is lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import threading
+import uuid
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from segapsith.errors import ConfigurationError, WorkerKilledError, WorkersLostError
+from segapsith.parallel.choice import MAX_DEATHS, available_processors, look_ahead
+from segapsith.parallel.packing import pack
+from segapsith.parallel.tasks import SharedValues, perform, result_of
+from segapsith.plugin.contracts import SharedValue
+
+__all__ = ["DaskCluster"]
+
+logger = logging.getLogger(__name__)
+
+CONNECT_SECONDS = 15
+"""Time to reach the scheduler, at the start and after the connection was lost."""
+
+
+class DaskCluster:
+    """Runs tasks on a Dask cluster.
+
+    `workers` is the address of a scheduler (`tcp://host:8786`), or a number of processes on this
+    machine (default: one per processor).
+    """
+
+    def __init__(self, *, workers: str = "") -> None:
+        is_number = workers.isdecimal() and int(workers) >= 1
+        if workers and not is_number and "://" not in workers:
+            raise ValueError(
+                f"dask:{workers} should be dask:N with N >= 1, or dask:tcp://HOST:PORT"
+            )
+        self._address = "" if is_number or not workers else workers
+        self._wanted = int(workers) if is_number else available_processors()
+        self._client: Any = None
+        self._cluster: Any = None
+
+    @property
+    def n_workers(self) -> int:
+        """The number of tasks that run at the same time, as far as it is known now."""
+        if self._client is None or not self._address:
+            return self._wanted
+        info = self._client.scheduler_info(n_workers=-1)["workers"]
+        return max(1, len(info))
+
+    def map(
+        self, task: str, items: Iterable[object], shared: Mapping[str, SharedValue] | None = None
+    ) -> Iterator[Any]:
+        """Yield the result of a task for each item; items are read a few ahead."""
+        client = self._connected()
+        values = dict(shared or {})
+        with self._explained(task):
+            held = {
+                one.digest: client.submit(_same, one.data, key=f"segapsith-{one.digest}")
+                for one in values.values()
+            }
+            names = {name: one.digest for name, one in values.items()}
+        call = uuid.uuid4().hex  # a name of their own: results are never taken from an earlier call
+        rest = enumerate(items)
+        futures: deque[Any] = deque()
+        most = look_ahead(self.n_workers)
+        try:
+            while True:
+                while len(futures) < most:
+                    try:
+                        number, item = next(rest)
+                    except StopIteration:
+                        break
+                    data = pack(item)
+                    with self._explained(task):
+                        futures.append(
+                            client.submit(
+                                _work, task, data, names, held,
+                                key=f"segapsith-{task}-{call}-{number}", pure=False,
+                            )
+                        )  # fmt: skip
+                if not futures:
+                    return
+                with self._explained(task):
+                    result = futures[0].result()
+                futures.popleft()
+                yield result_of(result)
+        finally:
+            with contextlib.suppress(Exception):
+                client.cancel(list(futures))
+
+    def _connected(self) -> Any:
+        """Return the client; connect, or start a cluster, at the first use."""
+        if self._client is None:
+            try:
+                import distributed
+            except ImportError as error:
+                raise ConfigurationError(
+                    f"workers=dask needs the extra `cluster`: pip install 'segapsith[cluster]'"
+                    f" ({error})",
+                    setting="workers",
+                ) from error
+            self._open(distributed)
+        return self._client
+
+    def _open(self, distributed: Any) -> None:
+        import dask
+
+        # a lost scheduler is reported soon, and a task that ends its workers is given up
+        dask.config.set(
+            {
+                "distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s",
+                "distributed.scheduler.allowed-failures": MAX_DEATHS - 1,
+                "distributed.admin.large-graph-warning-threshold": "1GB",
+            }
+        )
+        try:
+            if self._address:
+                self._client = distributed.Client(
+                    self._address, timeout=CONNECT_SECONDS, set_as_default=False
+                )
+                self._client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+            else:
+                self._cluster = distributed.LocalCluster(
+                    n_workers=self._wanted, threads_per_worker=1, processes=True,
+                    dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL,
+                )  # fmt: skip
+                self._client = distributed.Client(self._cluster, set_as_default=False)
+        except (OSError, TimeoutError) as error:
+            self.close()
+            where = self._address or "a cluster on this machine"
+            raise WorkersLostError(
+                f"workers=dask:{self._address}: {where} cannot be reached, or has no worker,"
+                f" within {CONNECT_SECONDS} s ({error})",
+                setting="workers",
+            ) from error
+
+    @contextlib.contextmanager
+    def _explained(self, task: str) -> Iterator[None]:
+        """Turn failures of the cluster into errors that say what to do."""
+        from distributed import CancelledError, KilledWorker
+        from distributed.comm.core import CommClosedError
+
+        try:
+            yield
+        except KilledWorker as error:
+            raise WorkerKilledError(
+                f"task {task!r} ended its worker {MAX_DEATHS} times: too little memory, or a fault"
+                f" in native code of a plugin (last worker: {error.last_worker.address})"
+            ) from error
+        except (CancelledError, CommClosedError, asyncio.CancelledError, TimeoutError) as error:
+            raise WorkersLostError(
+                f"the connection to the cluster {self._address or 'on this machine'} was lost;"
+                " what was committed is safe. Run the same command to continue"
+            ) from error
+
+    def close(self) -> None:
+        """End the connection, and the workers that were started here."""
+        for part in (self._client, self._cluster):
+            if part is not None:
+                with contextlib.suppress(Exception):
+                    part.close(timeout=CONNECT_SECONDS)
+        self._client = self._cluster = None
+
+
+_values = SharedValues()  # one in each worker process
+_one_at_a_time = threading.Lock()  # plugins are made for one thread
+
+
+def _same(data: bytes) -> bytes:
+    """Return a shared value: as a task, the cluster moves it and can make it again."""
+    return data
+
+
+def _work(task: str, item: bytes, names: Mapping[str, str], held: Mapping[str, bytes]) -> bytes:
+    with _one_at_a_time:
+        return perform(task, item, _values.load(names, held))

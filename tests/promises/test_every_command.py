@@ -1,0 +1,261 @@
+"""Every command that writes, killed at its n-th SQL statement or its n-th change of a file.
+
+The store is sound afterwards, and the same command brings it to the digest of an undisturbed one.
+The short forms take a few places of each command; `--long` takes each.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from segapsith.api.wire import Wire
+from segapsith.cli.app import run
+from segapsith.demo import sample
+from segapsith.settings import resolve
+
+pytestmark = pytest.mark.slow
+
+STORIES, MORE = 90, 110
+FILE_CALLS = ("fsync", "link", "rename", "replace", "unlink")
+"""Calls of `os` that make a file last, or give it another name."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command line, and the places of the short form: every so many statements."""
+
+    name: str
+    arguments: Sequence[str]
+    step: int
+    files: tuple[str, ...] = ()
+    """Files that it makes, which must be whole or missing."""
+
+
+COMMANDS = (
+    Command("ingest", ("ingest", "more.jsonl"), 97),
+    Command("forget", ("forget", "en-003"), 61),
+    Command("undo", ("runs", "undo"), 61),
+    Command("merge", ("domains", "merge", "1", "2"), 31),
+    Command("merge --auto", ("domains", "merge", "--auto"), 31),
+    Command("split --auto", ("domains", "split", "--auto"), 31),
+    Command("reassign", ("domains", "reassign"), 31),
+    Command("rename", ("domains", "rename", "1", "The judge"), 17),
+    Command("retire", ("domains", "retire", "1"), 17),
+    Command("lock", ("domains", "lock", "1"), 17),
+    Command("topics", ("topics", "-k", "4"), 31),
+    Command("sections", ("sections",), 97),
+    Command("cluster", ("cluster", "-k", "4", "--clusterer", "spherical-kmeans"), 61),
+    Command("validate", ("validate", "--min-units", "3"), 61),
+    Command("network build", ("network", "build", "more.jsonl"), 61),
+    Command("tune", ("tune", "--keep", "--target-new-rate", "0.3"), 31),
+    Command("feeds add", ("feeds", "add", "http://127.0.0.1:9/feed.xml"), 17),
+    Command("backup", ("backup", "copy.db"), 7, ("copy.db",)),
+    Command(
+        "update --nightly",
+        ("update", "--nightly", "--inbox", "inbox", "--change-learning", "--quiet"),
+        211,
+    ),
+)
+
+
+def called(*arguments: str) -> int:
+    """Run a command without its output, in this directory."""
+    with (
+        open(os.devnull, "w") as nowhere,
+        contextlib.redirect_stdout(nowhere),
+        contextlib.redirect_stderr(nowhere),
+    ):
+        return run([*arguments, "--store", "wire.db"])
+
+
+@contextlib.contextmanager
+def inside(folder: Path) -> Iterator[None]:
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with several domains, stories to come, and an inbox with the same stories."""
+    folder = tmp_path_factory.mktemp("prepared")
+    lines = [json.dumps(line) + "\n" for line in sample.lines("en")]
+    (folder / "inbox").mkdir()
+    for path in (folder / "more.jsonl", folder / "inbox" / "more.jsonl"):
+        path.write_text("".join(lines[STORIES:MORE]), encoding="utf-8")
+    settings = resolve({"threshold": 0.25, "batch_size": 30}, environment={})
+    with Wire(folder / "wire.db", settings) as wire:
+        wire.ingest(sample.lines("en")[:STORIES])
+        assert len(wire.domains()) > 8
+    return folder
+
+
+def fuse(places: int, burn: Callable[[], None]) -> Callable[[], None]:
+    """Return a function that calls `burn` when it is called for the n-th time."""
+    left = itertools.count(places, -1)
+
+    def call() -> None:
+        if next(left) <= 0:
+            burn()
+
+    return call
+
+
+def kill_at_statement(call: Callable[[], None]) -> None:
+    """Make every statement on every connection of this process call a fuse first."""
+    original = sqlite3.connect
+
+    class Fused(sqlite3.Connection):
+        def execute(self, *sql: Any) -> Any:
+            call()
+            return super().execute(*sql)
+
+        def executemany(self, *sql: Any) -> Any:
+            call()
+            return super().executemany(*sql)
+
+        def executescript(self, *sql: Any) -> Any:
+            call()
+            return super().executescript(*sql)
+
+    def fused(*arguments: Any, **more: Any) -> Any:
+        return original(*arguments, **more, factory=Fused)
+
+    sqlite3.connect = fused  # type: ignore[assignment]  # in the child alone
+
+
+def kill_at_file_call(call: Callable[[], None]) -> None:
+    """Make every change of a file call a fuse before it, and after it."""
+
+    def burning(original: Callable[..., Any]) -> Callable[..., Any]:
+        def changed(*arguments: Any, **more: Any) -> Any:
+            call()
+            done = original(*arguments, **more)
+            call()
+            return done
+
+        return changed
+
+    for name in FILE_CALLS:
+        setattr(os, name, burning(getattr(os, name)))
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def child(work: Callable[[], int]) -> int:
+    """How a child ended: its exit code, or minus the signal."""
+    sys.stdout.flush()
+    number = os.fork()
+    if number == 0:
+        code = 9
+        try:
+            code = work()
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(number, 0)[1])
+
+
+def digest() -> str:
+    with Wire("wire.db") as wire:
+        verdict = wire.verify()
+        assert verdict.sound, verdict.faults
+        return verdict.digest
+
+
+def healed(
+    prepared: Path,
+    folder: Path,
+    command: Command,
+    places: Callable[[Callable[[], None]], None],
+    step: int,
+) -> int:
+    """Kill a command at every `step`-th place until it gets through; return the number of kills."""
+    undisturbed = folder / "undisturbed"
+    shutil.copytree(prepared, undisturbed)
+    with inside(undisturbed):
+        assert called(*command.arguments) == 0
+        after = digest()
+    for kills in itertools.count():
+        trial = folder / str(kills)
+        shutil.copytree(prepared, trial)
+        with inside(trial):
+
+            def killed(kills: int = kills) -> int:
+                places(fuse(1 + kills * step, die))
+                return called(*command.arguments)
+
+            ended = child(killed)
+            for name in command.files:
+                if Path(name).exists():
+                    check_whole(Path(name))
+            if digest() != after or ended:
+                code = called(*command.arguments)
+                # what had been committed before the kill may be refused the second time
+                assert code == 0 or digest() == after
+            assert digest() == after
+        shutil.rmtree(trial)
+        if ended == 0:
+            return kills
+        assert ended == -signal.SIGKILL
+    raise AssertionError("unreachable")
+
+
+def check_whole(path: Path) -> None:
+    """A file that has its name is complete."""
+    if path.suffix == ".db":
+        with Wire(path) as wire:
+            assert wire.verify().sound
+    else:
+        assert path.read_text(encoding="utf-8").rstrip().endswith("</html>")
+
+
+def by_name(command: Command) -> str:
+    return command.name
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=by_name)
+def test_a_kill_at_a_statement_is_healed_by_the_same_command(
+    prepared: Path, tmp_path: Path, command: Command
+) -> None:
+    kills = healed(prepared, tmp_path, command, kill_at_statement, command.step)
+    print("trials:", kills)
+    assert kills >= 1
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=by_name)
+def test_a_kill_at_a_change_of_a_file_is_healed_by_the_same_command(
+    prepared: Path, tmp_path: Path, command: Command
+) -> None:
+    kills = healed(prepared, tmp_path, command, kill_at_file_call, 3)
+    print("trials:", kills)
+    assert kills >= bool(command.files)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("places", [kill_at_statement, kill_at_file_call])
+@pytest.mark.parametrize("command", COMMANDS, ids=by_name)
+def test_a_kill_at_any_place_is_healed_by_the_same_command(
+    prepared: Path,
+    tmp_path: Path,
+    command: Command,
+    places: Callable[[Callable[[], None]], None],
+) -> None:
+    print("trials:", healed(prepared, tmp_path, command, places, 1))

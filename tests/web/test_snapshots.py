@@ -1,0 +1,195 @@
+"""One state of the store for all requests, and when it is renewed."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from segapsith.api.wire import Wire
+from segapsith.web import snapshots
+from segapsith.web.snapshots import READERS, Snapshots
+from segapsith_store import Store
+from segapsith_store.queries.browsing.activity import StoreState, read_state
+
+
+class Watched:
+    """Snapshots of a store with a clock that is set by hand; notes what was warmed and shown."""
+
+    def __init__(self, path: Path) -> None:
+        self.time = 0.0
+        self.warmed: list[StoreState] = []
+        self.shown: list[StoreState] = []
+        self.snapshots = Snapshots(
+            str(path),
+            warm=lambda store: self.warmed.append(read_state(store)),
+            show=self.shown.append,
+            clock=lambda: self.time,
+        )
+
+    def state(self) -> StoreState:
+        with self.snapshots.reading(5) as (moment, store):
+            assert read_state(store) == moment.state
+            return moment.state
+
+    def wait_for_renewal(self) -> None:
+        thread = self.snapshots._renewing
+        if thread is not None:
+            thread.join(20)
+
+
+@pytest.fixture
+def watched(own_path: Path) -> Watched:
+    return Watched(own_path)
+
+
+def renamed(path: Path, name: str) -> None:
+    with Wire(path) as wire:
+        wire.domains.rename(1, name)
+
+
+def marked_running(path: Path, running: bool = True) -> None:
+    """Make the store look as while a run writes; the next batch is committed."""
+    with Store.writing(path) as store:
+        store.change(
+            lambda c: (
+                c.execute(
+                    "UPDATE runs SET status = ?, position = position + 1"
+                    " WHERE id = (SELECT max(id) FROM runs)",
+                    ["running" if running else "done"],
+                ).rowcount
+            )
+        )
+
+
+def test_all_requests_of_a_state_read_the_same_commit(watched: Watched, own_path: Path) -> None:
+    with watched.snapshots.reading(5) as (first, one):
+        renamed(own_path, "Mine")
+        with watched.snapshots.reading(5) as (second, other):
+            assert second is not first and second.state.run == first.state.run + 1
+            assert read_state(one) == first.state and read_state(other) == second.state
+        assert first.is_open
+    assert not first.is_open and second.is_open
+
+
+def test_after_a_run_the_next_request_sees_it(watched: Watched, own_path: Path) -> None:
+    before = watched.state()
+    assert watched.state() == before and len(watched.shown) == 1
+    renamed(own_path, "Mine")
+    assert watched.state().run == before.run + 1
+    assert watched.warmed == [] and len(watched.shown) == 2
+
+
+def test_while_a_run_writes_the_state_is_renewed_from_time_to_time(
+    watched: Watched, own_path: Path
+) -> None:
+    before = watched.state()
+    marked_running(own_path)
+    assert watched.state() == before
+    watched.time = snapshots.LEAST_AGE
+    assert watched.state() == before, "requests do not wait for the columns of the new state"
+    watched.wait_for_renewal()
+    between = watched.state()
+    assert between.changing and watched.warmed == [between]
+    marked_running(own_path)
+    assert watched.state() == between
+    marked_running(own_path, running=False)
+    assert watched.state().position == before.position + 3
+
+
+def test_a_state_that_took_long_to_read_is_shown_for_longer(
+    watched: Watched, own_path: Path
+) -> None:
+    watched.state()
+    marked_running(own_path)
+    watched.time = snapshots.LEAST_AGE
+
+    def slow(store: Store) -> None:
+        watched.time += 10.0
+        watched.warmed.append(read_state(store))
+
+    watched.snapshots._warm = slow
+    watched.state()
+    watched.wait_for_renewal()
+    shown = watched.state()
+    marked_running(own_path)
+    watched.time += 10 * snapshots.AGE_PER_COST - 1
+    assert watched.state() == shown
+    watched.wait_for_renewal()
+    assert watched.state() == shown
+    watched.time += 1
+    watched.state()
+    watched.wait_for_renewal()
+    assert watched.state() != shown
+
+
+def test_without_requests_no_connection_stays_open(watched: Watched) -> None:
+    with watched.snapshots.reading(5) as (moment, _):
+        made = moment.made(("a",), lambda: "text")
+        watched.time = snapshots.IDLE + 1
+        watched.snapshots._release()
+        assert moment.is_open, "a request uses it"
+    watched.time += snapshots.IDLE - 1
+    watched.snapshots._release()
+    assert moment.is_open
+    watched.time += 1
+    watched.snapshots._release()
+    assert not moment.is_open
+    with watched.snapshots.reading(5) as (again, _):
+        assert again is moment and again.made(("a",), lambda: "other") is made
+    watched.snapshots.close()
+
+
+def test_a_restored_file_is_noticed(watched: Watched, own_path: Path) -> None:
+    copy = own_path.with_suffix(".copy")
+    shutil.copy(own_path, copy)
+    before = watched.state()
+    renamed(own_path, "Mine")
+    assert watched.state().run == before.run + 1
+    copy.replace(own_path)
+    for rest in (f"{own_path}-wal", f"{own_path}-shm"):
+        Path(rest).unlink(missing_ok=True)
+    assert watched.state() == before
+
+
+def test_pages_are_made_once_for_a_state(watched: Watched, own_path: Path) -> None:
+    calls: list[str] = []
+
+    def make(text: str) -> Callable[[], str]:
+        return lambda: calls.append(text) or text
+
+    with watched.snapshots.reading(5) as (moment, _):
+        assert [moment.made(("a",), make("1")), moment.made(("a",), make("2"))] == ["1", "1"]
+        assert moment.made(("b",), lambda: 3) == 3 and moment.made(("b",), lambda: 4) == 4
+    renamed(own_path, "Mine")
+    with watched.snapshots.reading(5) as (moment, _):
+        assert moment.made(("a",), make("5")) == "5"
+    assert calls == ["1", "5"]
+
+
+def test_more_requests_than_connections_wait_for_each_other(watched: Watched) -> None:
+    inside = threading.Semaphore(0)
+    states: list[StoreState] = []
+
+    def ask() -> None:
+        states.append(watched.state())
+        inside.release()
+
+    threads = [threading.Thread(target=ask) for _ in range(3 * READERS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert len(states) == 3 * READERS and len(set(states)) == 1
+
+
+def test_if_others_commit_all_the_time_one_connection_is_enough(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    versions = iter(range(1000))
+    monkeypatch.setattr(Store, "data_version", lambda self: next(versions))
+    with watched.snapshots.reading(5) as (moment, store):
+        assert read_state(store) == moment.state
