@@ -88,7 +88,7 @@ def count_pairs(words: Words, window: int = WINDOW, ends: NDArray[np.int64] | No
     >>> keys.tolist() == [key_of(1, 2)], counts.tolist()
     (True, [2])
     """
-    return joined(list(counted(words, window, ends)))
+    return _taken(list(counted(words, window, ends)))
 
 
 def counted(
@@ -115,7 +115,8 @@ def counted(
             spaced, distinct, starts, positions, reach, row, PIECE, tally
         )
         if len(keys):
-            yield Pairs(keys, counts)
+            # Many pieces may be held at once: without the unused rest of their buffers.
+            yield Pairs(keys.copy(), counts.copy()) if row < len(distinct) else Pairs(keys, counts)
 
 
 def _ranked(words: Words) -> tuple[Keys, Words]:
@@ -265,6 +266,21 @@ def joined(pieces: Sequence[Pairs]) -> Pairs:
         return pieces[0]
     keys, counts = zip(*(pieces or [Pairs.none()]), strict=True)
     return Pairs(np.concatenate(keys), np.concatenate(counts))
+
+
+def _taken(pieces: list[Pairs]) -> Pairs:
+    """Concatenate consecutive pieces and empty the list, with one piece in memory twice at most."""
+    if len(pieces) == 1:
+        return pieces.pop()
+    size = sum(len(piece.keys) for piece in pieces)
+    keys, counts = np.empty(size, np.int64), np.empty(size, np.int64)
+    end = size
+    while pieces:
+        piece = pieces.pop()
+        start = end - len(piece.keys)
+        keys[start:end], counts[start:end] = piece
+        end = start
+    return Pairs(keys, counts)
 
 
 def merged(runs: Sequence[Pairs]) -> Pairs:

@@ -334,14 +334,17 @@ class TermCounts:
         return len(self._keys)
 
     def arrays(self) -> dict[str, NDArray[np.int64]]:
-        """Return ascending keys and their sums; equal stories give equal arrays."""
+        """Return ascending keys and their sums; equal stories give equal arrays.
+
+        Merging makes new arrays, so these never change later.
+        """
         self._merge()
         occurrences, documents, named = self._sums
         return {
-            "keys": self._keys.copy(),
-            "occurrences": occurrences.copy(),
-            "documents": documents.copy(),
-            "named": named.copy(),
+            "keys": self._keys,
+            "occurrences": occurrences,
+            "documents": documents,
+            "named": named,
         }
 
     @classmethod
@@ -361,13 +364,20 @@ class TermCounts:
             return
         keys = np.concatenate([self._keys, *(keys for keys, _ in self._waiting)])
         sums = np.concatenate([self._sums, *(sums for _, sums in self._waiting)], axis=1)
+        self._waiting, self._n_waiting = [], 0
         order = np.argsort(keys, kind="stable")
         keys = keys[order]
         firsts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])) if len(keys) else order
-        totals = np.add.reduceat(sums[:, order], firsts, axis=1) if len(keys) else sums
+        # One row of sums after the other: a long text has millions of candidates.
+        totals = np.empty((3, len(firsts)), np.int64)
+        for total, row in zip(totals, sums, strict=True):
+            if len(keys):
+                np.add.reduceat(row[order], firsts, out=total)
         present = (totals != 0).any(axis=0)  # one of the sums may be 0 alone
-        self._keys, self._sums = keys[firsts][present], totals[:, present]
-        self._waiting, self._n_waiting = [], 0
+        if present.all():
+            self._keys, self._sums = keys[firsts], totals
+        else:
+            self._keys, self._sums = keys[firsts][present], totals[:, present]
 
 
 # --- terms for the annotator ---------------------------------------------------------------

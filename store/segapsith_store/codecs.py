@@ -25,6 +25,7 @@ __all__ = [
     "integers_from",
     "named_arrays",
     "named_arrays_from",
+    "narrowed",
     "words_bytes",
     "words_from",
 ]
@@ -191,13 +192,23 @@ def _columns(data: bytes) -> list[NDArray[Any]]:
     return columns
 
 
-def named_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+def named_arrays(arrays: Mapping[str, NDArray[Any]]) -> memoryview:
     """Arrays by name in NumPy's npz format."""
     out = io.BytesIO()
     np.savez(out, allow_pickle=False, **dict(arrays))
-    return out.getvalue()
+    return out.getbuffer()
 
 
-def named_arrays_from(data: bytes) -> dict[str, NDArray[Any]]:
+def narrowed(counts: NDArray[np.int64]) -> NDArray[np.signedinteger[Any]]:
+    """Return counts in the smallest type of signed integers that holds them all.
+
+    >>> narrowed(np.array([3, -1])).dtype, narrowed(np.array([3, 300])).dtype
+    (dtype('int8'), dtype('int16'))
+    """
+    largest = max(int(counts.max(initial=0)), -1 - int(counts.min(initial=0)))
+    return counts.astype(np.min_scalar_type(-1 - largest))
+
+
+def named_arrays_from(data: bytes | memoryview) -> dict[str, NDArray[Any]]:
     with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
         return {name: arrays[name] for name in arrays.files}

@@ -188,7 +188,7 @@ TABLES = (
         (
             ("id", "INTEGER PRIMARY KEY", "number"),
             ("lang", "TEXT NOT NULL", "language"),
-            ("arrays", "BLOB NOT NULL", "keys, occurrences, documents, named: npz, int64"),
+            ("arrays", "BLOB NOT NULL", "keys, occurrences, documents, named: npz of integers"),
         ),
         indexes=("lang",),
     ),

@@ -309,7 +309,7 @@ def _write_term_runs(c: sqlite3.Connection, update: Update) -> None:
             c.execute("DELETE FROM term_runs WHERE lang = ?", [lang])
         c.execute(
             "INSERT INTO term_runs (lang, arrays) VALUES (?, ?)",
-            [lang, codecs.named_arrays(run)],
+            [lang, codecs.named_arrays({name: codecs.narrowed(a) for name, a in run.items()})],
         )
 
 
