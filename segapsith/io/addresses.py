@@ -129,9 +129,9 @@ class Address:
             raise FeedError(f"{shown}: not a valid address: the path should begin with /")
         if parts.query:
             target += "?" + quote(parts.query, safe="/%:@!$&'()*+,;=~-._?")
-        secret = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
+        login = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
         return cls(
-            scheme, host, port or _DEFAULT_PORTS[scheme], target, "" if secret == ":" else secret
+            scheme, host, port or _DEFAULT_PORTS[scheme], target, "" if login == ":" else login
         )
 
     @property

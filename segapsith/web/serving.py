@@ -66,7 +66,8 @@ def served_hosts(host: str, allowed: list[str]) -> frozenset[str]:
     names = {name.strip().lower() for name in allowed}
     if any(not name or "/" in name or "*" in name for name in names):
         raise UsageError("--allow-host takes a name such as news.example.org")
-    own = set() if host in ("0.0.0.0", "::", "") else {host.lower()}
+    everywhere = ("0.0.0.0", "::", "")  # noqa: S104 - compared with, not bound to
+    own = set() if host in everywhere else {host.lower()}
     return frozenset(LOOPBACK | names | own)
 
 

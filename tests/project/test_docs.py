@@ -358,3 +358,15 @@ def test_examples_of_the_guides_print_what_they_show(
     )
     test = doctest.DocTestParser().get_doctest("".join(blocks), {}, page.name, str(page), 0)
     assert doctest.DocTestRunner(verbose=False).run(test) == (0, len(test.examples))
+
+
+def test_every_test_that_a_page_names_exists() -> None:
+    """Pages for engineers name the tests behind a promise as `tests/file.py::name`."""
+    named = set(re.findall(r"`(tests/[\w/]+\.py)::(test_\w+)`", _docs()))
+    assert len(named) > 20
+    missing = {
+        f"{path}::{name}"
+        for path, name in named
+        if not re.search(rf"^def {name}\(", (ROOT / path).read_text("utf-8"), re.MULTILINE)
+    }
+    assert missing == set()
