@@ -7,6 +7,7 @@ The short forms take a few places of each command; `--long` takes each.
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import json
 import os
@@ -14,9 +15,11 @@ import shutil
 import signal
 import sqlite3
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -160,6 +163,25 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def killed_after(work: Callable[[Callable[[], None]], int], seconds: float) -> int:
+    """Kill a child that does some work, so many seconds after it asks for it; how it ended."""
+    sys.stdout.flush()
+    asked, ask = os.pipe()
+    number = os.fork()
+    if number == 0:
+        code = 9
+        try:
+            code = work(lambda: os.write(ask, b".") and None)
+        finally:
+            os._exit(code)
+    os.close(ask)
+    if os.read(asked, 1):
+        time.sleep(seconds)
+        os.kill(number, signal.SIGKILL)
+    os.close(asked)
+    return os.waitstatus_to_exitcode(os.waitpid(number, 0)[1])
+
+
 def child(work: Callable[[], int]) -> int:
     """How a child ended: its exit code, or minus the signal."""
     sys.stdout.flush()
@@ -188,34 +210,50 @@ def healed(
     step: int,
 ) -> int:
     """Kill a command at every `step`-th place until it gets through; return the number of kills."""
-    undisturbed = folder / "undisturbed"
-    shutil.copytree(prepared, undisturbed)
-    with inside(undisturbed):
-        assert called(*command.arguments) == 0
-        after = digest()
+    after, _ = undisturbed(prepared, folder, command)
     for kills in itertools.count():
-        trial = folder / str(kills)
-        shutil.copytree(prepared, trial)
-        with inside(trial):
 
-            def killed(kills: int = kills) -> int:
-                places(fuse(1 + kills * step, die))
-                return called(*command.arguments)
+        def killed(kills: int = kills) -> int:
+            places(fuse(1 + kills * step, die))
+            return called(*command.arguments)
 
-            ended = child(killed)
-            for name in command.files:
-                if Path(name).exists():
-                    check_whole(Path(name))
-            if digest() != after or ended:
-                code = called(*command.arguments)
-                # what had been committed before the kill may be refused the second time
-                assert code == 0 or digest() == after
-            assert digest() == after
-        shutil.rmtree(trial)
-        if ended == 0:
+        if healed_once(prepared, folder / str(kills), command, after, lambda: child(killed)) == 0:
             return kills
-        assert ended == -signal.SIGKILL
     raise AssertionError("unreachable")
+
+
+def undisturbed(prepared: Path, folder: Path, command: Command) -> tuple[str, float]:
+    """The digest after a command that nobody disturbs, and how many seconds it takes."""
+    whole = folder / "undisturbed"
+    shutil.copytree(prepared, whole)
+    with inside(whole):
+        began = time.monotonic()
+        assert called(*command.arguments) == 0
+        seconds = time.monotonic() - began
+        return digest(), seconds
+
+
+def healed_once(
+    prepared: Path, trial: Path, command: Command, after: str, work: Callable[[], int]
+) -> int:
+    """Do work that may be killed, then the command again; the digest must be that of `after`.
+
+    Return how the work ended: 0, or minus the signal.
+    """
+    shutil.copytree(prepared, trial)
+    with inside(trial):
+        ended = work()
+        for name in command.files:
+            if Path(name).exists():
+                check_whole(Path(name))
+        if digest() != after or ended:
+            code = called(*command.arguments)
+            # what had been committed before the kill may be refused the second time
+            assert code == 0 or digest() == after
+        assert digest() == after
+    shutil.rmtree(trial)
+    assert ended in (0, -signal.SIGKILL)
+    return ended
 
 
 def check_whole(path: Path) -> None:
@@ -259,3 +297,70 @@ def test_a_kill_at_any_place_is_healed_by_the_same_command(
     places: Callable[[Callable[[], None]], None],
 ) -> None:
     print("trials:", healed(prepared, tmp_path, command, places, 1))
+
+
+def random_kills(prepared: Path, folder: Path, n_kills: int, seed: int) -> dict[str, int]:
+    """Kill commands at random moments, and within milliseconds of a random statement.
+
+    Return how many kills each command got. A command that ends before its kill is tried again.
+    """
+    random = Random(seed)
+    known = {c: undisturbed(prepared, folder / c.name, c) for c in COMMANDS}
+    statements = {c: n_statements(prepared, folder / c.name, c) for c in COMMANDS}
+    kills = dict.fromkeys((c.name for c in COMMANDS), 0)
+    for number in itertools.count():
+        command = COMMANDS[number % len(COMMANDS)]
+        after, seconds = known[command]
+        moment = random.uniform(0.0, seconds)
+        place = random.randint(1, statements[command])
+        late = random.uniform(0.0, 0.005)
+
+        def by_clock(ask: Callable[[], None], command: Command = command) -> int:
+            ask()
+            return called(*command.arguments)
+
+        def by_statement(
+            ask: Callable[[], None], command: Command = command, place: int = place
+        ) -> int:
+            kill_at_statement(fuse(place, ask))
+            return called(*command.arguments)
+
+        work = (by_clock, moment) if random.random() < 0.5 else (by_statement, late)
+        trial = folder / str(number)
+        if healed_once(prepared, trial, command, after, functools.partial(killed_after, *work)):
+            kills[command.name] += 1
+        if sum(kills.values()) >= n_kills:
+            return kills
+    raise AssertionError("unreachable")
+
+
+def n_statements(prepared: Path, folder: Path, command: Command) -> int:
+    """How many statements a command sends to SQLite."""
+    counted = folder / "counted"
+    shutil.copytree(prepared, counted)
+    log = counted / "statements"
+
+    def work() -> int:
+        with open(log, "ab", buffering=0) as out:
+            kill_at_statement(lambda: out.write(b"."))
+            return called(*command.arguments)
+
+    with inside(counted):
+        assert child(work) == 0
+    return log.stat().st_size
+
+
+def test_kills_at_random_moments_are_healed_by_the_same_command(
+    prepared: Path, tmp_path: Path
+) -> None:
+    kills = random_kills(prepared, tmp_path, 12, seed=11)
+    assert sum(kills.values()) == 12
+
+
+@pytest.mark.long
+def test_a_thousand_kills_at_random_moments_are_healed_by_the_same_command(
+    prepared: Path, tmp_path: Path
+) -> None:
+    kills = random_kills(prepared, tmp_path, 1000, seed=12)
+    print("kills:", kills)
+    assert min(kills.values()) > 0
