@@ -141,7 +141,11 @@ class House:
         self.date = later(self.date, days * 24 * 3600)
 
 
+def new_house(folder: Path) -> House:
+    (folder / "inbox").mkdir()
+    return House(folder, {"lang": "en", "batch_size": 20})
+
+
 @pytest.fixture
 def house(tmp_path: Path) -> House:
-    (tmp_path / "inbox").mkdir()
-    return House(tmp_path, {"lang": "en", "batch_size": 20})
+    return new_house(tmp_path)

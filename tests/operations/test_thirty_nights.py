@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -28,6 +29,8 @@ from segapsith.plugin.guards import GuardedAnnotator, PluginName
 from segapsith_store import Store
 from segapsith_store.feed_states import later
 from segapsith_store.queries import nights
+
+from .conftest import new_house
 
 pytestmark = pytest.mark.slow
 
@@ -252,3 +255,67 @@ def test_thirteen_nights(house: Any, server: Any) -> None:
     with Store.reading(house.path) as store:
         assert store.number("SELECT count(*) FROM lineage WHERE kind = 'merged'")
     assert [codes[night] for night in (1, 2, 3, 4, 6, 7, 13)] == [0, 0, 69, 69, 69, 0, 0]
+
+
+# --- strange clocks --------------------------------------------------------------------------
+
+PLAIN = ["2026-03-02T02:30:00+00:00", "2026-03-03T02:30:00+00:00", "2026-03-04T02:30:00+00:00"]
+CLOCKS = {
+    "spring": ["2026-03-28T01:30:00+00:00", "2026-03-29T01:30:00+00:00", "2026-03-30T00:30:00+00:00"],
+    "autumn, the hour twice": [
+        "2026-10-25T00:30:00+00:00", "2026-10-25T01:30:00+00:00", "2026-10-26T01:30:00+00:00",
+    ],
+    "end of year": [
+        "2026-12-31T23:59:59+00:00", "2027-01-01T00:00:01+00:00", "2027-01-02T02:30:00+00:00",
+    ],
+    "leap day": ["2028-02-28T02:30:00+00:00", "2028-02-29T02:30:00+00:00", "2028-03-01T02:30:00+00:00"],
+    "set back an hour": [
+        "2026-03-02T02:30:00+00:00", "2026-03-03T02:30:00+00:00", "2026-03-03T01:30:00+00:00",
+    ],
+    "set back a month": [
+        "2026-03-02T02:30:00+00:00", "2026-02-02T02:30:00+00:00", "2026-02-03T02:30:00+00:00",
+    ],
+    "wrong for a night": [
+        "2026-03-02T02:30:00+00:00", "2038-01-19T03:14:08+00:00", "2026-03-04T02:30:00+00:00",
+    ],
+    "two on one day": [
+        "2026-03-02T02:30:00+00:00", "2026-03-02T14:30:00+00:00", "2026-03-03T02:30:00+00:00",
+    ],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def zone_with_summer_time() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+def digest_after(house: Any, moments: list[str]) -> str:
+    """The digest after a night with a delivery at each moment; every night must be good."""
+    for number, moment in enumerate(moments):
+        house.date = moment
+        house.drop(f"{number}.jsonl", ITEMS[12 * number : 12 * (number + 1)])
+        night = house.night()
+        assert night.code == 0, night.line
+        assert (house.folder / "wire.backups" / f"wire-{moment[:10]}.db").is_file()
+    with Wire(house.path) as wire:
+        verdict = wire.verify()
+        assert verdict.sound, verdict.faults
+        assert len(nights.listed(wire.writer)) == len(moments)
+        return verdict.digest
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory, zone_with_summer_time: None) -> str:
+    folder = tmp_path_factory.mktemp("plain")
+    return digest_after(new_house(folder), PLAIN)
+
+
+@pytest.mark.parametrize("name", CLOCKS)
+def test_a_strange_clock_loses_nothing_and_changes_no_digest(
+    house: Any, plain: str, name: str
+) -> None:
+    assert digest_after(house, CLOCKS[name]) == plain
