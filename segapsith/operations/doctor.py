@@ -62,6 +62,7 @@ def examine(wire: Wire, now: Callable[[], str] = subscriptions.moment) -> list[F
             *findings,
             *_store(store),
             *_lock(wire),
+            *_runs(store),
             *_disk(wire),
             *_feeds(store, now()),
             *_nights(wire, store, now()),
@@ -174,6 +175,22 @@ def _lock(wire: Wire) -> Iterator[Finding]:
         yield Finding("lock", "trouble", str(error), "run the program as the owner of the store")
     else:
         yield Finding("lock", "ok", "no process is writing")
+
+
+def _runs(store: Store) -> Iterator[Finding]:
+    """Explain a last run that did not end well; `running` may also be the work of a killed process."""
+    last = next(iter(health.history(store, 1)), None)
+    if last is None or last.status in ("done", "undone"):
+        yield Finding("runs", "ok", "the last run is finished")
+        return
+    name = f"run {last.id} ({last.command}), started {last.started_at},"
+    again = "run the same command again: it continues after the last stored batch"
+    if last.status == "running":
+        text = f"{name} is not finished: its process works still, or was killed"
+        yield Finding("runs", "note", text, f"if no process is writing, {again}")
+    else:
+        text = f"{name} {last.status}; the batches that it stored are complete"
+        yield Finding("runs", "note", text, again)
 
 
 def _disk(wire: Wire) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from segapsith.demo import sample
+from segapsith.engine.runs import RunPlan
 from segapsith.operations.doctor import examine
 from segapsith_store import Store
 from segapsith_store.feed_states import later
@@ -51,6 +53,7 @@ def test_a_healthy_installation_has_no_trouble(house: Any) -> None:
         "plugins",
         "store",
         "lock",
+        "runs",
         "disk",
         "feeds",
         "nights",
@@ -109,3 +112,23 @@ def test_doctor_ends_with_1_if_there_is_trouble(command: Command, tmp_path: Path
     assert code == 0
     assert "segapsith schedule show --store segapsith.db" in out
     assert command("doctor", "--quiet") == (0, "", "")
+
+
+def test_a_run_that_a_kill_left_behind_is_explained(house: Any) -> None:
+    house.drop("a.jsonl", ITEMS[:10])
+    assert house.night().code == 0
+    plan = RunPlan("ingest", {}, {})
+    child = os.fork()
+    if child == 0:
+        with Store.writing(house.path) as store, store.run(plan):
+            os._exit(0)  # nobody is left to finish the run
+    os.waitpid(child, 0)
+    assert states(house)["runs"] == "note"
+    with house.open() as wire:
+        (finding,) = [one for one in examine(wire, now=lambda: house.date) if one.what == "runs"]
+    assert "killed" in finding.text and "same command again" in finding.advice
+    with pytest.raises(ValueError), Store.writing(house.path) as store, store.run(plan):
+        raise ValueError
+    with house.open() as wire:
+        (finding,) = [one for one in examine(wire, now=lambda: house.date) if one.what == "runs"]
+    assert "failed" in finding.text
