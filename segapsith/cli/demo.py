@@ -25,7 +25,7 @@ def add_to(app: typer.Typer) -> None:
 def demo(context: Context, *, output: OutputPath = None) -> None:
     """Run everything on the bundled sample wire, offline.
 
-    The sample has English and French stories. The store is temporary unless --store is given.
+    The sample has English, French, German and Spanish stories. The store is temporary unless --store is given.
 
     Example: segapsith demo --output demo.html
     """

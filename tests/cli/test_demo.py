@@ -19,6 +19,9 @@ def test_the_demo_is_the_whole_line(command: Command) -> None:
     assert "kappa" in out
     assert Path("demo.html").exists()
     assert command("verify", "--store", "demo.db")[0] == 0
+    for lang in ("en", "fr", "de", "es"):
+        assert f"\n{lang}: " in out
+    assert out.count("kappa") == 4  # every language has domains to validate
 
 
 @pytest.mark.slow

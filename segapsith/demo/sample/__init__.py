@@ -1,4 +1,4 @@
-"""The bundled sample wire, English and French, and the subject of each of its paragraphs."""
+"""The bundled sample wire in four languages, and the subject of each of its paragraphs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from segapsith.model import Record
 
 __all__ = ["LANGS", "domains_of_paragraphs", "gold_of_paragraphs", "lines", "path"]
 
-LANGS = ("en", "fr")
+LANGS = ("en", "fr", "de", "es")
+"""Languages of the sample; the parts in German and Spanish are short and share the stories of the
+English one, under the same subjects."""
 
 
 def path(lang: str, what: str = "wire") -> Path:
