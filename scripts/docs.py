@@ -382,6 +382,7 @@ JSON_COMMANDS = {
     "domains unlock": "domains.unlock",
     "domains reassign": "domains.reassign",
     "topics": "topics.list",
+    "topics link": "topics.propose_links",
     "sections": "sections.list",
     "events": "events.list",
     "today": "today",

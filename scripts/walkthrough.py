@@ -100,6 +100,9 @@ export --to csv --what domains --output domains.csv --store wire.db
 cite --store wire.db
 languages
 languages check en
+ingest german.jsonl spanish.jsonl --store two.db
+topics --limit 3 --store two.db
+topics link --across --limit 5 --store two.db
 reproduce
 """
 
@@ -138,7 +141,7 @@ class Step:
         return " ".join([words[0], *(word for word in second if word.isalpha())])
 
 
-GROUPS = ("domains", "feeds", "languages", "network", "plugins", "runs", "validate")
+GROUPS = ("domains", "feeds", "languages", "network", "plugins", "runs", "topics", "validate")
 
 
 def play(columns: int, folder: Path) -> Iterator[Step]:
@@ -176,6 +179,8 @@ def _fill(folder: Path) -> None:
     for name, part in (("monday", stories[:120]), ("tuesday", stories[120:])):
         lines = "".join(json.dumps(story) + "\n" for story in part)
         (folder / f"{name}.jsonl").write_text(lines, "utf-8")
+    for name, lang in (("german", "de"), ("spanish", "es")):
+        (folder / f"{name}.jsonl").write_bytes(sample.path(lang).read_bytes())
     (folder / "story.txt").write_text(
         "The river rose over its banks again and the dam had to be opened.\n\n"
         "The central bank left its interest rate unchanged.\n",

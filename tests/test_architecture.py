@@ -228,11 +228,10 @@ TESTED_BY_OTHERS = {
     for package, names in {
         "segapsith": "errors limits",
         "segapsith.api": (
-            "classification clustering comparison learning network reporting topics tuning wire"
+            "classification clustering comparison learning network reporting tuning wire"
         ),
         "segapsith.cli": (
-            "classify cluster compare explain feeds forget network options segment show "
-            "topics tune update"
+            "classify cluster compare explain feeds forget network options segment show tune update"
         ),
         "segapsith.engine": "arrivals classify reading records reference_corpus state",
         "segapsith.plugin": "contracts hookspecs",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,25 +11,56 @@ from segapsith import progress
 from segapsith.api.session import Session
 from segapsith.engine.runs import RunPlan
 from segapsith.errors import SettingError, UsageError
-from segapsith.model import Json
+from segapsith.model import Json, Result
 from segapsith.settings import TOPIC_CLUSTERER, TOPIC_SIMILARITY
 from segapsith_store.queries import groupings
-from segapsith_store.queries.topics import Topic, domains_by_language, list_topics
+from segapsith_store.queries.topics import Topic, domains_by_language, list_topics, unit_texts
 
 if TYPE_CHECKING:
     from segapsith.api.factory import Factory
     from segapsith.domains import topics
+    from segapsith.domains.cross_language import TopicMentions
     from segapsith.domains.groups import DomainGroups
     from segapsith.domains.values import DomainWords
     from segapsith.plugin.contracts import Clusterer, Similarity
 
-__all__ = ["GROUPED", "TopicGrouping", "Topics", "topic_grouping"]
+__all__ = ["GROUPED", "LinkedTopic", "TopicGrouping", "TopicLink", "Topics", "topic_grouping"]
 
 GROUPED = 0.8
 """Share of the time after which the groups are found; the rest is storing and labelling them."""
 
+MAX_UNITS = 50
+"""Units of a topic that are read for links across languages."""
+
 _OWN = ("power", "min_weight", "most")
 """Settings of the grouping itself; others go to the similarity or the clusterer."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedTopic(Result):
+    """One of the two topics of a link."""
+
+    id: int
+    lang: str
+    label: str
+    units: int
+
+
+@dataclass(frozen=True, slots=True)
+class TopicLink(Result):
+    """A link between topics of different languages: always a proposal, never stored."""
+
+    left: LinkedTopic
+    right: LinkedTopic
+    score: float
+    """From 0 to 1: how much of the names, numbers and dates of both is the same."""
+    mutual: bool
+    """Whether each topic is the best match of the other in its language."""
+    names: Sequence[str]
+    """What both mention, the most telling first."""
+    numbers: Sequence[str]
+    dates: Sequence[str]
+    proposal: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,3 +217,63 @@ class Topics:
     def rename(self, topic: int, name: str) -> None:
         """Give a topic a permanent name; an empty one restores the label of its best words."""
         groupings.rename(self._session.writer, groupings.TOPICS, topic, name)
+
+    def propose_links(
+        self,
+        *,
+        lang: str | None = None,
+        min_units: int = 1,
+        min_score: float | None = None,
+        limit: int | None = None,
+    ) -> builtins.list[TopicLink]:
+        """Return proposals of links between topics of different languages, best first.
+
+        Names, numbers and dates of at most `MAX_UNITS` units of each topic are compared; `lang`
+        returns only links of that language. Only the stored grouping is read: nothing is learned
+        or written.
+        """
+        from segapsith.domains.cross_language import MIN_SCORE, propose_links
+
+        topics = {
+            topic.id: topic
+            for topic in self._session.read(lambda store: list_topics(store, top=1))
+            if topic.units >= min_units
+        }
+        if lang is not None and all(topic.lang != lang for topic in topics.values()):
+            return []
+        proposals = propose_links(
+            [self._mentions(topic) for topic in progress.steps(builtins.list(topics.values()))],
+            min_score=MIN_SCORE if min_score is None else min_score,
+        )
+        links = (
+            TopicLink(
+                left=_linked(topics[p.left]),
+                right=_linked(topics[p.right]),
+                score=p.score,
+                mutual=p.mutual,
+                names=p.names,
+                numbers=p.numbers,
+                dates=p.days,
+            )
+            for p in proposals
+        )
+        return [x for x in links if lang in (None, x.left.lang, x.right.lang)][:limit]
+
+    def _mentions(self, topic: Topic) -> TopicMentions:
+        """Return what the units of a topic mention."""
+        from segapsith.domains.cross_language import TopicMentions
+        from segapsith.lexicon.mentions import mentions
+
+        counts = TopicMentions(topic.id, topic.lang)
+        texts = self._session.read(
+            lambda store: builtins.list(unit_texts(store, topic.domains, MAX_UNITS))
+        )
+        for date, text in texts:
+            day = (date or "")[:10]
+            year = int(day[:4]) if day[:4].isdigit() else None
+            counts.add(mentions(text, topic.lang, year), day or None)
+        return counts
+
+
+def _linked(topic: Topic) -> LinkedTopic:
+    return LinkedTopic(topic.id, topic.lang, topic.label, topic.units)

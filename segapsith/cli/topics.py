@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from segapsith.cli.context import Context, command
+from segapsith.cli.context import Context, command, group
 from segapsith.cli.domains import word_list
-from segapsith.cli.options import SETS, All, Limit
+from segapsith.cli.options import SETS, All, Lang, Limit
 from segapsith.cli.output import LISTED, Output
 from segapsith.errors import UsageError
 from segapsith.model import Record
@@ -19,7 +19,9 @@ __all__ = ["add_to", "renamed"]
 
 
 def add_to(app: typer.Typer) -> None:
-    app.command("topics")(topics)
+    level = group(default=topics)
+    level.command("link")(link)
+    app.add_typer(level, name="topics")
 
 
 @command(SETS)
@@ -50,7 +52,7 @@ def topics(
         typer.Option("--name", metavar="ID=NAME", help="Name a topic; the name stays with it."),
     ] = None,
 ) -> None:
-    """Group domains into topics and show them, largest first.
+    """Group domains into topics and show them, largest first; or propose links.
 
     A topic keeps its id while most of its units stay together. A domain created after the last
     grouping has no topic until the next one.
@@ -86,6 +88,64 @@ def topics(
             regroup=not (kept or renames),
         )
     context.show(result, lambda out: _text(result, out, most))
+
+
+@command()
+def link(
+    context: Context,
+    *,
+    across: Annotated[
+        bool, typer.Option("--across", help="Between topics of different languages (required).")
+    ] = False,
+    lang: Lang = None,
+    min_units: Annotated[
+        int, typer.Option("--min-units", min=1, help="Only topics with at least this many units.")
+    ] = 1,
+    min_score: Annotated[
+        float | None,
+        typer.Option("--min-score", min=0.0, max=1.0, help="Least score of a proposal."),
+    ] = None,
+    limit: Limit = None,
+    everything: All = False,
+) -> None:
+    """Propose links between topics of different languages.
+
+    Two topics are proposed if their stories share names, numbers and dates. The topics are those
+    of the last grouping. A proposal is only printed: the store does not change.
+
+    Example: segapsith topics link --across --store wire.db
+    """
+    if not across:
+        raise UsageError("topics link: give --across, for links between languages")
+    context.require_store()
+    with context.out.progress() as progress, progress.following("reading topics"):
+        links = context.reader().topics.propose_links(
+            lang=lang, min_units=min_units, min_score=min_score, limit=limit
+        )
+    most = None if everything or limit else LISTED
+    context.show(links, lambda out: _links(links, out, most))
+
+
+def _links(links: Sequence[Record], out: Output, most: int | None) -> None:
+    if not links:
+        out.line("no links to propose; `segapsith topics` groups the domains first")
+        return
+    out.table(
+        (
+            (
+                f"{x['score']:.2f}{'' if x['mutual'] else ' (one-sided)'}",
+                *(f"{x[side]['id']} {x[side]['lang']} “{x[side]['label']}”" for side in _SIDES),
+                ", ".join([*x["names"], *x["numbers"], *x["dates"]]),
+            )
+            for x in links
+        ),
+        ("proposal", "topic", "and topic", "both mention"),
+        cut=("topic", "and topic", "both mention"),
+        most=most,
+    )
+
+
+_SIDES = ("left", "right")
 
 
 def _text(topics: Sequence[Record], out: Output, most: int | None) -> None:

@@ -5,52 +5,9 @@ from __future__ import annotations
 import datetime
 import re
 
-__all__ = ["dated", "iso"]
+from segapsith.languages.months import MONTHS
 
-_MONTHS = {
-    name: number
-    for number, names in enumerate(
-        [
-            ("jan january janv janvier januar jänner jän januari enero ene gennaio gen janeiro"
-            " styczeń stycznia leden ledna tammikuu tammikuuta január ianuarie ian ιανουαρίου"
-            " ιανουάριος января январь янв січня січень ocak oca يناير ינואר ژانویه जनवरी"),
-            ("feb february fev févr fév février fevrier fevr februar feber februari febrero febbraio"
-            " fevereiro luty lutego únor února helmikuu helmikuuta február februarie φεβρουαρίου"
-            " φεβρουάριος февраля февраль фев лютого лютий şubat şub فبراير פברואר فوریه फरवरी फ़रवरी"),
-            ("mar march mars märz mär maart marts marzo março marzec marca březen března maaliskuu"
-            " maaliskuuta március martie μαρτίου μάρτιος марта март березня березень mart مارس"
-            " מרץ मार्च"),
-            ("apr april avr avril abril abr aprile kwiecień kwietnia duben dubna huhtikuu"
-            " huhtikuuta április aprilie απριλίου απρίλιος апреля апрель квітня квітень nisan nis"
-            " أبريل אפריל آوریل अप्रैल"),
-            ("may mai mei maj mayo maggio mag maio maja květen května toukokuu toukokuuta május"
-            " μαΐου μάιος мая май травня травень mayıs مايو מאי مه मई"),
-            ("jun june juin juni junio giugno giu junho czerwiec czerwca červen června kesäkuu"
-            " kesäkuuta június iunie ιουνίου ιούνιος июня июнь червня червень haziran يونيو יוני"
-            " ژوئن जून"),
-            ("jul july juil juillet juli julio luglio lug julho lipiec lipca červenec července"
-            " heinäkuu heinäkuuta július iulie ιουλίου ιούλιος июля июль липня липень temmuz"
-            " يوليو יולי ژوئیه जुलाई"),
-            ("aug august aou août aout augustus augusti agosto ago sierpień sierpnia srpen srpna"
-            " elokuu elokuuta augusztus αυγούστου αύγουστος августа август серпня серпень ağustos"
-            " أغسطس אוגוסט اوت अगस्त"),
-            ("sep sept september septembre septiembre settembre setembro wrzesień września září"
-            " syyskuu syyskuuta szeptember septembrie σεπτεμβρίου σεπτέμβριος сентября сентябрь"
-            " вересня вересень eylül سبتمبر ספטמבר سپتامبر सितंबर"),
-            ("oct october octobre oktober okt octubre ottobre outubro październik października"
-            " říjen října lokakuu lokakuuta október octombrie οκτωβρίου οκτώβριος октября октябрь"
-            " жовтня жовтень ekim أكتوبر אוקטובר اکتبر अक्टूबर"),
-            ("nov november novembre noviembre novembro listopad listopada listopadu marraskuu"
-            " marraskuuta noiembrie νοεμβρίου νοέμβριος ноября ноябрь листопада листопад kasım"
-            " نوفمبر נובמבר نوامبر नवंबर"),
-            ("dec december déc décembre decembre dezember dez desember diciembre dic dicembre"
-            " dezembro grudzień grudnia prosinec prosince joulukuu joulukuuta decembrie δεκεμβρίου"
-            " δεκέμβριος декабря декабрь грудня грудень aralık ديسمبر דצמבר دسامبر दिसंबर"),
-        ],
-        start=1,
-    )
-    for name in names.split()
-}  # fmt: skip
+__all__ = ["dated", "iso"]
 
 _ZONES = {
     "z": 0, "ut": 0, "utc": 0, "gmt": 0, "wet": 0, "west": 60, "bst": 60, "ist": 330, "cet": 60,
@@ -124,12 +81,12 @@ def _worded(text: str, month_first: bool) -> str | None:
     if match := _ASCTIME.search(text):
         name, day, clock, zone, year = match.groups()
         return _worded(f"{day} {name} {year} {clock} {zone or ''}", month_first)
-    if (match := _DAY_FIRST.search(text)) and match.group(2).lower() in _MONTHS:
+    if (match := _DAY_FIRST.search(text)) and match.group(2).lower() in MONTHS:
         day, name, year = match.groups()
-        month = _MONTHS[name.lower()]
-    elif (match := _MONTH_FIRST.search(text)) and match.group(1).lower() in _MONTHS:
+        month = MONTHS[name.lower()]
+    elif (match := _MONTH_FIRST.search(text)) and match.group(1).lower() in MONTHS:
         name, day, year = match.groups()
-        month = _MONTHS[name.lower()]
+        month = MONTHS[name.lower()]
     elif match := _YEAR_FIRST.search(text):
         year, number, day = match.groups()
         month = int(number)

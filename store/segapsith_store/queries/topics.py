@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+import json
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from segapsith.domains.groups import majority
 from segapsith.domains.index import LABEL_WORDS
 from segapsith.domains.values import DomainWords
-from segapsith.model import Result
+from segapsith.model import Document, Result
 from segapsith_store import codecs
 from segapsith_store.queries.groupings import SECTIONS, TOPICS, group_labels, group_of_domain
 from segapsith_store.queries.words import WeightedWord, Words
@@ -26,6 +27,7 @@ __all__ = [
     "topic_labels",
     "topic_of_domain",
     "total",
+    "unit_texts",
 ]
 
 
@@ -158,3 +160,22 @@ def domains_by_language(store: Store) -> dict[str, dict[int, DomainWords]]:
     ):
         sums.setdefault(lang, {})[number] = codecs.domain_from(words, n_units)
     return sums
+
+
+def unit_texts(
+    store: Store, domains: Collection[int], most: int
+) -> Iterator[tuple[str | None, str]]:
+    """Yield date and text of units of some domains: all, or `most` at equal distances."""
+    rows = store.rows(
+        "SELECT a.unit FROM json_each(?) j JOIN assignments a ON a.domain = j.value ORDER BY a.unit",
+        [json.dumps(sorted(domains))],
+    )
+    units = [unit for (unit,) in rows]
+    if len(units) > most:
+        units = [units[i * len(units) // most] for i in range(most)]
+    for date, title, body, start, end in store.rows(
+        "SELECT v.date, v.title, v.body, u.start, u.end FROM json_each(?) j"
+        " JOIN units u ON u.id = j.value JOIN versions v ON v.id = u.version ORDER BY u.id",
+        [json.dumps(units)],
+    ):
+        yield date, Document(title=title, body=body).text[start:end]
