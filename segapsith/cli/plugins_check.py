@@ -222,7 +222,7 @@ def _leaderboard(registry: Registry, offer: Offer, limit: float) -> list[dict[st
     from segapsith.plugin.registry import OWN_PACKAGE
     from segapsith.testing import TooSlowError
 
-    wires = {lang: _paragraphs(registry, lang) for lang in sample.LANGS}
+    wires = {lang: _paragraphs(registry, lang) for lang in sample.WHOLE}
     rows: list[dict[str, Any]] = []
     for name in registry.names(offer.kind):
         other = registry.offers[offer.kind, name]

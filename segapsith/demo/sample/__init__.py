@@ -10,11 +10,14 @@ from typing import Any
 
 from segapsith.model import Record
 
-__all__ = ["LANGS", "domains_of_paragraphs", "gold_of_paragraphs", "lines", "path"]
+__all__ = ["LANGS", "WHOLE", "domains_of_paragraphs", "gold_of_paragraphs", "lines", "path"]
 
-LANGS = ("en", "fr", "de", "es")
-"""Languages of the sample; the parts in German and Spanish are short and share the stories of the
-English one, under the same subjects."""
+WHOLE = ("en", "fr")
+"""Languages of which the sample is a whole wire, long enough to compare methods on."""
+
+LANGS = (*WHOLE, "de", "es")
+"""Languages of the sample; the parts in German and Spanish are short and have stories of the English
+one, under the same subjects."""
 
 
 def path(lang: str, what: str = "wire") -> Path:
