@@ -14,6 +14,7 @@ import tempfile
 import threading
 from pathlib import Path
 
+import picture_sources
 import uvicorn
 from selenium import webdriver
 
@@ -70,6 +71,7 @@ def main() -> None:
             print(f"docs/images/{name}.png: {len(content)} bytes")
         browser.quit()
         server.should_exit = True
+    picture_sources.note("web")
 
 
 if __name__ == "__main__":

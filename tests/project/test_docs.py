@@ -39,13 +39,17 @@ PAGES = [
 ]
 
 
-@pytest.fixture(scope="module")
-def docs() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("docs", ROOT / "scripts" / "docs.py")
+def _script(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def docs() -> ModuleType:
+    return _script("docs")
 
 
 @pytest.mark.parametrize(
@@ -370,3 +374,13 @@ def test_every_test_that_a_page_names_exists() -> None:
         if not re.search(rf"^def {name}\(", (ROOT / path).read_text("utf-8"), re.MULTILINE)
     }
     assert missing == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [("report", "./scripts/pictures"), ("web", ".venv/bin/python scripts/pictures_web.py")],
+)
+def test_no_picture_is_older_than_what_it_shows(name: str, command: str) -> None:
+    sources = _script("picture_sources")
+    noted = json.loads(sources.NOTES.read_text("utf-8"))
+    assert noted[name] == sources.hash_of(name), f"make the pictures again: {command}"
