@@ -113,28 +113,6 @@ class Sections:
         self._session = session
         self._topics = topics
 
-    def __call__(
-        self,
-        *,
-        similarity: str = SECTION_SIMILARITY,
-        clusterer: str = SECTION_CLUSTERER,
-        settings: Mapping[str, Json] | None = None,
-        k: int | None = None,
-        top: int | None = 10,
-        limit: int | None = None,
-        regroup: bool = True,
-    ) -> builtins.list[Section]:
-        """Return sections, largest first, as `list` does."""
-        return self.list(
-            similarity=similarity,
-            clusterer=clusterer,
-            settings=settings,
-            k=k,
-            top=top,
-            limit=limit,
-            regroup=regroup,
-        )
-
     def list(
         self,
         *,
@@ -153,6 +131,8 @@ class Sections:
         if regroup:
             self.regroup(similarity=similarity, clusterer=clusterer, settings=settings, k=k)
         return self._session.read(lambda store: list_sections(store, top=top, limit=limit))
+
+    __call__ = list
 
     def at(
         self, moment: str | int, *, top: int | None = 10, limit: int | None = None

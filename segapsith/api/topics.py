@@ -140,28 +140,6 @@ class Topics:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def __call__(
-        self,
-        *,
-        similarity: str = TOPIC_SIMILARITY,
-        clusterer: str = TOPIC_CLUSTERER,
-        settings: Mapping[str, Json] | None = None,
-        k: int | None = None,
-        top: int | None = 10,
-        limit: int | None = None,
-        regroup: bool = True,
-    ) -> builtins.list[Topic]:
-        """Return topics, largest first, as `list` does."""
-        return self.list(
-            similarity=similarity,
-            clusterer=clusterer,
-            settings=settings,
-            k=k,
-            top=top,
-            limit=limit,
-            regroup=regroup,
-        )
-
     def list(
         self,
         *,
@@ -180,6 +158,8 @@ class Topics:
         if regroup:
             self.regroup(similarity=similarity, clusterer=clusterer, settings=settings, k=k)
         return self._session.read(lambda store: list_topics(store, top=top, limit=limit))
+
+    __call__ = list
 
     def regroup(
         self,

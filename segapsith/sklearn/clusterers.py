@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from segapsith.api.wire import clusterer, similarity
 from segapsith.arrays import Compare, Labels, Matrix, Rows
 from segapsith.plugin.guards import GuardedClusterer
-from segapsith.sklearn.matrices import checked_rows, seed_of
+from segapsith.sklearn.matrices import RowEstimator, seed_of
 
 __all__ = ["AHC", "ITCC", "EntropyKMeans", "KMedoids", "SphericalKMeans"]
 
@@ -21,20 +21,12 @@ PRECOMPUTED = "precomputed"
 """Value of `similarity` for input that is a matrix of similarities already."""
 
 
-class _Clusterer(ClusterMixin, BaseEstimator):
+class _Clusterer(ClusterMixin, RowEstimator):
     """A clusterer of rows; an empty row has the label -1."""
-
-    _accepts_negative: ClassVar[bool] = False
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = not self._accepts_negative
-        return tags
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of X; `labels_` has the cluster of each."""
-        rows = checked_rows(self, X, reset=True, negative=self._accepts_negative)
+        rows = self._rows(X, reset=True)
         self._cluster(rows)
         return self
 
@@ -104,7 +96,7 @@ class EntropyKMeans(_Clusterer):
     def predict(self, X: Any) -> Labels:
         """Return the cluster of each row; -1 for an empty one."""
         check_is_fitted(self)
-        rows = self._masses(checked_rows(self, X, reset=False, negative=False))
+        rows = self._masses(self._rows(X, reset=False))
         sizes = self.word_counts_.sum(axis=1)
         totals = np.asarray(rows.sum(axis=1)).ravel()
         labels = np.full(rows.shape[0], -1, dtype=np.int64)
@@ -161,7 +153,7 @@ class SphericalKMeans(_Clusterer):
     def predict(self, X: Any) -> Labels:
         """Return the cluster of each row; -1 for an empty one."""
         check_is_fitted(self)
-        rows = checked_rows(self, X, reset=False, negative=True)
+        rows = self._rows(X, reset=False)
         return _nearest(rows, rows @ self.cluster_centers_.T)
 
 
@@ -251,7 +243,7 @@ class KMedoids(_BySimilarity):
         similarity other than cosine has to be precomputed for this.
         """
         check_is_fitted(self)
-        rows = checked_rows(self, X, reset=False, negative=True)
+        rows = self._rows(X, reset=False)
         if self.similarity == PRECOMPUTED:
             return _nearest(rows, rows[:, self.medoid_indices_].toarray())
         if self.similarity != "cosine":

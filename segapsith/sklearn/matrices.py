@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from segapsith.arrays import Rows
 
-__all__ = ["checked_rows", "seed_of"]
+__all__ = ["RowEstimator", "checked_rows", "seed_of"]
 
 
 def checked_rows(estimator: BaseEstimator, data: Any, *, reset: bool, negative: bool) -> Rows:
@@ -27,6 +27,22 @@ def checked_rows(estimator: BaseEstimator, data: Any, *, reset: bool, negative: 
         ensure_non_negative=not negative,
     )
     return csr_array(checked)
+
+
+class RowEstimator(BaseEstimator):
+    """An estimator of rows, dense or sparse."""
+
+    _accepts_negative: ClassVar[bool] = False
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = not self._accepts_negative
+        return tags
+
+    def _rows(self, data: Any, *, reset: bool) -> Rows:
+        """Return data as checked rows; `reset` learns the number of features."""
+        return checked_rows(self, data, reset=reset, negative=self._accepts_negative)
 
 
 def seed_of(random_state: Any) -> int | None:

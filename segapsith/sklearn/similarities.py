@@ -3,42 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.sparse import csr_array, hstack, issparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from segapsith.api.wire import similarity
 from segapsith.arrays import Matrix, Rows, Views
 from segapsith.plugin.guards import GuardedSimilarity
-from segapsith.sklearn.matrices import checked_rows, seed_of
+from segapsith.sklearn.matrices import RowEstimator, checked_rows, seed_of
 
 __all__ = ["GVSM", "ChiSim", "MVSim"]
 
 
-class _Kernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class _Kernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowEstimator):
     """A similarity of rows; `rows_` are those that were fitted."""
-
-    _accepts_negative: ClassVar[bool] = False
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = not self._accepts_negative
-        return tags
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the similarity from the rows of X."""
-        self._learn(checked_rows(self, X, reset=True, negative=self._accepts_negative))
+        self._learn(self._rows(X, reset=True))
         return self
 
     def transform(self, X: Any) -> Matrix:
         """Return the similarity of each row of X to each row that was fitted."""
         check_is_fitted(self)
-        rows = checked_rows(self, X, reset=False, negative=self._accepts_negative)
+        rows = self._rows(X, reset=False)
         return self.similarity_.compare(rows, self.rows_)
 
     def _learn(self, rows: Rows | Views) -> None:
@@ -190,7 +182,7 @@ class MVSim(_Kernel):
         """Return one matrix or the views by name, checked by scikit-learn."""
         named = _named_views(X)
         if named is None:
-            return checked_rows(self, X, reset=reset, negative=False)
+            return self._rows(X, reset=reset)
         if not named:
             raise ValueError("X has no views; a list or mapping of matrices is expected")
         widths = np.cumsum([0, *(view.shape[1] for view in named.values())])

@@ -6,20 +6,21 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import ClusterMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from segapsith.arrays import Labels, Rows
 from segapsith.domains.stream import RowStream
 from segapsith.domains.values import PlacementSettings
+from segapsith.sklearn.matrices import RowEstimator
 
 __all__ = ["DomainStream"]
 
 _DEFAULT = PlacementSettings()
 
 
-class DomainStream(ClusterMixin, BaseEstimator):
+class DomainStream(ClusterMixin, RowEstimator):
     """Domains that grow row by row: a row joins the most similar domain, or starts one.
 
     Rows are units: weights of words, >= 0, which are divided by the largest of the row.
@@ -45,12 +46,6 @@ class DomainStream(ClusterMixin, BaseEstimator):
         self.aging = aging
         self.aging_stories = aging_stories
         self.min_weight = min_weight
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = True
-        return tags
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Forget what was learned, and learn the rows of X in their order."""
