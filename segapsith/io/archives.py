@@ -133,8 +133,10 @@ def _zip_members(
         if len(listed) > limits.MAX_ARCHIVE_MEMBERS:
             raise _too_many_members(name)
         for info in listed:
-            if info.is_dir() or _is_hidden(info.filename) or (info.external_attr >> 28) == 0o12:
-                continue  # a directory, a file of the operating system, or a link
+            if not info.filename or info.is_dir() or _is_hidden(info.filename):
+                continue
+            if (info.external_attr >> 28) == 0o12:
+                continue  # a symbolic link
             member_name = f"{name}/{info.filename}"
             if info.flag_bits & 1:
                 yield Reject(member_name, "not read: the member is encrypted")

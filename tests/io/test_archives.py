@@ -101,3 +101,12 @@ def test_the_number_of_members_is_limited(monkeypatch: pytest.MonkeyPatch) -> No
     for data in (zipped(a=b"1", b=b"2"), tarred(("a", b"1"), ("b", b"2"))):
         with pytest.raises(InputError, match="at most 1 members"):
             contents(data)
+
+
+def test_a_member_without_a_name_is_skipped() -> None:
+    data = zipped(a=b"x")
+    at = data.index(b"PK\x01\x02")
+    directory = bytearray(data[at:])
+    directory[28:32] = b"\0\0\1\0"  # no name, and one more byte of something else
+    assert zipfile.ZipFile(io.BytesIO(data[:at] + directory)).namelist() == [""]
+    assert contents(data[:at] + directory) == {}
