@@ -340,6 +340,19 @@ class FeedState:
     """New stories since the previous batch; the engine counts them."""
 
 
+@dataclass(frozen=True, slots=True)
+class Positioned:
+    """An item of a live stream, with the position to store in the batch that has the item."""
+
+    item: Document | Reject
+    state: FeedState
+
+
+@dataclass(frozen=True, slots=True)
+class EndOfBatch:
+    """In a stream of items: store what came so far, because the next item may take long."""
+
+
 # -- what can be ingested ------------------------------------------------------------------
 
 _FIELDS = frozenset({"id", "text", "title", "date", "lang", "source"})
@@ -404,7 +417,7 @@ def _text(value: Any, absent: str | None = "") -> str | None:
     return absent if value is None else str(value)
 
 
-Item = Document | Reject | FeedState
+Item = Document | Reject | FeedState | Positioned | EndOfBatch
 
 
 @runtime_checkable

@@ -25,8 +25,8 @@ PROMISED = {
         is_binary looks_like_html parse_page parse_xml repair_text iter_xml_items xml_root_name
     """,
     "segapsith.plugin": """
-        ABILITIES Annotator Clusterer Comparison Executor Exporter HasCurve HasExample HasFactors KINDS
-        Labeller LearnedRowsOnly NETWORK_PARTS Notifier Registry Segmenter SharedValue Similarity Source
+        ABILITIES Annotator Clusterer Comparison Executor Exporter Followable HasCurve HasExample
+        HasFactors KINDS Labeller LearnedRowsOnly LiveSource NETWORK_PARTS Notifier Registry Segmenter SharedValue Similarity Source
         TakesViews UnitDiagonal
         UsesNetworkParts hookimpl load_plugins
     """,

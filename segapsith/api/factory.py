@@ -56,7 +56,7 @@ from segapsith.settings import (
 
 if TYPE_CHECKING:
     from segapsith.arrays import Rows
-    from segapsith.io.inputs import Inputs
+    from segapsith.io.inputs import Inputs, Live
 
 __all__ = ["Factory", "Fetcher"]
 
@@ -118,11 +118,13 @@ class Factory:
         bag: bool = False,
         fetcher: Fetcher | None = None,
         sources: Mapping[str, Source] | None = None,
+        live: Live | None = None,
     ) -> Inputs:
         """Return the named inputs, ready to be read.
 
         `bag` accepts pre-segmented units only, as JSON lines unless a format is given. `sources`
-        are those that the caller has made already. Addresses need a `fetcher`.
+        are those that the caller has made already. Addresses need a `fetcher`; `live` is for
+        inputs that stay open.
         """
         from segapsith.io.inputs import Inputs
 
@@ -135,6 +137,7 @@ class Factory:
             bag,
             None if fetcher is None else fetcher.fetch,
             None if fetcher is None else fetcher.full_text(),
+            live,
         )
 
     def needs_fetcher(self, names: Sequence[str]) -> bool:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Iterator
+import os
+import signal
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -33,7 +38,9 @@ from segapsith.settings import BAG_SOURCE
 if TYPE_CHECKING:
     from segapsith.api.wire import Wire
     from segapsith.engine.runs import RunSummary
+    from segapsith.io.following import Following
     from segapsith.io.inputs import Inputs
+    from segapsith.model import Document, Item, Reject
 
 __all__ = ["add_to", "named_inputs", "summary_line", "warn_of_languages"]
 
@@ -76,6 +83,20 @@ def ingest(
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with code 65 if an item is rejected.")
     ] = False,
+    follow: Annotated[
+        bool,
+        typer.Option("--follow", help="Wait for more when the input ends; stop with Ctrl-C."),
+    ] = False,
+    commit_after: Annotated[
+        float,
+        typer.Option(
+            "--commit-after",
+            metavar="SECONDS",
+            min=0.1,
+            max=3600,
+            help="With --follow: store a story at the latest this long after it arrived.",
+        ),
+    ] = 10.0,
 ) -> None:
     """Read newswire and learn from it.
 
@@ -83,20 +104,29 @@ def ingest(
     records its learning settings (annotator, segmenter, placement, threshold …). Later runs use
     the same ones unless --change-learning permits others.
 
+    With --follow a growing file, standard input or a Redis stream stays open. A signal ends it
+    after what was read is stored.
+
     Example: segapsith ingest wire.jsonl.gz --store wire.db
     """
+    following = _following(context, sources, dry_run, commit_after) if follow else None
     passes = 0 if dry_run else context.settings.maintenance.refine_passes
     if dry_run and context.flags["refine"]:
         raise UsageError("--refine changes the store, --dry-run does not: give one of them")
     from segapsith.engine.runs import collector_paused
 
-    with context.wire(create=True, change_learning=change_learning) as wire:
-        inputs = named_inputs(wire, sources, format=format, bag=bag, dry_run=dry_run)
+    with (
+        _stopped_by_signals(following) as signals,
+        context.wire(create=True, change_learning=change_learning) as wire,
+    ):
+        inputs = named_inputs(
+            wire, sources, format=format, bag=bag, dry_run=dry_run, following=following
+        )
         wire.check_learning()
         logged = _RejectLog(inputs, rejects)
         if not logged.begin():  # nothing could be read: make neither a store nor a run
             logged.close()
-            raise typer.Exit(_exit_code(inputs))
+            raise typer.Exit(_exit_code(inputs, signals=signals))
         with context.out.progress() as progress, collector_paused() as collect:
 
             def watch(summary: RunSummary) -> None:
@@ -120,7 +150,48 @@ def ingest(
         summary.as_json() | ({"refined": refined} if refined else {}),
         lambda out: _text(summary, refined, dry_run, out),
     )
-    raise typer.Exit(_exit_code(inputs, summary.rejected if strict else 0))
+    raise typer.Exit(_exit_code(inputs, summary.rejected if strict else 0, signals))
+
+
+def _following(context: Context, sources: list[str], dry_run: bool, seconds: float) -> Following:
+    """Check what --follow is combined with."""
+    from segapsith.io.following import Following
+
+    if dry_run:
+        raise UsageError("--follow does not end, --dry-run stores nothing: give one of them")
+    if len(sources) != 1 or os.path.isdir(sources[0]):
+        raise UsageError("--follow reads one file, `-` or one address of a live stream")
+    if context.settings.reading.full_text:
+        raise UsageError("--follow does not fetch pages: leave out --full-text")
+    return Following(seconds)
+
+
+@contextlib.contextmanager
+def _stopped_by_signals(following: Following | None) -> Iterator[list[int]]:
+    """Let the first signal end the following; give the list of the signals that came.
+
+    A second signal has its usual effect.
+    """
+    came: list[int] = []
+    if following is None:
+        yield came
+        return
+    before: dict[int, Any] = {}
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    def stop(number: int, _frame: FrameType | None) -> None:
+        came.append(number)
+        following.stop()
+        restore()
+
+    before |= {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield came
+    finally:
+        restore()
 
 
 def _text(summary: RunSummary, refined: Record | None, dry_run: bool, out: Output) -> None:
@@ -166,18 +237,24 @@ def named_inputs(
     format: str | None,
     bag: bool = False,
     dry_run: bool = False,
+    following: Following | None = None,
 ) -> Inputs:
     """Return the named inputs; addresses among them are requested before the store is locked."""
+    from segapsith.io.inputs import Live
+
     factory = wire.factory
     if not factory.needs_fetcher(names):
-        return factory.inputs(names, format=format, bag=bag)
-    from segapsith.operations.feeds import FeedFetcher, prefetch_named
+        return factory.inputs(names, format=format, bag=bag, live=Live(following=following))
+    from segapsith.operations.feeds import FeedFetcher, positions, prefetch_named
 
     sources = factory.sources(BAG_SOURCE if bag and format is None else format)
+    live = Live(positions(wire, sources, names), following)
     fetcher = FeedFetcher(wire.settings, None if dry_run else lambda: wire.writer)
     if not dry_run:
         prefetch_named(wire, fetcher, sources, names)
-    return factory.inputs(names, format=format, bag=bag, fetcher=fetcher, sources=sources)
+    return factory.inputs(
+        names, format=format, bag=bag, fetcher=fetcher, sources=sources, live=live
+    )
 
 
 class _RejectLog:
@@ -187,8 +264,8 @@ class _RejectLog:
         self._inputs = inputs
         self.key = inputs.key
         self._file = None if path is None else path.open("w", encoding="utf-8")
-        self._first: list[Any] = []
-        self._rest: Iterator[Any] = iter(())
+        self._first: list[Item] = []
+        self._rest: Iterator[Item] = iter(())
 
     def begin(self) -> bool:
         """Read the first item; return False if there is none because every input failed."""
@@ -196,32 +273,46 @@ class _RejectLog:
         self._first = list(islice(self._rest, 1))
         return bool(self._first) or not self._inputs.failures
 
-    def items(self) -> Any:
-        from segapsith.engine.arrivals import sound
-        from segapsith.model import FeedState, Reject
+    def items(self) -> Iterator[Item]:
+        from segapsith.model import EndOfBatch, FeedState, Positioned
 
         items = chain(self._first, self._rest)
         if self._file is None:
             yield from items
             return
         for item in items:
-            checked = item if isinstance(item, FeedState) else sound(item)
-            if isinstance(checked, Reject):
-                line = {"name": checked.name, "reason": checked.reason}
-                self._file.write(json.dumps(line, ensure_ascii=False) + "\n")
-            yield checked
+            if isinstance(item, FeedState | EndOfBatch):
+                yield item
+            elif isinstance(item, Positioned):
+                yield replace(item, item=self._noted(item.item))
+            else:
+                yield self._noted(item)
+
+    def _noted(self, item: Document | Reject) -> Document | Reject:
+        """Return the item cleaned; write it to the file if it is rejected."""
+        from segapsith.engine.arrivals import sound
+        from segapsith.model import Reject
+
+        checked = sound(item)
+        if isinstance(checked, Reject) and self._file is not None:
+            line = {"name": checked.name, "reason": checked.reason}
+            self._file.write(json.dumps(line, ensure_ascii=False) + "\n")
+        return checked
 
     def close(self) -> None:
         if self._file is not None:
             self._file.close()
 
 
-def _exit_code(inputs: Inputs, refused: int = 0) -> int:
-    """Print the failures; return the exit code. Items that are `refused` make it a failure."""
+def _exit_code(inputs: Inputs, refused: int = 0, signals: Sequence[int] = ()) -> int:
+    """Print the failures; return the exit code.
+
+    Items that are `refused` make it a failure. A signal decides if nothing failed.
+    """
     for failure in inputs.failures:
         say(f"segapsith: {failure}")
     codes = {failure.exit_code for failure in inputs.failures}
     if refused:
         say(f"segapsith: {refused} items were rejected (--strict)")
         codes.add(InputError.exit_code)
-    return worst(codes)
+    return worst(codes) or (128 + signals[0] if signals else 0)

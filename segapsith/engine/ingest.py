@@ -6,6 +6,7 @@ been read, and the same input continues behind the last batch that was.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -20,11 +21,11 @@ from segapsith.engine.runs import RunPlan, RunSummary
 from segapsith.engine.state import State, load_state
 from segapsith.engine.storage import Storage
 from segapsith.engine.updates import UpdateBuilder, place
-from segapsith.model import Document, FeedState, Reject
+from segapsith.model import Document, EndOfBatch, FeedState, Item, Positioned, Reject
 
 __all__ = ["BAGS", "Engine", "Items", "batches", "ingest", "preview"]
 
-Items = Iterable[Document | Reject | FeedState]
+Items = Iterable[Item]
 
 BAGS = 32
 """Number of pre-segmented units that count as one item of a batch: they take about as long."""
@@ -150,7 +151,7 @@ def ingest(
 def preview(items: Items, state: State, components: Components, storage: Storage) -> RunSummary:
     """Return what an ingest would do; the store does not change, the state must be discarded."""
     began = time.monotonic()
-    stories = [item for item in items if not isinstance(item, FeedState)]
+    stories = [item for batch, _ in batches(items, sys.maxsize) for item in batch]
     summary = learn_batch(stories, state, components, storage, run=0).summary
     summary.seconds = round(time.monotonic() - began, 3)
     return summary
@@ -202,21 +203,39 @@ def _read(
 
 
 def batches(items: Items, size: int) -> Iterator[tuple[list[Document | Reject], FeedState | None]]:
-    """Cut the input every `size` items, and after the last item of a feed.
+    """Cut the input every `size` items, after the last item of a feed, and at each `EndOfBatch`.
 
-    Pre-segmented units count for less (`BAGS`): there is no text to read.
+    Pre-segmented units count for less (`BAGS`): there is no text to read. With a batch comes the
+    feed state that is stored with it, if there is one.
     """
     batch: list[Document | Reject] = []
+    position: FeedState | None = None
     load = 0
     for item in items:
-        if isinstance(item, FeedState):
-            yield batch, item
-            batch, load = [], 0
+        if isinstance(item, FeedState | EndOfBatch):
+            if position is not None:
+                yield batch, position
+                batch = []
+            if isinstance(item, FeedState):
+                yield batch, item
+            elif batch:
+                yield batch, None
+            batch, position, load = [], None, 0
             continue
+        item, state = _parts(item)
+        if position is not None and (state is None or state.url != position.url):
+            yield batch, position  # another input begins
+            batch, load = [], 0
+        position = state
         batch.append(item)
         load += 1 if isinstance(item, Document) and item.bag is not None else BAGS
         if load >= size * BAGS:
-            yield batch, None
-            batch, load = [], 0
+            yield batch, position
+            batch, position, load = [], None, 0
     if batch:
-        yield batch, None
+        yield batch, position
+
+
+def _parts(item: Document | Reject | Positioned) -> tuple[Document | Reject, FeedState | None]:
+    """Return an item and the position to store with it."""
+    return (item.item, item.state) if isinstance(item, Positioned) else (item, None)

@@ -20,7 +20,7 @@ from segapsith.engine.state import State
 from segapsith.engine.storage import Storage
 from segapsith.errors import UsageError
 from segapsith.lexicon.cooccurrence import counted
-from segapsith.model import Document, FeedState, Reject
+from segapsith.model import Document, EndOfBatch, FeedState, Item, Positioned, Reject
 
 __all__ = ["BUILD", "ReferenceReader", "build"]
 
@@ -35,7 +35,7 @@ CHUNK = 200
 
 
 def build(
-    items: Iterable[Document | Reject | FeedState],
+    items: Iterable[Item],
     state: State,
     components: Components,
     storage: Storage,
@@ -107,7 +107,7 @@ class ReferenceReader:
 
     def read(
         self,
-        items: Iterable[Document | Reject | FeedState],
+        items: Iterable[Item],
         on_texts: Callable[[int, int], None] | None = None,
     ) -> list[ReferenceRecord]:
         """Read every text to the end; return what has to be stored, by language."""
@@ -139,12 +139,12 @@ class ReferenceReader:
                     [annotation.lemmas[i] for i in content_places(annotation)],
                 )
 
-    def _texts(self, items: Iterable[Document | Reject | FeedState]) -> Iterator[Document]:
+    def _texts(self, items: Iterable[Item]) -> Iterator[Document]:
         """Yield documents with their languages; words without an order are of no use here."""
         for item in items:
-            if isinstance(item, FeedState):
+            if isinstance(item, FeedState | EndOfBatch):
                 continue
-            document = sound(item)
+            document = sound(item.item if isinstance(item, Positioned) else item)
             if isinstance(document, Reject) or document.bag is not None:
                 self.rejected += 1
                 continue

@@ -7,28 +7,36 @@ are collected in `failures`.
 from __future__ import annotations
 
 import bz2
+import datetime
 import gzip
 import hashlib
 import io
+import logging
 import lzma
 import os
 import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from segapsith import limits
-from segapsith.errors import InputError, MissingInputError, PluginError, SegapsithError
+from segapsith.errors import FeedError, InputError, MissingInputError, PluginError, SegapsithError
 from segapsith.intake.feed_ids import feed_uid
 from segapsith.io.archives import Member, is_archive, members
 from segapsith.io.count_matrices import count_matrix
-from segapsith.model import Document, FeedState, Reject
-from segapsith.plugin.contracts import Source
+from segapsith.io.following import Following
+from segapsith.model import Document, FeedState, Item, Positioned, Reject
+from segapsith.plugin.contracts import LiveSource, Source, is_followable, reads_addresses
 
-__all__ = ["Fetch", "Inputs"]
+__all__ = ["Fetch", "Inputs", "Live", "live_source"]
+
+RECONNECT_SECONDS = 5.0
+"""Time until a live stream that failed is opened again."""
+
+_log = logging.getLogger(__name__)
 
 Fetch = Callable[[str], tuple[bytes, str, FeedState | None]]
 """Return, for an address, its body (empty if nothing is new), the name that its items get, and the
@@ -47,11 +55,23 @@ _OPENERS: dict[bytes, Callable[..., object]] = {
 _DAMAGE_ERRORS = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, zipfile.BadZipFile)
 
 
+@dataclass(frozen=True, slots=True)
+class Live:
+    """How streams are read that may never end.
+
+    `positions` are by address where it was read up to. With `following` the inputs stay open.
+    """
+
+    positions: Mapping[str, str] = field(default_factory=dict)
+    following: Following | None = None
+
+
 class Inputs:
     """Reads named inputs in the given order; files of a directory in sorted order.
 
     `format_name` is the source to use instead of the one that recognises the content, `fetch` reads
     an address, `follow` is applied to each document. With `bags_only`, items need counted words.
+    `live` is for inputs that stay open.
     """
 
     def __init__(
@@ -62,6 +82,7 @@ class Inputs:
         bags_only: bool = False,
         fetch: Fetch | None = None,
         follow: Callable[[Document], Document] | None = None,
+        live: Live | None = None,
     ) -> None:
         self._names = list(names)
         self._sources = sources
@@ -69,6 +90,7 @@ class Inputs:
         self._bags_only = bags_only
         self._fetch = fetch
         self._follow = follow
+        self._live = live or Live()
         self.failures: list[SegapsithError] = []
 
     @property
@@ -78,31 +100,38 @@ class Inputs:
         content = "\0".join([*names, self._format_name or ""])
         return hashlib.sha256(content.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
-    def items(self) -> Iterator[Document | Reject | FeedState]:
+    def items(self) -> Iterator[Item]:
         """Yield the items of all inputs; the items of an address are followed by its feed state."""
+        following = self._live.following
+        return self._items() if following is None else following.items(self._items())
+
+    def _items(self) -> Iterator[Item]:
         for name in self._names:
             try:
                 for item in self._read(name):
-                    checked = self._with_words(item) if self._bags_only else item
-                    if self._follow is not None and isinstance(checked, Document):
-                        yield self._follow(checked)
+                    if isinstance(item, Positioned):
+                        yield replace(item, item=self._changed(item.item))
                     else:
-                        yield checked
+                        yield item if isinstance(item, FeedState) else self._changed(item)
             except PluginError:
                 raise
             except SegapsithError as failure:
                 self.failures.append(failure)
 
-    @staticmethod
-    def _with_words(item: Document | Reject | FeedState) -> Document | Reject | FeedState:
-        """Return a pre-segmented unit unchanged; reject a document without counted words."""
-        if isinstance(item, Document) and item.bag is None:
-            return Reject(item.uid or "(no id)", "no `words` (word to count), which --bag requires")
-        return item
+    def _changed(self, item: Document | Reject) -> Document | Reject:
+        """Return an item with its full text, if that is wanted; reject one without its words."""
+        if not isinstance(item, Document):
+            return item
+        if self._bags_only and item.bag is None:
+            reason = "no `words` (word to count), which --bag requires"
+            return Reject(item.uid or "(no id)", reason)
+        return item if self._follow is None else self._follow(item)
 
-    def _read(self, name: str) -> Iterator[Document | Reject | FeedState]:
+    def _read(self, name: str) -> Iterator[Document | Reject | FeedState | Positioned]:
+        following = self._live.following
         if name == "-":
-            yield from self._stream(sys.stdin.buffer, "stdin")
+            raw = sys.stdin.buffer
+            yield from self._stream(following.pipe(raw) if following else raw, "stdin")
             return
         if "://" in name:
             yield from self._address(name)
@@ -126,7 +155,12 @@ class Inputs:
             except SegapsithError as failure:
                 yield Reject(str(path), str(failure).removeprefix(f"{path}: "))
 
-    def _address(self, url: str) -> Iterator[Document | Reject | FeedState]:
+    def _address(self, url: str) -> Iterator[Document | Reject | FeedState | Positioned]:
+        if (live := live_source(self._sources, url)) is not None:
+            yield from self._received(live, url)
+            return
+        if self._live.following is not None:
+            raise InputError(f"{url}: not read: a feed cannot be followed; use `update`")
         if self._fetch is None:
             raise InputError(
                 f"{url}: not read: addresses are not allowed here; save it to a file first"
@@ -144,11 +178,34 @@ class Inputs:
         if state is not None:
             yield state
 
+    def _received(self, source: LiveSource, url: str) -> Iterator[Positioned]:
+        """Yield the items behind the stored position; when following, wait for more."""
+        name, following = source.address(url), self._live.following
+        position = self._live.positions.get(name)
+        while True:
+            try:
+                for received in source.receive(url, position):
+                    if received is not None:
+                        item, position = received
+                        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+                        yield Positioned(item, FeedState(name, now, etag=position))
+                    elif following is None or following.stopped:
+                        return
+                return
+            except FeedError as error:
+                if following is None:
+                    raise
+                _log.warning("%s; trying again in %g seconds", error, RECONNECT_SECONDS)
+                following.pause(RECONNECT_SECONDS)
+            if following.stopped:
+                return
+
     def _file(self, name: str) -> Iterator[Document | Reject]:
         if not os.path.isfile(name):
             raise InputError(f"{name}: not read: not a regular file")
+        following = self._live.following
         try:
-            with open(name, "rb") as raw:
+            with following.file(name) if following else open(name, "rb") as raw:
                 yield from self._stream(raw, name)
         except OSError as error:
             raise InputError(f"{name}: {error.strerror or error}") from error
@@ -157,14 +214,20 @@ class Inputs:
         self, raw: BinaryIO, name: str, depth: int = 0, fetched: bool = False
     ) -> Iterator[Document | Reject]:
         try:
-            stream = _Counted(raw, name, unpacked=fetched)
+            following = self._live.following is not None
+            stream = _Counted(raw, name, unpacked=fetched, endless=following)
             head = stream.head(HEAD_BYTES)
             if not head.strip():
                 raise InputError(f"{name}: not read: the input is empty")
-            if is_archive(head) and not fetched:
+            if is_archive(head) and not fetched and not following:
                 yield from self._archive(stream, name, depth)
                 return
             source = self._source(head, name)
+            if following and not is_followable(source, head):
+                raise InputError(
+                    f"{name}: not read: this format cannot be followed; give one object of JSON"
+                    " per line"
+                )
             yield from source.read(io.BufferedReader(stream, 1 << 16), name)
         except _DAMAGE_ERRORS as error:
             raise InputError(f"{name}: the compressed file is damaged: {error}") from error
@@ -210,6 +273,15 @@ class Inputs:
         return self._sources[best]
 
 
+def live_source(sources: Mapping[str, Source], url: str) -> LiveSource | None:
+    """Return the source that has addresses of this kind, if there is one."""
+    scheme = url.partition("://")[0].lower()
+    for _, source in sorted(sources.items()):
+        if reads_addresses(source) and scheme in source.schemes:
+            return source
+    return None
+
+
 def _of_feed(item: Document, url: str) -> Document:
     """Prefix the id of an item with its feed, because ids are unique within one feed only.
 
@@ -241,8 +313,11 @@ class _Metered(io.RawIOBase):
 class _Counted(io.RawIOBase):
     """The decompressed content of a stream; raises `InputError` above the size limits."""
 
-    def __init__(self, raw: BinaryIO, name: str, unpacked: bool = False) -> None:
+    def __init__(
+        self, raw: BinaryIO, name: str, unpacked: bool = False, endless: bool = False
+    ) -> None:
         self._name, self._n_produced, self._ahead = name, 0, b""
+        self._endless = endless
         self._metered = _Metered(raw)
         packed = io.BufferedReader(self._metered, 1 << 16)
         magic = b"" if unpacked else packed.peek(8)
@@ -255,8 +330,12 @@ class _Counted(io.RawIOBase):
         return True
 
     def head(self, size: int) -> bytes:
-        """Return the first bytes without consuming them."""
-        while len(self._ahead) < size and (data := self._more(size - len(self._ahead))):
+        """Return the first bytes, of an endless stream the first line, without consuming them."""
+        while (
+            len(self._ahead) < size
+            and not (self._endless and _has_line(self._ahead))
+            and (data := self._more(size - len(self._ahead)))
+        ):
             self._ahead += data
         return self._ahead[:size]
 
@@ -272,7 +351,7 @@ class _Counted(io.RawIOBase):
         read = getattr(self._stream, "read1", self._stream.read)
         data: bytes = read(size)
         self._n_produced += len(data)
-        if self._n_produced > limits.MAX_DECODED_BYTES:
+        if self._n_produced > limits.MAX_DECODED_BYTES and not self._endless:
             raise InputError(
                 f"{self._name}: not read further: more than {limits.MAX_DECODED_BYTES:,} bytes"
             )
@@ -283,6 +362,11 @@ class _Counted(io.RawIOBase):
                 f" {limits.MAX_EXPANSION} times its size"
             )
         return data
+
+
+def _has_line(head: bytes) -> bool:
+    """Return whether a beginning has a complete line that is not blank."""
+    return b"\n" in head.lstrip()
 
 
 def _walk(folder: Path) -> Iterator[Path]:

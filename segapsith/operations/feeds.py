@@ -29,7 +29,7 @@ from segapsith.errors import (
 from segapsith.io.addresses import Address, allowed_places
 from segapsith.io.full_text import FullText
 from segapsith.io.http import Answer, fetch
-from segapsith.io.inputs import Inputs
+from segapsith.io.inputs import Inputs, live_source
 from segapsith.io.spool import RefusedError, Spool, Validators, check_answer, is_complete
 from segapsith.model import Document, FeedState, Reject
 from segapsith.plugin.contracts import Source
@@ -41,6 +41,7 @@ __all__ = [
     "FeedFetcher",
     "FeedReport",
     "FeedUpdate",
+    "positions",
     "prefetch_due",
     "prefetch_named",
     "update",
@@ -382,6 +383,26 @@ def prefetch_named(
         prefetch(None)
 
 
+def positions(wire: Wire, sources: Mapping[str, Source], names: Sequence[str]) -> dict[str, str]:
+    """Return, for each live stream among named inputs, the position up to which it was read."""
+    addresses = []
+    for name in names:
+        live = live_source(sources, name) if "://" in name else None
+        if live is not None:
+            addresses.append(live.address(name))
+    known: dict[str, str] = {}
+
+    def look_up(store: Store) -> None:
+        for address in addresses:
+            stream = subscriptions.find(store, address)
+            if stream is not None and stream.etag is not None:
+                known[address] = stream.etag
+
+    if addresses and os.path.exists(wire.path):
+        _with_store(wire, look_up)
+    return known
+
+
 def _with_store(wire: Wire, prefetch: Callable[[Store], None]) -> None:
     """Read from the store without its lock, unless its schema must be migrated first."""
     try:
@@ -406,7 +427,7 @@ def _read_feed(url: str, fetcher: FeedFetcher, sources: Mapping[str, Source]) ->
         for item in inputs.items():
             if isinstance(item, FeedState):
                 state = item
-            else:
+            elif isinstance(item, Document | Reject):
                 items.append(item)
         failure = next(iter(inputs.failures), None)
     except PluginError as error:

@@ -38,11 +38,13 @@ __all__ = [
     "Comparison",
     "Executor",
     "Exporter",
+    "Followable",
     "HasCurve",
     "HasExample",
     "HasFactors",
     "Labeller",
     "LearnedRowsOnly",
+    "LiveSource",
     "Notifier",
     "Segmenter",
     "SegmentsTogether",
@@ -57,7 +59,9 @@ __all__ = [
     "has_curve",
     "has_factors",
     "has_unit_diagonal",
+    "is_followable",
     "network_parts",
+    "reads_addresses",
     "segments_together",
     "takes_views",
 ]
@@ -273,8 +277,35 @@ class HasExample(Protocol):
     def example(self) -> bytes: ...
 
 
+class Followable(Protocol):
+    """A source that can read a stream that stays open: it yields an item when its last byte came."""
+
+    def follows(self, head: bytes) -> bool:
+        """Return whether a stream with this beginning, at least one line, can be read so."""
+
+
+class LiveSource(Protocol):
+    """A source that reads addresses of its own, and continues behind a position."""
+
+    @property
+    def schemes(self) -> frozenset[str]:
+        """The first parts of its addresses, such as `redis`."""
+
+    def address(self, url: str) -> str:
+        """Return the address without credentials; raise `InputError` if it is not one."""
+
+    def receive(
+        self, url: str, position: str | None
+    ) -> Iterator[tuple[Document | Reject, str] | None]:
+        """Yield the items behind a position (None: all), in order, each with its position.
+
+        Yield None when there is no further item at present, after waiting at most a second. Raise
+        `FeedError` if the server cannot be reached.
+        """
+
+
 ABILITIES: dict[str, frozenset[str]] = {
-    "source": frozenset({"example"}),
+    "source": frozenset({"address", "example", "follows", "receive", "schemes"}),
     "segmenter": frozenset({"uses", "curve", "segment_all"}),
     "similarity": frozenset(
         {"columns", "factors", "learned_rows_only", "takes_views", "unit_diagonal"}
@@ -282,6 +313,17 @@ ABILITIES: dict[str, frozenset[str]] = {
     "clusterer": frozenset({"takes_views"}),
 }
 """Names of the optional abilities by kind of plugin; guards pass these on and nothing else."""
+
+
+def is_followable(source: object, head: bytes) -> bool:
+    """Return whether a source can read a stream with this beginning while it stays open."""
+    follows = getattr(source, "follows", None)
+    return callable(follows) and bool(follows(head))
+
+
+def reads_addresses(source: object) -> TypeGuard[LiveSource]:
+    """Return whether a source has addresses of its own."""
+    return bool(getattr(source, "schemes", ())) and callable(getattr(source, "receive", None))
 
 
 def compares_learned_rows_only(plugin: object) -> TypeGuard[LearnedRowsOnly]:

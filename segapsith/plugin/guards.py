@@ -246,6 +246,23 @@ class GuardedSource(_Guarded):
                 raise self.who.error("read", f"gave {type(item).__name__}, not a Document")
             yield item
 
+    def receive(
+        self, url: str, position: str | None
+    ) -> Iterator[tuple[Document | Reject, str] | None]:
+        items = _iterator(self.who, "receive", lambda: self.plugin.receive(url, position))  # type: ignore[attr-defined]  # of a `LiveSource` only
+        while True:
+            with _named(self.who, "receive"):
+                received: object = next(items, _END)
+            if received is _END:
+                return
+            match received:
+                case None:
+                    yield None
+                case (Document() | Reject() as item, str() as place):
+                    yield item, place
+                case _:
+                    raise self.who.error("receive", "gave no pair of an item and its position")
+
 
 _TOGETHER = 64
 """Annotations that are asked for under one time limit, and checked together."""

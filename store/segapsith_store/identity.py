@@ -46,7 +46,10 @@ def forgotten_id(store: Store, given: str) -> str:
     with store.frozen():
         if store.forgotten_uids([given]):
             return given
-        urls = [Address.of(url).url for (url,) in store.rows("SELECT url FROM feeds ORDER BY url")]
+        urls = [
+            Address.of(url).url
+            for (url,) in store.rows("SELECT url FROM feeds WHERE url LIKE 'http%' ORDER BY url")
+        ]
         return _only(given, sorted(store.forgotten_uids({feed_uid(url, given) for url in urls})))
 
 

@@ -211,3 +211,33 @@ def test_a_foreign_transaction_is_waited_for_and_then_named(
     other.execute("ROLLBACK")
     other.close()
     assert command("ingest", str(sample.path("fr")))[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("-", "--follow", "--dry-run"), "stores nothing"),
+        (("a.jsonl", "b.jsonl", "--follow"), "one file"),
+        ((".", "--follow"), "one file"),
+        (("-", "--follow", "--full-text"), "leave out --full-text"),
+    ],
+)
+def test_what_cannot_be_followed_is_refused(
+    command: Command, arguments: tuple[str, ...], reason: str
+) -> None:
+    code, _, err = command("ingest", *arguments)
+    assert (code, reason in err) == (2, True), err
+
+
+def test_a_missing_file_cannot_be_followed(command: Command) -> None:
+    code, _, err = command("ingest", "missing.jsonl", "--follow")
+    assert (code, "no such file" in err) == (66, True)
+    assert not Path("segapsith.db").exists()
+
+
+def test_a_followed_input_with_a_format_of_whole_files_is_refused(
+    command: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "story.txt").write_text("The river rose.\n")
+    code, _, err = command("ingest", "story.txt", "--follow")
+    assert (code, "cannot be followed" in err) == (65, True)

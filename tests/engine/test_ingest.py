@@ -15,11 +15,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from segapsith.api.wire import Wire
+from segapsith.api.wire import KeyedItems, Wire
 from segapsith.demo import sample
-from segapsith.engine.ingest import BAGS
+from segapsith.engine.ingest import BAGS, batches
 from segapsith.engine.runs import collector_paused
 from segapsith.errors import MissingInputError, PluginError, SettingError, UsageError
+from segapsith.model import Document, EndOfBatch, FeedState, Item, Positioned, document_of
 from segapsith.plugin import guards
 from segapsith.plugin.registry import load_plugins
 from segapsith.settings import SETTINGS, resolve
@@ -94,6 +95,39 @@ def test_cutting_the_stream_does_not_matter(
             parts.ingest(part)
         assert digest(whole) == digest(parts)
         check_sound(parts)
+
+
+def position(url: str, place: str) -> FeedState:
+    return FeedState(url, "2026-03-02T00:00:00+00:00", etag=place)
+
+
+def test_a_position_is_stored_with_the_batch_that_has_its_item() -> None:
+    documents = [Document(str(number), body="Flood.") for number in range(6)]
+    north = [Positioned(one, position("redis://north", one.uid)) for one in documents]
+    south = [Positioned(one, position("redis://south", one.uid)) for one in documents]
+    items: list[Item] = [*north[:5], EndOfBatch(), EndOfBatch(), north[5], *south[:1], documents[0]]
+    items += [position("https://x.example", "v")]
+    cuts = [
+        ([item.uid for item in batch if isinstance(item, Document)], state and state.etag)
+        for batch, state in batches(items, 3)
+    ]
+    assert cuts == [
+        (["0", "1", "2"], "2"), (["3", "4"], "4"), (["5"], "5"), (["0"], "0"), (["0"], "v"),
+    ]  # fmt: skip
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@given(items=documents, ends=st.lists(st.integers(0, 30), max_size=6))
+def test_where_a_batch_ends_in_between_does_not_matter(
+    items: list[dict[str, str]], ends: list[int]
+) -> None:
+    whole, followed = memory(), memory()
+    whole.ingest(items)
+    stream: list[Item] = [document_of(item) for item in items]
+    for end in sorted(ends, reverse=True):
+        stream.insert(end, EndOfBatch())
+    followed.ingest(KeyedItems("", stream))
+    assert digest(followed) == digest(whole)
 
 
 def test_a_copy_follows_the_earliest_story_that_has_its_text_now() -> None:

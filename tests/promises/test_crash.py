@@ -417,6 +417,46 @@ def test_a_signal_ends_at_a_batch_boundary(tmp_path: Path, number: signal.Signal
         assert 0 < wire.status()["documents"] < 90
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_following_when_what_came_is_stored(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    lines = sample.path("en").read_bytes().splitlines(keepends=True)[:40]
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "segapsith", "ingest", "-", "--follow"),
+            *("--commit-after", "0.2", "--store", "s.db", "--json"),
+        ],
+        cwd=tmp_path, stdin=subprocess.PIPE, stderr=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdin is not None
+    process.stdin.write(b"".join(lines[:9]))
+    process.stdin.flush()
+    _wait_for(process, tmp_path / "s.db", 1)  # stored although the batch is not full
+    process.stdin.write(b"".join(lines[9:]) + b'{"id": "half", "te')
+    process.stdin.flush()
+    everything = {json.loads(line)["id"] for line in lines}
+    _wait_for(process, tmp_path / "s.db", len(everything))
+    process.send_signal(number)
+    assert process.wait() == 128 + number
+    process.stdin.close()
+    assert process.stderr is not None and process.stdout is not None
+    assert b"Traceback" not in process.stderr.read()
+    summary = json.loads(process.stdout.read())
+    process.stderr.close(), process.stdout.close()
+    assert (summary["read"], summary["rejected"]) == (40, 0)
+    with Wire(tmp_path / "s.db") as wire, Wire(tmp_path / "other.db") as other:
+        other.ingest([json.loads(line) for line in lines])
+        assert wire.verify().digest == other.verify().digest
+        assert wire.status().last_run.status == "done"
+
+
+def _wait_for(process: subprocess.Popen[bytes], store: Path, documents: int) -> None:
+    while _documents(store) < documents:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            raise AssertionError(f"ended too early with {process.wait(timeout=0.05)}")
+
+
 def _documents(path: Path) -> int:
     if not path.exists():
         return 0

@@ -7,14 +7,17 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
-from segapsith import Reject
+from segapsith import Document, Reject
 from segapsith.io.encoding import decoded, text_chunks
 from segapsith.limits import MAX_ITEM_CHARS, MAX_JSON_VALUES, MAX_LINE_BYTES
 
-__all__ = ["Numbered", "beginning", "values"]
+__all__ = ["Numbered", "beginning", "document_of", "is_by_lines", "value_of", "values"]
 
 Numbered = tuple[str, object]
 """The place of a value in the input, and the value."""
+
+_OWN = {"id", "title", "text", "date", "lang", "source", "words"}
+"""Fields that are not metadata."""
 
 _SPACE = re.compile(r"[\s,\x1e]*")
 _NEXT = re.compile(r"\n\s*(?=[{\[])")
@@ -28,6 +31,12 @@ def beginning(head: bytes) -> str:
     """Return the beginning of a stream without byte order mark and blanks, or '' if not JSON."""
     text = decoded(head).lstrip("\ufeff \t\r\n\x1e")
     return text if text[:1] in ("{", "[") else ""
+
+
+def is_by_lines(head: bytes) -> bool:
+    """Return whether a stream with this beginning has one value per line."""
+    line, end, _ = head.lstrip().partition(b"\n")
+    return beginning(line).startswith("{") and not (end and _is_spread(line))
 
 
 def values(stream: BinaryIO, name: str) -> Iterator[Numbered | Reject]:
@@ -49,7 +58,7 @@ def values(stream: BinaryIO, name: str) -> Iterator[Numbered | Reject]:
         if line is None:
             yield Reject(where, f"it is longer than {MAX_LINE_BYTES:,} bytes")
         elif line.strip():
-            yield _one(line, where)
+            yield value_of(line, where)
         line, number = _line(stream), number + 1
 
 
@@ -73,7 +82,8 @@ def _is_spread(line: bytes) -> bool:
     return text.startswith(b"{") and text.endswith((b"{", b"[", b","))
 
 
-def _one(line: bytes, where: str) -> Numbered | Reject:
+def value_of(line: bytes, where: str) -> Numbered | Reject:
+    """Return the value of one line with its place, or a reject."""
     try:
         text = decoded(line).strip("\ufeff \t\r\n\x1e")
         if too_many := _refused(text):
@@ -201,3 +211,38 @@ def _spread(stream: _Joined, name: str) -> Iterator[Numbered | Reject]:
             yield Reject(where, decoded_value.reason)
             if not window.skip_to_next(decoded_value.end):
                 return
+
+
+def document_of(where: str, value: object) -> Document | Reject:
+    """Return the document that an object describes, or a reject with its place and the reason."""
+    if not isinstance(value, dict):
+        return Reject(where, f"it is {_kind(value)}, not an object")
+    uid = value.get("id")
+    if isinstance(uid, int) and not isinstance(uid, bool):
+        uid = str(uid)
+    if uid is not None and not isinstance(uid, str):
+        return Reject(where, f"id is {_kind(uid)}, not a string")
+    named = f"{where} (id {uid})" if uid else where
+    for field in ("title", "text", "date", "lang", "source"):
+        if value.get(field) is not None and not isinstance(value[field], str):
+            return Reject(named, f"{field} is {_kind(value[field])}, not a string")
+    words = value.get("words") if value.get("text") is None else None
+    if words is not None and not isinstance(words, dict):
+        return Reject(named, f"words is {_kind(words)}, not an object of word to count")
+    extra = _OWN if words is not None or "words" not in value else _OWN - {"words"}
+    return Document(
+        uid=uid or "",
+        title=value.get("title") or "",
+        body=value.get("text") or "",
+        date=value.get("date"),
+        lang=value.get("lang") or None,
+        source=value.get("source") or "",
+        metadata={k: v for k, v in value.items() if k not in extra},
+        bag=words,
+    )
+
+
+def _kind(value: object) -> str:
+    names = {dict: "an object", list: "a list", str: "a string", bool: "a truth value"}
+    names |= {int: "a number", float: "a number", type(None): "null"}
+    return names.get(type(value), type(value).__name__)

@@ -10,7 +10,7 @@ from segapsith import Document, Reject, hookimpl
 from segapsith.io.encoding import repaired
 from segapsith.io.html import text_of
 from segapsith_plugins.sources._dates import dated
-from segapsith_plugins.sources._json_values import beginning, values
+from segapsith_plugins.sources._json_values import beginning, is_by_lines, values
 
 if TYPE_CHECKING:
     from segapsith.model import Json
@@ -50,6 +50,9 @@ class NinJs:
         if "uri" in keys and n_typical >= 1:
             return 0.95
         return 0.92 if n_typical >= 3 else 0.0
+
+    def follows(self, head: bytes) -> bool:
+        return is_by_lines(head)
 
     def read(self, stream: BinaryIO, name: str) -> Iterator[Document | Reject]:
         for numbered in values(stream, name):
