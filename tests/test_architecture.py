@@ -245,7 +245,7 @@ TESTED_BY_OTHERS = {
             "_cohesion_curve _network_units _sentences _valleys _word_spaces lcp"
         ),
         "segapsith_plugins.similarities": "_co_similarity _learned_rows _word_matrices",
-        "segapsith_plugins.sources": "_json_values _news_xml json_lines",
+        "segapsith_plugins.sources": "_json_values _news_xml",
         "segapsith_reproduce": "data_sets month segmentation_baselines",
         "segapsith_store": ("connections feed_states pair_runs schema verify writing"),
         "segapsith_store.queries": "nights targets topics words",
