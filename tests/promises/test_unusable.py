@@ -7,7 +7,7 @@ import shutil
 import sqlite3
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from importlib import metadata
 from pathlib import Path
@@ -105,16 +105,17 @@ def test_a_damaged_store_is_noticed_and_never_a_crash(
             Path(f"{path}{end}").unlink(missing_ok=True)
 
 
-def overwritten(trials: Any, whole: Path, step: int) -> tuple[int, int]:
-    """Makes noise of every so many pages of a sealed store, one at a time: noticed, and not."""
-    path = trials.folder / "noise.db"
+def sealed_and_damaged(
+    trials: Any, whole: Path, damages: Callable[[bytes], Iterable[bytes]]
+) -> tuple[int, int]:
+    """Damages a sealed store in several ways, one at a time: how many were noticed, and not."""
+    path = trials.folder / "damaged.db"
     shutil.copy(whole, path)
     with trials.wire(path) as wire:
         wanted = seal(wire.writer)
-    data = path.read_bytes()
     noticed = equal = 0
-    for start in range(0, len(data), step * PAGE):
-        path.write_bytes(data[:start] + b"\x5a" * PAGE + data[start + PAGE :])
+    for data in damages(path.read_bytes()):
+        path.write_bytes(data)
         try:
             with trials.wire(path) as wire:
                 verdict = wire.verify()
@@ -122,12 +123,33 @@ def overwritten(trials: Any, whole: Path, step: int) -> tuple[int, int]:
         except SegapsithError:
             sound = False
         if sound:
-            assert verdict.digest == wanted, start // PAGE
+            assert verdict.digest == wanted
         noticed, equal = noticed + (not sound), equal + sound
         for end in ("-wal", "-shm"):
             Path(f"{path}{end}").unlink(missing_ok=True)
     print("trials:", noticed + equal, "noticed:", noticed, "without effect:", equal)
     return noticed, equal
+
+
+def overwritten(trials: Any, whole: Path, step: int) -> tuple[int, int]:
+    """Makes noise of every so many pages."""
+
+    def damages(data: bytes) -> Iterator[bytes]:
+        for start in range(0, len(data), step * PAGE):
+            yield data[:start] + b"\x5a" * PAGE + data[start + PAGE :]
+
+    return sealed_and_damaged(trials, whole, damages)
+
+
+def shortened(trials: Any, whole: Path, n_lengths: int) -> tuple[int, int]:
+    """Cuts the file to so many lengths; half of them are whole pages."""
+
+    def damages(data: bytes) -> Iterator[bytes]:
+        for number in range(n_lengths):
+            length = (2 * number + 1) * len(data) // (2 * n_lengths)
+            yield data[: length - (length % PAGE if number % 2 else 0)]
+
+    return sealed_and_damaged(trials, whole, damages)
 
 
 def test_a_page_of_noise_is_noticed_or_does_not_matter(trials: Any, whole: Path) -> None:
@@ -224,3 +246,12 @@ def test_a_package_that_cannot_be_found_is_named(
     code, words = said(trials, WRITING[0], trials.folder / "wire.db")
     assert code == 78
     assert "package numpy is not installed" in words and "should not happen" not in words
+
+
+def test_a_truncated_store_is_noticed(trials: Any, whole: Path) -> None:
+    assert shortened(trials, whole, 8) == (8, 0)
+
+
+@pytest.mark.long
+def test_two_hundred_truncations_are_noticed(trials: Any, whole: Path) -> None:
+    assert shortened(trials, whole, 200) == (200, 0)
