@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gzip
 import itertools
 import json
 import os
@@ -28,6 +29,7 @@ from segapsith.api.wire import Wire
 from segapsith.cli.app import run
 from segapsith.demo import sample
 from segapsith.settings import resolve
+from segapsith_store.schema import SCHEMA
 
 pytestmark = pytest.mark.slow
 
@@ -364,3 +366,56 @@ def test_a_thousand_kills_at_random_moments_are_healed_by_the_same_command(
     kills = random_kills(prepared, tmp_path, 1000, seed=12)
     print("kills:", kills)
     assert min(kills.values()) > 0
+
+
+# --- old stores --------------------------------------------------------------------------------
+
+SCHEMAS = Path(__file__).parents[1] / "store" / "schemas"
+
+
+def migrated() -> int:
+    """Bring the store to the present schema."""
+    with Wire("wire.db") as wire:
+        _ = wire.writer
+    return 0
+
+
+def migration_kills(version: int, folder: Path, step: int) -> int:
+    """Kill the migration of a store at every so many statements; return the number of kills.
+
+    Each time the next one completes it, with the digest of an undisturbed migration.
+    """
+    old = gzip.decompress((SCHEMAS / f"schema-{version}.db.gz").read_bytes())
+    folder.mkdir()
+    with inside(folder):
+        Path("wire.db").write_bytes(old)
+        migrated()
+        after = digest()
+    for kills in itertools.count():
+        shutil.rmtree(folder)
+        folder.mkdir()
+        with inside(folder):
+            Path("wire.db").write_bytes(old)
+
+            def killed(kills: int = kills) -> int:
+                kill_at_statement(fuse(1 + kills * step, die))
+                return migrated()
+
+            ended = child(killed)
+            migrated()
+            assert digest() == after
+        if ended == 0:
+            return kills
+        assert ended == -signal.SIGKILL
+    raise AssertionError("unreachable")
+
+
+@pytest.mark.parametrize("version", range(1, SCHEMA))
+def test_a_kill_during_a_migration_is_healed_by_the_next(version: int, tmp_path: Path) -> None:
+    assert migration_kills(version, tmp_path / "old", 89) >= 1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("version", range(1, SCHEMA))
+def test_a_kill_at_any_statement_of_a_migration_is_healed(version: int, tmp_path: Path) -> None:
+    print("trials:", migration_kills(version, tmp_path / "old", 1))
