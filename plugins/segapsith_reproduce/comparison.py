@@ -4,6 +4,9 @@ A printed cell belongs to the cell of ours whose keys have the same values. Two 
 the cells that both have. *Agrees*: ours is within one printed deviation (or the tolerance of the
 cell) on either side, and half a last printed digit for rounding. *Reached*: ours is not worse than
 that. A figure far better than print is reached and does not agree: the protocol was another one.
+
+A cell may have the range that arbitrary choices give, such as which of equal pairs is merged. If it
+does not agree but the printed figure is in that range, it is counted as *explained*.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ _RULE = (
     "agrees: at most the printed deviation or the tolerance away, rounding allowed; reached: not"
     " worse than that. * better than allowed, ! other cells that do not agree"
 )
+_EXPLAINED = "explained by ties, of those that do not agree: {}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,16 @@ class ComparedCell:
     def reached(self) -> bool | None:
         """Whether ours is not worse than allowed; None without a printed figure."""
         return None if self.printed is None else self.printed.reached(self.ours.ours)
+
+    @property
+    def explained(self) -> bool:
+        """Whether ours does not agree, and print lies in the range that ties give."""
+        value = None if self.printed is None else self.printed.value
+        ties = self.ours.more.get("ties")
+        if self.agrees is not False or self.printed is None or value is None or not ties:
+            return False
+        rounding = 0.5 * 10.0**-self.printed.n_decimals + 1e-9
+        return bool(ties[0] - rounding <= value <= ties[1] + rounding)
 
     @property
     def difference(self) -> float | None:
@@ -71,6 +85,7 @@ class ComparedCell:
             "allowed": None if printed is None else round(printed.slack, 6),
             "agrees": self.agrees,
             "reached": self.reached,
+            **({"explained": True} if self.explained else {}),
             **self._labels(),
             **self.ours.more,
         }
@@ -127,6 +142,11 @@ class Comparison:
         """The number of cells that are not worse than print allows."""
         return sum(cell.reached is True for cell in self.cells)
 
+    @property
+    def n_explained(self) -> int:
+        """The number of cells that do not agree and whose printed figure ties can give."""
+        return sum(cell.explained for cell in self.cells)
+
     def as_json(self) -> dict[str, Any]:
         """Return the cells as rows, the counts and the notes."""
         return {
@@ -135,6 +155,7 @@ class Comparison:
             "cells": len(self.compared),
             "agrees": self.n_agrees,
             "reached": self.n_reached,
+            "explained": self.n_explained,
             "not_computed": [dict(cell.keys) for cell in self.unmatched],
             "notes": [*self.notes, *self._absent()],
         }
@@ -168,6 +189,7 @@ class Comparison:
         counts = [
             f"agrees in {self.n_agrees} of {n} cells{share}, reached in {self.n_reached}{reached}",
             *self._by_algorithm(),
+            *([_EXPLAINED.format(self.n_explained)] if self.n_explained else []),
             _RULE,
         ]
         return [*(counts if n else ["no cell has a printed figure"]), *self.notes, *self._absent()]

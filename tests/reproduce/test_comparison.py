@@ -117,3 +117,20 @@ def test_agreement_is_counted_by_algorithm() -> None:
     ours = PaperTable("two", [Cell(name, 0.5) for name in names], "algorithm")
     found = compare("t", ours, [PrintedCell(names[0], "0.50"), PrintedCell(names[1], "0.90")])
     assert "agrees by algorithm: HAC complete 1 of 1, HAC average 0 of 1" in found.as_table().notes
+
+
+def test_a_printed_figure_that_ties_can_give_is_explained() -> None:
+    def cell(name: str, *ties: float) -> Cell:
+        return Cell(keys(name, "VSM"), 0.3, more={"ties": list(ties)} if ties else {})
+
+    table = PaperTable(
+        "t", [cell("a", 0.2, 0.496), cell("b", 0.2, 0.49), cell("c"), cell("d", 0.2, 0.4)]
+    )
+    printed = [PrintedCell(keys(name, "VSM"), "0.50", None, "larger", 0.01) for name in "abc"]
+    printed.append(PrintedCell(keys("d", "VSM"), "0.30", None, "larger", 0.01))
+    comparison = compare("t", table, printed)
+    assert [c.explained for c in comparison.cells] == [True, False, False, False]
+    found = comparison.as_json()
+    assert (found["agrees"], found["explained"]) == (1, 1)
+    assert [row.get("explained") for row in found["rows"]] == [True, None, None, None]
+    assert "explained by ties, of those that do not agree: 1" in comparison.as_table().notes

@@ -1,7 +1,7 @@
 """The stemmer of M. F. Porter, *An algorithm for suffix stripping*, Program 14 (1980).
 
 The sets of the papers were stemmed with it. No dependency of the package has it, so it is written
-here. A word is a sequence of consonants and vowels, [C](VC)^m[V]; m is its measure.
+here, with the two changes of its author's own program: -bli becomes -ble, and -logi becomes -log. A word is a sequence of consonants and vowels, [C](VC)^m[V]; m is its measure.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["stem"]
 
 _STEP_2 = {
     "ational": "ate", "tional": "tion", "enci": "ence", "anci": "ance", "izer": "ize",
-    "abli": "able", "alli": "al", "entli": "ent", "eli": "e", "ousli": "ous", "ization": "ize",
+    "bli": "ble", "logi": "log", "alli": "al", "entli": "ent", "eli": "e", "ousli": "ous", "ization": "ize",
     "ation": "ate", "ator": "ate", "alism": "al", "iveness": "ive", "fulness": "ful",
     "ousness": "ous", "aliti": "al", "iviti": "ive", "biliti": "ble",
 }  # fmt: skip

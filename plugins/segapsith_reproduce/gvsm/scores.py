@@ -1,6 +1,7 @@
 """Scores of one model under one algorithm on one set, for the GVSM tables.
 
-Similarities are cosines, distances 1 - cosine. Linkages are cut at the number of classes.
+Similarities are cosines, distances 1 - cosine. Linkages are cut at the number of classes, and equal
+pairs are merged in the order of the paper's program (`tie_order`).
 Spherical k-means starts ten times from documents drawn at random, moves all documents at once for
 at most 100 rounds, and the start with the best objective counts. Single documents are not moved
 afterwards: the text of the paper has such moves, but its figures agree only without them.
@@ -13,7 +14,7 @@ dimensions has its mean over the runs, and the mean of the ten best of these cou
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -28,6 +29,7 @@ from segapsith_plugins.clusterers.ahc import groups_after, merge_tree
 from segapsith_reproduce import Options
 from segapsith_reproduce.cells import Results, Scores, mean_and_sd, plugins, scores_of, truncated
 from segapsith_reproduce.gvsm.sets import counts_of, folder_of, tf_idf_of
+from segapsith_reproduce.gvsm.tie_order import cut, sorted_by_class, ties_decide
 
 __all__ = [
     "ALGORITHMS",
@@ -111,33 +113,41 @@ def _cosines(folder: Path, similarity: str, sample: float | None, seed: int) -> 
     return similar
 
 
-def _condensed(similar: Matrix) -> NDArray[np.float64]:
-    """Return 1 - similarity for all pairs, in SciPy's condensed order."""
-    n = len(similar)
+def _condensed(similar: Matrix, order: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return 1 - similarity for all pairs of documents in that order, in SciPy's condensed form."""
+    n = len(order)
     distances = np.empty(n * (n - 1) // 2)
     filled = 0
     for i in range(n - 1):
-        distances[filled : filled + n - 1 - i] = similar[i, i + 1 :]
+        distances[filled : filled + n - 1 - i] = similar[order[i], order[i + 1 :]]
         filled += n - 1 - i
     np.subtract(1.0, distances, out=distances)
     return distances
 
 
-def _by_linkages(similar: Matrix, classes: Sequence[str]) -> dict[str, float]:
-    """Return the scores of both linkages; names of scores follow the linkage."""
-    filled = np.flatnonzero(similar.diagonal() > 0.5)  # an empty document is similar to none
-    if len(filled) < len(similar):
-        similar = similar[np.ix_(filled, filled)]
-    distances = _condensed(similar)
+def _by_linkages(
+    similar: Matrix,
+    classes: Sequence[str],
+    order: NDArray[np.int64] | None = None,
+    linkages: Iterable[str] = tuple(LINKAGES.values()),
+) -> dict[str, float]:
+    """Return the scores of linkages; names of scores follow the linkage.
+
+    The order of the documents, by default that of their classes, decides which of equal pairs
+    complete linkage merges.
+    """
+    order = sorted_by_class(classes) if order is None else order
+    order = order[similar.diagonal()[order] > 0.5]  # an empty document is similar to none
+    distances = _condensed(similar, order)
+    k = min(len(set(classes)), len(order))
     scores: dict[str, float] = {}
-    for linkage in LINKAGES.values():
+    for linkage in linkages:
         tree = merge_tree(distances.copy(), linkage)
-        n_merges = max(0, len(filled) - len(set(classes)))
         labels = np.full(len(classes), -1, dtype=np.int64)
-        labels[filled] = groups_after(tree, n_merges)
+        is_complete = linkage == "complete"
+        labels[order] = cut(tree, k) if is_complete else groups_after(tree, len(order) - k)
         scores |= {f"{linkage} {m}": value for m, value in scores_of(labels, classes).items()}
-        around = tree[max(n_merges - 1, 0) : n_merges + 1, 2]
-        scores[f"{linkage} tied"] = float(len(around) == 2 and around[1] - around[0] < 1e-12)
+        scores[f"{linkage} tied"] = float(is_complete and ties_decide(tree, k))
     return scores
 
 
@@ -203,17 +213,16 @@ class Scorer:
             classes = counts_of(folder)[1]
             rng = np.random.default_rng([seed, way])
             similar = _cosines(folder, "cosine", None, 0)
-            order = np.arange(len(classes))
+            order = None
             if way % 2:  # as if the last digits were rounding errors
                 noise = rng.random(similar.shape)
                 similar = similar - 1e-13 * (noise + noise.T)
             else:
                 order = rng.permutation(len(classes))
-                similar = similar[np.ix_(order, order)]
-            linked = _by_linkages(similar, [classes[i] for i in order.tolist()])
+            linked = _by_linkages(similar, classes, order, ["complete"])
             return _of_linkage(linked, "HAC complete")
 
-        return self.results.get(("gvsm", folder.name, "VSM", "ties", way, seed), compute)
+        return self.results.get(("gvsm", folder.name, "VSM", "tied orders", way, seed), compute)
 
     def _scores(
         self, name: str, model: str, algorithm: str, rank: int | None
@@ -238,7 +247,9 @@ class Scorer:
         def compute() -> dict[str, float]:
             return _by_linkages(_similar(folder, model, rank, seed), counts_of(folder)[1])
 
-        return self.results.get(("gvsm", folder.name, model, rank, "linkages", seed), compute)
+        return self.results.get(
+            ("gvsm", folder.name, model, rank, "linkages by class", seed), compute
+        )
 
     def _clustered(self, name: str, model: str, rank: int | None, run: int) -> dict[str, float]:
         """Return the scores of a run of spherical k-means."""

@@ -1,4 +1,4 @@
-"""Porter's stemmer: the examples of its article."""
+"""Porter's stemmer: the examples of its article, and its author's changes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ STEMS = {
     "feudalism": "feudal", "hopefulness": "hope", "triplicate": "triplic", "formative": "form",
     "revival": "reviv", "adjustable": "adjust", "replacement": "replac", "adoption": "adopt",
     "probate": "probat", "cease": "ceas", "roll": "roll", "is": "is", "a": "a",
-    "generalizations": "gener", "oscillators": "oscil",
+    "generalizations": "gener", "oscillators": "oscil", "technology": "technolog",
+    "possibly": "possibl", "conformably": "conform",
 }  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from segapsith.errors import InputError, MissingInputError, UsageError
 from segapsith_reproduce import Options
+from segapsith_reproduce.gvsm import sets
 from segapsith_reproduce.gvsm.sets import chosen_sets, counts_of, missing_sets, tf_idf_of
 
 
@@ -51,6 +52,12 @@ def test_raw_texts_are_stemmed_without_stop_words(data: Path) -> None:
     assert counts.shape == (8, 7)  # six stems and one of a title; neither "the" nor "and"
     assert classes == ["rec.boats"] * 4 + ["sci.stars"] * 4
     assert counts.sum() == 8 * 3 + 2
+
+
+def test_numbers_are_no_words_and_names_with_digits_are() -> None:
+    counts = sets._stemmed_counts(["The 486dx of 1993 used 33 mhz, i486 did not", "mhz"])
+    assert counts.shape == (2, 5)  # 486dx, use, mhz, i486, did
+    assert counts.sum() == 6
 
 
 def test_labels_that_do_not_fit_are_named(data: Path) -> None:
