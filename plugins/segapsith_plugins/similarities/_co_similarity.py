@@ -96,7 +96,8 @@ def prune_lowest(
     """Set the lowest share of a symmetric matrix to 0, in place, and return the threshold.
 
     The threshold is the quantile of the entries above the diagonal, zeros included unless the
-    population is "nonzero". Ties and the diagonal are not pruned.
+    population is "nonzero". Ties and the diagonal are not pruned. A pair whose two entries are on
+    different sides of the threshold, because of rounding errors, is not pruned either.
     """
     if share == 0:
         return 0.0
@@ -107,6 +108,8 @@ def prune_lowest(
         return 0.0
     threshold = float(np.quantile(values, share, overwrite_input=True))
     diagonal = similar.diagonal().copy()
-    similar[similar < threshold - tie] = 0
+    low = similar < threshold - tie
+    low &= low.T
+    similar[low] = 0
     np.fill_diagonal(similar, diagonal)
     return threshold

@@ -10,6 +10,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
 from segapsith.testing import similarity_checks
+from segapsith_plugins.similarities._co_similarity import prune_lowest
 from segapsith_plugins.similarities._word_matrices import streamed_quantile
 from segapsith_plugins.similarities.chi_sim import (
     ChiSim,
@@ -461,3 +462,11 @@ def test_negative_rows_are_refused():
 @pytest.mark.parametrize("model", [ChiSim, ChiSimOriginal])
 def test_the_contract_is_kept(model, check):
     check(model)
+
+
+def test_rounding_errors_do_not_prune_one_half_of_a_pair() -> None:
+    similar = np.array([[1, 0.5, 0.4], [0.5 - 1e-6, 1, 0.7], [0.4, 0.7, 1]], dtype=np.float32)
+    threshold = prune_lowest(similar, 0.5, "all", 1e-7)  # the median of .4, .5 and .7
+    assert threshold == pytest.approx(0.5)
+    assert similar[0, 1] > 0 and similar[1, 0] > 0
+    assert similar[0, 2] == similar[2, 0] == 0
