@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,26 @@ def test_the_best_settings_are_named(odd: Path) -> None:
     settings = {row["model"]: row["settings"] for row in rows}
     assert settings["MVSim"]["combine"] == "max"
     assert settings["chi-Sim"]["k"] in (0.8, 1.0)
+
+
+def test_the_same_settings_for_all_sets_are_shown_too(odd: Path) -> None:
+    found = compared("mvsim-2", odd)
+    by_model = {c.ours.keys["model"]: c.ours for c in found.cells}
+    for model in ("chi-Sim", "MVSim"):
+        assert 0 <= by_model[model].more["fixed"] <= float(by_model[model].ours)
+    assert by_model["LSA"].more["fixed"] is None
+    assert any(
+        "for all sets" in note and "of 4 χ-Sim and MVSim cells" in note for note in found.notes
+    )
+
+
+def test_citations_have_more_rounds_to_choose_from(odd: Path, tmp_path: Path) -> None:
+    (odd / "cora").symlink_to(odd / "cornell")
+    stored = tmp_path / "results.jsonl"
+    reproduce("mvsim-2", odd, Options(sets=("cora", "cornell"), results=stored))
+    cells = [json.loads(line)["cell"] for line in stored.read_text().splitlines()]
+    more = [cell for cell in cells if '"iterations": 12' in cell]
+    assert {tuple(cell.split()[1:3]) for cell in more} == {("cora", "chi-sim"), ("cora", "mvsim")}
 
 
 def test_split_matrices_have_as_many_words_each(messages: Path) -> None:
