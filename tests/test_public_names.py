@@ -26,7 +26,7 @@ PROMISED = {
     """,
     "segapsith.plugin": """
         ABILITIES Annotator Clusterer Comparison Executor Exporter Followable HasCurve HasExample
-        HasFactors KINDS Labeller LearnedRowsOnly LiveSource NETWORK_PARTS Notifier Registry Segmenter SharedValue Similarity Source
+        HasFactors KINDS Labeller LearnedRowsOnly LiveSource NETWORK_PARTS NamesColumns Notifier Registry Segmenter SharedValue Similarity Source
         TakesViews UnitDiagonal
         UsesNetworkParts hookimpl load_plugins
     """,

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from segapsith.api.factory import Factory
 from segapsith.api.session import Session
-from segapsith.arrays import Labels, Rows, Views
+from segapsith.arrays import Labels, Rows, State, Views
 from segapsith.engine.runs import RunPlan
 from segapsith.errors import PluginError, SettingError, UsageError
 from segapsith.evaluation import clustering
@@ -22,7 +22,7 @@ from segapsith.evaluation.validation import LearnedUnits
 from segapsith.evaluation.views import make_views
 from segapsith.lexicon.vocabulary import tf_idf
 from segapsith.model import Json, Result
-from segapsith.plugin.contracts import has_factors, takes_views
+from segapsith.plugin.contracts import has_factors, names_columns, takes_views
 from segapsith.settings import CLUSTERER
 from segapsith_store import Store
 from segapsith_store.queries.documents import headlines, unit_places
@@ -33,6 +33,7 @@ __all__ = [
     "ClusteredUnit",
     "Clustering",
     "CostEstimate",
+    "NamedRows",
     "cluster",
     "cluster_rows",
 ]
@@ -122,7 +123,7 @@ def cluster(
     rows, sampled = clustering.sample_rows(given, sample or len(learned.units), seed)
     labels, cost, seconds = cluster_rows(
         wire.factory,
-        _weighted(rows, weights, similarity),
+        _named(_weighted(rows, weights, similarity), learned.words),
         clusterer,
         similarity,
         {"seed": seed, **(settings or {})},
@@ -160,6 +161,18 @@ def cluster(
         estimate=CostEstimate(bytes=cost.bytes, seconds=round(cost.seconds, 1)),
         seconds=round(seconds, 3),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class NamedRows:
+    """Rows with the words of their columns, for similarities that need them."""
+
+    rows: Rows
+    words: Sequence[str]
+
+
+def _named(rows: Rows | Views, words: Sequence[str]) -> NamedRows | Views:
+    return rows if isinstance(rows, Mapping) else NamedRows(rows, words)
 
 
 def _groups(
@@ -226,7 +239,7 @@ def _seen(
 
 def cluster_rows(
     factory: Factory,
-    rows: Rows | Views,
+    given: Rows | Views | NamedRows,
     clusterer: str,
     similarity: str | None,
     settings: Mapping[str, Any],
@@ -236,9 +249,20 @@ def cluster_rows(
 ) -> tuple[Labels, clustering.Cost, float]:
     """Cluster rows; return their labels, the estimated cost, and the seconds that it took."""
     for_measure, for_clusterer = factory.sorted_settings(similarity, clusterer, settings)
+    rows = given.rows if isinstance(given, NamedRows) else given
+    of_columns: State | None = None
 
     def measure() -> Any:
-        return similarity and factory.registry.make("similarity", similarity, for_measure)
+        nonlocal of_columns
+        made = similarity and factory.registry.make("similarity", similarity, for_measure)
+        if not isinstance(given, NamedRows) or not names_columns(made):
+            return made
+        if of_columns is None:
+            made.name_columns(given.words)
+            of_columns = made.state()
+        else:  # reading files again would be slow
+            made.restore(of_columns)
+        return made
 
     def grouping(n_rows: int) -> Any:
         settings_with_k = (

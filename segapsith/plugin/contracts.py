@@ -45,6 +45,7 @@ __all__ = [
     "Labeller",
     "LearnedRowsOnly",
     "LiveSource",
+    "NamesColumns",
     "Notifier",
     "Segmenter",
     "SegmentsTogether",
@@ -60,6 +61,7 @@ __all__ = [
     "has_factors",
     "has_unit_diagonal",
     "is_followable",
+    "names_columns",
     "network_parts",
     "reads_addresses",
     "segments_together",
@@ -226,6 +228,13 @@ class LearnedRowsOnly(Protocol):
     def learned_rows_only(self) -> bool: ...
 
 
+class NamesColumns(Similarity, Protocol):
+    """A similarity that needs to know which word each column of the rows is."""
+
+    def name_columns(self, words: Sequence[str]) -> None:
+        """Receive the words of the columns, before `learn`."""
+
+
 class UnitDiagonal(Protocol):
     """A similarity that is 1 between a row and itself."""
 
@@ -308,7 +317,10 @@ ABILITIES: dict[str, frozenset[str]] = {
     "source": frozenset({"address", "example", "follows", "receive", "schemes"}),
     "segmenter": frozenset({"uses", "curve", "segment_all"}),
     "similarity": frozenset(
-        {"columns", "factors", "learned_rows_only", "takes_views", "unit_diagonal"}
+        {
+            *("columns", "factors", "learned_rows_only", "name_columns", "takes_views"),
+            "unit_diagonal",
+        }
     ),
     "clusterer": frozenset({"takes_views"}),
 }
@@ -339,6 +351,11 @@ def has_unit_diagonal(plugin: object) -> TypeGuard[UnitDiagonal]:
 def takes_views(plugin: object) -> TypeGuard[TakesViews]:
     """Return whether a similarity or clusterer accepts several matrices of the same rows."""
     return bool(getattr(plugin, "takes_views", False))
+
+
+def names_columns(plugin: object) -> TypeGuard[NamesColumns]:
+    """Return whether a similarity needs the words of the columns."""
+    return callable(getattr(plugin, "name_columns", None))
 
 
 def has_factors(plugin: object) -> TypeGuard[HasFactors]:

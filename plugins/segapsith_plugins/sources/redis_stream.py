@@ -29,7 +29,7 @@ BLOCK_MILLISECONDS = 500
 
 TIMEOUT_SECONDS = 10.0
 
-PASSWORD_VARIABLE = "REDISCLI_AUTH"
+AUTH_VARIABLE = "REDISCLI_AUTH"
 """The variable of the environment that `redis-cli` reads the password from, too."""
 
 JSON_FIELD = "json"
@@ -114,7 +114,7 @@ def _client(url: str) -> redis.Redis:
     parts = urlsplit(url)
     others = {k: v for k, v in parse_qs(parts.query).items() if k != "stream"}
     server = urlunsplit(parts._replace(query=urlencode(others, doseq=True)))
-    password = os.environ.get(PASSWORD_VARIABLE)
+    password = os.environ.get(AUTH_VARIABLE)
     settings = {"password": password} if password and parts.password is None else {}
     try:
         client: redis.Redis = _redis().Redis.from_url(
