@@ -7,7 +7,14 @@ nothing new, and neither other batches nor kills change the digest.
 
     scripts/bench ingest                       everything, on all of Reuters-21578
     scripts/bench ingest --limit 1500          the same on 1,500 documents
-    scripts/bench ingest --only speed          speed, batches, kills, or several
+    scripts/bench ingest --only speed          speed, batches, kills, ratios, or several
+    scripts/bench ingest --only ratios --before ../old    beside another tree of this project
+    scripts/bench ingest --stages              where the processor time goes, by stage
+
+`ratios` measures processor time: of the whole command over scikit-learn's CountVectorizer on the same
+texts (at most 16), peak memory (at most 400 MB) and bytes of the store beside the text (at most 3,000
+a story). With `--before TREE` the old code runs in the same rounds: wall time with `--workers auto`
+is at most a third of its wall time, and processor time on `orangesum-fr` at most half.
 
 The exit code is 1 if a limit is exceeded.
 """
@@ -33,9 +40,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-PARTS = ("speed", "batches", "kills")
+PARTS = ("speed", "batches", "kills", "ratios")
 SLOWDOWN = 2.0
 PEAK = 1.5e9
+OVER_COUNTING = 16.0
+RATIO_PEAK = 400e6
+STORY_BYTES = 3000
+WALL_SHARE = 0.33
+FRENCH_SHARE = 0.5
 STRETCH = 1000
 """Documents over which the speed at the beginning and at the end is taken."""
 
@@ -103,6 +115,103 @@ def ingest(sources: list[Path], store: Path, *, watch: bool = False) -> Outcome:
         sys.exit(f"ingest failed with {process.returncode}: {err.decode(errors='replace')}")
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * KILO
     return Outcome(json.loads(out), seconds, peak, marks)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one command took."""
+
+    processor: float
+    wall: float
+    peak: int
+
+
+def cost(tree: Path, source: Path, store: Path, *options: str) -> Cost:
+    """Return what an ingest of a tree of this project takes, its workers included."""
+    store.unlink(missing_ok=True)
+    command = [str(tree / ".venv" / "bin" / "python"), "-m", "segapsith", "ingest", str(source)]
+    began = time.monotonic()
+    process = subprocess.Popen(
+        [*command, "--store", str(store), *options],
+        cwd=tree,
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    _, code, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(code)
+    if process.returncode:
+        sys.exit(f"ingest in {tree} failed with {process.returncode}")
+    processor = used.ru_utime + used.ru_stime
+    return Cost(processor, time.monotonic() - began, used.ru_maxrss * KILO)
+
+
+def texts(items: list[bytes]) -> list[str]:
+    stories = [json.loads(item) for item in items]
+    return [f"{story.get('title', '')}\n\n{story.get('text', '')}" for story in stories]
+
+
+def counting(items: list[bytes]) -> float:
+    """Return the processor seconds in which scikit-learn counts the words of the texts."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    read = texts(items)
+    began = time.process_time()
+    CountVectorizer().fit_transform(read)
+    return time.process_time() - began
+
+
+def ratios(
+    items: list[bytes], folder: Path, data: Path, rounds: int, before: Path | None, bars: Bars
+) -> None:
+    """Report the best round of each command, as ratios."""
+    here = Path(__file__).resolve().parents[1]
+    (source,) = written(folder / "ratios", [items])
+    store = folder / "ratios.db"
+    ours, counted = [], []
+    for _ in range(rounds):
+        counted.append(counting(items))
+        ours.append(cost(here, source, store))
+    best, base = min(taken.processor for taken in ours), min(counted)
+    bars.check(
+        best <= OVER_COUNTING * base,
+        f"processor time {best:.1f} s, CountVectorizer {base:.2f} s: ratio {best / base:.1f}"
+        f" (at most {OVER_COUNTING:g})",
+    )
+    peak = min(taken.peak for taken in ours)
+    bars.check(peak <= RATIO_PEAK, f"peak of memory {peak / 1e6:.0f} MB (at most 400)")
+    size = sum(len(text.encode()) for text in texts(items))
+    beside = (store.stat().st_size - size) / len(items)
+    bars.check(
+        beside <= STORY_BYTES,
+        f"{beside:.0f} bytes a story on disk beside its text (at most {STORY_BYTES})",
+    )
+    spread = min((cost(here, source, store, "--workers", "auto") for _ in range(rounds)), key=_wall)
+    alone = min(ours, key=_wall)
+    print(f"  --workers auto: wall {spread.wall:.1f} s, one process {alone.wall:.1f} s")
+    if before is None:
+        return
+    old = min((cost(before, source, store) for _ in range(rounds)), key=_wall)
+    bars.check(
+        spread.wall <= WALL_SHARE * old.wall,
+        f"wall time with --workers auto {spread.wall:.1f} s, old code {old.wall:.1f} s:"
+        f" {spread.wall / old.wall:.2f} (at most {WALL_SHARE:g})",
+    )
+    print(f"  processor time {best:.1f} s, old code {old.processor:.1f} s")
+    french = data.parents[1] / "orangesum-fr" / "docs.jsonl.gz"
+    if french.is_file():
+        (source,) = written(folder / "french", [lines(french, len(items))])
+        new = min(cost(here, source, store).processor for _ in range(rounds))
+        was = min(cost(before, source, store).processor for _ in range(rounds))
+        bars.check(
+            new <= FRENCH_SHARE * was,
+            f"orangesum-fr: processor time {new:.1f} s, old code {was:.1f} s: {new / was:.2f}"
+            f" (at most {FRENCH_SHARE:g})",
+        )
+
+
+def _wall(taken: Cost) -> float:
+    return taken.wall
 
 
 def documents(store: Path) -> int:
@@ -245,6 +354,9 @@ def main() -> int:
     parser.add_argument("--batches", nargs="+", type=int, default=[1, 7, 100])
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--seed", type=int, default=0, help="seed of the moments of the kills")
+    parser.add_argument("--rounds", type=int, default=2, help="rounds of the ratios")
+    parser.add_argument("--before", type=Path, help="another tree, with its .venv, for the ratios")
+    parser.add_argument("--stages", action="store_true", help="only a profile by stage")
     chosen = parser.parse_args()
     data = chosen.data or Path(
         os.environ.get("SEGAPSITH_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")
@@ -260,8 +372,16 @@ def main() -> int:
         folder = Path(name)
         (whole,) = written(folder / "whole", [items])
         store = folder / "whole.db"
-        first = ingest([whole], store, watch=True)
-        wanted = digest(store)
+        if chosen.stages:
+            command = [sys.executable, str(Path(__file__).with_name("stages.py"))]
+            command += ["ingest", str(whole), "--store", str(store)]
+            return subprocess.run(command, env=environment(), check=False).returncode
+        if "ratios" in chosen.only:
+            print(f"ratios: {len(items)} documents, the best of {chosen.rounds} rounds")
+            ratios(items, folder, data, chosen.rounds, chosen.before, bars)
+        if chosen.only != ["ratios"]:
+            first = ingest([whole], store, watch=True)
+            wanted = digest(store)
         if "speed" in chosen.only:
             print(f"speed: {len(items)} documents")
             speed(whole, store, first, bars)

@@ -19,7 +19,7 @@ from segapsith.errors import StorageError
 
 __all__ = ["Run", "RunLog", "RunPlan", "RunSummary", "Unfinished", "collector_paused"]
 
-BATCH = 200
+BATCH = 500
 """Items of one transaction."""
 
 MAX_REASONS = 3

@@ -102,7 +102,7 @@ class StoreSection:
         least=0,
     )
     batch_size: int = _declare(
-        200, "stories per transaction (32 pre-segmented units count as one)", least=1
+        500, "stories per transaction (32 pre-segmented units count as one)", least=1
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from itertools import groupby
 
 import numpy as np
@@ -32,6 +33,20 @@ from segapsith_store.writing import write_events
 
 __all__ = ["MIGRATIONS", "find_events", "migrate"]
 
+_MIGRATION_SET = "segapsith"
+
+_MIGRATIONS_TABLE = (
+    """CREATE TABLE "_sqlite_migrations" (
+   "id" INTEGER PRIMARY KEY,
+   "migration_set" TEXT,
+   "name" TEXT,
+   "applied_at" TEXT
+)""",
+    """CREATE UNIQUE INDEX "idx__sqlite_migrations_migration_set_name"
+    ON "_sqlite_migrations" ("migration_set", "name")""",
+)
+"""What sqlite-utils creates to record migrations."""
+
 
 def migrate(connection: sqlite3.Connection, before: Callable[[int], None]) -> None:
     """Bring a store to the present schema, in the transaction that the caller has begun.
@@ -42,17 +57,35 @@ def migrate(connection: sqlite3.Connection, before: Callable[[int], None]) -> No
     if version == SCHEMA:
         return
     before(version)
+    has_tables = connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is not None
+    (_apply if has_tables else _create_all)(connection)
+    connection.execute(f"PRAGMA user_version = {SCHEMA}")
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+
+def _apply(connection: sqlite3.Connection) -> None:
+    """Apply the migrations that a store does not have yet."""
     # Imported here because it imports pandas where that is installed, which takes longer than
     # everything else at start-up, and most commands find the present schema.
     from sqlite_utils import Database
     from sqlite_utils.migrations import Migrations
 
-    migrations = Migrations("segapsith")
+    migrations = Migrations(_MIGRATION_SET)
     for name, change in MIGRATIONS.items():
         migrations(name=name)(lambda db, change=change: change(db.conn))
     migrations.apply(Database(connection, execute_plugins=False, recursive_triggers=False))
-    connection.execute(f"PRAGMA user_version = {SCHEMA}")
-    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+
+def _create_all(connection: sqlite3.Connection) -> None:
+    """Apply all migrations to an empty file, and record them as sqlite-utils does, without it."""
+    for statement in _MIGRATIONS_TABLE:
+        connection.execute(statement)
+    for name, change in MIGRATIONS.items():
+        change(connection)
+        connection.execute(
+            'INSERT INTO "_sqlite_migrations" (migration_set, name, applied_at) VALUES (?, ?, ?)',
+            [_MIGRATION_SET, name, str(datetime.now(UTC))],
+        )
 
 
 def create_tables(connection: sqlite3.Connection) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import pytest
 from segapsith.api.wire import Wire
 from segapsith.demo import sample
 from segapsith.errors import ForeignStoreError
-from segapsith_store import Store, codecs
+from segapsith_store import Store, codecs, migrations
 from segapsith_store.digest import FORM
 from segapsith_store.migrations import find_events
 from segapsith_store.schema import SCHEMA
@@ -211,3 +212,15 @@ def test_stories_from_feeds_lose_the_blank_of_their_ids(tmp_path: Path) -> None:
         assert sorted(uids) == sorted(former.values())
         verdict = wire.verify()
         assert verdict.sound, verdict.faults
+
+
+def test_a_new_store_is_what_sqlite_utils_would_create() -> None:
+    def schema(create: Callable[[sqlite3.Connection], None]) -> tuple[list[object], list[object]]:
+        with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+            connection.execute("BEGIN")
+            create(connection)
+            tables = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master")
+            names = connection.execute("SELECT id, migration_set, name FROM _sqlite_migrations")
+            return tables.fetchall(), names.fetchall()
+
+    assert schema(migrations._create_all) == schema(migrations._apply)
