@@ -302,7 +302,7 @@ class Factory:
         """Assign settings to plugins; a file, a preset or a store may name others as well."""
         origins = self.settings.origins
         optional = {key for key in given if origins.get(f"set.{key}", "flag") != "flag"}
-        installed = {name for _, name in self.registry.offers}
+        installed = {name for _, name in self.registry.offers} if given else set()
         return assign(given, in_use, optional=optional, installed=installed)
 
     def _plugin_settings(self) -> dict[str, dict[str, PluginValue]]:
@@ -393,7 +393,7 @@ class Factory:
         """Return the versions of the program, of Python and of the selected plugins' packages."""
         packages = {"segapsith", "numpy", "scipy"}
         for role, name in self._selected().items():
-            offer = self.registry.offers.get((_KIND_OF[role], name))
+            offer = self.registry.find(_KIND_OF[role], name)
             if offer is not None and offer.version:
                 packages.add(offer.package)
         return {"python": platform.python_version()} | {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from segapsith.domains import naming
 from segapsith.domains.values import DomainWords
@@ -23,6 +23,9 @@ from segapsith_store.queries.topics import (
     section_of_topic,
     topic_of_domain,
 )
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 __all__ = ["LabelMaker", "is_stale", "refresh"]
 
@@ -338,6 +341,8 @@ def _readable(words: Mapping[str, float], texts: Sequence[str]) -> dict[str, flo
 
 def _summed_rows(groups: Sequence[Sequence[int]], domains: Mapping[int, DomainWords]) -> csr_array:
     """Return the weights of groups of domains, groups by words, in order."""
+    from scipy.sparse import csr_array  # slow to import, and domains do not need it
+
     rows, columns, data = [], [], []
     for place, group in enumerate(groups):
         for domain in group:

@@ -38,7 +38,6 @@ __all__ = [
 # -- normal forms ----------------------------------------------------------------------------
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-_SPACES = re.compile(r"\s+")
 
 
 def clean(text: str) -> str:
@@ -122,8 +121,8 @@ def text_hash(document: Document) -> str:
     >>> text_hash(Document(body="Two  words\\n")) == text_hash(Document(body="Two words"))
     True
     """
-    normal = unicodedata.normalize("NFKC", document.text)
-    content = _SPACES.sub(" ", normal).strip()
+    text = document.text
+    content = " ".join((text if text.isascii() else unicodedata.normalize("NFKC", text)).split())
     return hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()
 
 
@@ -276,8 +275,10 @@ def notice(title: str, body: str = "") -> Notice:
         notices.append(Notice(_mark(until)))
     beginning = body[:_BODY_CHARS]
     folded = beginning.casefold()
-    if any(sign in folded for sign in _BODY_SIGNS):
-        notices += [Notice(_mark(match)) for match in _BODY.finditer(beginning)]
+    for sign in _BODY_SIGNS:
+        if sign in folded:
+            notices += [Notice(_mark(match)) for match in _BODY.finditer(beginning)]
+            break
     return min(notices, key=_PRECEDENCE.__getitem__, default=Notice.NONE)
 
 

@@ -26,7 +26,6 @@ from segapsith import limits
 from segapsith.errors import FeedError, InputError, MissingInputError, PluginError, SegapsithError
 from segapsith.intake.feed_ids import feed_uid
 from segapsith.io.archives import Member, is_archive, members
-from segapsith.io.count_matrices import count_matrix
 from segapsith.io.following import Following
 from segapsith.model import Document, FeedState, Item, Positioned, Reject
 from segapsith.plugin.contracts import LiveSource, Source, is_followable, reads_addresses
@@ -142,6 +141,8 @@ class Inputs:
         except ValueError as error:
             raise MissingInputError(f"{name!r}: {error}") from error
         if self._bags_only and name.endswith(".npz"):
+            from segapsith.io.count_matrices import count_matrix  # imports SciPy, which is slow
+
             yield from count_matrix(Path(name))
             return
         if not os.path.isdir(name):

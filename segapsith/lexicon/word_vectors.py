@@ -9,7 +9,7 @@ rounded. The same stories give the same vectors on every machine.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,6 @@ from numpy.typing import NDArray
 from segapsith.jit import kernel
 from segapsith.lexicon.cooccurrence import Pairs, joined, words_of
 from segapsith.lexicon.eigen import eigen
-
-if TYPE_CHECKING:
-    from segapsith.arrays import Rows
 
 __all__ = ["GRAIN", "WordPoints", "both_spaces", "learn_pair_points", "learn_points"]
 
@@ -67,7 +64,7 @@ def learn_points(
     """
     used, rows = _rows(words, ends, min_documents, max_share)
     rank = min(rank, len(ends) // 4, len(used) - 1)
-    if rank < 1 or not rows.data.any():  # too little to learn from
+    if rank < 1 or not rows.values.any():  # too little to learn from
         return _no_points()
     return WordPoints(used, _points(rows, rank))
 
@@ -95,8 +92,6 @@ def learn_pair_points(
     row of V S^(1/2), scaled to length 1. Words with fewer than 20 occurrences are left out, and pairs
     with fewer than 3 or N / 1,000,000 co-occurrences.
     """
-    from scipy.sparse import csr_array  # slow to import
-
     n_words = int(occurrences.sum())
     least = max(_MIN_PAIR_COUNT, n_words // _WORDS_PER_PAIR_COUNT)
     is_frequent = occurrences >= _MIN_OCCURRENCES
@@ -117,9 +112,11 @@ def learn_pair_points(
     used = np.union1d(one, other)
     row_of = np.zeros(len(occurrences), np.int64)
     row_of[used] = np.arange(len(used))
-    places = np.append(row_of[one], row_of[other]), np.append(row_of[other], row_of[one])
-    rows = csr_array((np.append(information, information), places), shape=(len(used),) * 2)
-    rows.sort_indices()
+    both = np.append(row_of[one], row_of[other]), np.append(row_of[other], row_of[one])
+    order = np.argsort(both[0] * len(used) + both[1])
+    starts = np.append(0, np.cumsum(np.bincount(both[0], minlength=len(used))))
+    columns = both[1][order].astype(np.int32)
+    rows = _Rows(starts, columns, np.append(information, information)[order], len(used))
     rank = min(rank, len(used) // 4)
     if rank < 1:
         return _no_points()
@@ -145,7 +142,7 @@ def both_spaces(spaces: Sequence[WordPoints]) -> WordPoints:
     return WordPoints(union, vectors)
 
 
-def _points(rows: Rows, rank: int) -> NDArray[np.float32]:
+def _points(rows: _Rows, rank: int) -> NDArray[np.float32]:
     """Return the columns of a matrix as vectors of length 1 on its largest axes."""
     sizes, axes = _axes(rows, rank)
     largest = np.abs(axes).argmax(axis=1)
@@ -157,52 +154,60 @@ def _points(rows: Rows, rank: int) -> NDArray[np.float32]:
     return vectors
 
 
+class _Rows(NamedTuple):
+    """A sparse matrix by rows, columns ascending: the entries of row i are at starts[i]:starts[i+1].
+
+    SciPy has such matrices; here, importing it would take longer than a small ingest.
+    """
+
+    starts: NDArray[np.int64]
+    columns: NDArray[np.int32]
+    values: Matrix
+    n_columns: int
+
+
 def _rows(
     words: NDArray[np.int32], ends: NDArray[np.int64], min_documents: int, max_share: float
-) -> tuple[NDArray[np.int32], Rows]:
+) -> tuple[NDArray[np.int32], _Rows]:
     """Return the words that are neither too rare nor too frequent, and the weighted documents."""
-    from scipy.sparse import csr_array  # slow to import
-
     n_documents = len(ends)
-    distinct, columns = np.unique(words, return_inverse=True)
-    rows = csr_array(
-        (np.ones(len(words)), columns.ravel().astype(np.int64), np.append(0, ends)),
-        shape=(n_documents, len(distinct)),
-    )
-    rows.sum_duplicates()
-    frequency = np.bincount(rows.indices, minlength=len(distinct))
-    used = np.flatnonzero((frequency >= min_documents) & (frequency <= max_share * n_documents))
-    rows = csr_array(rows[:, used])
-    rows.sort_indices()
-    rarity = np.log(n_documents / frequency[used])
-    rows.data = (1 + np.log(rows.data)) * rarity[rows.indices]
-    squares = np.append(0.0, np.cumsum(rows.data * rows.data))
-    lengths = np.sqrt(np.maximum(np.diff(squares[rows.indptr]), 1e-24))
-    rows.data = rows.data / np.repeat(lengths, np.diff(rows.indptr))
-    return distinct[used].astype(np.int32), rows
+    n_words = int(words.max(initial=-1)) + 1
+    document = np.repeat(np.arange(n_documents), np.diff(ends, prepend=0))
+    entries, counts = np.unique(document * n_words + words, return_counts=True)
+    document, word = np.divmod(entries, max(n_words, 1))
+    frequency = np.bincount(word, minlength=n_words)
+    is_used = (frequency >= min_documents) & (frequency <= max_share * n_documents)
+    held = is_used[word]
+    document, word, counts = document[held], word[held], counts[held]
+    used = np.flatnonzero(is_used)
+    columns = (np.cumsum(is_used) - 1)[word].astype(np.int32)
+    values = (1 + np.log(counts)) * np.log(n_documents / frequency[used])[columns]
+    starts = np.append(0, np.cumsum(np.bincount(document, minlength=n_documents)))
+    squares = np.append(0.0, np.cumsum(values * values))
+    lengths = np.sqrt(np.maximum(np.diff(squares[starts]), 1e-24))
+    values = values / np.repeat(lengths, np.diff(starts))
+    return used.astype(np.int32), _Rows(starts, columns, values, len(used))
 
 
-def _axes(rows: Rows, rank: int) -> tuple[Matrix, Matrix]:
+def _axes(rows: _Rows, rank: int) -> tuple[Matrix, Matrix]:
     """Return the largest singular values, descending, and right singular vectors as rows.
 
     Block Krylov method: each block is the previous one times X'X, less its shares of all earlier
     ones. These shares are X'X within the space of the blocks, whose axes are exact. Removing them
     once leaves the blocks orthogonal to some 1e-10, far below the rounding of the vectors.
     """
-    from scipy.sparse import csr_array  # slow to import
-
-    transposed = csr_array(rows.T)
-    most = min(*rows.shape, _SPACE_PER_AXIS * rank + 4 * _BLOCK_COLUMNS)
-    start = np.random.default_rng(0).standard_normal((rows.shape[1], min(_BLOCK_COLUMNS, most)))
+    n_rows, n_columns = len(rows.starts) - 1, rows.n_columns
+    most = min(n_rows, n_columns, _SPACE_PER_AXIS * rank + 4 * _BLOCK_COLUMNS)
+    start = np.random.default_rng(0).standard_normal((n_columns, min(_BLOCK_COLUMNS, most)))
     block = _orthonormal(np.ascontiguousarray(start.T))
-    space = np.empty((most + _BLOCK_COLUMNS, rows.shape[1]))
+    space = np.empty((most + _BLOCK_COLUMNS, n_columns))
     within = np.zeros((len(space), len(space)))
     size = 0
     while len(block):
         first, size = size, size + len(block)
         space[first:size] = block
         basis = space[:size]
-        image = np.ascontiguousarray((transposed @ (rows @ np.ascontiguousarray(block.T))).T)
+        image = _image(rows.starts, rows.columns, rows.values, block)
         shares = _products(image, basis)
         within[first:size, :size] = shares
         within[:size, first:size] = shares.T
@@ -212,6 +217,37 @@ def _axes(rows: Rows, rank: int) -> tuple[Matrix, Matrix]:
     values, rotation = eigen(within[:size, :size])
     is_real = values[:rank] > _EIGENVALUE_TOLERANCE * max(values.max(initial=0.0), 1e-300)
     return np.sqrt(values[:rank][is_real]), _combined(rotation[:rank][is_real], basis)
+
+
+@kernel
+def _image(
+    starts: NDArray[np.int64], columns: NDArray[np.int32], values: Matrix, block: Matrix
+) -> Matrix:
+    """Return b X'X for each row b of the block, at most `_BLOCK_COLUMNS` of them.
+
+    All rows are processed together, one row of X after the other.
+    """
+    n_rows, n_columns = block.shape
+    turned, sums = np.zeros((n_columns, _BLOCK_COLUMNS)), np.zeros((n_columns, _BLOCK_COLUMNS))
+    for j in range(n_columns):
+        for i in range(n_rows):
+            turned[j, i] = block[i, j]
+    along = np.zeros(_BLOCK_COLUMNS)
+    for row in range(len(starts) - 1):
+        along[:] = 0.0
+        for k in range(starts[row], starts[row + 1]):
+            value, entry = values[k], turned[columns[k]]
+            for i in range(_BLOCK_COLUMNS):
+                along[i] += value * entry[i]
+        for k in range(starts[row], starts[row + 1]):
+            value, total = values[k], sums[columns[k]]
+            for i in range(_BLOCK_COLUMNS):
+                total[i] += value * along[i]
+    out = np.empty((n_rows, n_columns))
+    for j in range(n_columns):
+        for i in range(n_rows):
+            out[i, j] = sums[j, i]
+    return out
 
 
 def _orthonormal(block: Matrix) -> Matrix:

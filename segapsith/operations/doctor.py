@@ -107,6 +107,7 @@ def _installation() -> Iterator[Finding]:
 
 def _plugins(wire: Wire) -> Iterator[Finding]:
     registry = wire.registry
+    n_installed = len(registry.offers)  # loads all, so that every problem is met
     for problem in registry.problems:
         yield Finding(
             "plugins", "note", str(problem), f"repair or remove the package {problem.package}"
@@ -116,7 +117,7 @@ def _plugins(wire: Wire) -> Iterator[Finding]:
     except SegapsithError as error:
         yield Finding("plugins", "trouble", str(error), "segapsith config prints the settings")
     else:
-        yield Finding("plugins", "ok", f"{len(registry.offers)} installed")
+        yield Finding("plugins", "ok", f"{n_installed} installed")
 
 
 def _unopened(wire: Wire, error: SegapsithError) -> Finding:

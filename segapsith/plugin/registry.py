@@ -14,7 +14,7 @@ import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import Distribution, EntryPoint, entry_points
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypeAlias, overload
 
 import pluggy
 
@@ -82,18 +82,39 @@ class Problem:
 class Registry:
     """What is installed: offers by kind and name, and the problems that were met."""
 
-    offers: dict[tuple[str, str], Offer] = field(default_factory=dict)
+    loaded: dict[tuple[str, str], Offer] = field(default_factory=dict)
+    """The offers of the plugins that are loaded."""
     problems: list[Problem] = field(default_factory=list)
+    """Those of the plugins that are loaded."""
     languages: dict[str, str] = field(default_factory=dict)
     """The package of each language pack, by the code of the language."""
     time_limits: bool = False
     """Whether plugins that take too long are stopped: needs the alarm signal of the process."""
     only_own: bool = False
     """Whether plugins of other packages were left out."""
+    _waiting: dict[str, list[_Candidate]] = field(default_factory=dict)
+    """Built-in plugins that are loaded when their kind is first asked for, by kind."""
+
+    @property
+    def offers(self) -> dict[tuple[str, str], Offer]:
+        """All offers by kind and name; what was not needed yet is loaded."""
+        for kind in list(self._waiting):
+            self._load(kind)
+        return self.loaded
+
+    def _load(self, kind: str) -> None:
+        for candidate in self._waiting.pop(kind, ()):
+            _register(self, *candidate)
+
+    def find(self, kind: str, name: str) -> Offer | None:
+        """Return the offer of that name, or None."""
+        self._load(kind)
+        return self.loaded.get((kind, name))
 
     def names(self, kind: str) -> list[str]:
         """Return the names of one kind, in order."""
-        return sorted(name for k, name in self.offers if k == kind)
+        self._load(kind)
+        return sorted(name for k, name in self.loaded if k == kind)
 
     def having(self, kind: str, ability: Callable[[object], bool]) -> list[str]:
         """Return the names of the plugins of a kind that have an ability with default settings.
@@ -109,7 +130,7 @@ class Registry:
 
     def offer(self, kind: str, name: str) -> Offer:
         """Return the offer of that name, or raise an error that lists the names."""
-        offer = self.offers.get((kind, name))
+        offer = self.find(kind, name)
         if offer is not None:
             return offer
         for problem in self.problems:
@@ -203,21 +224,29 @@ def load_plugins(
     `only_own` excludes third parties (`--no-plugins`), and `folder` all built-in plugins outside one
     folder, such as `labellers`; `strict` makes any problem an error;
     `time_limits` stops plugins that take too long (main thread of Unix, by its alarm signal).
+
+    If all plugins are built-in ones, those that read no text are loaded when they are needed. Others
+    might take a name of theirs, so with them everything is loaded at once.
     """
     registry = Registry(time_limits=time_limits, only_own=only_own)
-    candidates: list[tuple[str, Callable[[], object], _Package]] = []
-    if installed:
-        candidates += [
-            (point.name, point.load, package)
-            for point, package in _entry_points()
-            if (not only_own or package.name == OWN_PACKAGE)
-            and (folder is None or f".{folder}." in point.value)
-        ]
+    points = [
+        (point, package)
+        for point, package in (_entry_points() if installed else ())
+        if (not only_own or package.name == OWN_PACKAGE)
+        and (folder is None or f".{folder}." in point.value)
+    ]
+    may_wait = not plugins and not strict and all(p.name == OWN_PACKAGE for _, p in points)
+    candidates: list[_Candidate] = []
+    for point, package in points:
+        candidate = (point.name, point.load, package)
+        kind = _LATER.get(point.value.split(".")[1]) if may_wait else None
+        waiting = candidates if kind is None else registry._waiting.setdefault(kind, [])
+        waiting.append(candidate)
     for plugin in plugins:
         name = getattr(plugin, "__name__", type(plugin).__name__)
         candidates.append((name, _same(plugin), _Package(GIVEN)))
-    for name, load, package in candidates:
-        _register(registry, name, load, package)
+    for candidate in candidates:
+        _register(registry, *candidate)
     if strict and registry.problems:
         raise PluginLoadError("; ".join(str(problem) for problem in registry.problems))
     return registry
@@ -242,6 +271,16 @@ def _entry_points() -> list[tuple[EntryPoint, _Package]]:
     )
 
 
+_LATER = {
+    "clusterers": "clusterer",
+    "comparisons": "comparison",
+    "exporters": "exporter",
+    "notifiers": "notifier",
+    "similarities": "similarity",
+}
+"""Folders of built-in plugins that reading and placing texts does not need, with their kind."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Package:
     """Where a plugin comes from."""
@@ -249,6 +288,10 @@ class _Package:
     name: str
     version: str = ""
     licence: str = ""
+
+
+_Candidate: TypeAlias = tuple[str, Callable[[], object], _Package]
+"""A plugin that is not loaded: its name, what loads it, and its package."""
 
 
 def _package(distribution: Distribution | None) -> _Package:
@@ -296,7 +339,7 @@ def _register(registry: Registry, name: str, load: Callable[[], object], package
                 note(f"{hook} returned {type(mapping).__name__}, not a mapping of name to factory")
                 continue
             for offered, factory in mapping.items():
-                taken = registry.offers.get((kind, str(offered)))
+                taken = registry.loaded.get((kind, str(offered)))
                 if taken is not None:
                     note(
                         f"the {kind} {offered!r} is taken by package {taken.package}; theirs is used",
@@ -307,7 +350,7 @@ def _register(registry: Registry, name: str, load: Callable[[], object], package
                         f"{hook}: {offered!r} is {type(factory).__name__}, not a factory", [offered]
                     )
                 else:
-                    registry.offers[kind, str(offered)] = Offer(
+                    registry.loaded[kind, str(offered)] = Offer(
                         kind, str(offered), factory, package.name, package.version, package.licence
                     )
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from segapsith import hookimpl
 from segapsith.api.wire import Wire
 from segapsith.plugin.registry import load_plugins
 from segapsith.settings import resolve
@@ -291,3 +292,36 @@ def test_a_strangers_plugin_passes_and_works(
         documents = [{"id": u, "title": t, "text": b, "lang": "en"} for u, t, b in DOCUMENTS]
         assert wire.ingest(documents).units_kept
         assert wire.verify().sound
+
+
+def test_built_in_plugins_that_read_no_text_are_loaded_when_they_are_asked_for() -> None:
+    code = (
+        "import sys; from segapsith.plugin.registry import load_plugins;"
+        "registry = load_plugins(only_own=True); registry.names('segmenter');"
+        "lazy = not any('clusterers' in name or name.startswith('scipy') for name in sys.modules);"
+        "print(lazy, 'ahc' in registry.names('clusterer'), registry.find('exporter', 'none'),"
+        "('similarity', 'lsa') in registry.offers)"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert answer.stdout.split() == ["True", "True", "None", "True"]
+
+
+def test_a_folder_of_plugins_that_wait_offers_one_kind() -> None:
+    registry = load_plugins(only_own=True)
+    for kind in list(registry._waiting):
+        before = set(registry.loaded)
+        registry.names(kind)
+        assert {k for k, _ in set(registry.loaded) - before} == {kind}
+
+
+def test_beside_a_plugin_of_others_all_are_loaded_so_that_no_name_is_taken() -> None:
+    class Taking:
+        @hookimpl
+        def register_clusterers(self) -> dict[str, type]:
+            return {"ahc": dict}
+
+    registry = load_plugins(Taking(), only_own=True)
+    assert not registry._waiting
+    assert "taken by package segapsith" in registry.problems[0].reason

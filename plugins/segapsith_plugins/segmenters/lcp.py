@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from segapsith import Annotation, Network, Unit, hookimpl
 from segapsith_plugins.segmenters._cohesion_curve import (
@@ -135,6 +134,8 @@ class LexicalCohesionProfile:
         """Return v with v' p = signif' a: the rounds transposed, as products with signif."""
         if self._cached is not None and self._cached[0] is network.weights:
             return self._cached[1]
+        from scipy.sparse import csr_array  # slow to import, and other segmenters do not need it
+
         n = len(significance)
         sizes = np.diff(network.starts)
         links = csr_array(
