@@ -50,6 +50,7 @@ EDITOR = """
 demo --store demo.db --output demo.html
 config
 ingest monday.jsonl --store wire.db
+prepare monday.jsonl tuesday.jsonl --output shards
 ingest tuesday.jsonl --store wire.db
 status --store wire.db
 topics --store wire.db

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from segapsith import compare, metrics
+    from segapsith.api.preparation import prepare
     from segapsith.api.segmentation import segment
     from segapsith.api.wire import Wire, clusterer, open, similarity
     from segapsith.arrays import Compare, Labels, Matrix, Rows, State, Views
@@ -81,6 +82,7 @@ __all__ = [
     "load_plugins",
     "metrics",
     "open",
+    "prepare",
     "segment",
     "similarity",
 ]
@@ -101,6 +103,7 @@ _HOMES = {
         "Source",
     ),
     "segapsith.errors": ("SegapsithError",),
+    "segapsith.api.preparation": ("prepare",),
     "segapsith.api.segmentation": ("segment",),
     "segapsith.plugin.hookspecs": ("hookimpl",),
     "segapsith.plugin.registry": ("load_plugins",),

@@ -28,6 +28,8 @@ __all__ = [
     "Lexicon",
     "Network",
     "Notice",
+    "PreparedText",
+    "PreparedWords",
     "Record",
     "Reject",
     "Result",
@@ -144,6 +146,41 @@ def _plain(value: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
+class PreparedWords:
+    """The tokens of a text before multi-word terms are joined, as in `Annotation`."""
+
+    lemmas: Sequence[str]
+    spans: NDArray[np.int32]
+    content: NDArray[np.bool_]
+    sentences: NDArray[np.int32]
+    joined: NDArray[np.bool_]
+    """Whether each token and the next one may be parts of one term; False for the last."""
+    made_by: str
+    """The annotator, with what decides its words besides the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedText:
+    """What depends on a text alone, found when its archive was prepared."""
+
+    title: str
+    body: str
+    digest: str
+    """The hash of the normalised text."""
+    signature: bytes
+    """The fingerprint by which copies are found."""
+    lang: str
+    lang_by: str
+    """How the language was found: the setting, and versions of rules and model."""
+    words: PreparedWords | None = None
+    """None if the annotator cannot be separated from what it learns."""
+
+    def is_of(self, document: Document) -> bool:
+        """Return whether a document has this text still."""
+        return self.title == document.title and self.body == document.body
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
     """One story of a wire: title, body and metadata.
 
@@ -160,6 +197,8 @@ class Document:
     metadata: Mapping[str, Json] = field(default_factory=dict)
     bag: Mapping[str, int] | None = None
     """Words with their counts, for a pre-segmented unit."""
+    prepared: PreparedText | None = field(default=None, compare=False, repr=False)
+    """What `segapsith prepare` found in the text; None for other documents."""
 
     @property
     def text(self) -> str:

@@ -16,7 +16,8 @@ PROMISED = {
     "segapsith": """
         Agreement Annotation Annotator Clusterer Compare Comparison Document Executor Exporter Labeller Labels Lexicon Notice Notifier
         Matrix Network Reject Result Rows SegapsithError Segmenter Similarity Snapshot Source State
-        Subject Unit Views Wire __version__ clusterer compare hookimpl load_plugins metrics open segment
+        Subject Unit Views Wire __version__ clusterer compare hookimpl load_plugins metrics open
+        prepare segment
         similarity
     """,
     "segapsith.io": """

@@ -56,6 +56,7 @@ from segapsith.settings import (
 
 if TYPE_CHECKING:
     from segapsith.arrays import Rows
+    from segapsith.engine.worker_reading import ReadingPlugins
     from segapsith.io.inputs import Inputs, Live
 
 __all__ = ["Factory", "Fetcher"]
@@ -214,25 +215,31 @@ class Factory:
         """Return what reads texts in workers; None if they are read in this process."""
         if parse_workers(self.settings.parallel.workers)[0] == SERIAL:
             return None
+        from segapsith.engine.worker_reading import WorkerReader
+
+        return WorkerReader(self.executor, self.reading_plugins())
+
+    def reading_plugins(self) -> ReadingPlugins:
+        """Return what workers make the annotator and the segmenter from."""
+        from segapsith.engine.worker_reading import ReadingPlugins
+
         reading, own = self.settings.reading, self._plugin_settings()
+        is_serial = parse_workers(self.settings.parallel.workers)[0] == SERIAL
         for kind, name in (("annotator", reading.annotator), ("segmenter", reading.segmenter)):
-            if self.registry.offer(kind, name).package == GIVEN:
+            if not is_serial and self.registry.offer(kind, name).package == GIVEN:
                 raise ConfigurationError(
                     f"{kind} {name!r} was given as an object, and workers import plugins by name:"
                     " install it as a package, or use workers=1",
                     setting="workers",
                     plugin=name,
                 )
-        from segapsith.engine.worker_reading import ReadingPlugins, WorkerReader
-
-        plugins = ReadingPlugins(
+        return ReadingPlugins(
             reading.annotator,
             own["annotator"],
             reading.segmenter,
             own["segmenter"],
             self.registry.only_own,
         )
-        return WorkerReader(self.executor, plugins)
 
     # -- placing ---------------------------------------------------------------------------------
 

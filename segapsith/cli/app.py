@@ -35,6 +35,7 @@ from segapsith.cli import (
     network,
     notify,
     plugins,
+    prepare,
     report,
     runs,
     schedule,
@@ -58,7 +59,7 @@ from segapsith.errors import SegapsithError
 __all__ = ["app", "program", "run"]
 
 COMMANDS = (
-    demo, ingest, feeds, update, schedule, notify, doctor,
+    demo, prepare, ingest, feeds, update, schedule, notify, doctor,
     today, sections, topics, domains, events, show, search, explain, classify, export, report, serve,
     validate, compare, cluster, tune, segment, network,
     status, verify, backup, runs, forget, cite, config, languages, plugins,

@@ -276,7 +276,12 @@ class ArrivalClassifier:
 
     def _signature(self, document: Document) -> fingerprints.Signature | None:
         """Return the fingerprint of a text; None for a pre-segmented unit, which has no text."""
-        return None if document.bag is not None else fingerprints.signature(document.text)
+        if document.bag is not None:
+            return None
+        prepared = document.prepared
+        if prepared is not None and prepared.is_of(document):
+            return fingerprints.Signature.of(prepared.signature)
+        return fingerprints.signature(document.text)
 
     def _repeated(
         self, announced: Notice, signature: fingerprints.Signature
@@ -353,6 +358,9 @@ class ArrivalClassifier:
 def _read(document: Document) -> tuple[Document, str]:
     """Return a text with its notices and its identity, and its hash."""
     document = marked(document)
+    prepared = document.prepared
+    if prepared is not None and prepared.is_of(document):
+        return _called(document, prepared.digest)
     return _called(document, text_hash(document))
 
 

@@ -19,11 +19,19 @@ from segapsith.engine.reading import Readings, content_places, read
 from segapsith.model import Document, Lexicon, Network
 from segapsith.parallel.packing import Frozen
 from segapsith.parallel.tasks import Shared
-from segapsith.plugin.contracts import Annotator, Executor
+from segapsith.plugin.contracts import Executor
+from segapsith.plugin.guards import GuardedAnnotator
 from segapsith.plugin.registry import Registry, load_plugins
 from segapsith.settings import PluginValue
 
-__all__ = ["ReadingPlugins", "WorkerReader", "lemmas_of_part", "read_part"]
+__all__ = [
+    "ReadingPlugins",
+    "WorkerReader",
+    "annotator_of",
+    "lemmas_of_part",
+    "read_part",
+    "registry_of",
+]
 
 PART = 64
 """Documents of one item."""
@@ -113,7 +121,7 @@ def read_part(documents: list[Document], shared: Shared) -> list[Readings]:
     return list(
         read(
             documents,
-            annotator=_annotator(shared),
+            annotator=annotator_of(shared),
             segmenter=_segmenter(shared),
             lexicon=shared["lexicon"],
             networks={
@@ -126,14 +134,16 @@ def read_part(documents: list[Document], shared: Shared) -> list[Readings]:
 
 def lemmas_of_part(documents: list[Document], shared: Shared) -> list[list[str]]:
     """Return the content words of some documents: the task `annotate`."""
-    annotator = _annotator(shared)
+    annotator = annotator_of(shared)
     return [
         [annotation.lemmas[i] for i in content_places(annotation)]
         for annotation in annotator.annotate(documents, shared["lexicon"])
     ]
 
 
-def _registry(shared: Shared) -> Registry:
+def registry_of(shared: Shared) -> Registry:
+    """Return the plugins of this worker, loaded once."""
+
     def load() -> Registry:
         # only the main thread of a process has an alarm signal
         limits = threading.current_thread() is threading.main_thread()
@@ -142,10 +152,12 @@ def _registry(shared: Shared) -> Registry:
     return shared.once("registry", load, of="plugins")
 
 
-def _annotator(shared: Shared) -> Annotator:
-    def make() -> Annotator:
+def annotator_of(shared: Shared) -> GuardedAnnotator:
+    """Return the annotator of this worker, made once."""
+
+    def make() -> GuardedAnnotator:
         plugins: ReadingPlugins = shared["plugins"]
-        return _registry(shared).make("annotator", plugins.annotator, plugins.annotator_settings)
+        return registry_of(shared).make("annotator", plugins.annotator, plugins.annotator_settings)
 
     return shared.once("annotator", make, of="plugins")
 
@@ -153,7 +165,7 @@ def _annotator(shared: Shared) -> Annotator:
 def _segmenter(shared: Shared) -> Cutter:
     def make() -> Cutter:
         plugins: ReadingPlugins = shared["plugins"]
-        return _registry(shared).make("segmenter", plugins.segmenter, plugins.segmenter_settings)
+        return registry_of(shared).make("segmenter", plugins.segmenter, plugins.segmenter_settings)
 
     return shared.once("segmenter", make, of="plugins")
 

@@ -32,6 +32,7 @@ __all__ = [
     "marked",
     "notice",
     "text_hash",
+    "texts_version",
     "utc",
 ]
 
@@ -124,6 +125,15 @@ def text_hash(document: Document) -> str:
     text = document.text
     content = " ".join((text if text.isascii() else unicodedata.normalize("NFKC", text)).split())
     return hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()
+
+
+RULES = 1
+"""Number of the rules for hashes and fingerprints; a change of them needs the next one."""
+
+
+def texts_version() -> str:
+    """Return what decides the hash and the fingerprint of a text besides the text."""
+    return f"rules {RULES}, Unicode {unicodedata.unidata_version}"
 
 
 @lru_cache(maxsize=4096)  # the stories of a wire share their dates

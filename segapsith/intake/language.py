@@ -7,20 +7,24 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from importlib import metadata
 from typing import TYPE_CHECKING
 
 from segapsith.languages import ALIASES
-from segapsith.model import Document
+from segapsith.model import Document, PreparedText
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
 
-__all__ = ["KNOWN", "language_of"]
+__all__ = ["KNOWN", "language_of", "language_version"]
 
 
 def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
+
+RULES = 1
+"""Number of the rules of this module; a change of what they return needs the next one."""
 
 KNOWN = ("en", "fr")
 """Languages that a text is in unless it is clearly in another one."""
@@ -83,14 +87,32 @@ def language_of(lang: str, languages: Sequence[str] = KNOWN) -> Callable[[Docume
     """
     if lang != "auto":
         return lambda document: lang
-    identify = _identify(tuple(languages))
+    known = tuple(languages)
+    identify = _identify(known)
 
     def declared_or_identified(document: Document) -> str:
+        prepared = document.prepared
+        if prepared is not None and _fits(prepared, document, known):
+            return prepared.lang
         tag = _TAG.match(document.lang) if document.lang else None
         code = tag.group().lower() if tag else identify(document.text[:500])
         return ALIASES.get(code, code)
 
     return declared_or_identified
+
+
+def _fits(prepared: PreparedText, document: Document, languages: tuple[str, ...]) -> bool:
+    """Return whether the language that was found before is the one that would be found now."""
+    return prepared.lang_by == language_version("auto", languages) and prepared.is_of(document)
+
+
+@cache
+def language_version(lang: str, languages: tuple[str, ...] = KNOWN) -> str:
+    """Return what decides the language of a document besides its text: setting and versions."""
+    if lang != "auto":
+        return f"lang={lang}"
+    model = metadata.version("py3langid")
+    return f"lang=auto among {' '.join(languages)}, rules {RULES}, py3langid {model}"
 
 
 def _identify(languages: tuple[str, ...]) -> Callable[[str], str]:

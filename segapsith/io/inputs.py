@@ -30,7 +30,7 @@ from segapsith.io.following import Following
 from segapsith.model import Document, FeedState, Item, Positioned, Reject
 from segapsith.plugin.contracts import LiveSource, Source, is_followable, reads_addresses
 
-__all__ = ["Fetch", "Inputs", "Live", "live_source"]
+__all__ = ["Fetch", "Inputs", "Live", "live_source", "walk"]
 
 RECONNECT_SECONDS = 5.0
 """Time until a live stream that failed is opened again."""
@@ -130,7 +130,7 @@ class Inputs:
         following = self._live.following
         if name == "-":
             raw = sys.stdin.buffer
-            yield from self._stream(following.pipe(raw) if following else raw, "stdin")
+            yield from self.stream(following.pipe(raw) if following else raw, "stdin")
             return
         if "://" in name:
             yield from self._address(name)
@@ -148,7 +148,7 @@ class Inputs:
         if not os.path.isdir(name):
             yield from self._file(name)
             return
-        for path in _walk(Path(name)):
+        for path in walk(Path(name)):
             try:
                 yield from self._file(str(path))
             except PluginError:
@@ -169,7 +169,7 @@ class Inputs:
         body, name, state = self._fetch(url)
         if body:
             # `fetch` has decompressed the body, and archives are not read from the network.
-            for item in self._stream(io.BytesIO(body), name, fetched=True):
+            for item in self.stream(io.BytesIO(body), name, fetched=True):
                 if isinstance(item, Document):
                     yield _of_feed(item, name)
                     continue
@@ -207,13 +207,14 @@ class Inputs:
         following = self._live.following
         try:
             with following.file(name) if following else open(name, "rb") as raw:
-                yield from self._stream(raw, name)
+                yield from self.stream(raw, name)
         except OSError as error:
             raise InputError(f"{name}: {error.strerror or error}") from error
 
-    def _stream(
+    def stream(
         self, raw: BinaryIO, name: str, depth: int = 0, fetched: bool = False
     ) -> Iterator[Document | Reject]:
+        """Yield the items of an open input, which is decompressed and may be an archive."""
         try:
             following = self._live.following is not None
             stream = _Counted(raw, name, unpacked=fetched, endless=following)
@@ -260,7 +261,7 @@ class Inputs:
     def _member(self, member: Member, depth: int) -> Iterator[Document | Reject]:
         try:
             with member.open() as raw:
-                yield from self._stream(raw, member.name, depth + 1)
+                yield from self.stream(raw, member.name, depth + 1)
         except (*_DAMAGE_ERRORS, OSError) as error:
             raise InputError(f"{member.name}: the member is damaged: {error}") from error
 
@@ -370,7 +371,7 @@ def _has_line(head: bytes) -> bool:
     return b"\n" in head.lstrip()
 
 
-def _walk(folder: Path) -> Iterator[Path]:
+def walk(folder: Path) -> Iterator[Path]:
     """Yield the regular files below a folder, sorted; links and hidden files are skipped."""
     for parent, folders, files in os.walk(folder):
         folders.sort()

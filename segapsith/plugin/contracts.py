@@ -33,6 +33,7 @@ __all__ = [
     "ABILITIES",
     "KINDS",
     "NETWORK_PARTS",
+    "AnnotatesInSteps",
     "Annotator",
     "Clusterer",
     "Comparison",
@@ -55,6 +56,7 @@ __all__ = [
     "TakesViews",
     "UnitDiagonal",
     "UsesNetworkParts",
+    "annotates_in_steps",
     "compares_learned_rows_only",
     "example_of",
     "has_curve",
@@ -263,6 +265,29 @@ class UsesNetworkParts(Protocol):
     def uses(self) -> frozenset[str]: ...
 
 
+class AnnotatesInSteps(Protocol):
+    """An annotator that uses the lexicon only to join words to multi-word terms, as a last step.
+
+    `segapsith prepare` does the first step once. `annotate` must give the same as both steps.
+    """
+
+    def words_version(self, lang: str) -> str:
+        """Return what decides the words of a language besides the text: settings and versions."""
+
+    def annotate_words(
+        self, documents: Sequence[Document]
+    ) -> Iterator[tuple[Annotation, NDArray[np.bool_]]]:
+        """Yield annotations without terms, and whether each token may be joined to the next."""
+
+    def join_terms(
+        self,
+        annotations: Sequence[Annotation],
+        joined: Sequence[NDArray[np.bool_]],
+        lexicon: Lexicon,
+    ) -> Iterator[Annotation]:
+        """Yield annotations of `annotate_words`, in one language, with the terms of the lexicon."""
+
+
 class SegmentsTogether(Protocol):
     """A segmenter that is faster with several texts at once; the units are the same."""
 
@@ -315,6 +340,7 @@ class LiveSource(Protocol):
 
 ABILITIES: dict[str, frozenset[str]] = {
     "source": frozenset({"address", "example", "follows", "receive", "schemes"}),
+    "annotator": frozenset({"words_version", "annotate_words", "join_terms"}),
     "segmenter": frozenset({"uses", "curve", "segment_all"}),
     "similarity": frozenset(
         {
@@ -361,6 +387,12 @@ def names_columns(plugin: object) -> TypeGuard[NamesColumns]:
 def has_factors(plugin: object) -> TypeGuard[HasFactors]:
     """Return whether a similarity can be written as a product of factors."""
     return callable(getattr(plugin, "factors", None))
+
+
+def annotates_in_steps(plugin: object) -> TypeGuard[AnnotatesInSteps]:
+    """Return whether an annotator joins multi-word terms as a last step."""
+    steps = (getattr(plugin, name, None) for name in ABILITIES["annotator"])
+    return all(map(callable, steps))
 
 
 def has_curve(plugin: object) -> TypeGuard[HasCurve]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
+import logging
 import math
 import os
 import signal
@@ -32,6 +33,7 @@ from segapsith.model import (
     Lexicon,
     Network,
     Notice,
+    PreparedWords,
     Reject,
     Snapshot,
     Subject,
@@ -39,6 +41,7 @@ from segapsith.model import (
 )
 from segapsith.plugin.contracts import (
     ABILITIES,
+    AnnotatesInSteps,
     Annotator,
     Clusterer,
     Comparison,
@@ -51,6 +54,7 @@ from segapsith.plugin.contracts import (
     SharedValue,
     Similarity,
     Source,
+    annotates_in_steps,
     has_curve,
     segments_together,
 )
@@ -74,6 +78,8 @@ __all__ = [
     "charged_seconds",
     "time_limit",
 ]
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -327,22 +333,126 @@ class GuardedAnnotator(_Guarded):
     plugin: Annotator
 
     def annotate(self, documents: Iterable[Document], lexicon: Lexicon) -> Iterator[Annotation]:
+        """Yield an annotation for each document; prepared words that fit are not found again."""
         waiting = list(documents)
-        results = _iterator(self.who, "annotate", lambda: self.plugin.annotate(waiting, lexicon))
-        for first in range(0, len(waiting), _TOGETHER):
-            part = waiting[first : first + _TOGETHER]
+        if all(document.prepared is None for document in waiting):
+            yield from self._annotate(waiting, lexicon)
+            return
+        for (is_ready, _), run in itertools.groupby(
+            waiting, lambda document: (self.is_ready(document), document.lang)
+        ):
+            part = list(run)
+            yield from self._join(part, lexicon) if is_ready else self._annotate(part, lexicon)
+
+    def is_ready(self, document: Document) -> bool:
+        """Return whether the prepared words of a document are those that this annotator gives."""
+        prepared, lang = document.prepared, document.lang or ""
+        if prepared is None or prepared.words is None or not prepared.is_of(document):
+            return False
+        if prepared.lang != lang:
+            self._warn(f"prepared for the language {prepared.lang!r}, but read as {lang!r}")
+            return False
+        version = self.words_made_by(lang)
+        if prepared.words.made_by != version:
+            here = version or f"{self.who}, which does not use prepared words"
+            self._warn(f"prepared with {prepared.words.made_by}; the annotator here is {here}")
+            return False
+        return True
+
+    def _warn(self, reason: str) -> None:
+        """Warn once of each reason for which texts are read again."""
+        if reason not in self._warned:
+            self._warned.add(reason)
+            logger.warning("prepared texts are read again: %s", reason)
+
+    @functools.cached_property
+    def _warned(self) -> set[str]:
+        return set()
+
+    @functools.cached_property
+    def _in_steps(self) -> AnnotatesInSteps | None:
+        return self.plugin if annotates_in_steps(self.plugin) else None
+
+    @functools.cached_property
+    def _versions(self) -> dict[str, str]:
+        return {}
+
+    def words_made_by(self, lang: str) -> str:
+        """Return what decides the words of a language; empty if no words can be prepared."""
+        plugin = self._in_steps
+        if plugin is None:
+            return ""
+        if lang not in self._versions:
+            with self._calling("words_version", SECONDS):
+                self._versions[lang] = f"{self.who.name} ({plugin.words_version(lang)})"
+        return self._versions[lang]
+
+    def prepare_words(self, documents: Sequence[Document]) -> Iterator[PreparedWords | None]:
+        """Yield the words of each document, which has a language; None if the annotator cannot."""
+        plugin = self._in_steps
+        if plugin is None:
+            yield from (None for _ in documents)
+            return
+        steps = _iterator(self.who, "annotate_words", lambda: plugin.annotate_words(documents))
+        joined: list[Any] = []
+
+        def first_step() -> Iterator[Annotation]:
+            for annotation, flags in steps:
+                joined.append(flags)
+                yield annotation
+
+        annotations = self._checked("annotate_words", first_step(), documents)
+        for document, annotation in zip(documents, annotations, strict=True):
+            flags = joined.pop(0)
+            if not isinstance(flags, np.ndarray) or flags.shape != (len(annotation.lemmas),):
+                size = len(annotation.lemmas)
+                raise self.who.error("annotate_words", f"should give {size} booleans beside words")
+            yield PreparedWords(
+                annotation.lemmas,
+                annotation.spans,
+                annotation.content,
+                annotation.sentences,
+                flags.astype(np.bool_),
+                self.words_made_by(document.lang or ""),
+            )
+
+    def _join(self, documents: Sequence[Document], lexicon: Lexicon) -> Iterator[Annotation]:
+        """Yield annotations of documents in one language whose prepared words fit."""
+        plugin = self._in_steps
+        assert plugin is not None
+        words = [d.prepared.words for d in documents if d.prepared and d.prepared.words]
+        annotations = [
+            Annotation(document, one.lemmas, one.spans, one.content, one.sentences)
+            for document, one in zip(documents, words, strict=True)
+        ]
+        joined = [one.joined for one in words]
+        results = _iterator(
+            self.who, "join_terms", lambda: plugin.join_terms(annotations, joined, lexicon)
+        )
+        yield from self._checked("join_terms", results, documents)
+
+    def _annotate(self, documents: Sequence[Document], lexicon: Lexicon) -> Iterator[Annotation]:
+        results = _iterator(self.who, "annotate", lambda: self.plugin.annotate(documents, lexicon))
+        yield from self._checked("annotate", results, documents)
+
+    def _checked(
+        self, hook: str, results: Iterator[Annotation], documents: Sequence[Document]
+    ) -> Iterator[Annotation]:
+        """Yield the annotations of documents, held to the contract."""
+        for first in range(0, len(documents), _TOGETHER):
+            part = documents[first : first + _TOGETHER]
             allowance = _allowance(sum(len(document.text) for document in part))
-            with self._calling("annotate", allowance):
+            with self._calling(hook, allowance):
                 annotations = list(itertools.islice(results, len(part)))
-            with _named(self.who, "annotate"):
+            with _named(self.who, hook):
                 if not _are_sound(annotations, part):
                     for document, annotation in itertools.zip_longest(part, annotations):
                         self._check(annotation, document)
             yield from annotations
-        with self._calling("annotate", SECONDS):
+        with self._calling(hook, SECONDS):
             more = next(results, None)
         if more is not None:
-            raise self.who.error("annotate", f"gave more than {len(waiting)} annotations")
+            raise self.who.error(hook, f"gave more than {len(documents)} annotations")
 
     def _check(self, annotation: Annotation | None, document: Document) -> None:
         def wrong(what: str) -> PluginError:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from segapsith.model import Annotation, Document, Lexicon
+from segapsith.plugin.contracts import annotates_in_steps
 from segapsith.testing.examples import example_documents
 from segapsith.testing.kit import Check, Factory, bounded, check_settings, of_kind
 
@@ -111,6 +113,36 @@ def check_company_does_not_matter(factory: Factory) -> None:
         assert same, f"document {document.uid} has other spans when it is read alone"
 
 
+@bounded
+def check_steps_give_the_same(factory: Factory) -> None:
+    """An annotator that works in steps gives the same in two steps as in one."""
+    whole, annotator = factory(), factory()
+    if not annotates_in_steps(annotator):
+        return
+    for document in example_documents():
+        lang = document.lang or "en"
+        steps = list(annotator.annotate_words([replace(document, lang=lang)]))
+        assert len(steps) == 1, f"annotate_words gave {len(steps)} results of one document"
+        words, joined = steps[0]
+        text = f"document {document.uid}: "
+        assert joined.shape == (len(words.lemmas),) and joined.dtype == np.bool_, (
+            f"{text}annotate_words should give a boolean for each token"
+        )
+        assert not joined[-1:].any(), f"{text}the last token cannot be joined to another one"
+        pairs = zip(words.lemmas, words.lemmas[1:], joined.tolist(), strict=False)
+        terms = frozenset((left, right) for left, right, is_joined in pairs if is_joined)
+        for lexicon in (Lexicon(), Lexicon(1, {lang: terms})):
+            (once,) = whole.annotate([words.document], lexicon)
+            (twice,) = annotator.join_terms([words], [joined], lexicon)
+            assert list(once.lemmas) == list(twice.lemmas), f"{text}other lemmas in two steps"
+            for name in ("spans", "content", "sentences"):
+                same = np.array_equal(getattr(once, name), getattr(twice, name))
+                assert same, f"{text}other {name} in two steps"
+        version = annotator.words_version(lang)
+        assert isinstance(version, str) and version, "words_version should be a text"
+        assert version == factory().words_version(lang), "words_version should not change"
+
+
 annotator_checks: tuple[Check, ...] = (
     check_it_is_an_annotator,
     check_settings,
@@ -118,4 +150,5 @@ annotator_checks: tuple[Check, ...] = (
     check_any_text,
     check_annotations_are_lazy,
     check_company_does_not_matter,
+    check_steps_give_the_same,
 )

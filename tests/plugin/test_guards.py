@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from scipy.sparse import csr_array
 import segapsith
 from segapsith import plugin
 from segapsith.errors import PluginError
-from segapsith.model import Annotation, Document, Lexicon
+from segapsith.model import Annotation, Document, Lexicon, PreparedText
 from segapsith.plugin import contracts
 from segapsith.plugin.guards import GuardedAnnotator, GuardedSimilarity, PluginName
 from segapsith.plugin.registry import load_plugins
@@ -132,3 +133,85 @@ def test_contracts_come_from_either_package_without_heavy_imports() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+class WordsInSteps:
+    """Words between blanks; terms are two words with a blank between them."""
+
+    def __init__(self, n_flags: int | None = None) -> None:
+        self.n_flags = n_flags
+
+    def annotate(self, documents: Any, lexicon: Lexicon) -> Any:
+        return (words_of(document) for document in documents)
+
+    def words_version(self, lang: str) -> str:
+        return f"version of {lang}"
+
+    def annotate_words(self, documents: Any) -> Any:
+        for document in documents:
+            annotation = words_of(document)
+            n_flags = len(annotation.lemmas) if self.n_flags is None else self.n_flags
+            yield annotation, np.zeros(n_flags, np.bool_)
+
+    def join_terms(self, annotations: Any, joined: Any, lexicon: Lexicon) -> Any:
+        for annotation in annotations:
+            yield replace(annotation, lemmas=[f"{lemma}!" for lemma in annotation.lemmas])
+
+
+def words_of(document: Document) -> Annotation:
+    lemmas = document.text.split()
+    ends = np.cumsum([len(lemma) + 1 for lemma in lemmas]) - 1
+    spans = np.column_stack([ends - [len(lemma) for lemma in lemmas], ends])
+    sentences = np.array([[0, len(document.text)]])
+    return Annotation(document, lemmas, spans, np.ones(len(lemmas), np.bool_), sentences)
+
+
+def prepared_by(annotator: GuardedAnnotator, *bodies: str) -> list[Document]:
+    documents = [Document(body=body, lang="en") for body in bodies]
+    return [
+        replace(one, prepared=PreparedText("", one.body, "", b"", "en", "", words))
+        for one, words in zip(documents, annotator.prepare_words(documents), strict=True)
+    ]
+
+
+def test_prepared_words_are_used_where_they_fit(caplog: pytest.LogCaptureFixture) -> None:
+    annotator = GuardedAnnotator(WordsInSteps(), PluginName("annotator", "steps"))
+    fit, changed, foreign, other = prepared_by(annotator, "rain fell", "b", "c", "d")
+    assert other.prepared is not None and other.prepared.words is not None
+    old = replace(other.prepared, words=replace(other.prepared.words, made_by="steps (old)"))
+    documents = [
+        fit,
+        replace(changed, body="new"),
+        replace(foreign, lang="fr"),
+        replace(other, prepared=old),
+        Document(body="raw", lang="en"),
+        fit,
+    ]
+    lemmas = [list(one.lemmas) for one in annotator.annotate(documents, Lexicon())]
+    assert lemmas == [["rain!", "fell!"], ["new"], ["c"], ["d"], ["raw"], ["rain!", "fell!"]]
+    list(annotator.annotate(documents, Lexicon()))
+    assert [record.getMessage() for record in caplog.records] == [
+        "prepared texts are read again: prepared for the language 'en', but read as 'fr'",
+        (
+            "prepared texts are read again: prepared with steps (old); the annotator here is"
+            " steps (version of en)"
+        ),
+    ]
+
+
+def test_an_annotator_without_steps_prepares_no_words() -> None:
+    class Plain:
+        def annotate(self, documents: Any, lexicon: Lexicon) -> Any:
+            return map(words_of, documents)
+
+    plain = GuardedAnnotator(Plain(), PluginName("annotator", "plain"))
+    assert list(plain.prepare_words([Document(body="a"), Document(body="b")])) == [None, None]
+    assert plain.words_made_by("en") == ""
+    (document,) = prepared_by(GuardedAnnotator(WordsInSteps(), PluginName("annotator", "s")), "a")
+    assert [list(one.lemmas) for one in plain.annotate([document], Lexicon())] == [["a"]]
+
+
+def test_a_step_that_breaks_its_contract_is_named() -> None:
+    wrong = GuardedAnnotator(WordsInSteps(n_flags=7), PluginName("annotator", "wrong"))
+    with pytest.raises(PluginError, match="'wrong': annotate_words should give 1 booleans beside"):
+        list(wrong.prepare_words([Document(body="a", lang="en")]))

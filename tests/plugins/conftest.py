@@ -24,11 +24,13 @@ from segapsith_plugins.sources import (
     nitf,
     plain_text,
     reuters_sgml,
+    shards,
 )
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 MODULES = (
     anpa, csv_rows, feeds, html_pages, json_lines, newsml, ninjs, nitf, plain_text, reuters_sgml,
+    shards,
 )  # fmt: skip
 
 HOSTILE = (

@@ -5,19 +5,22 @@ Word lists and rules of a language are in its pack, `segapsith/languages/xx.toml
 
 from __future__ import annotations
 
+import hashlib
 import itertools
+import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
+from importlib import metadata
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.languages import ALIASES, LanguagePack, has_pack, pack_of
-from segapsith.model import Lexicon
+from segapsith.model import Annotation, Lexicon
 
 __all__ = [
     "Lemmas",
@@ -35,7 +38,9 @@ __all__ = [
     "normal",
     "normaliser",
     "partition",
+    "rules_version",
     "stop_list",
+    "with_terms",
     "word_set",
 ]
 
@@ -543,6 +548,71 @@ def merged(
         content[merge.first] = content[merge.first : merge.last].any()
         keep[merge.first + 1 : merge.last] = False
     return [lemmas[i] for i in np.flatnonzero(keep).tolist()], spans[keep], content[keep]
+
+
+def with_terms(
+    annotations: Sequence[Annotation], joined: Sequence[NDArray[np.bool_]], terms: Terms
+) -> Iterator[Annotation]:
+    """Yield annotations in one language with the terms in them merged.
+
+    `joined` has a value per token: whether only a blank or a hyphen separates it from the next
+    token. It is False for the last token of a text, so no term extends over two texts.
+    """
+    lemmas = list(itertools.chain.from_iterable(one.lemmas for one in annotations))
+    merges = list(terms.find(lemmas, np.concatenate(joined)[:-1])) if terms and lemmas else []
+    if not merges:
+        yield from annotations
+        return
+    spans = np.concatenate([one.spans for one in annotations])
+    content = np.concatenate([one.content for one in annotations])
+    lemmas, spans, content = merged(lemmas, spans, content, merges)
+    ends = np.cumsum([len(one.lemmas) for one in annotations])
+    lost = np.append(0, np.cumsum([merge.last - merge.first - 1 for merge in merges]))
+    ends -= lost[np.searchsorted([merge.first for merge in merges], ends)]
+    first = 0
+    for annotation, last in zip(annotations, ends.tolist(), strict=True):
+        mine = slice(first, last)
+        yield replace(annotation, lemmas=lemmas[mine], spans=spans[mine], content=content[mine])
+        first = last
+
+
+# --- versions ----------------------------------------------------------------------------
+
+RULES = 1
+"""Number of the rules for words; a change that gives a text other words needs the next one."""
+
+
+@lru_cache(maxsize=64)
+def rules_version(lang: str) -> str:
+    """Return what decides the words of a language here: rules, language pack, dictionaries.
+
+    >>> rules_version("en").startswith(f"rules {RULES}, pack ")
+    True
+    """
+    pack = pack_of(lang)
+    values = {f.name: getattr(pack, f.name) for f in fields(pack)}
+    plain = {n: sorted(v) if isinstance(v, frozenset) else v for n, v in values.items()}
+    text = json.dumps(plain, sort_keys=True, default=dict)
+    packages = ["simplemma", *_PACKAGES.get(pack.lemmatiser, ())]
+    versions = [f"{package} {_version_of(package)}" for package in packages]
+    parts = [f"rules {RULES}", f"pack {hashlib.sha256(text.encode()).hexdigest()[:12]}", *versions]
+    return ", ".join([*parts, f"Unicode {unicodedata.unidata_version}"])
+
+
+_PACKAGES = {
+    "jieba": ("rjieba",),
+    "sudachi": ("sudachipy", "sudachidict-core"),
+    "kiwi": ("kiwipiepy", "kiwipiepy-model"),
+    "icu": ("icu4py",),
+}
+"""Packages that find the words of a language, by lemmatiser."""
+
+
+def _version_of(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed"
 
 
 # --- spans -------------------------------------------------------------------------------

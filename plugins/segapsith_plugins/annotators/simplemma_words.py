@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -37,6 +38,8 @@ from segapsith_plugins.annotators._words import (
     language,
     merged,
     partition,
+    rules_version,
+    with_terms,
     word_set,
 )
 
@@ -269,6 +272,15 @@ class SimplemmaWords:
 
     def annotate(self, documents: Iterable[Document], lexicon: Lexicon) -> Iterator[Annotation]:
         """Yield one annotation for each document, in order."""
+        return self._grouped(documents, lexicon)
+
+    def _grouped(
+        self,
+        documents: Iterable[Document],
+        lexicon: Lexicon | None,
+        joins: deque[NDArray[np.bool_]] | None = None,
+    ) -> Iterator[Annotation]:
+        """Yield annotations of documents, which are analysed in groups of one language."""
         ahead = _MAX_GROUP_DOCUMENTS if isinstance(documents, Sequence) else 1
         group: list[_Input] = []
         n_characters = 0
@@ -276,14 +288,37 @@ class SimplemmaWords:
             text = document.text
             read = _Input(document, text, language(document.lang, self.lang), not text.islower())
             if group and group[0][2:] != read[2:]:
-                yield from self._annotations(group, lexicon)
+                yield from self._annotations(group, lexicon, joins)
                 group, n_characters = [], 0
             group.append(read)
             n_characters += len(text)
             if len(group) >= ahead or n_characters > _MAX_GROUP_CHARS:
-                yield from self._annotations(group, lexicon)
+                yield from self._annotations(group, lexicon, joins)
                 group, n_characters = [], 0
-        yield from self._annotations(group, lexicon)
+        yield from self._annotations(group, lexicon, joins)
+
+    def words_version(self, lang: str) -> str:
+        """Return the versions of the rules and dictionaries of a language."""
+        return rules_version(language(lang, self.lang))
+
+    def annotate_words(
+        self, documents: Sequence[Document]
+    ) -> Iterator[tuple[Annotation, NDArray[np.bool_]]]:
+        """Yield annotations without multi-word terms, and which tokens a term may join."""
+        joined: deque[NDArray[np.bool_]] = deque()
+        for annotation in self._grouped(documents, None, joined):
+            yield annotation, joined.popleft()
+
+    def join_terms(
+        self,
+        annotations: Sequence[Annotation],
+        joined: Sequence[NDArray[np.bool_]],
+        lexicon: Lexicon,
+    ) -> Iterator[Annotation]:
+        """Yield annotations of `annotate_words` with the terms of the lexicon."""
+        if annotations:
+            lang = language(annotations[0].document.lang, self.lang)
+            yield from with_terms(annotations, joined, self._terms_of(lexicon, lang))
 
     def _terms_of(self, lexicon: Lexicon, lang: str) -> Terms:
         if self._terms is None or self._terms[0] is not lexicon:
@@ -299,8 +334,16 @@ class SimplemmaWords:
             cache = self._caches[lang] = _Cache(lang)
         return cache
 
-    def _annotations(self, group: Sequence[_Input], lexicon: Lexicon) -> Iterator[Annotation]:
-        """Yield annotations of documents in one language, which are analysed as one text."""
+    def _annotations(
+        self,
+        group: Sequence[_Input],
+        lexicon: Lexicon | None,
+        joins: deque[NDArray[np.bool_]] | None = None,
+    ) -> Iterator[Annotation]:
+        """Yield annotations of documents in one language, which are analysed as one text.
+
+        `joins` receives, for each document, whether each token may be joined to the next one.
+        """
         if not group:
             return
         _, _, lang, cased = group[0]
@@ -329,10 +372,14 @@ class SimplemmaWords:
         for first, last in spans[:, 0].searchsorted(np.array(silent).reshape(-1, 2)).tolist():
             content[first:last] = False
 
-        if terms := self._terms_of(lexicon, lang):
+        terms = None if lexicon is None else self._terms_of(lexicon, lang)
+        joined = np.zeros(0, np.bool_)
+        if terms or joins is not None:
             kinds = gaps & 7
             joined = (kinds == Gap.BLANK) | (kinds == Gap.HYPHEN)
             joined = (parents[1:] == parents[:-1]) | joined.take(parents[:-1])
+        all_joined = np.append(joined, False) if joins is not None else joined
+        if terms:
             merges = list(terms.find(lemmas, joined))
             lemmas, spans, content = merged(lemmas, spans, content, merges)
 
@@ -346,6 +393,8 @@ class SimplemmaWords:
         last_bounds = sentence_chunks.searchsorted(first_chunks[1:] - 1).tolist()
         for i, (document, part, *_) in enumerate(group):
             mine = slice(first_words[i], first_words[i + 1])
+            if joins is not None:
+                joins.append(all_joined[mine].copy())
             yield Annotation(
                 document,
                 lemmas[mine],

@@ -6,10 +6,12 @@ spaCy is imported when an annotator is made.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import metadata
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from segapsith.model import Annotation, Document, Lexicon
 from segapsith.plugin.hookspecs import hookimpl
@@ -24,6 +26,8 @@ from segapsith_plugins.annotators._words import (
     merged,
     normal,
     partition,
+    rules_version,
+    with_terms,
 )
 
 if TYPE_CHECKING:
@@ -52,6 +56,8 @@ class _Pipeline:
         self._nlp = nlp
         self._lemma = lemma
         self._tagged = tagged
+        self.name = f"{nlp.meta['name']} {nlp.meta['version']}" if tagged else ""
+        """Name and version of a trained pipeline."""
         nlp.max_length = _MAX_CHARACTERS
 
     def read(self, document: Document, terms: Terms) -> Annotation:
@@ -130,6 +136,35 @@ class SpacyWords:
             if pipeline is None:
                 pipeline = self._pipelines[lang] = _blank(lang, self.lookups)
             yield pipeline.read(document, self._terms_of(lexicon, lang))
+
+    def words_version(self, lang: str) -> str:
+        """Return the versions of spaCy, its pipeline, and the rules of a language."""
+        lang = language(lang, self.lang)
+        pipeline = self._pipelines.get(lang)
+        model = pipeline.name if pipeline is not None else ""
+        parts = [f"spacy {metadata.version('spacy')}", f"model {model}" if model else "no model"]
+        if self.lookups:
+            parts.append(f"spacy-lookups-data {metadata.version('spacy-lookups-data')}")
+        return ", ".join([*parts, rules_version(lang)])
+
+    def annotate_words(
+        self, documents: Sequence[Document]
+    ) -> Iterator[tuple[Annotation, NDArray[np.bool_]]]:
+        """Yield annotations without multi-word terms, and which tokens a term may join."""
+        for annotation in self.annotate(documents, Lexicon()):
+            joined = joins(annotation.document.text, annotation.spans)
+            yield annotation, np.append(joined, False)[: len(annotation.lemmas)]
+
+    def join_terms(
+        self,
+        annotations: Sequence[Annotation],
+        joined: Sequence[NDArray[np.bool_]],
+        lexicon: Lexicon,
+    ) -> Iterator[Annotation]:
+        """Yield annotations of `annotate_words` with the terms of the lexicon."""
+        if annotations:
+            lang = language(annotations[0].document.lang, self.lang)
+            yield from with_terms(annotations, joined, self._terms_of(lexicon, lang))
 
     def _terms_of(self, lexicon: Lexicon, lang: str) -> Terms:
         if self._terms is None or self._terms[0] is not lexicon:

@@ -515,3 +515,32 @@ def test_a_full_stop_that_stands_alone_ends_a_sentence():
         "nobody slept . ",
         "The U.S. army came .",
     ]
+
+
+# -- in steps ----------------------------------------------------------------------------------
+
+
+def test_terms_of_several_texts_are_joined_as_in_one_step():
+    bodies = [
+        "The prime minister met the finance minister. Prime, minister. Interest-rate cuts.",
+        "",
+        "...",
+        "prime minister",
+        "The interest rate of the prime minister's finance minister.",
+    ]
+    documents = [Document(body=body, lang="en") for body in bodies]
+    terms = lexicon(en=[("prime", "minister"), ("interest", "rate", "cut"), ("interest", "rate")])
+    steps = list(words.annotate_words(documents))
+    joined = words.join_terms([one for one, _ in steps], [flags for _, flags in steps], terms)
+    for once, twice in zip(words.annotate(documents, terms), joined, strict=True):
+        assert once.document == twice.document and list(once.lemmas) == list(twice.lemmas)
+        assert np.array_equal(once.spans, twice.spans)
+        assert np.array_equal(once.content, twice.content)
+        assert np.array_equal(once.sentences, twice.sentences)
+    assert list(words.join_terms([], [], terms)) == []
+
+
+def test_the_version_of_the_words_names_what_decides_them():
+    version = words.words_version("en")
+    assert f"rules {_words.RULES}, pack " in version and "simplemma " in version
+    assert words.words_version("zh") != version and "rjieba " in words.words_version("zh")
