@@ -16,6 +16,7 @@ from segapsith.model import Json
 from segapsith.settings import SECTION_CLUSTERER, SECTION_SIMILARITY
 from segapsith_store.queries import groupings
 from segapsith_store.queries import sections as stored_sections
+from segapsith_store.queries.browsing.subjects import SectionProposal, propose_names
 from segapsith_store.queries.sections import Section, list_sections
 from segapsith_store.queries.topics import domains_by_language, topic_of_domain
 
@@ -184,6 +185,13 @@ class Sections:
                 }
             run.counts = groupings.save(store, groupings.SECTIONS, run.number, groups, basis=basis)
         return run.number
+
+    def propose(self) -> builtins.list[SectionProposal]:
+        """Return the names that the IPTC codes of the stories propose for the last sections.
+
+        Nothing changes; `rename` gives a section its name.
+        """
+        return self._session.read(propose_names)
 
     def rename(self, section: int, name: str) -> None:
         """Give a section a permanent name; an empty one restores the proposed label."""

@@ -18,6 +18,10 @@ from segapsith.settings import SECTION_CLUSTERER, SECTION_SIMILARITY
 __all__ = ["add_to"]
 
 
+PROPOSED = "iptc"
+"""Value of `--name` that shows the names which the IPTC codes of stories propose."""
+
+
 def add_to(app: typer.Typer) -> None:
     app.command("sections")(sections)
 
@@ -48,7 +52,11 @@ def sections(
     ] = None,
     names: Annotated[
         list[str] | None,
-        typer.Option("--name", metavar="ID=NAME", help="Name a section; the name stays with it."),
+        typer.Option(
+            "--name",
+            metavar="ID=NAME|iptc",
+            help="Name a section; the name stays with it. iptc: show what the codes propose.",
+        ),
     ] = None,
 ) -> None:
     """Group topics into sections and show them, largest first.
@@ -58,6 +66,11 @@ def sections(
 
     Example: segapsith sections --store wire.db
     """
+    if names == [PROPOSED]:
+        context.require_store()
+        proposals = context.reader().sections.propose()
+        context.show(proposals, lambda out: _proposals(proposals, out))
+        return
     renames = [renamed(entry) for entry in names or []]
     if as_of is not None:
         if renames:
@@ -100,3 +113,17 @@ def _text(sections: Sequence[Record], out: Output) -> None:
         ("id", *(["lang"] if several else []), "share", "topics", "units", "label", "words"),
         cut=("words",),
     )  # fmt: skip
+
+
+def _proposals(proposals: Sequence[Record], out: Output) -> None:
+    out.table(
+        (
+            (p["id"], p["label"], p["name"] or "-", f"{100 * p['share']:.0f} %", p["stories"])
+            for p in proposals
+        ),
+        ("id", "label", "proposed", "share", "stories with codes"),
+        cut=("label",),
+    )
+    for p in proposals:
+        if p["name"] and p["name"] != p["label"]:
+            out.line(f'accept: segapsith sections --name "{p["id"]}={p["name"]}"')

@@ -68,6 +68,9 @@ def _text(domain: Record, out: Output, *, everything: bool) -> None:
     if domain["days"]:
         first, last = min(domain["days"]), max(domain["days"])
         out.line(f"days: {first} {sparkline(domain['days'])} {last}  ({state(domain)})")
+    if domain["media_topics"]:
+        topics = (f"{topic['name']} {topic['stories']}" for topic in domain["media_topics"])
+        out.line(f"IPTC topics: {'; '.join(topics)}")
     for burst in domain["bursts"]:
         out.line(f"burst: {burst['day']}  {burst['units']} units, {burst['expected']:.1f} expected")
     for sentence in domain["sentences"]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from segapsith.intake.media_topics import top_level_codes, topic_name
 from segapsith.lexicon.sentences import best_sentence
 from segapsith.lexicon.vocabulary import SCALE
 from segapsith.model import Json, Result
@@ -47,6 +48,8 @@ class DocumentRow(Result):
     version: int
     duplicate_of: str | None
     metadata: Mapping[str, Json]
+    media_topics: Sequence[str] = ()
+    """Names of the top-level IPTC topics whose codes are in `metadata.subjects`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,10 @@ def iterate_documents(store: Store) -> Iterator[DocumentRow]:
         " FROM documents d JOIN versions v ON v.document = d.id AND v.number = d.version"
         " LEFT JOIN documents o ON o.id = d.duplicate_of ORDER BY d.id"
     ):
-        yield DocumentRow(*[*head, json.loads(metadata)])
+        fields = json.loads(metadata)
+        subjects = fields.get("subjects")
+        codes = top_level_codes(subjects) if isinstance(subjects, list) else []
+        yield DocumentRow(*[*head, fields, [topic_name(code, head[2]) for code in codes]])
 
 
 def iterate_units(store: Store) -> Iterator[UnitRow]:

@@ -20,6 +20,7 @@ from segapsith.plugin.contracts import Labeller
 from segapsith_store import codecs
 from segapsith_store.queries import history
 from segapsith_store.queries.browsing.neighbours import read_vectors
+from segapsith_store.queries.browsing.subjects import MediaTopic, media_topics_of
 from segapsith_store.queries.documents import HEADLINE_CHARS
 from segapsith_store.queries.events import Event, list_events
 from segapsith_store.queries.sections import PathStep, paths
@@ -156,6 +157,8 @@ class DomainDetails(Domain):
     near: Sequence[NearDomain]
     path: Sequence[PathStep]
     """From its section and topic down to itself."""
+    media_topics: Sequence[MediaTopic]
+    """Top-level IPTC topics of its stories, most frequent first."""
     events: Sequence[Event]
     """Its latest events, at most `EVENTS` of them, the latest first."""
 
@@ -512,6 +515,7 @@ def show_domain(
             sentences=typical_of(store, number, words.best(sums, SENTENCE_WORDS)),
             history=read_lineage(store, number),
             near=_near(store, number, near),
+            media_topics=media_topics_of(store, number, row.lang),
             events=list_events(store, domain=number, limit=EVENTS, labeller=labeller),
         )
 
