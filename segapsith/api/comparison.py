@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from segapsith.api.session import Session
 from segapsith.errors import MissingInputError, UsageError, did_you_mean
-from segapsith.evaluation.alignment import Side, align, read_labels
+from segapsith.evaluation.alignment import TEXT_MARK, Side, align, read_labels
 from segapsith.evaluation.validation import (
     DomainLinks,
     Empty,
@@ -141,6 +141,8 @@ def _compared(
         raise UsageError(
             f"--field {field}: neither {left} nor {right} is a labelled file; leave it out"
         )
+    stores = [snapshots.of(side.store) for side in sides if side.store]
+    sides = tuple(replace(side, side=_with_ids(side.side, stores)) for side in sides)
     ours, theirs = align(sides[0].side, sides[1].side)
     if not len(ours):
         raise UsageError(
@@ -179,6 +181,19 @@ def _compared(
                 break
     both = agreement(labels[0][selected].tolist(), labels[1][selected].tolist(), seed)
     return PartitionComparison(**result, **both)
+
+
+def _with_ids(side: Side, stores: Sequence[Store]) -> Side:
+    """Return labels of texts without ids under the ids that the stories have in a store."""
+    if not any(uid.startswith(TEXT_MARK) for uid in side.documents):
+        return side
+    documents = []
+    for uid in side.documents:
+        digest = uid.removeprefix(TEXT_MARK)
+        stories = (story for store in stores for story in store.stories_with(digest))
+        story = next(stories, None) if digest != uid else None
+        documents.append(uid if story is None else story.uid)
+    return replace(side, documents=documents)
 
 
 def _side(snapshots: _Snapshots, named: str | int, field: str | None) -> _Named:

@@ -19,11 +19,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.errors import InputError, UsageError
+from segapsith.intake.documents import cleaned, text_hash
+from segapsith.limits import MAX_ITEM_CHARS
+from segapsith.model import Document
 
-__all__ = ["LABEL_FIELDS", "Side", "align", "read_labels"]
+__all__ = ["LABEL_FIELDS", "TEXT_MARK", "Side", "align", "by_text", "read_labels"]
 
 LABEL_FIELDS = ("label", "labels", "event", "topic", "section", "tags", "domain", "cluster")
 """Fields that may hold a label. If a file has several of them, the user must choose one."""
+
+
+BERTOPIC_FIELDS = frozenset({"Document", "Topic", "Name"})
+"""Columns by which a table of BERTopic is recognised."""
+
+TEXT_MARK = "text:"
+"""Begins the identity of a document that is known by the hash of its text only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +57,17 @@ class Side:
 def read_labels(path: str | Path, field: str | None = None) -> Side:
     """Read the labels of a file of JSON lines or CSV: `id` (or `document`), a label, `start`, `end`.
 
-    Without `field`, the label is the only field of `LABEL_FIELDS` that the file fills in. If an item
+    A table that BERTopic wrote (`get_document_info`) needs no ids: its texts are the identity, and
+    its outliers (topic -1) have no label. Without `field`, the label is the only field of `LABEL_FIELDS` that the file fills in. If an item
     has several labels, the first one counts; items without a label are skipped.
     """
     file = Path(path)
     if not file.name.removesuffix(".gz").endswith((".jsonl", ".ndjson", ".csv")):
         raise UsageError(f"{file}: a labelled file should end in .jsonl or .csv (.gz may follow)")
     rows = list(_records(file))
+    if rows and rows[0][1].keys() >= BERTOPIC_FIELDS:
+        rows = [(number, _of_bertopic(row)) for number, row in rows]
+        field = "topic" if field is None else field
     field = _label_field(file, rows) if field is None else field
     items = [item for number, row in rows if (item := _item(file, number, row, field)) is not None]
     if not items:
@@ -77,6 +91,23 @@ def read_labels(path: str | Path, field: str | None = None) -> Side:
         sum(item.has_several for item in items),
         field,
     )
+
+
+def by_text(text: str) -> str:
+    """Return the mark of a text that stands where a document has no id.
+
+    >>> by_text("Two  words") == by_text("Two words")
+    True
+    """
+    return TEXT_MARK + text_hash(cleaned(Document(body=text)))
+
+
+def _of_bertopic(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row of BERTopic's table with the names that this module uses."""
+    topic = str(row["Topic"])
+    uid = row.get("id") or row.get("ID") or by_text(str(row["Document"]))
+    label = None if topic == "-1" else row.get("Name") or topic
+    return {**row, "id": uid, "topic": label}
 
 
 class _Item(NamedTuple):
@@ -133,6 +164,7 @@ def _records(file: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     try:
         with opened(file, "rt", encoding="utf-8", newline="") as lines:
             if file.name.removesuffix(".gz").endswith(".csv"):
+                csv.field_size_limit(MAX_ITEM_CHARS)
                 yield from enumerate(csv.DictReader(lines), 2)
                 return
             for number, line in enumerate(lines, 1):

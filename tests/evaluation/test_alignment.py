@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from segapsith.errors import InputError, UsageError
-from segapsith.evaluation.alignment import Side, align, read_labels
+from segapsith.evaluation.alignment import Side, align, by_text, read_labels
 
 spans = st.lists(
     st.tuples(st.sampled_from("abc"), st.integers(0, 30), st.integers(1, 20)), max_size=12
@@ -72,6 +72,25 @@ def test_labels_are_read_from_lines_and_tables(tmp_path: Path, name: str) -> Non
     result = read_labels(path)
     assert (list(result.documents), list(result.labels)) == (["a1", "a2"], ["sport", "trade"])
     assert result.n_several == (0 if name.endswith("csv") else 1)
+
+
+def test_a_table_of_bertopic_is_read_by_its_texts(tmp_path: Path) -> None:
+    path = tmp_path / "topics.csv"
+    path.write_text(
+        "Document,Topic,Name,Representation,Probability\n"
+        '"Flood\n\nThe river  rose.",0,0_river_flood,"[\'river\']",0.9\n'
+        "Rain.,-1,-1_the_of,[],0.0\n"
+    )
+    result = read_labels(path)
+    assert list(result.documents) == [by_text("Flood The river rose.")]
+    assert (list(result.labels), result.field) == (["0_river_flood"], "topic")
+
+
+def test_a_table_of_bertopic_may_have_ids(tmp_path: Path) -> None:
+    path = tmp_path / "topics.jsonl"
+    path.write_text('{"Document": "x", "Topic": 3, "Name": "3_x", "id": "a"}\n')
+    result = read_labels(path)
+    assert (list(result.documents), list(result.labels)) == (["a"], ["3_x"])
 
 
 def test_exported_assignments_are_a_read_labels(tmp_path: Path) -> None:
