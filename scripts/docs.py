@@ -17,7 +17,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ OUTPUTS = Path(__file__).resolve().parent / "outputs"
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 REFERENCE = DOCS / "reference"
+MANUAL = DOCS / "man"
 
 
 def command_line() -> str:
@@ -62,6 +64,12 @@ def command_line() -> str:
 
 def _helps() -> Iterator[tuple[str, str]]:
     """Yield name and help of the program and of each command, subcommands after their group."""
+    for name, command, context in _commands():
+        yield name, "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
+
+
+def _commands() -> Iterator[tuple[str, Any, Any]]:
+    """Yield name, command and context of the program and of each command."""
     pending: list[tuple[str, Any, Any]] = [("segapsith", program(only_own=True), None)]
     while pending:
         name, command, parent = pending.pop(0)
@@ -72,10 +80,76 @@ def _helps() -> Iterator[tuple[str, str]]:
             terminal_width=WIDTH,
             **command.context_settings,
         )
-        yield name, "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
+        yield name, command, context
         inner = getattr(command, "commands", {})
         names = command.list_commands(context) if inner else []
         pending = [(f"{name} {n}", inner[n], context) for n in names] + pending
+
+
+# -- manual pages --------------------------------------------------------------------------------
+
+
+def manual_pages() -> dict[str, str]:
+    """Return the manual pages in the language of `man`, by their file names."""
+    return {
+        f"{name.replace(' ', '-')}.1": _manual_page(name, command, context)
+        for name, command, context in _commands()
+    }
+
+
+def _manual_page(name: str, command: Any, context: Any) -> str:
+    """Return the manual page of one command, from the same help as the command reference."""
+    first, *rest = (command.help or "").strip().split("\n\n")
+    paragraphs = [" ".join(text.split()) for text in rest]
+    examples = [text for text in paragraphs if text.startswith("Example: ")]
+    summary = " ".join(first.split())
+    records = [p.get_help_record(context) for p in command.get_params(context)]
+    inner = getattr(command, "commands", {})
+    parts = [
+        f'.TH {_roff(name.replace(" ", "-").upper())} 1 "" "segapsith {version("segapsith")}"',
+        ".SH NAME",
+        f"{_roff(name.replace(' ', '-'))} \\- {_roff(summary.rstrip('.'))}",
+        ".SH SYNOPSIS",
+        f".B {_roff(' '.join([name, *command.collect_usage_pieces(context)]))}",
+        ".SH DESCRIPTION",
+    ]
+    for text in [summary, *(text for text in paragraphs if text not in examples)]:
+        parts += [".PP", _roff(text)]
+    parts += _entries("OPTIONS", [record for record in records if record])
+    parts += _entries(
+        "COMMANDS",
+        [(f"{name} {n}", inner[n].get_short_help_str(200)) for n in inner if not inner[n].hidden],
+    )
+    if examples:
+        parts.append(".SH EXAMPLES")
+        for text in examples:
+            parts += [".PP", ".EX", _roff(text.removeprefix("Example: ")), ".EE"]
+    if name == "segapsith":
+        codes = re.findall(r"^\| (\d+) \| (.*) \|$", exit_codes(), re.MULTILINE)
+        parts += _entries("EXIT STATUS", codes)
+        variables = [(s.variable, s.about) for s in SETTINGS.values() if s.variable]
+        parts += _entries("ENVIRONMENT", variables)
+    else:
+        parts += [".SH SEE ALSO", f".BR {_roff('segapsith')} (1)"]
+    return "\n".join(parts) + "\n"
+
+
+def _entries(title: str, records: Sequence[tuple[str, str]]) -> list[str]:
+    """Return a section of names and their meanings."""
+    lines = [f".SH {title}"] if records else []
+    for name, about in records:
+        lines += [".TP", f".B {_roff(name)}", _roff(" ".join(about.split()) or "-")]
+    return lines
+
+
+def _roff(text: str) -> str:
+    r"""Return a text that `man` prints as it is.
+
+    >>> _roff("--to csv"), _roff(".hidden"), _roff("a\\b")
+    ('\\-\\-to csv', '\\&.hidden', 'a\\eb')
+    """
+    escaped = text.replace("\\", "\\e").replace("-", "\\-")
+    return f"\\&{escaped}" if escaped.startswith((".", "'")) else escaped
 
 
 def settings() -> str:
@@ -437,14 +511,22 @@ def main() -> int:
     parser.add_argument("--serve", action="store_true", help="serve the site while pages change")
     options = parser.parse_args()
     stale = 0
-    for name, page in PAGES.items():
-        path, text = REFERENCE / name, page()
+    pages = {REFERENCE / name: page() for name, page in PAGES.items()}
+    pages |= {MANUAL / name: text for name, text in manual_pages().items()}
+    for path, text in pages.items():
         if path.exists() and path.read_text("utf-8") == text:
             continue
         stale += 1
-        print(f"docs/reference/{name} is {'stale' if options.check else 'written'}")
+        shown = path.relative_to(DOCS.parent)
+        print(f"{shown} is {'stale' if options.check else 'written'}")
         if not options.check:
+            path.parent.mkdir(exist_ok=True)
             path.write_text(text, "utf-8")
+    for path in sorted(set(MANUAL.glob("*")) - pages.keys()):
+        stale += 1
+        print(f"{path.relative_to(DOCS.parent)} is {'stale' if options.check else 'deleted'}")
+        if not options.check:
+            path.unlink()
     if options.check and stale:
         return 1
     if options.serve:

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -59,6 +60,23 @@ def docs() -> ModuleType:
 def test_generated_pages_are_fresh(docs: ModuleType, name: str) -> None:
     page = (REFERENCE / name).read_text("utf-8")
     assert page == docs.PAGES[name](), "run scripts/docs.py"
+
+
+def test_manual_pages_are_fresh_and_complete(docs: ModuleType) -> None:
+    stored = {path.name: path.read_text("utf-8") for path in docs.MANUAL.glob("*")}
+    assert stored == docs.manual_pages(), "run scripts/docs.py"
+    commands = re.findall(r"^## (segapsith .+)$", (REFERENCE / "cli.md").read_text("utf-8"), re.M)
+    assert {name.replace(" ", "-") + ".1" for name in commands} | {"segapsith.1"} == stored.keys()
+
+
+@pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not installed")
+def test_manual_pages_are_without_fault_for_groff(docs: ModuleType) -> None:
+    pages = sorted(docs.MANUAL.glob("*.1"))
+    answer = subprocess.run(
+        ["groff", "-man", "-Kutf8", "-Tutf8", "-ww", "-z", *map(str, pages)],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert answer.stderr == ""
 
 
 def test_every_command_is_in_the_reference() -> None:
