@@ -157,7 +157,11 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
 def test_the_wheel_holds_every_file_of_the_packages(built: Built) -> None:
     with zipfile.ZipFile(built.wheel) as wheel:
         names = set(wheel.namelist())
-    own = {name for name in names if ".dist-info/" not in name}
+    manual = {name for name in names if ".data/data/share/man/man1/" in name}
+    assert {name.rpartition("/")[2] for name in manual} == {
+        name.rpartition("/")[2] for name in built.files("docs/man")
+    }
+    own = {name for name in names - manual if ".dist-info/" not in name}
     assert own == {
         name.replace(folder, package, 1)
         for package, folder in SOURCES.items()
