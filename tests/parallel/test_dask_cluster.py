@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from segapsith.api.wire import Wire
 from segapsith.demo import sample
-from segapsith.errors import WorkerKilledError, WorkersLostError
+from segapsith.errors import ConfigurationError, WorkerKilledError, WorkersLostError
 from segapsith.parallel import dask_cluster
 from segapsith.parallel.dask_cluster import DaskCluster
 from segapsith.parallel.packing import Frozen
@@ -39,6 +40,12 @@ def test_a_task_that_ends_its_worker_three_times_is_given_up(
         list(two.map("check-deaths", [(str(tmp_path), 0, 9)]))
     assert len(list(tmp_path.iterdir())) == 3
     assert list(two.map("check", [1], {"offset": Frozen(2)})) == [[1, 2]]
+
+
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ConfigurationError, match=r"pip install 'segapsith\[cluster\]'"):
+        list(DaskCluster(workers="1").map("check", [1]))
 
 
 def test_a_scheduler_that_cannot_be_reached_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,6 +74,23 @@ def locked(name: str) -> dict[str, list[str]]:
 # -- dependencies ----------------------------------------------------------------------------
 
 
+CORE = frozenset(
+    ["charset-normalizer", "feedparser", "filelock", "ftfy", "h11", "jinja2", "numba", "numpy", "pluggy", "py3langid", "scipy", "simplemma", "spacy", "sqlite-utils", "typer"]
+)
+"""What `pip install segapsith` asks for; everything that plugs into other tools is an extra."""
+
+
+def test_a_plain_installation_brings_nothing_of_the_extras() -> None:
+    assert {requirement.name for requirement in needed()} - CORE == {"hatchling"}
+    optional = {
+        canonicalize_name(Requirement(line).name)
+        for extra, lines in PROJECT["project"]["optional-dependencies"].items()
+        for line in lines
+        if extra != "dev"
+    }
+    assert sorted(optional & set(locked("lock.txt"))) == []
+
+
 def test_what_only_tests_need_is_in_extras() -> None:
     extras = PROJECT["project"]["optional-dependencies"]
     assert not any(line.startswith("pytest") for line in PROJECT["project"]["dependencies"])
