@@ -25,7 +25,11 @@ from segapsith.web.serving import bound
 
 TOKEN = "a-token-for-the-pictures"
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
-PICTURES = {"web-today": ("/", "light", 900), "web-domain": ("/domains/{}", "dark", 1150)}
+PICTURES = {
+    "web-today": ("/", "light", 900),
+    "web-domain": ("/domains/{}", "dark", 1150),
+    "web-search": ("/search?q=court", "light", 800),
+}
 WIDTH, MOST_BYTES = 1100, 200_000
 
 

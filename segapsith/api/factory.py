@@ -84,6 +84,7 @@ class Factory:
         self.settings = settings
         self._time_limits = time_limits
         self._registry = registry
+        self._built_in_labellers: Registry | None = None
         self._executor: Executor | None = None
 
     def close(self) -> None:
@@ -333,11 +334,12 @@ class Factory:
         Names of built-in plugins cannot be taken by others, so both registries make the same.
         """
         if self._registry is None:
-            built_in = load_plugins(
-                only_own=True, time_limits=self._time_limits, folder="labellers"
-            )
-            if name in built_in.names("labeller"):
-                return built_in
+            if self._built_in_labellers is None:
+                self._built_in_labellers = load_plugins(
+                    only_own=True, time_limits=self._time_limits, folder="labellers"
+                )
+            if name in self._built_in_labellers.names("labeller"):
+                return self._built_in_labellers
         return self.registry
 
     def _labeller_settings(self) -> dict[str, PluginValue]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from importlib.resources import files
 from typing import Any
 
@@ -53,8 +54,16 @@ def make_app(
 ) -> Starlette:
     """Return the application on a store, with its guard around it."""
     desk = Desk(store, options, settings)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        desk.watch()
+        yield
+        desk.close()
+
     application = Starlette(
         routes=_routes(desk),
+        lifespan=lifespan,
         middleware=[Middleware(Guard, options=options)],
         exception_handlers={404: _not_found(desk)},
     )

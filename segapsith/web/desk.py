@@ -73,6 +73,10 @@ class Desk:
         ):
             yield moment
 
+    def watch(self) -> None:
+        """Read what pages need after each run, before the first request; until `close`."""
+        self._snapshots.watch()
+
     def close(self) -> None:
         """Close the connections to the store."""
         self._snapshots.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import ipaddress
 import logging
 import os
@@ -21,7 +22,15 @@ from segapsith.errors import (
 from segapsith.settings import Settings
 from segapsith.web.security import LOOPBACK, WebOptions
 
-__all__ = ["bound", "is_loopback", "new_token", "read_token", "serve", "served_hosts"]
+__all__ = [
+    "bound",
+    "is_loopback",
+    "new_token",
+    "read_token",
+    "serve",
+    "served_hosts",
+    "spare_memory",
+]
 
 log = logging.getLogger(__name__)
 
@@ -92,6 +101,19 @@ def bound(host: str, port: int) -> socket.socket:
     return listener
 
 
+def spare_memory() -> None:
+    """Let the C library return memory: few arenas for threads, and large arrays apart.
+
+    Without this a server on 100,000 stories holds 100 MB more. Other C libraries than glibc do
+    without it.
+    """
+    arenas, threshold = -8, -3  # M_ARENA_MAX and M_MMAP_THRESHOLD of malloc.h
+    with contextlib.suppress(OSError, AttributeError):
+        library = ctypes.CDLL(None)
+        library.mallopt(arenas, 2)
+        library.mallopt(threshold, 262_144)
+
+
 def serve(
     store: str,
     options: WebOptions,
@@ -101,6 +123,7 @@ def serve(
     announce: Callable[[str], None],
 ) -> None:
     """Serve until the process is asked to stop; `announce` receives the address with the token."""
+    spare_memory()
     import uvicorn
 
     from segapsith.web.application import make_app
@@ -114,7 +137,7 @@ def serve(
         log_level="error",
         access_log=False,
         server_header=False,
-        lifespan="off",
+        lifespan="on",
         limit_concurrency=256,
         timeout_keep_alive=20,
         h11_max_incomplete_event_size=32_768,

@@ -3,7 +3,8 @@
 A request gets a connection for itself, so it sees one state whatever others write. All connections
 see the same state, so what was read or made for one request serves the others. The state is renewed
 when another process has committed. While a run writes, it is renewed from time to time only, and a
-thread of its own reads the columns of the new state before requests see it.
+thread of its own reads the columns of the new state before requests see it. After a run, a thread
+that looks for new states reads its columns, so that the first request finds them.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import TypeVar
 
 from segapsith.errors import SegapsithError
 from segapsith_store import Store
+from segapsith_store.connections import lock_holder
 from segapsith_store.queries.browsing.activity import StoreState, read_state
 
 __all__ = ["READERS", "Moment", "Snapshots"]
@@ -33,6 +35,9 @@ LEAST_AGE = 5.0
 
 AGE_PER_COST = 20.0
 """It is shown at least this many times as long as reading its columns took."""
+
+LOOK = 0.25
+"""Seconds after which the store is looked at again without a request."""
 
 IDLE = 3.0
 """Seconds without a request after which connections are closed: the write-ahead log of SQLite cannot
@@ -123,6 +128,9 @@ class Snapshots:
         """Device and number of the file: a restored backup is another file."""
         self._now: Moment | None = None
         self._renewing: threading.Thread | None = None
+        self._warmed: StoreState | None = None
+        """The state whose columns were read without a request."""
+        self._stopped = threading.Event()
         self._timer: threading.Timer | None = None
 
     @contextlib.contextmanager
@@ -145,8 +153,37 @@ class Snapshots:
                     else:
                         moment.close()
 
+    def watch(self) -> None:
+        """Look for new states in a thread until `close`."""
+
+        def watching() -> None:
+            while not self._stopped.is_set():
+                with contextlib.suppress(SegapsithError):  # the next request reports it
+                    self.look()
+                self._stopped.wait(LOOK)
+
+        self._stopped.clear()
+        threading.Thread(target=watching, daemon=True).start()
+
+    def look(self) -> None:
+        """Read the columns of the present state unless they were read, or are about to change."""
+        with self._lock:
+            state = read_state(self._watching())
+        if state == self._warmed or state.changing:
+            return
+        if state.unlabelled and lock_holder(self._path) is not None:
+            return  # the process that ended its run is about to compute labels
+        with Store.reading(self._path) as store:
+            store.freeze()
+            state = read_state(store)
+            self._warm(store)
+        with self._lock:
+            self._warmed = state
+            self._on_show(state)
+
     def close(self) -> None:
         """Close the connections; those of a request that still runs are closed at its end."""
+        self._stopped.set()
         with self._lock:
             if self._timer is not None:
                 self._timer.cancel()

@@ -20,6 +20,7 @@ __all__ = [
     "marked",
     "outside_link",
     "story_path",
+    "with_code",
     "word_path",
 ]
 
@@ -35,10 +36,12 @@ def environment() -> Environment:
         loader=PackageLoader("segapsith.web"),
         autoescape=True,
         undefined=StrictUndefined,
+        auto_reload=False,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     made.filters["marked"] = marked
+    made.filters["code"] = with_code
     made.globals["outside"] = outside_link
     made.globals["story_path"] = story_path
     made.globals["word_path"] = word_path
@@ -77,6 +80,18 @@ def marked(snippet: str) -> Markup:
     if text.count("<mark>") != text.count("</mark>"):
         return escape(snippet.replace(MARKS[0], "").replace(MARKS[1], ""))
     return Markup(text)  # noqa: S704 - escaped above
+
+
+def with_code(text: str) -> Markup:
+    """Return a text of the interface with what stands between backticks as code.
+
+    >>> str(with_code("The command `segapsith topics` makes them, 1 < 2."))
+    'The command <code>segapsith topics</code> makes them, 1 &lt; 2.'
+    """
+    parts = str(escape(text)).split("`")
+    return Markup(
+        "".join(f"<code>{part}</code>" if i % 2 else part for i, part in enumerate(parts))
+    )
 
 
 def outside_link(address: object) -> str | None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import datetime
+import random
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -30,6 +34,47 @@ def shown_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
         wire.validate(min_units=1, stability=0, lang="en")
         wire.ingest([{**item, "lang": "en"} for item in sample.lines("en")[60:110]])
         wire.sections(limit=0)
+        wire.validate(min_units=1, stability=0, lang="en")
+    return path
+
+
+def mixed_stories(lang: str, count: int) -> list[dict[str, Any]]:
+    """Short stories of sentences of the sample wire; every 90th has no date, one title is long."""
+    rng, own = random.Random(count), sample.lines(lang)
+    start = datetime.datetime(2026, 1, 1, 6, tzinfo=datetime.UTC)
+    stories: list[dict[str, Any]] = []
+    for i in range(count):
+        at = rng.randrange(len(own) - 3)
+        sentences = [
+            sentence
+            for one in own[at : at + 3]
+            for sentence in re.split(r"(?<=[.!?])\s+", one["text"])
+        ]
+        date = (start + datetime.timedelta(minutes=90 * i)).isoformat()
+        stories.append(
+            {
+                "id": f"{lang}-{i}",
+                "title": own[at]["title"] + (", and more of it" * 20 if i == 7 else ""),
+                "text": " ".join(rng.sample(sentences, min(4, len(sentences)))),
+                "lang": lang,
+                "source": own[at]["source"],
+                "date": date if i % 90 else None,
+            }
+        )
+    return stories
+
+
+@pytest.fixture(scope="session")
+def large_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The path of a store of 2,000 stories in two languages with sections and two validations."""
+    path = tmp_path_factory.mktemp("large") / "wire.db"
+    english = mixed_stories("en", 1200)
+    with Wire(path, resolve({}, environment={})) as wire:
+        wire.ingest(english[:1000])
+        wire.ingest(mixed_stories("fr", 800))
+        wire.sections(limit=0)
+        wire.validate(min_units=1, stability=0, lang="en")
+        wire.ingest(english[1000:])
         wire.validate(min_units=1, stability=0, lang="en")
     return path
 

@@ -15,6 +15,7 @@ import pytest
 from segapsith import web
 from segapsith.api.wire import Wire
 from segapsith.web.serving import bound
+from segapsith.web.texts import Texts
 
 webdriver = pytest.importorskip("selenium.webdriver")
 By = pytest.importorskip("selenium.webdriver.common.by").By
@@ -31,7 +32,7 @@ pytestmark = [
 
 PAGES = (
     "/", "/sections", "/sections/1", "/topics", "/topics/1", "/domains", "/domains/1", "/events",
-    "/units/1", "/search", "/search?q=the", "/words/en/rate", "/timeline", "/compare", "/validation",
+    "/stories/en-1", "/stories/en-7", "/units/1", "/domains/1?as_of=1", "/search", "/search?q=the", "/words/en/rate", "/timeline", "/compare", "/validation",
     "/map", "/runs", "/feeds", "/watch", "/cite", "/domains/1/merge/preview?with=2",
     "/domains/1/split/preview?parts=2", "/nothing",
 )  # fmt: skip
@@ -76,22 +77,25 @@ def window() -> Iterator[Any]:
 
 
 @pytest.fixture
-def shown(window: Any, shown_path: Path) -> Iterator[Callable[[str], Any]]:
-    """Opens a page of the application that may only be read."""
-    with serving(shown_path) as root:
-        window.get(f"{root}/?token={TOKEN}")
-
-        def go(path: str) -> Any:
-            window.get(f"{root}{path}")
-            return window
-
-        yield go
+def shown(window: Any, large_path: Path) -> Iterator[Callable[[str], Any]]:
+    """Opens a page of the application on 2,000 stories that may only be read."""
+    yield from opened(window, large_path)
 
 
 @pytest.fixture
-def steered(window: Any, own_path: Path) -> Iterator[Callable[[str], Any]]:
+def changed_path(large_path: Path, tmp_path: Path) -> Path:
+    """The path of a copy of the store of 2,000 stories that a test may change."""
+    return Path(shutil.copy(large_path, tmp_path / "changed.db"))
+
+
+@pytest.fixture
+def steered(window: Any, changed_path: Path) -> Iterator[Callable[[str], Any]]:
     """Opens a page of the application that may be changed."""
-    with serving(own_path, allow_changes=True) as root:
+    yield from opened(window, changed_path, allow_changes=True)
+
+
+def opened(window: Any, path: Path, **options: Any) -> Iterator[Callable[[str], Any]]:
+    with serving(path, **options) as root:
         window.get(f"{root}/?token={TOKEN}")
 
         def go(path: str) -> Any:
@@ -123,51 +127,87 @@ def messages(window: Any) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("width", [360, 1300])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_page_fits_is_quiet_and_asks_nobody_else(
-    window: Any, shown: Callable[[str], Any], width: int, scheme: str
+def serious_faults(page: Any) -> list[tuple[str, str]]:
+    """What axe-core finds on a page: rule and element of each serious fault."""
+    page.execute_cdp_cmd("Runtime.evaluate", {"expression": AXE.read_text("utf-8")})
+    found = page.execute_async_script(
+        "const done = arguments[arguments.length - 1];"
+        "axe.run(document, {resultTypes: ['violations']}).then((r) => done(r.violations));"
+    )
+    serious = [one for one in found if one["impact"] in ("serious", "critical")]
+    return [(one["id"], one["nodes"][0]["html"][:120]) for one in serious]
+
+
+@pytest.mark.parametrize("language", ["en", "fr"])
+def test_every_page_fits_is_quiet_is_accessible_and_asks_nobody_else(
+    window: Any, shown: Callable[[str], Any], language: str
 ) -> None:
-    size(window, width, scheme)
+    """Each page is opened once, then shown in both widths and in light and dark."""
+    assert AXE.exists(), "axe-core is part of the repository"
+    shown(f"/?ui={language}")
     window.get_log("performance")
+    wide = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    faults = []
     for path in PAGES:
         page = shown(path)
+        assert page.execute_script("return document.documentElement.lang") == language
+        for open_tables in (False, True):
+            page.execute_script(
+                "for (const one of document.querySelectorAll('details')) one.open = arguments[0]",
+                open_tables,
+            )
+            for width in (360, 1300):
+                size(window, width, "light")
+                assert page.execute_script(wide) <= 0, (path, width, open_tables)
+        for width, scheme in ((1300, "light"), (360, "dark")):
+            size(window, width, scheme)
+            faults += [(path, scheme, *fault) for fault in serious_faults(page)]
         assert messages(page) == [], path
-        wide = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
-        assert page.execute_script(wide) <= 0, path
-        for details in page.find_elements(By.TAG_NAME, "details"):
-            page.execute_script("arguments[0].open = true", details)
-        assert page.execute_script(wide) <= 0, f"{path} with its tables open"
+    assert faults == []
     asked = [entry["message"] for entry in window.get_log("performance")]
     foreign = [one for one in asked if "requestWillBeSent" in one and "://127.0.0.1:" not in one]
     assert [one for one in foreign if '"url":"data:' not in one and '"url":"http' in one] == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_no_serious_fault(window: Any, shown: Callable[[str], Any], scheme: str) -> None:
-    if not AXE.exists():
-        pytest.skip("axe-core is not there")
-    size(window, 1300, scheme)
-    source, faults = AXE.read_text("utf-8"), []
-    for path in PAGES:
-        page = shown(path)
-        page.execute_cdp_cmd("Runtime.evaluate", {"expression": source})
-        found = page.execute_async_script(
-            "const done = arguments[arguments.length - 1];"
-            "axe.run(document, {resultTypes: ['violations']}).then((r) => done(r.violations));"
-        )
-        faults += [
-            (path, one["id"], one["nodes"][0]["html"][:120])
-            for one in found
-            if one["impact"] in ("serious", "critical")
-        ]
-    assert faults == []
+class Hand:
+    """A user who clicks, or one who only has a keyboard."""
+
+    def __init__(self, page: Any, device: str) -> None:
+        self._page, self._device = page, device
+
+    def choose(self, css: str) -> Any:
+        """Go to an element: with the mouse, or with the key Tab until it has the focus."""
+        wanted = self._page.find_element(By.CSS_SELECTOR, css)
+        if self._device == "mouse":
+            self._page.execute_script("arguments[0].scrollIntoView({block: 'center'})", wanted)
+            wanted.click()
+            return wanted
+        for _ in range(400):
+            if self._page.switch_to.active_element == wanted:
+                return wanted
+            webdriver.ActionChains(self._page).send_keys(*[Keys.TAB]).perform()
+        raise AssertionError(f"{css} cannot be reached by keyboard")
+
+    def write(self, css: str, text: str) -> None:
+        """Put a text into a field and send its form."""
+        self.choose(css).send_keys(text)
+        webdriver.ActionChains(self._page).send_keys(Keys.ENTER).perform()
+
+    def press(self, css: str) -> None:
+        """Press a button."""
+        self.choose(css)
+        if self._device == "keyboard":
+            webdriver.ActionChains(self._page).send_keys(Keys.ENTER).perform()
 
 
-def test_a_search_is_made_by_keyboard_and_narrowed_by_two_dates(
-    shown: Callable[[str], Any],
+DEVICES = pytest.mark.parametrize(("device", "language"), [("mouse", "en"), ("keyboard", "fr")])
+
+
+def test_a_search_is_made_by_keyboard_and_narrowed_by_dragging(
+    window: Any, shown: Callable[[str], Any]
 ) -> None:
-    page = shown("/")
+    size(window, 1300, "light")
+    page = shown("/?ui=en")
     page.find_element(By.TAG_NAME, "body").send_keys("/")
     box = page.switch_to.active_element
     assert box.get_attribute("name") == "q"
@@ -182,49 +222,74 @@ def test_a_search_is_made_by_keyboard_and_narrowed_by_two_dates(
     assert page.find_element(By.CSS_SELECTOR, "[role=status]").text != whole
 
 
-def test_a_domain_is_renamed_merged_and_undone_by_clicking(
-    window: Any, steered: Callable[[str], Any], own_path: Path
+@DEVICES
+def test_a_search_is_narrowed_by_two_dates(
+    window: Any, shown: Callable[[str], Any], device: str, language: str
 ) -> None:
     size(window, 1300, "light")
-    before = Wire(own_path).status().digest
-    first, second = (one.id for one in Wire(own_path).domains(limit=2, lang="en"))
+    page = shown(f"/search?q=de&ui={language}")
+    hand = Hand(page, device)
+    whole = page.find_element(By.CSS_SELECTOR, "[role=status]").text
+    to_month = Keys.ARROW_LEFT * 2  # a click goes to the part of the date under the pointer
+    hand.choose("#search [name=since]").send_keys(to_month, "01102026")
+    hand.choose("#search [name=until]").send_keys(to_month, "02152026")
+    hand.press("#search button")
+    wait(page, "since=2026-01-10&until=2026-02-15")
+    assert page.find_element(By.CSS_SELECTOR, "[role=status]").text != whole
+
+
+@DEVICES
+def test_a_domain_is_renamed_merged_and_undone(
+    window: Any, steered: Callable[[str], Any], changed_path: Path, device: str, language: str
+) -> None:
+    size(window, 1300, "light")
+    steered(f"/?ui={language}")
+    before = Wire(changed_path).status().digest
+    first, second = (one.id for one in Wire(changed_path).domains(limit=2, lang=language))
     page = steered(f"/domains/{first}")
-    page.find_element(By.ID, "label").send_keys("Mine & yours", Keys.ENTER)
+    hand = Hand(page, device)
+    hand.write("#label", "Mine & yours")
     wait(page, "done=")
     assert page.find_element(By.TAG_NAME, "h1").text == "Mine & yours"
-    page.find_element(By.CSS_SELECTOR, ".banner button").click()
+    hand.press(".banner button")
     wait(page, "undone=")
-    assert Wire(own_path).status().digest == before
-    page = steered(f"/domains/{first}")
-    page.find_element(By.ID, "with").send_keys(str(second), Keys.ENTER)
+    assert Wire(changed_path).status().digest == before
+    steered(f"/domains/{first}")
+    hand.write("#with", str(second))
     wait(page, "/merge/preview")
-    page.find_element(By.CSS_SELECTOR, "form.steer button").click()
+    hand.press("form.steer button")
     wait(page, "done=")
     assert page.current_url.partition("?")[0].endswith(f"/domains/{first}")
-    assert second not in {one.id for one in Wire(own_path).domains()}
-    page = steered("/runs")
-    page.find_element(By.CSS_SELECTOR, "table form button").click()
+    assert second not in {one.id for one in Wire(changed_path).domains()}
+    steered("/runs")
+    hand.press("table form button")
     wait(page, "undone=")
-    assert Wire(own_path).status().digest == before
+    assert Wire(changed_path).status().digest == before
 
 
+@DEVICES
 def test_an_old_page_gets_the_difference_and_an_earlier_state_can_be_seen(
-    window: Any, steered: Callable[[str], Any], own_path: Path
+    window: Any, steered: Callable[[str], Any], changed_path: Path, device: str, language: str
 ) -> None:
-    first, second = (one.id for one in Wire(own_path).domains(limit=2, lang="en"))
+    size(window, 1300, "light")
+    steered(f"/?ui={language}")
+    first, second = (one.id for one in Wire(changed_path).domains(limit=2, lang="en"))
     page = steered(f"/domains/{first}")
-    with Wire(own_path) as wire:
+    hand, texts = Hand(page, device), Texts(language)
+    with Wire(changed_path) as wire:
         wire.domains.rename(second, "By somebody else")
-    before = Wire(own_path).status().digest
-    page.find_element(By.ID, "label").send_keys("Mine", Keys.ENTER)
+    before = Wire(changed_path).status().digest
+    hand.write("#label", "Mine")
     wait(page, "/rename")
-    assert page.find_element(By.TAG_NAME, "h1").text == "The store has changed"
+    assert page.find_element(By.TAG_NAME, "h1").text == texts.text("The store has changed")
     assert "rename" in page.find_element(By.TAG_NAME, "main").text
-    assert Wire(own_path).status().digest == before
-    page = steered(f"/domains/{first}")
-    page.find_element(By.ID, "as_of").send_keys("1", Keys.ENTER)
+    assert Wire(changed_path).status().digest == before
+    steered(f"/domains/{first}")
+    hand.write("#as_of", "1")
     wait(page, "as_of=1")
-    assert "As of run 1." in page.find_element(By.TAG_NAME, "main").text
+    moment = texts.text("run {n}", n=1)
+    shown = page.find_element(By.TAG_NAME, "main").text
+    assert texts.text("As of {moment}.", moment=moment) in shown
     assert [one for one in messages(page) if "409" not in one] == []
 
 

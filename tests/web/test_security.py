@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 from segapsith import web
 from segapsith.api.wire import Wire
-from segapsith.errors import UsageError
+from segapsith.errors import QueryTimeoutError, SegapsithError, UsageError
 from segapsith.web.security import CSP, WebOptions
 
 TOKEN = "a-token-for-the-tests"
@@ -157,6 +157,46 @@ def test_changing_addresses_cannot_be_read(steering: TestClient) -> None:
 def test_paths_lead_nowhere_outside(client: TestClient, path: str) -> None:
     answer = client.get(path)
     assert answer.status_code in (303, 404) and "root:" not in answer.text
+
+
+def test_requests_cannot_write_even_if_a_page_tried(shown_path: Path) -> None:
+    desk = web.app(shown_path, token=TOKEN).state.desk
+    with desk.reading(), desk.wire.reading() as store, pytest.raises(SegapsithError):
+        store.change(lambda c: c.execute("DELETE FROM domains").rowcount)
+    desk.close()
+
+
+def test_a_query_that_takes_too_long_is_stopped(shown_path: Path) -> None:
+    application = web.app(shown_path, token=TOKEN, query_seconds=0.05)
+    desk = application.state.desk
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
+    with desk.reading(), pytest.raises(QueryTimeoutError):
+        desk.wire.read(lambda store: store.number(endless))
+    desk.wire.browse.feeds = lambda: desk.wire.read(lambda store: store.number(endless))
+    with TestClient(application, HOST, headers={"authorization": f"Bearer {TOKEN}"}) as client:
+        assert client.get("/feeds").status_code == 503
+        assert client.get("/runs").status_code == 200, "the next request has its own time"
+
+
+def test_links_to_the_web_tell_nobody_where_they_came_from(tmp_path: Path) -> None:
+    path = tmp_path / "linked.db"
+    with Wire(path) as wire:
+        for uid, address in (("a", "https://example.org/a"), ("b", "javascript:alert(1)")):
+            wire.ingest([{"id": uid, "text": f"A storm reached the coast. {uid}", "url": address}])
+    client = TestClient(
+        web.app(path, token=TOKEN), HOST, headers={"authorization": f"Bearer {TOKEN}"}
+    )
+    (link,) = re.findall(
+        r'<a [^>]*href="https://example.org/a"[^>]*>', client.get("/stories/a").text
+    )
+    assert "noreferrer" in link and "noopener" in link
+    assert 'href="javascript' not in client.get("/stories/b").text
+
+
+def test_two_host_headers_are_one_too_many(shown_path: Path) -> None:
+    client = TestClient(web.app(shown_path, token=TOKEN), HOST)
+    two = [("host", "127.0.0.1"), ("host", "evil.example")]
+    assert client.get("/healthz", headers=two).status_code == 403
 
 
 def test_a_base_path_is_part_of_every_address(shown_path: Path) -> None:

@@ -193,3 +193,43 @@ def test_if_others_commit_all_the_time_one_connection_is_enough(
     monkeypatch.setattr(Store, "data_version", lambda self: next(versions))
     with watched.snapshots.reading(5) as (moment, store):
         assert read_state(store) == moment.state
+
+
+def test_after_a_run_columns_are_read_before_the_first_request(
+    watched: Watched, own_path: Path
+) -> None:
+    watched.snapshots.look()
+    watched.snapshots.look()
+    assert len(watched.warmed) == 1, "the columns of a state are read once"
+    marked_running(own_path)
+    watched.snapshots.look()
+    assert len(watched.warmed) == 1, "nothing is read while a run writes and nobody asks"
+    marked_running(own_path, running=False)
+    watched.snapshots.look()
+    assert watched.warmed[-1] == watched.shown[-1] == watched.state()
+    assert len(watched.warmed) == 2
+
+
+def test_a_process_that_is_about_to_compute_labels_is_waited_for(
+    watched: Watched, own_path: Path
+) -> None:
+    with Store.writing(own_path) as store:
+        store.change(lambda c: c.execute("INSERT INTO unlabelled (domain) VALUES (1)").rowcount)
+        watched.snapshots.look()
+        assert watched.warmed == []
+    watched.snapshots.look()
+    assert [state.unlabelled for state in watched.warmed] == [1]
+
+
+def test_the_application_looks_for_new_states_from_its_start_to_its_end(own_path: Path) -> None:
+    from starlette.testclient import TestClient
+
+    from segapsith import web
+
+    application = web.app(own_path)
+    read = threading.Event()
+    own = application.state.desk._snapshots
+    own._warm = lambda store: read.set()
+    with TestClient(application):
+        assert read.wait(20)
+    assert own._stopped.is_set()

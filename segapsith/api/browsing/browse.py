@@ -6,6 +6,8 @@ parts of an answer are of the state that is being read.
 
 from __future__ import annotations
 
+import heapq
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -61,9 +63,10 @@ from segapsith_store.queries.domains import (
 )
 from segapsith_store.queries.news import News, Today, read_news, read_today
 from segapsith_store.queries.nights import Night
-from segapsith_store.queries.sections import Section, list_sections
+from segapsith_store.queries.sections import Section, list_sections, section_labels
+from segapsith_store.queries.status import read_counts
 from segapsith_store.queries.subscriptions import Feed
-from segapsith_store.queries.topics import Topic, list_topics, topic_of_domain
+from segapsith_store.queries.topics import Outline, Topic, list_topics, read_outline
 from segapsith_store.queries.validations import last_validations
 from segapsith_store.queries.words import WeightedWord, Words, read_word
 
@@ -94,21 +97,25 @@ class Browsing:
         self._activity: Kept[Activity] = Kept(read_activity)
         self._vectors: Kept[DomainVectors] = Kept(read_vectors)
         self._columns: Kept[StoryColumns] = Kept(read_columns)
+        self._outline: Kept[Outline] = Kept(lambda store, _: read_outline(store))
         self._topics: Kept[Sequence[Topic]] = Kept(
             lambda store, _: self._listed_topics(store, limit=KEPT_TOPICS)
         )
-        self._sections: Kept[Sequence[Section]] = Kept(
-            lambda store, _: list_sections(store, top=TOPIC_WORDS)
+        self._sections: Kept[Sequence[Section]] = Kept(lambda store, _: self._read_sections(store))
+        self._today: Kept[Today] = Kept(lambda store, _: self._read_today(store))
+        self._counts: Kept[Mapping[str, int]] = Kept(
+            lambda store, _: read_counts(store, stable=session.settings.maintenance.stable)
         )
-        self._today: Kept[Today] = Kept(lambda store, _: read_today(store, most=TODAY))
-        self._topic_of: Kept[Mapping[int, int]] = Kept(lambda store, _: topic_of_domain(store))
         self._validations: Kept[Sequence[Mapping[str, Any]]] = Kept(
             lambda store, _: last_validations(store)
         )
 
+        self._section_labels: Kept[Mapping[int, str]] = Kept(lambda store, _: section_labels(store))
+        self._names: dict[int, str] = {}
+        """Texts of words by number; they never change."""
         self._kept: tuple[Kept[Any], ...] = (
-            self._activity, self._vectors, self._columns, self._topics, self._sections,
-            self._today, self._topic_of, self._validations,
+            self._activity, self._outline, self._today, self._vectors, self._columns, self._topics,
+            self._sections, self._section_labels, self._validations, self._counts,
         )  # fmt: skip
 
     def warm(self) -> None:
@@ -155,8 +162,33 @@ class Browsing:
         return self._session.read(query)
 
     def _listed_topics(self, store: Store, *, limit: int, only: int | None = None) -> list[Topic]:
-        sums = self._vectors.get(store).sums
-        return list_topics(store, top=TOPIC_WORDS, limit=limit, only=only, sums=sums)
+        return list_topics(
+            store,
+            top=TOPIC_WORDS,
+            limit=limit,
+            only=only,
+            outline=self._outline.get(store),
+            totals=self._vectors.get(store).total,
+            words=Words(store, self._names),
+        )
+
+    def _read_sections(self, store: Store) -> Sequence[Section]:
+        totals, words = self._vectors.get(store).total, Words(store, self._names)
+        return list_sections(store, top=TOPIC_WORDS, totals=totals, words=words)
+
+    def _read_today(self, store: Store, since: str | int | None = None) -> Today:
+        return read_today(
+            store,
+            since,
+            most=TODAY,
+            outline=self._outline.get(store),
+            arrived_after=self._activity.get(store).arrived_after,
+            words=Words(store, self._names),
+        )
+
+    def counts(self) -> Mapping[str, int]:
+        """Return how many documents, units, domains … there are, by the names of `Status`."""
+        return self._session.read(self._counts.get)
 
     def sections(self) -> Sequence[Section]:
         """Return the sections, largest first."""
@@ -174,14 +206,14 @@ class Browsing:
     def domains_of_sections(self, numbers: Sequence[int]) -> list[int]:
         """Return the domains of some sections."""
         topics = {topic for number in numbers for topic in self.section(number).topics}
-        topic_of = self._session.read(self._topic_of.get)
+        topic_of = self._session.read(self._outline.get).topic_of
         return [domain for domain, topic in topic_of.items() if topic in topics]
 
     def today(self, since: str | int | None = None) -> Today:
         """Return what is new, rising and falling, by section; that of the last night is kept."""
         if since is None:
             return self._session.read(self._today.get)
-        return self._session.read(lambda store: read_today(store, since, most=TODAY))
+        return self._session.read(lambda store: self._read_today(store, since))
 
     def event_stories(self, event: int, limit: int = 100) -> list[UnitSummary]:
         """Return the stories of an event, the first ones first."""
@@ -191,9 +223,7 @@ class Browsing:
 
     def n_topics(self) -> int:
         """Return the number of topics that have domains with units."""
-        described = self.activity().described
-        topic_of = self._session.read(self._topic_of.get)
-        return len({topic for domain, topic in topic_of.items() if domain in described})
+        return len(self._session.read(self._outline.get).members)
 
     def topic(self, number: int) -> Topic:
         """Return one topic with its domains."""
@@ -206,9 +236,20 @@ class Browsing:
                 )
             return listed[0]
 
+    def way_to(self, topic: int) -> list[tuple[str, int, str]]:
+        """Return the section of a topic, if it has one, and the topic: kind, number and label."""
+        with self._session.reading() as store:
+            outline, labels = self._outline.get(store), self._section_labels.get(store)
+            name = outline.names.get(topic, ("", ""))[1] or outline.labels.get(topic)
+            steps = [("topic", topic, name or self.topic(topic).label)]
+            section = outline.section_of.get(topic)
+            if section is not None:
+                steps.insert(0, ("section", section, labels[section]))
+            return steps
+
     def topic_of(self, domain: int) -> int | None:
         """Return the number of the topic of a domain, if it has one."""
-        return self._session.read(self._topic_of.get).get(domain)
+        return self._session.read(self._outline.get).topic_of.get(domain)
 
     def validations(self) -> Sequence[Mapping[str, Any]]:
         """Return the newest validation of each language with all its figures."""
@@ -253,7 +294,7 @@ class Browsing:
         sums = self._vectors.get(store).sums(number) if now else None
         if sums is None:
             sums = history.sum_units(store, activity.members(number).tolist())
-        return Words(store).best(sums, top)
+        return Words(store, self._names).best(sums, top)
 
     def _near(self, store: Store, activity: Activity, number: int, most: int) -> list[NearDomain]:
         return [
@@ -327,10 +368,15 @@ class Browsing:
                 key=lambda row: (-row.units, row.id),
             )
             vectors = self._vectors.get(store)
-            shown = [row for row in rows if vectors.row_of(row.id) is not None][:most]
+            with_words = (row for row in rows if vectors.row_of(row.id) is not None)
+            shown = list(itertools.islice(with_words, most))
             return DomainMap(
                 langs, language, shown, vectors.similarities([row.id for row in shown]), len(rows)
             )
+
+    def run_before_last(self) -> int:
+        """Return the run before the last one that learned something; 0 if there is none."""
+        return self._session.read(history.run_before_last)
 
     def news(self, since: str | int | None = None, most: int = 8) -> News:
         """Return what is new, growing and fading since a run or date (default: the last night)."""
@@ -397,7 +443,7 @@ class Browsing:
         """Return what merging domains would give: their words together, and their similarities."""
         with self._session.reading() as store:
             described, vectors = self.activity().described, self._vectors.get(store)
-            words, parts = Words(store), []
+            words, parts = Words(store, self._names), []
             for number in numbers:
                 sums = vectors.sums(number)
                 if number not in described or sums is None:
@@ -451,8 +497,10 @@ class Browsing:
         described = self.activity().described
         if not domains and not topics:
             topics = [topic.id for topic in self.topics(DEFAULT_SERIES)]
-            largest = sorted(described.values(), key=lambda row: (-row.units, row.id))
-            domains = [] if topics else [row.id for row in largest[:DEFAULT_SERIES]]
+            if not topics:
+                rows = described.values()
+                largest = heapq.nsmallest(DEFAULT_SERIES, rows, key=lambda r: (-r.units, r.id))
+                domains = [row.id for row in largest]
         groups: list[tuple[str, int, str, Sequence[int]]] = []
         for number in topics:
             topic = self.topic(number)

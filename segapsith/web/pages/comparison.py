@@ -20,7 +20,7 @@ def compare_page(ask: Ask) -> Page:
     with ask.wire.reading():
         runs = [run for run in ask.wire.runs(RUNS) if run.status != "undone"]
         if left is None:
-            left = browse.news(None, 1).since or (runs[-1].id if runs else None)
+            left = browse.run_before_last() or (runs[-1].id if runs else None)
         compared = None if left is None else browse.differences(left, right)
     chart = None
     if compared is not None:

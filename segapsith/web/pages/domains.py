@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -113,26 +112,19 @@ def _with_words(ask: Ask, words: Sequence[str]) -> set[int]:
 
 
 def _order(sort: str, activity: Activity) -> Callable[[Described], Any]:
-    def days(row: Described) -> str:
-        return activity.lifetime(row.id).first or ""
-
-    orders: dict[str, Callable[[Described], Any]] = {
-        "size": lambda row: (-row.units, row.id),
-        "recent": lambda row: (-activity.lifetime(row.id).recent, -row.units, row.id),
-        "newest": lambda row: (_descending(days(row)), -row.id),
-        "oldest": lambda row: (days(row) or "9", row.id),
-        "name": lambda row: (row.label.lower(), row.id),
-    }
-    return orders[sort]
-
-
-def _descending(day: str) -> int:
-    """Return a key that sorts ISO dates from the newest to the oldest, and no date last.
-
-    >>> sorted(["2026-01-02", "", "2026-03-01"], key=_descending)
-    ['2026-03-01', '2026-01-02', '']
-    """
-    return -int(re.sub(r"\D", "", day) or 0)
+    """Return the key of a list of domains; those without a date come last."""
+    spans = activity.spans()
+    if sort == "size":
+        return lambda row: (-row.units, row.id)
+    if sort == "recent":
+        recent = spans.by_domain("recent")
+        return lambda row: (-recent[row.id], -row.units, row.id)
+    if sort == "name":
+        return lambda row: (row.label.lower(), row.id)
+    first, dated = spans.by_domain("first"), spans.by_domain("dated")
+    if sort == "newest":
+        return lambda row: (not dated[row.id], -first[row.id], -row.id)
+    return lambda row: (not dated[row.id], first[row.id], row.id)
 
 
 # -- one domain ----------------------------------------------------------------------------------
@@ -145,11 +137,9 @@ def domain_page(ask: Ask) -> Page:
     size, span = ask.choice("by", BUCKETS, "day"), ask.span(STORIES, 100)
     with ask.wire.reading():
         domain = browse.domain(number, as_of=as_of)
-        topic = None if domain.topic is None else browse.topic(domain.topic)
         activity = browse.activity(as_of)
         values = {
             "domain": domain,
-            "topic": topic,
             "stories": browse.stories_of(number, as_of=as_of, limit=span.limit, offset=span.offset),
             "total": domain.lifetime.units,
             "events": ask.wire.events.list(domain=number, min_stories=2, limit=EVENTS)
@@ -160,9 +150,7 @@ def domain_page(ask: Ask) -> Page:
             "by": size,
             "run": browse.state().run,
             "heaviest": max((word.weight for word in domain.words), default=1.0) or 1.0,
-            "labels": {
-                n: row.label for n, row in activity.described.items() if n in _named(domain)
-            },
+            "labels": activity.labels(_named(domain)),
         }
     marks = {peak.burst.day: peak.story.title if peak.story else "" for peak in domain.peaks}
     chart = by_day("days", t("Units over time"), domain.days, size=size, marks=marks)

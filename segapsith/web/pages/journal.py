@@ -10,7 +10,6 @@ from typing import Any
 
 from segapsith.web.ask import Ask
 from segapsith.web.render import Page
-from segapsith_store.queries.status import read_counts
 from segapsith_store.seal import sealed_digest
 
 __all__ = ["cite_page", "feeds_page", "runs_page"]
@@ -56,7 +55,7 @@ def cite_page(ask: Ask) -> Page:
         digest = sealed_digest(store)
         if digest is None and ask.text("digest") == "1":
             digest = ask.wire.status().digest
-        counts = read_counts(store, stable=ask.desk.stable)
+        counts = ask.wire.browse.counts()
     learned = next(
         (run for run in ask.wire.runs(200) if run.command in ("ingest", "learn", "update")), None
     )

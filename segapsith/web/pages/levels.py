@@ -20,10 +20,7 @@ def crumbs_of(
     if domain is not None and topic is None:
         topic = browse.topic_of(domain)
     if topic is not None:
-        shown = browse.topic(topic)
-        if shown.section is not None:
-            crumbs.append((f"/sections/{shown.section}", browse.section(shown.section).label))
-        crumbs.append((f"/topics/{topic}", shown.label))
+        crumbs += [(f"/{kind}s/{number}", label) for kind, number, label in browse.way_to(topic)]
     row = None if domain is None else browse.activity().described.get(domain)
     if row is not None:
         crumbs.append((f"/domains/{domain}", row.label))
@@ -74,7 +71,6 @@ def events_page(ask: Ask) -> Page:
         stories = browse.event_stories(event) if event else []
         if event and not stories:
             raise MissingInputError(f"there is no event {event}; `segapsith events` lists them")
-        described = browse.activity().described
         home = next((one.domain for one in stories if one.domain is not None), None)
         values = {
             "events": listed[span.offset : span.offset + span.limit],
@@ -83,9 +79,7 @@ def events_page(ask: Ask) -> Page:
             "stories": stories,
             "chosen": event,
             "least": least,
-            "labels": {
-                n: row.label for n, row in described.items() if n in {e.domain for e in listed}
-            },
+            "labels": browse.activity().labels(event.domain for event in listed),
         }
         crumbs = crumbs_of(ask, domain=home) if home is not None else []
     return Page("events.html", t("Events"), values, crumbs=crumbs)

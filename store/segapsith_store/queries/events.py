@@ -74,15 +74,14 @@ def list_events(
     with store.frozen():
         if domain is not None and not store.row("SELECT 1 FROM domains WHERE id = ?", [domain]):
             raise MissingInputError(f"there is no domain {domain}; `segapsith domains` lists them")
+        most = -1 if limit is None or domain is not None else limit
         rows = list(
             store.rows(
                 "SELECT id, first, last, units, stories, closed_by IS NOT NULL, words FROM events"
-                f" WHERE {' AND '.join(conditions)} ORDER BY last DESC, units DESC, id",
-                list(conditions.values()),
+                f" WHERE {' AND '.join(conditions)} ORDER BY last DESC, units DESC, id LIMIT ?",
+                [*conditions.values(), most],
             )
         )
-        if domain is None:
-            rows = rows[:limit]
         domains = _domains(store, [row[0] for row in rows])
         rows = [row for row in rows if domain in (None, domains[row[0]])][:limit]
         sums = {row[0]: codecs.domain_from(row[6], row[4]) for row in rows}

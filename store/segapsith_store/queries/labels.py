@@ -32,6 +32,7 @@ __all__ = [
     "Rivals",
     "candidates",
     "domain_sums",
+    "first_unit_after",
     "headlines_since",
     "mark_all",
     "other_labels",
@@ -126,11 +127,17 @@ def candidates(
 
 
 def headlines_since(
-    store: Store, numbers: Sequence[int], since: str | int, most: int = CANDIDATES
+    store: Store,
+    numbers: Sequence[int],
+    since: str | int,
+    *,
+    first: int = 0,
+    most: int = CANDIDATES,
 ) -> dict[int, list[str]]:
     """Return titles of stories that some domains took after a run or since a date, newest first.
 
-    Titles of first units come before those of others; at most `most` of each domain.
+    Titles of first units come before those of others; at most `most` of each domain. Units before
+    `first` are known to be older and are not looked at.
     """
     condition = "d.run > ?" if isinstance(since, int) else "coalesce(v.date, r.started_at) >= ?"
     headlines: dict[int, list[str]] = {}
@@ -139,12 +146,19 @@ def headlines_since(
         " (PARTITION BY a.domain ORDER BY u.position > 0, a.score DESC, u.id) AS place"
         " FROM assignments a JOIN units u ON u.id = a.unit JOIN versions v ON v.id = u.version"
         " JOIN documents d ON d.id = u.document JOIN runs r ON r.id = d.run"
-        f" WHERE a.domain IN (SELECT value FROM json_each(?)) AND v.title <> '' AND {condition})"
-        " WHERE place <= ? ORDER BY domain, id DESC",
-        [json.dumps(list(numbers)), since, most],
+        " WHERE a.domain IN (SELECT value FROM json_each(?)) AND a.unit >= ?"
+        f" AND v.title <> '' AND {condition}) WHERE place <= ? ORDER BY domain, id DESC",
+        [json.dumps(list(numbers)), first, since, most],
     ):
         headlines.setdefault(domain, []).append(title)
     return headlines
+
+
+def first_unit_after(store: Store, run: int) -> int:
+    """Return the first unit of the stories that were first read after a run; 0 if there is none."""
+    return store.number(
+        "SELECT min(u.id) FROM documents d JOIN units u ON u.document = d.id WHERE d.run > ?", [run]
+    )
 
 
 def word_counts(store: Store, lang: str) -> dict[int, tuple[str, int]]:

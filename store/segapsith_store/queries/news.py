@@ -7,7 +7,7 @@ another domain later is not news.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,9 +16,9 @@ from segapsith.domains.trends import MIN_UNITS
 from segapsith.model import Result
 from segapsith_store.queries import history, nights
 from segapsith_store.queries.domains import units_since
-from segapsith_store.queries.labels import headlines_since
+from segapsith_store.queries.labels import first_unit_after, headlines_since
 from segapsith_store.queries.sections import section_labels
-from segapsith_store.queries.topics import section_of_topic, topic_labels, topic_of_domain
+from segapsith_store.queries.topics import Outline, read_outline, topic_labels
 from segapsith_store.queries.words import Words
 from segapsith_store.store import Store
 
@@ -400,15 +400,28 @@ class Today(Result):
     sections: Sequence[TodaySection]
 
 
-def read_today(store: Store, since: str | int | None = None, *, most: int = 12) -> Today:
+def read_today(
+    store: Store,
+    since: str | int | None = None,
+    *,
+    most: int = 12,
+    outline: Outline | None = None,
+    arrived_after: Callable[[int], Mapping[int, int]] | None = None,
+    words: Words | None = None,
+) -> Today:
     """Return what is new, rising and falling, at most `most` domains of each kind in a section.
 
     Without `since`, what the last night brought, or the last run that learned. Where nothing was
-    learned before, everything is new and the largest domains come first.
+    learned before, everything is new and the largest domains come first. `outline`, `words` and
+    the units that arrived after a run, by domain, are given if they are known already.
     """
     with store.frozen():
         bound = _last_night(store) if since is None else _bound(store, since)
-        arrived = units_since(store, bound)
+        if arrived_after is not None and isinstance(bound, int):
+            arrived = arrived_after(bound)
+        else:
+            arrived = units_since(store, bound)
+        outline = outline or read_outline(store)
         changes = _changes(store, arrived)
         founded = (
             _founded(store, bound)
@@ -417,7 +430,12 @@ def read_today(store: Store, since: str | int | None = None, *, most: int = 12) 
         )
         kinds = _ranked(changes, founded)
         kinds["active"] = _others(changes, kinds)
-        section_of, labels = _sections(store, [change.id for change in changes])
+        section_of = {
+            change.id: outline.section_of.get(outline.topic_of[change.id])
+            for change in changes
+            if change.id in outline.topic_of
+        }
+        labels = section_labels(store) if outline.section_of else {}
         of_section: dict[int | None, dict[str, list[DomainChange]]] = {}
         for kind, ranked in kinds.items():
             for change in ranked:
@@ -428,8 +446,8 @@ def read_today(store: Store, since: str | int | None = None, *, most: int = 12) 
             section = section_of.get(number)
             sizes[section] = sizes.get(section, 0) + n_units
             of_section.setdefault(section, {})
-        topics = _topics(store, changes, section_of)
-        describe = _Headlines(store, bound)
+        topics = _topics(store, changes, outline)
+        describe = _Headlines(store, bound, words)
         sections = [
             TodaySection(
                 section,
@@ -492,42 +510,27 @@ def _began(store: Store, bound: str | int) -> str | None:
     return row[0] if row and isinstance(bound, int) else None
 
 
-def _sections(store: Store, domains: Sequence[int]) -> tuple[dict[int, int | None], dict[int, str]]:
-    """Return the section of each domain and the label of each section."""
-    topic_of, section_of = topic_of_domain(store), section_of_topic(store)
-    of_domain = {
-        number: section_of.get(topic_of[number]) if number in topic_of else None
-        for number in domains
-    }
-    return of_domain, dict(section_labels(store))
-
-
 def _topics(
-    store: Store, changes: Sequence[DomainChange], section_of: Mapping[int, int | None]
+    store: Store, changes: Sequence[DomainChange], outline: Outline
 ) -> dict[int | None, list[TodayTopic]]:
     """Return the topics with units since then by section: rising ones first, then the largest."""
-    topic_of = topic_of_domain(store)
-    sums: dict[int, DomainChange] = {}
-    home: dict[int, int | None] = {}
+    counts: dict[int, list[int]] = {}
     for change in changes:
-        topic = topic_of.get(change.id)
+        topic = outline.topic_of.get(change.id)
         if topic is not None:
-            so_far = sums.get(topic, DomainChange(topic, "", 0, 0))
-            sums[topic] = DomainChange(
-                topic, "", so_far.before + change.before, so_far.after + change.after
-            )
-            home[topic] = section_of.get(change.id)
+            so_far = counts.setdefault(topic, [0, 0])
+            so_far[0] += change.before
+            so_far[1] += change.after
+    sums = {topic: DomainChange(topic, "", *both) for topic, both in counts.items()}
     rising = [change.id for change in _ranked(list(sums.values()), set())["growing"]]
     place = {topic: n for n, topic in enumerate(rising)}
-    labels = topic_labels(store, sums)
+    listed = [topic for topic, change in sums.items() if change.after]
+    labels = topic_labels(store, listed)
     of_section: dict[int | None, list[TodayTopic]] = {}
-    for topic in sorted(sums, key=lambda t: (place.get(t, len(place)), -sums[t].after, t)):
-        if sums[topic].after:
-            of_section.setdefault(home[topic], []).append(
-                TodayTopic(
-                    topic, labels[topic], topic in place, sums[topic].after, sums[topic].before
-                )
-            )
+    for topic in sorted(listed, key=lambda t: (place.get(t, len(place)), -sums[t].after, t)):
+        of_section.setdefault(outline.section_of.get(topic), []).append(
+            TodayTopic(topic, labels[topic], topic in place, sums[topic].after, sums[topic].before)
+        )
     return of_section
 
 
@@ -578,12 +581,13 @@ def read_highlights(store: Store, run: int, most: int = 5) -> Highlights:
 class _Headlines:
     """Chooses for each domain a headline of the stories since a run or date."""
 
-    def __init__(self, store: Store, bound: str | int) -> None:
-        self._store, self._bound, self._words = store, bound, Words(store)
+    def __init__(self, store: Store, bound: str | int, words: Words | None = None) -> None:
+        self._store, self._bound, self._words = store, bound, words or Words(store)
+        self._first = first_unit_after(store, bound) if isinstance(bound, int) else 0
 
     def __call__(self, changes: Sequence[DomainChange]) -> list[TodayDomain]:
         older = [change.id for change in changes if change.before]
-        titles = headlines_since(self._store, older, self._bound)
+        titles = headlines_since(self._store, older, self._bound, first=self._first)
         described = []
         for change in changes:
             headline = ""

@@ -189,9 +189,10 @@ def _story_counts(store: Store, match: str) -> tuple[dict[int, int], int]:
     stories = [
         number
         for (number,) in store.rows(
-            "SELECT v.id FROM versions_fts f JOIN versions v ON v.id = f.rowid"
-            " JOIN documents d ON d.id = v.document AND d.version = v.number"
-            " WHERE versions_fts MATCH ? ORDER BY bm25(versions_fts), d.id LIMIT ?",
+            # ranked before the join: a frequent word has many texts
+            "SELECT v.id FROM (SELECT rowid FROM versions_fts WHERE versions_fts MATCH ?"
+            " ORDER BY bm25(versions_fts), rowid LIMIT ?) f JOIN versions v ON v.id = f.rowid"
+            " JOIN documents d ON d.id = v.document AND d.version = v.number",
             [match, MAX_STORIES],
         )
     ]

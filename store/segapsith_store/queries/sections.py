@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -14,8 +14,10 @@ from segapsith.model import Result
 from segapsith_store.queries import history
 from segapsith_store.queries.groupings import SECTIONS, TOPICS, group_labels, group_of_domain
 from segapsith_store.queries.topics import (
+    Totals,
     added,
     best_words,
+    read_outline,
     section_of_topic,
     topic_labels,
     topic_of_domain,
@@ -68,17 +70,17 @@ class _Level:
     topic_of: Mapping[int, int]
     section_of: Mapping[int, int]
     """The section of each topic."""
-    totals: Callable[[Sequence[int]], DomainWords]
-    """Returns the sums of several domains as the sums of one."""
+    totals: Totals
     run: int | None = None
     """The run after which the groups were as they are here; None for the present."""
 
 
-def _level(store: Store, as_of: str | int | None) -> _Level:
+def _level(store: Store, as_of: str | int | None, totals: Totals | None) -> _Level:
     """Return domains, topics and sections as they are, or as they were at a run or date."""
     if as_of is None:
-        sizes = dict(store.rows("SELECT id, units FROM domains WHERE units > 0"))
-        return _Level(sizes, topic_of_domain(store), section_of_topic(store), partial(total, store))
+        outline = read_outline(store)
+        totals = totals or partial(total, store)
+        return _Level(outline.sizes, outline.topic_of, outline.section_of, totals)
     moment = history.moment(store, as_of)
     table, parameters = history.assignments_at(moment)
     sizes = dict(store.rows(f"SELECT domain, count(*) FROM {table} GROUP BY domain", parameters))
@@ -95,13 +97,16 @@ def list_sections(
     top: int | None = 10,
     limit: int | None = None,
     as_of: str | int | None = None,
+    totals: Totals | None = None,
+    words: Words | None = None,
 ) -> list[Section]:
     """Return the sections with their most characteristic words, largest first, ties by id.
 
     `as_of` is a run or date: sections are shown as they were then, under their present names.
+    `totals` of the present domains and `words` are given if they are known already.
     """
     with store.frozen():
-        level = _level(store, as_of)
+        level, texts = _level(store, as_of, totals), words or Words(store)
         topics: dict[int, dict[int, int]] = {}
         domains: dict[int, list[int]] = {}
         for domain, topic in sorted(level.topic_of.items()):
@@ -114,21 +119,21 @@ def list_sections(
         wholes = {
             lang: sum(n for s, n in units.items() if langs[s] == lang) for lang in langs.values()
         }
-        words: dict[int, list[WeightedWord]] = {}
+        best: dict[int, list[WeightedWord]] = {}
         for lang in wholes:
             own = {s: level.totals(of) for s, of in sorted(domains.items()) if langs[s] == lang}
-            words |= _characteristic_words(store, own, top)
+            best |= _characteristic_words(texts, own, top)
         order = sorted(units, key=lambda section: (-units[section], section))
         labels = group_labels(store, SECTIONS, level.run)
         return [
             Section(
                 id=section,
-                label=names[section] or labels.get(section) or best_words(words[section]),
+                label=names[section] or labels.get(section) or best_words(best[section]),
                 lang=langs[section],
                 topics=sorted(topics[section], key=lambda t: (-topics[section][t], t)),
                 units=units[section],
                 share=round(units[section] / wholes[langs[section]], 6),
-                words=words[section],
+                words=best[section],
             )
             for section in order[:limit]
         ]
@@ -169,10 +174,9 @@ def paths(store: Store, labels: Mapping[int, str]) -> dict[int, list[PathStep]]:
 
 
 def _characteristic_words(
-    store: Store, sections: Mapping[int, DomainWords], top: int | None
+    words: Words, sections: Mapping[int, DomainWords], top: int | None
 ) -> dict[int, list[WeightedWord]]:
     """Return the words of each section of a language in the order of contrast with the others."""
-    words = Words(store)
     characteristic = {}
     orders = contrasts(list(sections.values()))
     for (section, whole), order in zip(sections.items(), orders, strict=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,17 +18,67 @@ from segapsith_store.queries.words import WeightedWord, Words
 from segapsith_store.store import Store
 
 __all__ = [
+    "Outline",
     "Topic",
+    "Totals",
     "added",
     "best_words",
     "domains_by_language",
     "list_topics",
+    "read_outline",
     "section_of_topic",
     "topic_labels",
     "topic_of_domain",
     "total",
     "unit_texts",
 ]
+
+
+Totals = Callable[[Sequence[int]], DomainWords]
+"""Returns the sums of several domains as the sums of one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """Which domain is in which topic, and which topic in which section, without words."""
+
+    sizes: Mapping[int, int]
+    """Units of each domain that has some."""
+    topic_of: Mapping[int, int]
+    """The topic of each domain that existed at the last grouping."""
+    members: Mapping[int, Sequence[int]]
+    """The domains of each topic that have units, by id."""
+    section_of: Mapping[int, int]
+    """The section of each topic."""
+    names: Mapping[int, tuple[str, str]]
+    """Language and given name of each topic."""
+    labels: Mapping[int, str]
+    """What a labeller computed for topics."""
+
+    def units(self, topic: int) -> int:
+        """Return the units of a topic."""
+        return sum(self.sizes[domain] for domain in self.members[topic])
+
+
+def read_outline(store: Store) -> Outline:
+    """Return the last grouping of domains into topics, and of topics into sections."""
+    with store.frozen():
+        sizes: dict[int, int] = dict(store.rows("SELECT id, units FROM domains WHERE units > 0"))
+        topic_of, members = topic_of_domain(store), dict[int, list[int]]()
+        for domain, topic in sorted(topic_of.items()):
+            if domain in sizes:
+                members.setdefault(topic, []).append(domain)
+        return Outline(
+            sizes,
+            topic_of,
+            members,
+            majority(topic_of, group_of_domain(store, SECTIONS), sizes),
+            {
+                topic: (lang, name)
+                for topic, lang, name in store.rows("SELECT id, lang, name FROM topics")
+            },
+            group_labels(store, TOPICS),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,39 +115,33 @@ def list_topics(
     top: int | None = 10,
     limit: int | None = None,
     only: int | None = None,
-    sums: Callable[[int], DomainWords | None] | None = None,
+    outline: Outline | None = None,
+    totals: Totals | None = None,
+    words: Words | None = None,
 ) -> list[Topic]:
     """Return the topics of the last grouping with their best words, largest first, ties by id.
 
     A domain that was created after the grouping has no topic yet. `only` is the one topic to
-    return, if not all are asked for. `sums` gives the sums of a domain, if they are known
+    return, if not all are asked for. `outline`, `totals` and `words` are given if they are known
     already.
     """
     with store.frozen():
-        sizes: dict[int, int] = dict(store.rows("SELECT id, units FROM domains WHERE units > 0"))
-        members: dict[int, list[int]] = {}
-        for domain, topic in sorted(topic_of_domain(store).items()):
-            if domain in sizes and only in (None, topic):
-                members.setdefault(topic, []).append(domain)
-        names = {
-            topic: (lang, name)
-            for topic, lang, name in store.rows("SELECT id, lang, name FROM topics")
-        }
-        units = {topic: sum(sizes[d] for d in domains) for topic, domains in members.items()}
-        section_of = section_of_topic(store)
-        words = Words(store)
-        labels = group_labels(store, TOPICS)
+        outline = outline or read_outline(store)
+        words = words or Words(store)
+        numbers = outline.members if only is None else {only} & outline.members.keys()
+        units = {topic: outline.units(topic) for topic in numbers}
         topics = []
-        for topic in sorted(members, key=lambda topic: (-units[topic], topic))[:limit]:
-            best = words.best(total(store, members[topic], sums), top)
-            lang, name = names[topic]
+        for topic in sorted(units, key=lambda topic: (-units[topic], topic))[:limit]:
+            members = outline.members[topic]
+            best = words.best(totals(members) if totals else total(store, members), top)
+            lang, name = outline.names[topic]
             topics.append(
                 Topic(
                     id=topic,
-                    label=name or labels.get(topic) or best_words(best),
+                    label=name or outline.labels.get(topic) or best_words(best),
                     lang=lang,
-                    section=section_of.get(topic),
-                    domains=sorted(members[topic], key=lambda d: (-sizes[d], d)),
+                    section=outline.section_of.get(topic),
+                    domains=sorted(members, key=lambda d: (-outline.sizes[d], d)),
                     units=units[topic],
                     words=best,
                 )
@@ -126,11 +170,7 @@ def topic_labels(store: Store, topics: Collection[int]) -> dict[int, str]:
         return {topic: labels[topic] for topic in topics if topic in labels}
 
 
-def total(
-    store: Store,
-    numbers: Sequence[int],
-    sums: Callable[[int], DomainWords | None] | None = None,
-) -> DomainWords:
+def total(store: Store, numbers: Sequence[int]) -> DomainWords:
     """Return the sums of several domains as the sums of one."""
 
     def read(number: int) -> DomainWords:
@@ -138,8 +178,7 @@ def total(
         assert row is not None
         return codecs.domain_from(*row)
 
-    parts = [(sums(number) if sums else None) or read(number) for number in numbers]
-    return added(parts)
+    return added([read(number) for number in numbers])
 
 
 def added(parts: Sequence[DomainWords]) -> DomainWords:

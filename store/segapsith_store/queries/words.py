@@ -54,11 +54,16 @@ def read_word(store: Store, lang: str, word: str) -> WordCounts:
 
 
 class Words:
-    """The words of a store by number: their text and their significance, each read once."""
+    """The words of a store by number: their text and their significance, each read once.
 
-    def __init__(self, store: Store) -> None:
+    `names` are texts that were read before, by number; new ones are added. Words never change, so
+    they serve for later states of the same store too.
+    """
+
+    def __init__(self, store: Store, names: dict[int, str] | None = None) -> None:
         self._store = store
-        self._names: dict[int, str] = {}
+        self._names = {} if names is None else names
+        self._n_single = 0
         self.significance: NDArray[np.float64] | None = None
         """By word number, if the store weighs domains by occurrence and significance."""
         if store.facts().get("domain_weight") == "occurrence-significance":
@@ -79,13 +84,14 @@ class Words:
     def name(self, number: int) -> str:
         """Return the text of a word."""
         if number not in self._names:
-            if len(self._names) < MOST_SINGLE:
+            if self._n_single < MOST_SINGLE:
+                self._n_single += 1
                 row = self._store.row("SELECT word FROM words WHERE id = ?", [number])
                 if row is None:
                     raise KeyError(number)
                 self._names[number] = row[0]
             else:
-                self._names = dict(self._store.rows("SELECT id, word FROM words"))
+                self._names.update(self._store.rows("SELECT id, word FROM words"))
         return self._names[number]
 
     def significance_of(self, numbers: NDArray[np.integer]) -> NDArray[np.float64] | None:
@@ -120,7 +126,7 @@ class Words:
             weights = np.minimum(sums.occurrences, n_units) * word_significance / n_units
         if above is not None and top is not None:
             top = max(top, int((weights > above).sum()))
-        order = np.lexsort((sums.words, -sums.occurrences, -weights))[:top]
+        order = _heaviest(sums, weights, top)
         return [
             WeightedWord(
                 self.name(int(sums.words[i])),
@@ -129,3 +135,15 @@ class Words:
             )
             for i in order
         ]
+
+
+def _heaviest(
+    sums: DomainWords, weights: NDArray[np.float64], top: int | None
+) -> NDArray[np.integer]:
+    """Return the places of the `top` heaviest words, ties by occurrences, then by number."""
+    places: NDArray[np.integer] = np.arange(len(weights))
+    if top is not None and 0 < top < len(weights):  # sorting all words would take longer
+        least = np.partition(weights, len(weights) - top)[len(weights) - top]
+        places = np.flatnonzero(weights >= least)
+    order = np.lexsort((sums.words[places], -sums.occurrences[places], -weights[places]))
+    return places[order[:top]]

@@ -8,7 +8,8 @@ change, and only those of new units are read; the domains of units are read agai
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+import itertools
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -32,6 +33,12 @@ __all__ = [
 Column = NDArray[np.int32]
 
 RUNNING = "running"
+
+CHUNK = 500_000
+"""Units whose domains are read at once."""
+
+ROWS = 20_000
+"""Rows that are in memory at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,28 +101,31 @@ class _Origins:
     def with_new(self, store: Store) -> _Origins:
         """Return the origins of all units, reading those that are new."""
         last = len(self.documents) - 1
-        rows = list(
-            store.rows(
-                "SELECT u.id, u.document, substr(v.date, 1, 10), d.run FROM units u"
-                " JOIN versions v ON v.id = u.version JOIN documents d ON d.id = u.document"
-                " WHERE u.id > ? ORDER BY u.id",
-                [last],
-            )
-        )
-        if not rows:
+        end = store.number("SELECT max(id) FROM units") + 1
+        if end <= last + 1:
             return self
-        numbers: dict[str | None, int] = {None: 0}
-        units, documents, texts, runs = zip(*rows, strict=True)
-        for text in set(texts) - {None}:
-            numbers[text] = _day_number(text)
-        grown, places = _Origins.empty(units[-1] + 1), list(units)
-        for column, old, new in (
-            (grown.documents, self.documents, documents),
-            (grown.days, self.days, [numbers[text] for text in texts]),
-            (grown.runs, self.runs, runs),
+        grown = _Origins.empty(end)
+        for column, known in (
+            (grown.documents, self.documents),
+            (grown.days, self.days),
+            (grown.runs, self.runs),
         ):
-            column[: last + 1] = old
-            column[places] = new
+            column[: last + 1] = known
+        numbers: dict[str | None, int] = {None: 0}
+        rows = store.rows(
+            "SELECT u.id, u.document, substr(v.date, 1, 10), d.run FROM units u"
+            " JOIN versions v ON v.id = u.version JOIN documents d ON d.id = u.document"
+            " WHERE u.id > ? ORDER BY u.id",
+            [last],
+        )
+        while part := list(itertools.islice(rows, ROWS)):
+            units, documents, texts, runs = zip(*part, strict=True)
+            for text in set(texts) - numbers.keys():
+                numbers[text] = _day_number(text)
+            places = list(units)
+            grown.documents[places] = documents
+            grown.days[places] = [numbers[text] for text in texts]
+            grown.runs[places] = runs
         return grown
 
 
@@ -146,7 +156,7 @@ class Activity:
     stream: Stream
     """Units of the whole stream by day."""
     stories_by_day: Mapping[str, int]
-    _lifetimes: dict[int, Lifetime] = field(default_factory=dict)
+    _spans: list[_Spans] = field(default_factory=list)
 
     def arrived_after(self, run: int) -> dict[int, int]:
         """Return the units of the stories that were first read after a run, by present domain."""
@@ -155,8 +165,15 @@ class Activity:
         )
         return dict(zip(domains.tolist(), counts.tolist(), strict=True))
 
+    def labels(self, numbers: Iterable[int]) -> dict[int, str]:
+        """Return the labels of those of some domains that have units."""
+        described = self.described
+        return {number: described[number].label for number in numbers if number in described}
+
     def _slice(self, domain: int) -> slice:
-        low, high = np.searchsorted(self.domains, [domain, domain + 1])
+        # other types than that of the column would copy the column
+        ends = np.array([domain, domain + 1], np.int32)
+        low, high = np.searchsorted(self.domains, ends)
         return slice(int(low), int(high))
 
     def members(self, domain: int) -> Column:
@@ -184,34 +201,66 @@ class Activity:
 
     def lifetime(self, domain: int) -> Lifetime:
         """Return size, first and last day of a domain."""
-        return self._all_lifetimes().get(domain, Lifetime(0, 0, 0, None, None, 0))
+        return self.spans().of(domain)
 
-    def _all_lifetimes(self) -> dict[int, Lifetime]:
-        if not self._lifetimes and len(self.domains):
-            self._lifetimes.update(self._computed())
-        return self._lifetimes
+    def spans(self) -> _Spans:
+        """Return size, first and last day of all domains."""
+        if not self._spans:
+            self._spans.append(_Spans.read(self))
+        return self._spans[0]
 
-    def _computed(self) -> dict[int, Lifetime]:
-        numbers, starts = np.unique(self.domains, return_index=True)
-        ends = np.append(starts[1:], len(self.domains))
-        dated = self.days > 0
-        first = np.minimum.reduceat(np.where(dated, self.days, 1 << 30), starts)
-        last = np.maximum.reduceat(self.days, starts)
-        n_dated = np.add.reduceat(dated.astype(np.int64), starts)
-        newest = int(self.days.max())
-        recent = np.add.reduceat(((self.days > newest - 7) & dated).astype(np.int64), starts)
-        pairs = np.unique(self.domains.astype(np.int64) << 32 | self.documents.astype(np.int64))
-        _, n_documents = np.unique(pairs >> 32, return_counts=True)
-        columns = (numbers, ends - starts, n_documents, n_dated, first, last, recent)
-        return {
-            number: Lifetime(
-                size, stories, size - with_date,
-                _iso(begin) if with_date else None, _iso(end) if with_date else None, new,
-            )
-            for number, size, stories, with_date, begin, end, new in zip(
-                *(column.tolist() for column in columns), strict=True
-            )
-        }  # fmt: skip
+
+@dataclass(frozen=True, slots=True)
+class _Spans:
+    """Figures of all domains over time, one row per domain, by id."""
+
+    domains: Column
+    units: Column
+    documents: Column
+    dated: Column
+    first: Column
+    last: Column
+    recent: Column
+
+    @classmethod
+    def read(cls, activity: Activity) -> _Spans:
+        """Return the figures of the domains of these columns."""
+        domains, days = activity.domains, activity.days
+        if not len(domains):
+            return cls(*np.zeros((7, 0), np.int32))
+        numbers, starts, sizes = np.unique(domains, return_index=True, return_counts=True)
+        dated = days > 0
+        recent = dated & (days > int(days.max()) - 7)
+        pairs = np.unique(domains.astype(np.int64) << 32 | activity.documents)
+        return cls(
+            numbers,
+            sizes.astype(np.int32),
+            np.unique(pairs >> 32, return_counts=True)[1].astype(np.int32),
+            np.add.reduceat(dated, starts, dtype=np.int32),
+            np.minimum.reduceat(np.where(dated, days, np.int32(1 << 30)), starts),
+            np.maximum.reduceat(days, starts),
+            np.add.reduceat(recent, starts, dtype=np.int32),
+        )
+
+    def of(self, domain: int) -> Lifetime:
+        """Return the figures of one domain."""
+        at = int(np.searchsorted(self.domains, np.int32(domain)))
+        if at == len(self.domains) or self.domains[at] != domain:
+            return Lifetime(0, 0, 0, None, None, 0)
+        units, dated = int(self.units[at]), int(self.dated[at])
+        return Lifetime(
+            units,
+            int(self.documents[at]),
+            units - dated,
+            _iso(int(self.first[at])) if dated else None,
+            _iso(int(self.last[at])) if dated else None,
+            int(self.recent[at]),
+        )
+
+    def by_domain(self, name: str) -> dict[int, int]:
+        """Return one of the figures of all domains; days are proleptic ordinals."""
+        column: Column = getattr(self, name)
+        return dict(zip(self.domains.tolist(), column.tolist(), strict=True))
 
 
 def read_state(store: Store) -> StoreState:
@@ -233,12 +282,9 @@ def read_activity(
     with store.frozen():
         origins = (_Origins.empty() if earlier is None else earlier.origins).with_new(store)
         moment = None if as_of is None else history.moment(store, as_of)
-        table, parameters = history.assignments_at(moment)
-        pairs = np.array(
-            list(store.rows(f"SELECT unit, domain FROM {table} p", parameters)), dtype=np.int32
-        ).reshape(-1, 2)
-        order = np.lexsort((pairs[:, 0], pairs[:, 1]))
-        units, domains = pairs[order, 0], pairs[order, 1]
+        units, domains = _domain_of_units(store, moment, len(origins.documents))
+        order = np.lexsort((units, domains))
+        units, domains = units[order], domains[order]
         days, documents = origins.days[units], origins.documents[units]
         described = _described(store, moment, domains)
         return Activity(
@@ -252,6 +298,30 @@ def read_activity(
             Stream(_counted(days)),
             _counted(_day_of_documents(documents, days)),
         )
+
+
+def _domain_of_units(
+    store: Store, moment: history.Moment | None, end: int
+) -> tuple[Column, Column]:
+    """Return the units below `end` and their domains in two columns.
+
+    SQLite joins the numbers to texts: making a row of Python objects for each unit takes four times
+    as long.
+    """
+    table, parameters = history.assignments_at(moment)
+    none = np.zeros(0, np.int32)
+    columns = [(none, none)]
+    for first in range(0, end, CHUNK):
+        row = store.row(
+            f"SELECT group_concat(unit), group_concat(domain) FROM {table} p"
+            " WHERE unit >= ? AND unit < ?",
+            [*parameters, first, min(end, first + CHUNK)],
+        )
+        if row is not None and row[0] is not None:
+            units, domains = (np.fromstring(text, np.int32, sep=",") for text in row)
+            columns.append((units, domains))
+    units, domains = (np.concatenate(column) for column in zip(*columns, strict=True))
+    return units, domains
 
 
 def _counted(days: Column) -> dict[str, int]:
@@ -268,20 +338,17 @@ def _day_of_documents(documents: Column, days: Column) -> Column:
 def _described(
     store: Store, moment: history.Moment | None, domains: Column
 ) -> dict[int, Described]:
-    rows = {
-        row[0]: Described(*row)
-        for row in store.rows(
-            "SELECT id, label, named, lang, status, locked, units FROM domains ORDER BY id"
-        )
-    }
     numbers, sizes = np.unique(domains, return_counts=True)
     present = dict(zip(numbers.tolist(), sizes.tolist(), strict=True))
     changed = {} if moment is None else history.states(store, moment)
-    return {
-        number: _before(rows[number], changed.get(number, {}))._replace(units=size)
-        for number, size in present.items()
-        if number in rows
-    }
+    described = {}
+    for number, label, named, lang, status, locked in store.rows(
+        "SELECT id, label, named, lang, status, locked FROM domains ORDER BY id"
+    ):
+        if number in present:
+            row = Described(number, label, named, lang, status, locked, present[number])
+            described[number] = _before(row, changed[number]) if number in changed else row
+    return described
 
 
 def _before(row: Described, earlier: Mapping[str, object]) -> Described:

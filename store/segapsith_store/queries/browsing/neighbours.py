@@ -18,6 +18,12 @@ from segapsith_store.store import Store
 
 __all__ = ["DomainVectors", "Near", "read_vectors"]
 
+BLOCK = 200_000
+"""Words that are compared at once."""
+
+MOST_NEW = 200_000
+"""Words of new rows that are held in pieces before they are joined."""
+
 
 @dataclass(frozen=True, slots=True)
 class Near:
@@ -34,11 +40,11 @@ class DomainVectors:
     ids: NDArray[np.int64]
     langs: tuple[str, ...]
     sizes: NDArray[np.int64]
-    starts: NDArray[np.int64]
+    starts: NDArray[np.integer]
     """Where a row begins in the columns; one more than there are rows."""
     words: NDArray[np.int32]
-    occurrences: NDArray[np.int64]
-    weights: NDArray[np.int64]
+    occurrences: NDArray[np.integer]
+    weights: NDArray[np.integer]
     totals: NDArray[np.int64]
     """Sums of occurrences and of weights by row, in two columns."""
     marks: tuple[int, ...]
@@ -55,12 +61,30 @@ class DomainVectors:
         if row is None:
             return None
         at = slice(int(self.starts[row]), int(self.starts[row + 1]))
+        occurrences, weights = self.occurrences[at], self.weights[at]
         return DomainWords(
             self.words[at],
-            self.occurrences[at],
-            self.weights[at],
+            occurrences.astype(np.int64),
+            weights.astype(np.int64),
             int(self.sizes[row]),
         )
+
+    def total(self, domains: Sequence[int]) -> DomainWords:
+        """Return the sums of several domains that have units as the sums of one."""
+        rows = np.searchsorted(self.ids, np.asarray(domains, np.int64))
+        lengths = self.starts[rows + 1] - self.starts[rows]
+        ends = np.cumsum(lengths)
+        at = np.arange(int(ends[-1]) if len(ends) else 0, dtype=self.starts.dtype)
+        at += np.repeat(self.starts[rows] - ends + lengths, lengths)
+        places = self.words[at]
+        present = np.zeros(int(places.max(initial=-1)) + 1, bool)
+        present[places] = True
+        words = np.flatnonzero(present).astype(np.int32)
+        occurrences, weights = (
+            np.bincount(places, column[at])[words].astype(np.int64)  # exact below 2 ** 53
+            for column in (self.occurrences, self.weights)
+        )
+        return DomainWords(words, occurrences, weights, int(self.sizes[rows].sum()))
 
     def near(self, domain: int, most: int) -> list[Near]:
         """Return the most similar other domains of the language, ties by id."""
@@ -77,24 +101,27 @@ class DomainVectors:
 
     def _compared(self, row: int) -> NDArray[np.float64]:
         """Return the similarity of one row to every row."""
-        at = slice(int(self.starts[row]), int(self.starts[row + 1]))
-        sums = DomainWords(self.words[at], self.occurrences[at], self.weights[at], 0)
-        if not len(sums.words):
+        sums = self.sums(int(self.ids[row]))
+        if sums is None or not len(sums.words):
             return np.zeros(len(self.ids))
         place_of = np.full(int(self.words.max()) + 1, -1, np.int32)
         place_of[sums.words] = np.arange(len(sums.words))
-        places = place_of[self.words]
-        shared = np.flatnonzero(places >= 0)
-        rows = np.searchsorted(self.starts, shared, side="right") - 1
-        size = len(self.ids)
-        common = places[shared]
-        parts = [
-            np.bincount(rows, values.astype(np.float64), size)
-            for values in (
-                sums.occurrences[common], sums.weights[common], self.occurrences[shared],
-                self.weights[shared],
-            )
-        ]  # fmt: skip
+        parts = np.zeros((4, len(self.ids)))
+        for first in range(0, len(self.words), BLOCK):  # in blocks: several requests ask at once
+            places = place_of[self.words[first : first + BLOCK]]
+            shared = np.flatnonzero(places >= 0)
+            common = places[shared]
+            shared += first
+            rows = np.searchsorted(self.starts, shared.astype(self.starts.dtype), side="right") - 1
+            for part, values in zip(
+                parts,
+                (
+                    sums.occurrences[common], sums.weights[common],
+                    self.occurrences[shared], self.weights[shared],
+                ),
+                strict=True,
+            ):  # fmt: skip
+                part += np.bincount(rows, values, len(self.ids))
         whole = self.totals.astype(np.float64)
         product = (
             (parts[0] / max(1, int(sums.occurrences.sum())))
@@ -156,18 +183,23 @@ def read_vectors(store: Store, earlier: DomainVectors | None = None) -> DomainVe
         marks.append(mark)
         sizes.append(n_units)
     words, occurrences, weights, lengths = parts.joined()
-    starts = np.concatenate([[0], np.cumsum(lengths)])
+    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(_narrow(int(lengths.sum())))
     return DomainVectors(
         np.array(ids, dtype=np.int64),
         tuple(langs),
         np.array(sizes, dtype=np.int64),
         starts,
-        words.astype(np.int32),
+        words.astype(np.int32, copy=False),
         occurrences,
         weights,
         np.column_stack([_summed(column, starts) for column in (occurrences, weights)]),
         tuple(marks),
     )
+
+
+def _narrow(most: int) -> type[np.signedinteger]:
+    """Return the narrower of two types that holds a number: columns of a large store are long."""
+    return np.int32 if most < 2**31 else np.int64
 
 
 class _Parts:
@@ -176,10 +208,13 @@ class _Parts:
     def __init__(self, earlier: DomainVectors | None) -> None:
         self._earlier = earlier
         self._columns: list[tuple[NDArray[np.integer], ...]] = []
+        self._new: list[DomainWords] = []
+        self._n_new = 0
         self._stretch: tuple[int, int] | None = None
 
     def copy(self, row: int) -> None:
         """Take a row from the earlier reading."""
+        self._end_new()
         if self._stretch is not None and self._stretch[1] == row:
             self._stretch = (self._stretch[0], row + 1)
         else:
@@ -189,9 +224,21 @@ class _Parts:
     def add(self, sums: DomainWords) -> None:
         """Take a row that was read now."""
         self._end_stretch()
-        self._columns.append(
-            (sums.words, sums.occurrences, sums.weights, np.array([len(sums.words)]))
-        )
+        self._new.append(sums)
+        self._n_new += len(sums.words)
+        if self._n_new > MOST_NEW:
+            self._end_new()
+
+    def _end_new(self) -> None:
+        """Join the new rows, with columns as narrow as they can be."""
+        if self._new:
+            columns = zip(*((s.words, s.occurrences, s.weights) for s in self._new), strict=True)
+            joined = [np.concatenate(column) for column in columns]
+            lengths = np.array([len(s.words) for s in self._new])
+            self._columns.append(
+                (*(c.astype(_narrow(int(c.max(initial=0)))) for c in joined), lengths)
+            )
+            self._new, self._n_new = [], 0
 
     def _end_stretch(self) -> None:
         if self._stretch is None or self._earlier is None:
@@ -204,18 +251,21 @@ class _Parts:
         self._columns.append((*(column[at] for column in earlier), lengths))
         self._stretch = None
 
-    def joined(self) -> list[NDArray[np.int64]]:
+    def joined(self) -> list[NDArray[np.integer]]:
         """Return words, occurrences, weights and the lengths of the rows."""
+        self._end_new()
         self._end_stretch()
-        if not self._columns:
-            return [np.zeros(0, np.int64)] * 4
-        return [
-            np.concatenate(column, dtype=np.int64) for column in zip(*self._columns, strict=True)
-        ]
+        none = np.zeros(0, np.int32)
+        columns = [*zip(*self._columns, strict=True)] or [()] * 4
+        self._columns = []
+        return [np.concatenate([none, *columns.pop(0)]) for _ in range(4)]
 
 
-def _summed(column: NDArray[np.int64], starts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the sum of each row of a column."""
-    sums = np.concatenate([[0], np.cumsum(column)])
-    differences: NDArray[np.int64] = sums[starts[1:]] - sums[starts[:-1]]
-    return differences
+def _summed(column: NDArray[np.integer], starts: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Return the sum of each row of a column; that of a row without words is 0."""
+    if len(starts) == 1:
+        return np.zeros(0, np.int64)
+    filled = np.diff(starts) > 0
+    sums = np.zeros(len(starts) - 1, np.int64)
+    sums[filled] = np.add.reduceat(column, starts[:-1][filled], dtype=np.int64)
+    return sums

@@ -123,8 +123,9 @@ def read_columns(store: Store, earlier: StoryColumns | None = None) -> StoryColu
     with store.frozen():
         if earlier is not None:
             last = len(earlier.documents) - 1
-            n_known = store.number("SELECT count(*) FROM versions WHERE id <= ?", [last])
-            if n_known != np.count_nonzero(earlier.documents):
+            n_all = store.number("SELECT count(*) FROM versions")
+            n_new = store.number("SELECT count(*) FROM versions WHERE id > ?", [last])
+            if n_all - n_new != np.count_nonzero(earlier.documents):
                 earlier = None
         last = 0 if earlier is None else len(earlier.documents) - 1
         names: dict[str, int] = (
@@ -209,11 +210,12 @@ def _selected(
     """Return the versions that match, ascending."""
     mask = columns.present()
     if query.words.strip():
-        rows = store.rows(
-            "SELECT rowid FROM versions_fts WHERE versions_fts MATCH ?",
+        # one text of all numbers: a row of Python objects for each hit takes much longer
+        row = store.row(
+            "SELECT group_concat(rowid) FROM versions_fts WHERE versions_fts MATCH ?",
             [full_text_query(query.words)],
         )
-        matching = np.fromiter((row[0] for row in rows), np.int64)
+        matching = np.fromstring((row and row[0]) or "", np.int64, sep=",")
         having = np.zeros(len(mask), dtype=bool)
         having[matching[matching < len(mask)]] = True
         mask &= having

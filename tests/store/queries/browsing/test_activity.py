@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from segapsith.api.wire import Wire
+from segapsith_store.queries.browsing import activity as module
 from segapsith_store.queries.browsing.activity import read_activity, read_state
 from segapsith_store.queries.news import read_arrivals
 
@@ -61,3 +64,22 @@ def test_an_earlier_moment_has_the_domains_of_then(sampled: Wire) -> None:
     then = sampled.read(lambda store: read_activity(store, None, 1))
     listed = {domain.id: domain.units for domain in sampled.domains(as_of=1)}
     assert {number: row.units for number, row in then.described.items()} == listed
+
+
+def test_units_are_read_in_pieces(sampled: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = sampled.read(read_activity)
+    monkeypatch.setattr(module, "CHUNK", 7)
+    monkeypatch.setattr(module, "ROWS", 5)
+    pieces = sampled.read(read_activity)
+    for name in ("units", "domains", "documents", "days"):
+        assert (getattr(pieces, name) == getattr(whole, name)).all(), name
+    assert pieces.described == whole.described
+
+
+def test_figures_of_all_domains_are_those_of_each(sampled: Wire) -> None:
+    columns = sampled.read(read_activity)
+    recent, units = columns.spans().by_domain("recent"), columns.spans().by_domain("units")
+    for number in columns.described:
+        lifetime = columns.lifetime(number)
+        assert (lifetime.units, lifetime.recent) == (units[number], recent[number])
+    assert columns.labels([1, 10**6]) == {1: columns.described[1].label}

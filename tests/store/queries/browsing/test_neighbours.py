@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from segapsith.api.wire import Wire
 from segapsith.domains.values import DomainWords
+from segapsith_store.queries.browsing import neighbours
 from segapsith_store.queries.browsing.neighbours import read_vectors
+from segapsith_store.queries.topics import total
 
 
 def similarity(left: DomainWords, right: DomainWords) -> float:
@@ -70,3 +73,27 @@ def test_the_domains_with_a_word_have_it(sampled: Wire) -> None:
 def test_an_unknown_domain_has_no_neighbours(sampled: Wire) -> None:
     vectors = sampled.read(read_vectors)
     assert vectors.near(10**6, 3) == [] and vectors.sums(10**6) is None
+
+
+def test_the_sums_of_several_domains_are_those_of_the_store(sampled: Wire) -> None:
+    vectors = sampled.read(read_vectors)
+    numbers = vectors.ids.tolist()
+    for some in (numbers, numbers[1:4], numbers[:1]):
+        expected = sampled.read(lambda store, some=some: total(store, some))
+        sums = vectors.total(some)
+        for name in ("words", "occurrences", "weights"):
+            assert (getattr(sums, name) == getattr(expected, name)).all(), name
+        assert sums.n_units == expected.n_units
+
+
+def test_small_pieces_and_blocks_give_the_same(
+    sampled: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = sampled.read(read_vectors)
+    near = [whole.near(number, 5) for number in whole.ids.tolist()[:5]]
+    monkeypatch.setattr(neighbours, "MOST_NEW", 7)
+    monkeypatch.setattr(neighbours, "BLOCK", 11)
+    pieces = sampled.read(read_vectors)
+    for name in ("starts", "words", "occurrences", "weights", "totals"):
+        assert (getattr(pieces, name) == getattr(whole, name)).all(), name
+    assert [pieces.near(number, 5) for number in whole.ids.tolist()[:5]] == near
