@@ -28,7 +28,7 @@ IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
 PICTURES = {
     "web-today": ("/", "light", 900),
     "web-domain": ("/domains/{}", "dark", 1150),
-    "web-search": ("/search?q=court", "light", 800),
+    "web-search": ("/search?q=court", "light", 1000),
 }
 WIDTH, MOST_BYTES = 1100, 200_000
 

@@ -88,10 +88,9 @@ def with_code(text: str) -> Markup:
     >>> str(with_code("The command `segapsith topics` makes them, 1 < 2."))
     'The command <code>segapsith topics</code> makes them, 1 &lt; 2.'
     """
-    parts = str(escape(text)).split("`")
-    return Markup(
-        "".join(f"<code>{part}</code>" if i % 2 else part for i, part in enumerate(parts))
-    )
+    parts = [escape(part) for part in text.split("`")]
+    code = Markup("<code>{}</code>")
+    return Markup("").join(code.format(part) if i % 2 else part for i, part in enumerate(parts))
 
 
 def outside_link(address: object) -> str | None:
