@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
@@ -29,6 +29,7 @@ def story(text: str, units: list[tuple[int, int]]) -> Story:
     )  # fmt: skip
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(TEXTS, st.lists(st.tuples(st.integers(0, 70), st.integers(0, 70)), max_size=5))
 def test_no_character_of_a_text_is_lost_or_repeated(
     text: str, units: list[tuple[int, int]]
@@ -36,6 +37,7 @@ def test_no_character_of_a_text_is_lost_or_repeated(
     assert "".join(passage.text for passage in passages(story(text, units))) == text
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(TEXTS, TEXTS)
 def test_both_versions_can_be_read_from_their_comparison(before: str, after: str) -> None:
     pieces = changes_of(*(StoryText(1, 1, "", None, "", text) for text in (before, after)))
