@@ -227,9 +227,7 @@ TESTED_BY_OTHERS = {
     f"{package}.{name}"
     for package, names in {
         "segapsith": "errors limits",
-        "segapsith.api": (
-            "classification clustering comparison learning network reporting tuning wire"
-        ),
+        "segapsith.api": ("classification clustering comparison learning network reporting wire"),
         "segapsith.cli": (
             "classify cluster compare explain feeds forget network options segment show tune update"
         ),

@@ -17,7 +17,7 @@ from segapsith.model import Result
 from segapsith.settings import BUILT_IN_PLACEMENT
 from segapsith_store import Store
 from segapsith_store.queries.stream import read_stream
-from segapsith_store.queries.targets import followed_target, save_target
+from segapsith_store.queries.targets import followed_target, last_target, save_target
 
 __all__ = ["EndedTarget", "Threshold", "ThresholdSearch"]
 
@@ -134,13 +134,19 @@ class Threshold:
         )
 
     def follow(self, target: Target) -> int:
-        """Store a target that the threshold follows from now on; return the run that stored it."""
+        """Store a target that the threshold follows from now on; return the run that stored it.
+
+        If the last run stored the same target, and no story came since, nothing changes.
+        """
         session = self._session
         store = session.writer
+        target = replace(target, ordinal=int(store.facts().get("counter_ordinal", 0)))
+        standing = last_target(store)
+        if standing is not None and standing[1] == target:
+            return standing[0]
         noted = {"aim": target.aim, "share": target.share / MILLION}
         with store.run(RunPlan("tune", noted, session.factory.versions())) as run:
-            ordinal = int(store.facts().get("counter_ordinal", 0))
-            save_target(store, run.number, replace(target, ordinal=ordinal))
+            save_target(store, run.number, target)
             run.counts = noted
         session.discard_engine()  # it places with the threshold of before
         return run.number

@@ -65,7 +65,9 @@ def test_generated_pages_are_fresh(docs: ModuleType, name: str) -> None:
 def test_manual_pages_are_fresh_and_complete(docs: ModuleType) -> None:
     stored = {path.name: path.read_text("utf-8") for path in docs.MANUAL.glob("*")}
     assert stored == docs.manual_pages(), "run scripts/docs.py"
-    commands = re.findall(r"^## (segapsith .+)$", (REFERENCE / "cli.md").read_text("utf-8"), re.MULTILINE)
+    commands = re.findall(
+        r"^## (segapsith .+)$", (REFERENCE / "cli.md").read_text("utf-8"), re.MULTILINE
+    )
     assert {name.replace(" ", "-") + ".1" for name in commands} | {"segapsith.1"} == stored.keys()
 
 

@@ -75,7 +75,23 @@ def locked(name: str) -> dict[str, list[str]]:
 
 
 CORE = frozenset(
-    ["charset-normalizer", "feedparser", "filelock", "ftfy", "h11", "jinja2", "numba", "numpy", "pluggy", "py3langid", "scipy", "simplemma", "spacy", "sqlite-utils", "typer"]
+    [
+        "charset-normalizer",
+        "feedparser",
+        "filelock",
+        "ftfy",
+        "h11",
+        "jinja2",
+        "numba",
+        "numpy",
+        "pluggy",
+        "py3langid",
+        "scipy",
+        "simplemma",
+        "spacy",
+        "sqlite-utils",
+        "typer",
+    ]
 )
 """What `pip install segapsith` asks for; everything that plugs into other tools is an extra."""
 

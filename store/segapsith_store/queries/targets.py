@@ -11,7 +11,14 @@ from segapsith.lexicon.vocabulary import SCALE
 from segapsith.model import Result
 from segapsith_store.store import Store
 
-__all__ = ["FollowedTarget", "Placing", "followed_target", "placed_by", "save_target"]
+__all__ = [
+    "FollowedTarget",
+    "Placing",
+    "followed_target",
+    "last_target",
+    "placed_by",
+    "save_target",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +49,14 @@ def save_target(store: Store, run: int, target: Target) -> None:
             ).rowcount
         )
     )
+
+
+def last_target(store: Store) -> tuple[int, Target] | None:
+    """Return the target that was stored last, with its run; None without one."""
+    row = store.row(
+        "SELECT run, aim, share, threshold, slope, ordinal FROM targets ORDER BY run DESC LIMIT 1"
+    )
+    return None if row is None else (row[0], Target(*row[1:]))
 
 
 def followed_target(store: Store) -> FollowedTarget | None:
