@@ -7,13 +7,14 @@ import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from segapsith.errors import InputError
+from segapsith.errors import FeedError, InputError
 from segapsith.io.following import Following
 from segapsith.io.inputs import Inputs, Live
-from segapsith.model import Document, EndOfBatch, Item
+from segapsith.model import Document, EndOfBatch, Item, Positioned
 from segapsith_plugins.sources.csv_rows import CsvRows
 from segapsith_plugins.sources.json_lines import JsonLines
 from segapsith_plugins.sources.ninjs import NinJs
@@ -177,3 +178,43 @@ def test_a_followed_stream_has_no_largest_size(
     path = tmp_path / "wire.jsonl"
     path.write_bytes(b"".join(map(line, range(10))))
     assert stories(followed(path, following).items(), 10) == [str(n) for n in range(10)]
+
+
+class Unsteady:
+    """A source of two stories whose server fails after each of them."""
+
+    schemes = frozenset({"unsteady"})
+
+    def __init__(self) -> None:
+        self.asked: list[str | None] = []
+
+    def address(self, url: str) -> str:
+        return url
+
+    def receive(self, url: str, position: str | None) -> Iterator[tuple[Document, str] | None]:
+        self.asked.append(position)
+        number = int(position or 0) + 1
+        if number > 2:
+            yield None
+            return
+        yield Document(str(number), body="Flood."), str(number)
+        raise FeedError("the server is gone")
+
+
+def test_a_stream_that_fails_is_continued_behind_its_last_item(
+    following: Following, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("segapsith.io.inputs.RECONNECT_SECONDS", 0.0)
+    source: Any = Unsteady()
+    inputs = Inputs(["unsteady://x"], {"unsteady": source}, live=Live(following=following))
+    items = [item for item in inputs.items() if isinstance(item, Positioned)]
+    assert [(item.item.uid, item.state.etag) for item in items] == [("1", "1"), ("2", "2")]  # type: ignore[union-attr]
+    assert source.asked == [None, "1", "2"]
+    assert not inputs.failures
+
+
+def test_without_following_a_failing_stream_is_a_failure() -> None:
+    source: Any = Unsteady()
+    inputs = Inputs(["unsteady://x"], {"unsteady": source}, live=Live({"unsteady://x": "1"}))
+    assert [item.item.uid for item in inputs.items()] == ["2"]  # type: ignore[union-attr]
+    assert "the server is gone" in str(inputs.failures[0])
