@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 NOTES = ROOT / "docs" / "images" / "sources.json"
 
 SOURCES = {
-    "report": ("segapsith/report/templates/*", "segapsith/report/charts/*.py"),
+    "report": ("segapsith/report/templates/report.*", "segapsith/report/charts/*.py"),
     "web": (
         "segapsith/web/templates/base.html",
         "segapsith/web/templates/macros.html",

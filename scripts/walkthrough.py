@@ -97,6 +97,7 @@ tune --target-new-rate 0.2 --store wire.db
 segment story.txt --store wire.db
 network status --store wire.db
 network show river --store wire.db
+federate wire.db demo.db --output view --min-units 5
 export --to csv --what domains --output domains.csv --store wire.db
 cite --store wire.db
 languages

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from segapsith import compare, metrics
+    from segapsith.api.federation import federate
     from segapsith.api.preparation import prepare
     from segapsith.api.segmentation import segment
     from segapsith.api.wire import Wire, clusterer, open, similarity
@@ -78,6 +79,7 @@ __all__ = [
     "__version__",
     "clusterer",
     "compare",
+    "federate",
     "hookimpl",
     "load_plugins",
     "metrics",
@@ -103,6 +105,7 @@ _HOMES = {
         "Source",
     ),
     "segapsith.errors": ("SegapsithError",),
+    "segapsith.api.federation": ("federate",),
     "segapsith.api.preparation": ("prepare",),
     "segapsith.api.segmentation": ("segment",),
     "segapsith.plugin.hookspecs": ("hookimpl",),

@@ -16,7 +16,7 @@ PROMISED = {
     "segapsith": """
         Agreement Annotation Annotator Clusterer Compare Comparison Document Executor Exporter Labeller Labels Lexicon Notice Notifier
         Matrix Network Reject Result Rows SegapsithError Segmenter Similarity Snapshot Source State
-        Subject Unit Views Wire __version__ clusterer compare hookimpl load_plugins metrics open
+        Subject Unit Views Wire __version__ clusterer compare federate hookimpl load_plugins metrics open
         prepare segment
         similarity
     """,

@@ -28,6 +28,7 @@ from segapsith.cli import (
     events,
     explain,
     export,
+    federate,
     feeds,
     forget,
     ingest,
@@ -60,7 +61,7 @@ __all__ = ["app", "program", "run"]
 
 COMMANDS = (
     demo, prepare, ingest, feeds, update, schedule, notify, doctor,
-    today, sections, topics, domains, events, show, search, explain, classify, export, report, serve,
+    today, sections, topics, domains, events, show, search, explain, classify, export, report, federate, serve,
     validate, compare, cluster, tune, segment, network,
     status, verify, backup, runs, forget, cite, config, languages, plugins,
 )  # fmt: skip
