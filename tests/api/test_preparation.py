@@ -340,6 +340,13 @@ def test_the_key_of_a_group_depends_on_names_contents_and_recipe(tmp_path: Path)
 def test_only_files_can_be_prepared(name: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="prepare reads files and directories"):
         prepare([name], tmp_path / "shards")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_inputs_that_are_all_missing_leave_no_folder(tmp_path: Path) -> None:
+    done = prepare([tmp_path / "missing"], tmp_path / "shards")
+    assert done.shards == 0 and len(done.failures) == 1
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_that_cannot_be_read_is_a_failure_or_a_reject(

@@ -48,6 +48,7 @@ class ShardFolder:
     def __enter__(self) -> Self:
         if self.path.exists() and not self.path.is_dir():
             raise UsageError(f"{self.path}: --output should be a directory, and this is a file")
+        self._is_new = not self.path.exists()
         self.path.mkdir(parents=True, exist_ok=True)
         self._unfinished = self._workplace()
         self._lock = FileLock(self._unfinished / ".lock", timeout=0)
@@ -69,6 +70,9 @@ class ShardFolder:
     ) -> None:
         self._lock.release()
         shutil.rmtree(self._unfinished, ignore_errors=True)
+        if self._is_new:
+            with contextlib.suppress(OSError):  # it has shards
+                self.path.rmdir()
 
     def _workplace(self) -> Path:
         """Make the folder of unfinished files."""
