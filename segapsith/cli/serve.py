@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
+from types import FrameType
 from typing import Annotated
 
 import typer
@@ -86,4 +88,11 @@ def serve(
             webbrowser.open(address)
 
     listener = serving.bound(host, port)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _end)
     serving.serve(context.path, options, listener, settings=context.settings, announce=announce)
+
+
+def _end(number: int, _: FrameType | None) -> None:
+    """End without a message: the server has closed, and there is nothing to continue."""
+    raise typer.Exit(128 + number)
