@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from segapsith.api.factory import Factory
 from segapsith.api.wire import Wire
 from segapsith.cli.app import run
+from segapsith.parallel.packing import pack
+from segapsith.parallel.tasks import Recent, SharedValues, perform, result_of
+from segapsith.plugin.contracts import SharedValue
 from segapsith.settings import resolve
 
 
@@ -105,3 +109,41 @@ def command(
         return code, out.decode(), err.decode()
 
     return call
+
+
+class Packed:
+    """An executor that sends everything as bytes, to a worker in this process."""
+
+    n_workers = 1
+
+    def __init__(self) -> None:
+        self._values, self._held = SharedValues(), Recent()
+        self.n_sent: dict[str, int] = {}
+        """How often each shared value was sent, by its name."""
+        self.n_items = 0
+
+    def map(
+        self, task: str, items: Iterable[object], shared: Mapping[str, SharedValue] | None = None
+    ) -> Iterator[Any]:
+        given = dict(shared or {})
+        names = {name: one.digest for name, one in given.items()}
+        for item in items:
+            self.n_items += 1
+            new = {}
+            for name, one in given.items():
+                if one.digest not in self._held:
+                    new[one.digest] = one.data
+                    self.n_sent[name] = self.n_sent.get(name, 0) + 1
+            self._held.use(names.values())
+            yield result_of(perform(task, pack(item), self._values.load(names, new)))
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def packed(monkeypatch: pytest.MonkeyPatch) -> Packed:
+    """Every executor is one that sends bytes, to a worker in this process."""
+    executor = Packed()
+    monkeypatch.setattr(Factory, "executor", property(lambda _: executor))
+    return executor

@@ -15,7 +15,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from segapsith.arrays import Labels
 from segapsith.domains.values import EventSettings, PlacementSettings
 from segapsith.engine.components import Components, TextReader
 from segapsith.engine.learning_settings import (
@@ -33,15 +32,15 @@ from segapsith.lexicon.multiword_terms import given_terms
 from segapsith.lexicon.network import NetworkSettings
 from segapsith.model import Document, FeedState, Lexicon
 from segapsith.parallel.choice import parse_workers
+from segapsith.parallel.plugins import check_installed, share_plugins
 from segapsith.plugin.contracts import Annotator, Executor, Source, compares_learned_rows_only
 from segapsith.plugin.guards import (
     GuardedAnnotator,
-    GuardedClusterer,
     GuardedLabeller,
     GuardedSegmenter,
     GuardedSimilarity,
 )
-from segapsith.plugin.registry import GIVEN, Registry, load_plugins
+from segapsith.plugin.registry import Registry, load_plugins
 from segapsith.plugin.settings import PluginInUse, assign
 from segapsith.settings import (
     BAG_SOURCE,
@@ -55,9 +54,10 @@ from segapsith.settings import (
 )
 
 if TYPE_CHECKING:
-    from segapsith.arrays import Rows
     from segapsith.engine.worker_reading import ReadingPlugins
+    from segapsith.evaluation.worker_clustering import ClusterRecipe
     from segapsith.io.inputs import Inputs, Live
+    from segapsith.parallel.packing import Frozen
 
 __all__ = ["Factory", "Fetcher"]
 
@@ -212,9 +212,21 @@ class Factory:
             self._executor = self.registry.make("executor", name, given)
         return self._executor
 
+    def shared_plugins(self, *plugins: tuple[str, str | None]) -> dict[str, Frozen]:
+        """Return what tasks make plugins from; `plugins` are the kinds and names that they make."""
+        if self._has_workers:
+            check_installed(
+                self.registry, [(kind, name) for kind, name in plugins if name is not None]
+            )
+        return share_plugins(self.registry)
+
+    @property
+    def _has_workers(self) -> bool:
+        return parse_workers(self.settings.parallel.workers)[0] != SERIAL
+
     def _reader(self) -> TextReader | None:
         """Return what reads texts in workers; None if they are read in this process."""
-        if parse_workers(self.settings.parallel.workers)[0] == SERIAL:
+        if not self._has_workers:
             return None
         from segapsith.engine.worker_reading import WorkerReader
 
@@ -225,15 +237,10 @@ class Factory:
         from segapsith.engine.worker_reading import ReadingPlugins
 
         reading, own = self.settings.reading, self._plugin_settings()
-        is_serial = parse_workers(self.settings.parallel.workers)[0] == SERIAL
-        for kind, name in (("annotator", reading.annotator), ("segmenter", reading.segmenter)):
-            if not is_serial and self.registry.offer(kind, name).package == GIVEN:
-                raise ConfigurationError(
-                    f"{kind} {name!r} was given as an object, and workers import plugins by name:"
-                    " install it as a package, or use workers=1",
-                    setting="workers",
-                    plugin=name,
-                )
+        if self._has_workers:
+            check_installed(
+                self.registry, [("annotator", reading.annotator), ("segmenter", reading.segmenter)]
+            )
         return ReadingPlugins(
             reading.annotator,
             own["annotator"],
@@ -426,30 +433,17 @@ class Factory:
 
     # -- grouping --------------------------------------------------------------------------------
 
-    def recomputing(
-        self, clusterer: str, similarity: str | None, settings: Mapping[str, Any]
-    ) -> Callable[[Rows, int, int], Labels]:
-        """Return a function that clusters rows into k clusters with a seed.
+    def recipe(
+        self, clusterer: str, similarity: str | None, settings: Mapping[str, Any], seed: int = 0
+    ) -> ClusterRecipe:
+        """Return how rows are clustered; names and settings are checked now."""
+        from segapsith.evaluation.worker_clustering import ClusterRecipe
 
-        Names and settings are checked now.
-        """
-
-        def make(k: int, seed: int) -> tuple[GuardedSimilarity | None, GuardedClusterer]:
-            given = {"seed": seed, **settings}
-            for_measure, for_clusterer = self.sorted_settings(similarity, clusterer, given)
-            measure = similarity and self.registry.make("similarity", similarity, for_measure)
-            return (
-                measure or None,
-                self.registry.make("clusterer", clusterer, {**for_clusterer, "k": k}),
-            )
-
-        from segapsith.evaluation import clustering
-
-        def recompute(rows: Rows, k: int, seed: int) -> Labels:
-            return clustering.cluster(rows, *make(max(1, k), seed))
-
-        make(1, 0)
-        return recompute
+        given = {"seed": seed, **settings}
+        for_measure, for_clusterer = self.sorted_settings(similarity, clusterer, given)
+        recipe = ClusterRecipe(clusterer, for_clusterer, similarity, for_measure)
+        recipe.into(1).make(self.registry)
+        return recipe
 
     def needs_number(self, clusterer: str, settings: Mapping[str, Any]) -> bool:
         """Return whether a clusterer must be given the number of clusters."""

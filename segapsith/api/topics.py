@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from segapsith.domains.cross_language import TopicMentions
     from segapsith.domains.groups import DomainGroups
     from segapsith.domains.values import DomainWords
-    from segapsith.plugin.contracts import Clusterer, Similarity
+    from segapsith.plugin.registry import Registry
 
 __all__ = ["GROUPED", "LinkedTopic", "TopicGrouping", "TopicLink", "Topics", "topic_grouping"]
 
@@ -65,18 +65,19 @@ class TopicLink(Result):
 
 @dataclass(frozen=True, slots=True)
 class TopicGrouping:
-    """How domains are grouped into topics: settings, and what makes measure and clusterer."""
+    """How domains are grouped into topics, and what makes the plugins."""
 
-    settings: topics.TopicSettings
-    measure: Callable[[], Similarity]
-    clusterer: Callable[[int], Clusterer]
-    """Takes the number of rows."""
+    recipe: topics.TopicRecipe
+    registry: Registry
+
+    @property
+    def settings(self) -> topics.TopicSettings:
+        """The settings besides those of the plugins."""
+        return self.recipe.settings
 
     def group(self, domains: Mapping[int, DomainWords]) -> DomainGroups:
         """Return the topics of some domains."""
-        from segapsith.domains import topics
-
-        return topics.group(domains, self.measure(), self.clusterer, self.settings)
+        return self.recipe.group(domains, self.registry)
 
 
 def topic_grouping(
@@ -112,15 +113,12 @@ def topic_grouping(
     except (TypeError, ValueError) as error:
         raise SettingError(f"topics: {error}") from error
 
-    def clusters(n_rows: int) -> Clusterer:
-        number = {} if k is None else {"k": max(1, min(k, n_rows))}
-        return factory.registry.make("clusterer", clusterer, {**for_clusterer, **number})
-
-    def measure() -> Similarity:
-        return factory.registry.make("similarity", similarity, for_measure)
-
-    clusters(1), measure()  # wrong settings are found before the lock is taken
-    return TopicGrouping(topic_settings, measure, clusters)
+    recipe = topics.TopicRecipe(
+        topic_settings, similarity, for_measure, clusterer, for_clusterer, k
+    )
+    recipe.measure(factory.registry)  # wrong settings are found before the lock is taken
+    recipe.make_clusterer(factory.registry, 1)
+    return TopicGrouping(recipe, factory.registry)
 
 
 def _with_default_cut(similarity: str, clusterer: str, given: dict[str, Any]) -> dict[str, Any]:

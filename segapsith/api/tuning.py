@@ -11,6 +11,7 @@ from segapsith.domains import threshold_search
 from segapsith.domains.threshold_control import MILLION, Target
 from segapsith.domains.threshold_search import Trial
 from segapsith.engine.runs import RunPlan
+from segapsith.engine.threshold_trials import TrialSetup, WorkerTrials
 from segapsith.errors import UsageError
 from segapsith.lexicon.vocabulary import SCALE
 from segapsith.model import Result
@@ -95,9 +96,14 @@ class Threshold:
                 raise UsageError(
                     f"tune replays {BUILT_IN_PLACEMENT}, and placement is {placement!r}"
                 )
-            world = self._world(store, afresh, lang, sample)
+            setup = self._setup(store, afresh, lang, sample)
             present = self._session.placing(store).threshold
-        best, trials = threshold_search.search(world, target, aim, on_trial)
+        if not 0 < target < 1:
+            raise UsageError(f"target={target} should lie between 0 and 1")
+        world = WorkerTrials(self._session.factory.executor, setup)
+        best, trials = threshold_search.search(
+            world, target, aim, on_trial, known=world.trials(threshold_search.GRID)
+        )
         stored = Target(
             aim.removeprefix("next_"),
             round(target * MILLION),
@@ -118,20 +124,17 @@ class Threshold:
             line=f"threshold = {best.threshold}",
         )
 
-    def _world(
+    def _setup(
         self, store: Store, afresh: bool, lang: str | None, sample: int | None
-    ) -> threshold_search.Experiment:
+    ) -> TrialSetup:
         """Return the stored stream, to be placed with other thresholds."""
         placing, stream = self._session.factory.placing(), read_stream(store, lang, sample)
+        setup = TrialSetup(stream.bags, placing, stream.significance, stream.stories)
         if afresh:
-            return threshold_search.FreshStart(
-                stream.bags, placing, stream.significance, stream.stories
-            )
+            return setup
         index = open_domains(store, placing, lang)
         places = [d if d in index else 0 for d in stream.domains]
-        return threshold_search.Continuation(
-            index, stream.bags, places, stream.n_units, stream.significance, stream.stories
-        )
+        return replace(setup, index=index.state(), places=places, n_units=stream.n_units)
 
     def follow(self, target: Target) -> int:
         """Store a target that the threshold follows from now on; return the run that stored it.

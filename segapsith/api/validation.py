@@ -6,12 +6,12 @@ from the store and stores the results.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from segapsith.api.session import Session
 from segapsith.api.topics import topic_grouping
@@ -32,12 +32,18 @@ from segapsith.evaluation.validation import (
     ValidationFigures,
     agreement,
     closeness,
-    curve,
+    compare_with,
     select,
     summarize,
-    validate_with_labels,
 )
 from segapsith.evaluation.verdicts import Verdict
+from segapsith.evaluation.worker_clustering import (
+    ClusterJob,
+    ClusterRecipe,
+    CurvePlan,
+    cluster_all,
+    curve_all,
+)
 from segapsith.model import Json, Result, html_table, optional
 from segapsith.settings import CLUSTERER, CLUSTERER_MEASURES, PRESETS
 from segapsith_store.queries import history
@@ -45,9 +51,6 @@ from segapsith_store.queries.documents import example_sentences
 from segapsith_store.queries.domains import domain_labels
 from segapsith_store.queries.stream import iterate_stream, learned_units
 from segapsith_store.queries.validations import ValidationRow, list_validations
-
-if TYPE_CHECKING:
-    from segapsith.arrays import Rows
 
 __all__ = [
     "ClusterCountPoint",
@@ -68,8 +71,6 @@ STABILITY = 3
 """Halves of the units that are clustered anew to see how firm each domain is."""
 
 THRESHOLDS = (0.05, 0.07, 0.09, 0.12, 0.15, 0.2, 0.25, 0.3)
-
-Recompute = Callable[["Rows", int, int], Labels]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,11 +221,8 @@ class Validation:
         each clustering with the number of clusterings done and of all.
         """
         writer = self._wire.writer  # the lock first: every query sees the same state
-        recomputes = self._recomputes(clusterer, similarity, clusterer_settings or {})
+        recipes = self._recipes(clusterer, similarity, clusterer_settings or {})
         numbers = [] if k is None else [k] if isinstance(k, int) else list(k)
-        if on_clustered is not None:
-            n_points = len(numbers) if len(numbers) > 1 else 0
-            recomputes = _counted(recomputes, stability + n_points, on_clustered)
         least, cut = self._least(min_units), self._cut(word_cut)
         plan = RunPlan(
             "validate",
@@ -239,13 +237,26 @@ class Validation:
         with writer.run(plan) as run:
             selection = select(learned_units(writer, lang, last=last), least, cut)
             size = numbers[0] if len(numbers) == 1 else selection.n_domains
+            sizes = sorted(set(numbers)) if len(numbers) > 1 else []
+            drawn = verdicts.halves(len(selection.learned.units), stability, seed)
+            first_recipe = next(iter(recipes.values()))
+            # the longest first: the others fill the workers at the end
+            jobs = [
+                *(ClusterJob(recipe(seed).into(size)) for recipe in recipes.values()),
+                *(ClusterJob(first_recipe(seed).into(number)) for number in sizes),
+                *(
+                    ClusterJob(first_recipe(seed + 1 + draw).into(size), half)
+                    for draw, half in enumerate(drawn)
+                ),
+            ]
+            clustered = iter(self._clustered(selection, jobs, on_clustered))
+            of_pair = {pair: next(clustered) for pair in recipes}
+            of_size = {number: next(clustered) for number in sizes}
             results, stored = [], []
             judged: list[Verdict] = []
             points = None
-            for (name, measure), recompute in recomputes.items():
-                figures, labels = validate_with_labels(
-                    selection, _into(recompute, size, seed), seed
-                )
+            for (name, measure), labels in of_pair.items():
+                figures = compare_with(selection, labels, seed)
                 made_with: dict[str, Any] = {
                     "min_units": least, "word_cut": cut, "clusterer": name,
                     "similarity": measure, "lang": lang, "last": last,
@@ -256,10 +267,15 @@ class Validation:
                 results.append(OtherValidation(**figures, **made_with))
                 stored.append({**figures.as_json(), **made_with})
                 if len(results) == 1:
-                    judged = self._verdicts(selection, labels, recompute, size, stability, seed)
+                    judged = _verdicts(selection, labels, drawn, list(clustered))
                     stored[0]["verdicts"] = [verdict.as_json() for verdict in judged]
-                    if len(numbers) > 1:
-                        points = _over_k(selection, recompute, numbers, seed)
+                    if sizes:
+                        points = [
+                            ClusterCountPoint(
+                                k=number, **summarize(compare_with(selection, of_number, seed))
+                            )
+                            for number, of_number in of_size.items()
+                        ]
                         stored[0]["curve"] = [point.as_json() for point in points]
             for result in reversed(stored):  # the first is the night's own: it is kept last
                 writer.save_comparison(run.number, "validate", lang or "", result)
@@ -272,6 +288,33 @@ class Validation:
             curve=points,
             **{f.name: getattr(first, f.name) for f in fields(first)},
         )
+
+    def _clustered(
+        self,
+        selection: Selection,
+        jobs: Sequence[ClusterJob],
+        on_clustered: Callable[[int, int], None] | None,
+    ) -> list[Labels]:
+        """Return the labels of each job; without domains there is nothing to cluster."""
+        if not selection.n_domains:
+            return [np.zeros(0, dtype=np.int64) for _ in jobs]
+        factory = self._wire.factory
+        plugins = factory.shared_plugins(
+            *(
+                plugin
+                for job in jobs
+                for plugin in (
+                    ("clusterer", job.recipe.clusterer),
+                    ("similarity", job.recipe.similarity),
+                )
+            )
+        )
+        clustered = []
+        for labels in cluster_all(factory.executor, plugins, selection.learned.counts, jobs):
+            clustered.append(labels)
+            if on_clustered is not None:
+                on_clustered(len(clustered), len(jobs))
+        return clustered
 
     def _closeness(self, selection: Selection, similarity: str | None, seed: int) -> float | None:
         """Return how near a similarity is to the placement measure, on a sample of the units.
@@ -309,54 +352,36 @@ class Validation:
                 return float(PRESETS["paper"]["word_cut"])
         return settings.validation.word_cut
 
-    def _recomputes(
+    def _recipes(
         self,
         clusterer: str | Sequence[str],
         similarity: str | Sequence[str] | None,
         settings: Mapping[str, Any],
-    ) -> dict[tuple[str, str | None], Recompute]:
-        """Every clusterer with every similarity; each setting goes to those that know it."""
+    ) -> dict[tuple[str, str | None], Callable[[int], ClusterRecipe]]:
+        """Every clusterer with every similarity, by seed; each setting goes to those that know it."""
         clusterers = [clusterer] if isinstance(clusterer, str) else list(clusterer)
         measures: list[str | None] = (
             [similarity] if isinstance(similarity, str) or similarity is None else [*similarity]
         )
         pairs = [(name, measure) for name in clusterers for measure in measures]
+        make = self._wire.factory.recipe
         if len(pairs) == 1:
-            return {pair: self._wire.factory.recomputing(*pair, settings) for pair in pairs}
-        recomputes = {}
+            make(*pairs[0], settings)
+            return {pairs[0]: lambda seed: make(*pairs[0], settings, seed)}
+        taken: dict[tuple[str, str | None], dict[str, Any]] = {pair: {} for pair in pairs}
         refused: dict[str, list[SettingError]] = {name: [] for name in settings}
-        for pair in pairs:
-            taken = {}
+        for pair, known in taken.items():
             for name, value in settings.items():
                 try:
-                    self._wire.factory.recomputing(*pair, {name: value})
-                    taken[name] = value
+                    make(*pair, {name: value})
+                    known[name] = value
                 except SettingError as error:
                     refused[name].append(error)
-            recomputes[pair] = self._wire.factory.recomputing(*pair, taken)
+            make(*pair, known)
         for errors in refused.values():
             if len(errors) == len(pairs):
                 raise errors[0]
-        return recomputes
-
-    @staticmethod
-    def _verdicts(
-        selection: Selection,
-        labels: Labels,
-        recompute: Recompute,
-        k: int,
-        draws: int,
-        seed: int,
-    ) -> list[Verdict]:
-        learned = selection.learned
-        if not selection.n_domains:
-            return []
-        firmness = (
-            verdicts.stability(learned, lambda rows, s: recompute(rows, k, s), draws, seed)
-            if draws
-            else None
-        )
-        return verdicts.judge(learned, labels, firmness)
+        return {pair: _by_seed(make, pair, known) for pair, known in taken.items()}
 
     def _with_examples(self, judged: Sequence[Verdict]) -> list[Verdict]:
         """Return verdicts with sentences, which are read from the texts and never stored."""
@@ -448,7 +473,7 @@ class Validation:
         """Place the stored units again with other thresholds, in memory, and validate each result.
 
         Nothing is stored. With `nightly`, broad domains are then split and units reassigned, as the
-        settings of the nightly run say. `on_threshold` is called before each threshold.
+        settings of the nightly run say. `on_threshold` is called after each threshold.
         """
         ordered = sorted(set(thresholds))
         if not ordered or not 0 < ordered[0] <= ordered[-1] <= 1:
@@ -456,17 +481,18 @@ class Validation:
         with self._wire.reading() as store:
             least, cut = self._least(min_units), self._cut(word_cut)
             factory = self._wire.factory
-            recompute = factory.recomputing(clusterer, similarity, clusterer_settings or {})
+            recipe = factory.recipe(clusterer, similarity, clusterer_settings or {}, seed)
             placing = factory.placing()
             learned, facts = learned_units(store, lang), store.facts()
             splitting, adopting = self._night() if nightly else (None, None)
         weight = str(facts.get("domain_weight", placing.domain_weight))
-        points = curve(
+        rules = CurveSettings(least, cut, seed, splitting, adopting)
+        points = curve_all(
+            factory.executor,
+            factory.shared_plugins(("clusterer", clusterer), ("similarity", similarity)),
             learned,
-            replace(placing, domain_weight=weight),
+            CurvePlan(replace(placing, domain_weight=weight), recipe, rules),
             ordered,
-            lambda rows, k: recompute(rows, k, seed),
-            CurveSettings(least, cut, seed, splitting, adopting),
             watch=on_threshold,
         )
         return Curve(
@@ -504,7 +530,7 @@ class Validation:
     ) -> OrderEffect:
         """Learn the stored units again in shuffled orders, in memory, and compare the results.
 
-        `on_order` receives a line of progress before each order.
+        `on_order` receives a line of progress after each order.
         """
         if shuffles < 2:
             raise UsageError(f"shuffles={shuffles} should be >= 2: one order has no other")
@@ -514,20 +540,18 @@ class Validation:
             placement = factory.learning().placement
             importance = self._wire.settings.placement.importance
             units, words = list(iterate_stream(store)), list(store.words())
+        plan = order_sensitivity.ReplayPlan(placement, importance, making.recipe)
+        plugins = factory.shared_plugins(
+            ("clusterer", making.recipe.clusterer), ("similarity", making.recipe.similarity)
+        )
         replayed = []
-        for number in range(shuffles):
+        for replay in order_sensitivity.replay_all(
+            factory.executor, plugins, units, [entry[:3] for entry in words], plan,
+            seeds=range(seed, seed + shuffles),
+        ):  # fmt: skip
+            replayed.append(replay)
             if on_order is not None:
-                on_order(f"order {number + 1} of {shuffles} …")
-            replayed.append(
-                order_sensitivity.replay(
-                    units,
-                    order_sensitivity.shuffled(units, seed + number),
-                    [entry[:3] for entry in words],
-                    placement,
-                    importance,
-                    making.group,
-                )
-            )
+                on_order(f"{len(replayed)} of {shuffles} orders")
         return OrderEffect(
             shuffles=shuffles,
             units=len(units),
@@ -536,38 +560,24 @@ class Validation:
         )
 
 
-def _counted(
-    recomputes: Mapping[tuple[str, str | None], Recompute],
-    more: int,
-    on_clustered: Callable[[int, int], None],
-) -> dict[tuple[str, str | None], Recompute]:
-    """Return functions that report each clustering; the first is called `more` times again."""
-    total, done = len(recomputes) + more, itertools.count(1)
-
-    def counted(recompute: Recompute) -> Recompute:
-        def call(rows: Rows, k: int, seed: int) -> Labels:
-            labels = recompute(rows, k, seed)
-            on_clustered(next(done), total)
-            return labels
-
-        return call
-
-    return {pair: counted(recompute) for pair, recompute in recomputes.items()}
+def _by_seed(
+    make: Callable[..., ClusterRecipe], pair: tuple[str, str | None], settings: Mapping[str, Any]
+) -> Callable[[int], ClusterRecipe]:
+    return lambda seed: make(*pair, settings, seed)
 
 
-def _into(recompute: Recompute, k: int, seed: int) -> Callable[[Rows], Labels]:
-    return lambda rows: recompute(rows, k, seed)
-
-
-def _over_k(
-    selection: Selection, recompute: Recompute, numbers: Sequence[int], seed: int
-) -> list[ClusterCountPoint]:
-    """Return the main figures of the comparison for each number of clusters."""
-    points = []
-    for k in sorted(set(numbers)):
-        figures, _ = validate_with_labels(selection, _into(recompute, k, seed), seed)
-        points.append(ClusterCountPoint(k=k, **summarize(figures)))
-    return points
+def _verdicts(
+    selection: Selection,
+    labels: Labels,
+    drawn: Sequence[NDArray[np.int64]],
+    clusters: Sequence[Labels],
+) -> list[Verdict]:
+    """Return the verdicts; `clusters` are those of the halves that were drawn."""
+    learned = selection.learned
+    if not selection.n_domains:
+        return []
+    firmness = verdicts.stability_in(learned, drawn, clusters) if drawn else None
+    return verdicts.judge(learned, labels, firmness)
 
 
 def _sizes(labels: Mapping[int, int]) -> dict[int, int]:

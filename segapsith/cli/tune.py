@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from segapsith.cli.context import Context, command
-from segapsith.cli.options import Lang
+from segapsith.cli.options import WORKERS, Lang
 from segapsith.cli.output import Output, say, write
 from segapsith.errors import UsageError
 from segapsith.model import Record
@@ -19,7 +19,7 @@ def add_to(app: typer.Typer) -> None:
     app.command("tune")(tune)
 
 
-@command()
+@command(WORKERS)
 def tune(
     context: Context,
     *,

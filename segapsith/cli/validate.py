@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Annotated
 import typer
 
 from segapsith.cli.context import Context, command, group
-from segapsith.cli.options import SETS, All, Lang, MinUnits, Seed
+from segapsith.cli.options import SETS, WORKERS, All, Lang, MinUnits, Seed
 from segapsith.cli.output import LISTED, MAX_WIDTH, Output, minute, say, write
 from segapsith.errors import UsageError, ValidationBelowError
 from segapsith.model import Record
@@ -43,7 +44,7 @@ def add_to(app: typer.Typer) -> None:
     app.add_typer(validations, name="validate")
 
 
-@command(SETS)
+@command(SETS, WORKERS)
 def validate(
     context: Context,
     *,
@@ -426,7 +427,7 @@ def _show_drift(result: Record, out: Output) -> None:
             )
 
 
-@command(SETS)
+@command(SETS, WORKERS)
 def curve(
     context: Context,
     *,
@@ -457,6 +458,7 @@ def curve(
     from segapsith.api.validation import THRESHOLDS
 
     points = THRESHOLDS if thresholds is None else _thresholds(thresholds)
+    done = itertools.count(1)
     with context.wire() as wire, context.out.progress() as progress:
         result = wire.validation.curve(
             thresholds=points,
@@ -468,7 +470,7 @@ def curve(
             seed=seed,
             lang=lang,
             nightly=nightly,
-            on_threshold=lambda threshold: progress.update(f"threshold {threshold}"),
+            on_threshold=lambda _: progress.share("curve", next(done), len(set(points))),
         )
     if svg is not None:
         from segapsith.report.charts import curves
@@ -506,7 +508,7 @@ def _thresholds(text: str) -> list[float]:
         raise UsageError(f"--thresholds {text!r} should be numbers separated by commas") from error
 
 
-@command(SETS)
+@command(SETS, WORKERS)
 def order(
     context: Context,
     *,

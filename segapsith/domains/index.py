@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -82,6 +82,14 @@ QUIET_STORIES = 50_000
 _NO_SUMS = DomainWords(np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int64), 0)
 
 
+@dataclass(frozen=True, slots=True)
+class IndexState:
+    """The content of a `DomainIndex` as plain values."""
+
+    settings: PlacementSettings
+    arrays: postings.Index
+
+
 class DomainIndex:
     """All domains with their sums, and the inverted index from words to domains.
 
@@ -96,6 +104,17 @@ class DomainIndex:
             int(np.ceil(self.settings.min_weight * SCALE)),
         )
         self._aging = postings.Aging(self.settings.aging, self.settings.aging_stories)
+
+    @classmethod
+    def of(cls, state: IndexState) -> DomainIndex:
+        """Return an index with the content of another one; it has arrays of its own."""
+        index = cls(state.settings)
+        index._index = postings.Index(*(np.array(part) for part in state.arrays))
+        return index
+
+    def state(self) -> IndexState:
+        """Return the content; the arrays are those of this index."""
+        return IndexState(self.settings, self._index)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Copy the arrays: those of a file that was mapped into memory cannot be changed."""

@@ -13,7 +13,7 @@ because domains that were made with one threshold are not those of another.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -27,7 +27,16 @@ from segapsith.domains.values import Bag, PlacementSettings
 from segapsith.errors import UsageError
 from segapsith.model import Result
 
-__all__ = ["Continuation", "FreshStart", "Trial", "search", "slope"]
+__all__ = [
+    "GRID",
+    "GROWTH_THRESHOLDS",
+    "Continuation",
+    "Experiment",
+    "FreshStart",
+    "Trial",
+    "search",
+    "slope",
+]
 
 MIN_UNITS = 50
 """Least number of units for which a rate is meaningful."""
@@ -128,6 +137,10 @@ class FreshStart:
         settings = replace(self._settings, threshold=threshold)
         return replay(self._bags, settings, self._significance, self._stories)
 
+    def growth(self, threshold: float) -> float:
+        """Return beta of Heaps' law for a threshold."""
+        return _growth(self.replay(threshold))[0]
+
     def trial(self, threshold: float) -> Trial:
         """Return the rates of a threshold."""
         run = self.replay(threshold)
@@ -152,6 +165,7 @@ class Continuation:
 
     `index` holds the domains, `bags` the units in the order of the stream, `places` the domain of
     each unit (0 for a domain that the index does not hold), `stories` the ordinal of its story.
+    `growth` is beta at each of `GROWTH_THRESHOLDS`, if it is known.
     """
 
     def __init__(
@@ -162,6 +176,8 @@ class Continuation:
         n_units: int,
         significance: NDArray[np.float64] | None = None,
         stories: Sequence[int] | None = None,
+        *,
+        growth: Sequence[float] | None = None,
     ) -> None:
         _require_units(len(bags))
         ordinals = [0] * len(bags) if stories is None else stories
@@ -186,7 +202,7 @@ class Continuation:
             )
             last -= size
         fresh = FreshStart(bags, index.settings, significance, stories)
-        self._betas = [_growth(fresh.replay(threshold))[0] for threshold in GROWTH_THRESHOLDS]
+        self._betas = growth or [fresh.growth(threshold) for threshold in GROWTH_THRESHOLDS]
 
     def trial(self, threshold: float) -> Trial:
         """Return the rates of a threshold; those of the next stretch are weighted means."""
@@ -256,15 +272,22 @@ def search(
     target: float,
     aim: str = "next_new_rate",
     watch: Callable[[Trial], None] | None = None,
+    *,
+    known: Iterable[Trial] = (),
 ) -> tuple[Trial, list[Trial]]:
     """Return the trial that is predicted to reach a target, and all trials by threshold.
 
     `aim` is the field of a trial that should reach the target; `watch` is called with each trial.
+    `known` are trials of the experiment, which are not made again.
     Rates rise with the threshold; where noise makes them dip, the lowest bracket is searched.
     """
     if not 0 < target < 1:
         raise UsageError(f"target={target} should lie between 0 and 1")
     trials: dict[float, Trial] = {}
+    for trial in known:
+        trials[trial.threshold] = trial
+        if watch is not None:
+            watch(trial)
 
     def value(threshold: float) -> float:
         if threshold not in trials:

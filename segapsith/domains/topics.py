@@ -28,12 +28,15 @@ from segapsith.domains.groups import DomainGroups
 from segapsith.domains.values import DomainWords
 from segapsith.lexicon.vocabulary import SCALE
 from segapsith.plugin.contracts import Clusterer, Similarity
+from segapsith.plugin.registry import Registry
+from segapsith.settings import PluginValue
 
 __all__ = [
     "CLUSTERING",
     "CUT",
     "MAX_DOMAINS",
     "SIZE_EXPONENT",
+    "TopicRecipe",
     "TopicSettings",
     "cosines",
     "group",
@@ -104,6 +107,41 @@ def topic_rows(sums: Sequence[DomainWords], settings: TopicSettings) -> Rows:
     pointers = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
     data = np.concatenate([np.zeros(0), *values])
     return csr_array((data, columns, pointers), shape=(len(sums), len(used)))
+
+
+@dataclass(frozen=True, slots=True)
+class TopicRecipe:
+    """How domains are grouped: settings, and the plugins by name with theirs."""
+
+    settings: TopicSettings
+    similarity: str
+    similarity_settings: Mapping[str, PluginValue]
+    clusterer: str
+    clusterer_settings: Mapping[str, PluginValue]
+    k: int | None = None
+    """The number of topics; None if the clusterer decides."""
+
+    def measure(self, registry: Registry) -> Similarity:
+        """Make the similarity."""
+        made: Similarity = registry.make("similarity", self.similarity, self.similarity_settings)
+        return made
+
+    def make_clusterer(self, registry: Registry, n_rows: int) -> Clusterer:
+        """Make the clusterer for a number of rows."""
+        number = {} if self.k is None else {"k": max(1, min(self.k, n_rows))}
+        made: Clusterer = registry.make(
+            "clusterer", self.clusterer, {**self.clusterer_settings, **number}
+        )
+        return made
+
+    def group(self, domains: Mapping[int, DomainWords], registry: Registry) -> DomainGroups:
+        """Return the topics of some domains."""
+        return group(
+            domains,
+            self.measure(registry),
+            lambda n_rows: self.make_clusterer(registry, n_rows),
+            self.settings,
+        )
 
 
 def group(

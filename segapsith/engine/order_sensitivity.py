@@ -6,9 +6,9 @@ units: the adjusted Rand index of each pair of orders, and its mean.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,24 @@ from segapsith.arrays import Labels
 from segapsith.domains.groups import DomainGroups
 from segapsith.domains.index import DomainIndex
 from segapsith.domains.replay import place_units
+from segapsith.domains.topics import TopicRecipe
 from segapsith.domains.values import DomainWords, PlacementSettings
 from segapsith.engine import clock
 from segapsith.engine.state import State
+from segapsith.parallel.packing import Frozen
+from segapsith.parallel.plugins import registry_of
+from segapsith.parallel.tasks import Shared
+from segapsith.plugin.contracts import Executor
 
-__all__ = ["Replayed", "StreamUnit", "replay", "shuffled"]
+__all__ = [
+    "ReplayPlan",
+    "Replayed",
+    "StreamUnit",
+    "replay",
+    "replay_all",
+    "replay_part",
+    "shuffled",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +45,35 @@ class StreamUnit:
     lang: str
     words: NDArray[np.int32]
     counts: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayPlan:
+    """What all orders have in common, besides the units and the words."""
+
+    placement: PlacementSettings
+    importance: str
+    topics: TopicRecipe
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """Units as arrays, in which they travel."""
+
+    documents: NDArray[np.int64]
+    langs: list[str]
+    starts: NDArray[np.int64]
+    words: NDArray[np.int32]
+    counts: NDArray[np.int32]
+
+    def units(self) -> list[StreamUnit]:
+        """Return the units."""
+        return [
+            StreamUnit(document, lang, self.words[a:b], self.counts[a:b])
+            for document, lang, (a, b) in zip(
+                self.documents.tolist(), self.langs, pairwise(self.starts.tolist()), strict=True
+            )
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +92,49 @@ def shuffled(units: Sequence[StreamUnit], seed: int) -> list[int]:
     documents = list(of)
     np.random.default_rng(seed).shuffle(documents)
     return [place for document in documents for place in of[document]]
+
+
+def replay_all(
+    executor: Executor,
+    plugins: Mapping[str, Frozen],
+    units: Sequence[StreamUnit],
+    words: Sequence[tuple[int, str, str]],
+    plan: ReplayPlan,
+    *,
+    seeds: Iterable[int],
+) -> Iterator[Replayed]:
+    """Yield what the units give in the order that each seed shuffles."""
+    lengths = [len(unit.words) for unit in units]
+    none = [np.zeros(0, dtype=np.int32)]
+    columns = _Columns(
+        np.array([unit.document for unit in units], dtype=np.int64),
+        [unit.lang for unit in units],
+        np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64),
+        np.concatenate([unit.words for unit in units] or none),
+        np.concatenate([unit.counts for unit in units] or none),
+    )
+    shared = {
+        **plugins,
+        "units": Frozen(columns),
+        "words": Frozen(list(words)),
+        "plan": Frozen(plan),
+    }
+    yield from executor.map("replay-order", seeds, shared)
+
+
+def replay_part(seed: int, shared: Shared) -> Replayed:
+    """Learn the units in the order of a seed: the task `replay-order`."""
+    plan: ReplayPlan = shared["plan"]
+    registry = registry_of(shared)
+    units = shared.once("units", shared["units"].units, of="units")
+    return replay(
+        units,
+        shuffled(units, seed),
+        shared["words"],
+        plan.placement,
+        plan.importance,
+        lambda domains: plan.topics.group(domains, registry),
+    )
 
 
 def replay(

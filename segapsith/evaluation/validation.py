@@ -50,7 +50,9 @@ __all__ = [
     "ValidationSummary",
     "agreement",
     "closeness",
+    "compare_with",
     "curve",
+    "curve_point",
     "group_profiles",
     "links",
     "select",
@@ -379,11 +381,17 @@ def validate_with_labels(
     selection: Selection, cluster: Callable[[Rows], Labels], seed: int = 0
 ) -> tuple[ValidationFigures, Labels]:
     """Return the comparison, and the recomputed clusters."""
+    is_empty = selection.n_domains == 0
+    labels = np.zeros(0, dtype=np.int64) if is_empty else cluster(selection.learned.counts)
+    return compare_with(selection, labels, seed), labels
+
+
+def compare_with(selection: Selection, labels: Labels, seed: int = 0) -> ValidationFigures:
+    """Compare the selected domains with the labels of a clustering; both may be empty."""
     learned = selection.learned
     is_empty = selection.n_domains == 0
-    labels = np.zeros(0, dtype=np.int64) if is_empty else cluster(learned.counts)
     both = agreement([], []) if is_empty else agreement(learned.domains, labels, seed)
-    figures = ValidationFigures(
+    return ValidationFigures(
         units=len(learned.units),
         share=round(selection.share, 6),
         dropped=selection.n_dropped,
@@ -397,7 +405,6 @@ def validate_with_labels(
         tree=None if is_empty else _trees(learned, labels, seed),
         **both,
     )
-    return figures, labels
 
 
 def agreement(left: LabelSequence, right: LabelSequence, seed: int = 0) -> PartitionAgreement:
@@ -576,41 +583,46 @@ def _rounded(one: compare.ClassCoverage) -> compare.ClassCoverage:
     return replace(one, coverage=round(one.coverage, 6), jaccard=round(one.jaccard, 6))
 
 
+def curve_point(
+    learned: LearnedUnits,
+    bags: Sequence[Bag],
+    settings: PlacementSettings,
+    cluster: Callable[[Rows, int], Labels],
+    rules: CurveSettings,
+) -> CurvePoint:
+    """Place the units again with the threshold of the settings, and validate the result.
+
+    `bags` are those of the units. `cluster` gets rows and a number of clusters, that of the stable
+    domains.
+    """
+    index = empty_index(settings, learned.significance)
+    labels = place_units(index, bags, learned.stories).domains
+    if rules.splitting is not None:
+        split_broad(index, bags, labels, rules.splitting)
+    if rules.reassigning is not None:
+        domain_of = dict(enumerate(labels.tolist()))
+        moved = reassign(index, dict(enumerate(bags)), domain_of, rules.reassigning)
+        for row, placement in moved.items():
+            assert placement.domain is not None  # it moves to a domain
+            labels[row] = placement.domain
+    selection = select(replace(learned, domains=labels), rules.min_units, rules.word_cut)
+    summary = summarize(validate(selection, _into(cluster, selection.n_domains), rules.seed))
+    return CurvePoint(threshold=settings.threshold, all_domains=len(np.unique(labels)), **summary)
+
+
 def curve(
     learned: LearnedUnits,
     settings: PlacementSettings,
     thresholds: Iterable[float],
     cluster: Callable[[Rows, int], Labels],
     rules: CurveSettings,
-    watch: Callable[[float], None] | None = None,
 ) -> list[CurvePoint]:
-    """Return a validation for each threshold: kappa against the share of units in stable domains.
-
-    `cluster` gets rows and a number of clusters, that of the stable domains. `watch` is called with
-    each threshold before it is tried.
-    """
+    """Return a validation for each threshold: kappa against the share of units in stable domains."""
     bags = learned.bags()
-    points = []
-    for threshold in thresholds:
-        if watch is not None:
-            watch(threshold)
-        index = empty_index(replace(settings, threshold=threshold), learned.significance)
-        labels = place_units(index, bags, learned.stories).domains
-        if rules.splitting is not None:
-            split_broad(index, bags, labels, rules.splitting)
-        if rules.reassigning is not None:
-            domain_of = dict(enumerate(labels.tolist()))
-            moved = reassign(index, dict(enumerate(bags)), domain_of, rules.reassigning)
-            for row, placement in moved.items():
-                assert placement.domain is not None  # it moves to a domain
-                labels[row] = placement.domain
-        selection = select(replace(learned, domains=labels), rules.min_units, rules.word_cut)
-        clusters = _into(cluster, selection.n_domains)
-        summary = summarize(validate(selection, clusters, rules.seed))
-        points.append(
-            CurvePoint(threshold=threshold, all_domains=len(np.unique(labels)), **summary)
-        )
-    return points
+    return [
+        curve_point(learned, bags, replace(settings, threshold=threshold), cluster, rules)
+        for threshold in thresholds
+    ]
 
 
 def _into(cluster: Callable[[Rows, int], Labels], k: int) -> Callable[[Rows], Labels]:

@@ -16,7 +16,7 @@ docs/concepts/formulas.md, "Verdicts".
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -39,9 +39,11 @@ __all__ = [
     "Verdict",
     "coherence",
     "describe",
+    "halves",
     "judge",
     "representatives",
     "stability",
+    "stability_in",
 ]
 
 VERDICTS = ("confirmed", "split", "merged", "missing")
@@ -325,13 +327,27 @@ def stability(
     """
     from scipy.sparse import csr_array  # slow to import
 
+    drawn = halves(len(learned.units), draws, seed)
+    labels = [
+        cluster(csr_array(learned.counts[half]), seed + 1 + draw) for draw, half in enumerate(drawn)
+    ]
+    return stability_in(learned, drawn, labels)
+
+
+def halves(n_units: int, draws: int, seed: int = 0) -> list[NDArray[np.int64]]:
+    """Return the numbers of the units of random halves, in ascending order."""
+    rng = np.random.default_rng(seed)
+    size = (n_units + 1) // 2
+    return [np.sort(rng.choice(n_units, size, replace=False)) for _ in range(draws)]
+
+
+def stability_in(
+    learned: LearnedUnits, drawn: Sequence[NDArray[np.int64]], clusters: Sequence[Labels]
+) -> dict[int, float]:
+    """Return the stability of each domain from the clusters of random halves."""
     numbers = np.unique(learned.domains)
     total, times = np.zeros(len(numbers)), np.zeros(len(numbers))
-    rng = np.random.default_rng(seed)
-    for draw in range(draws):
-        size = (len(learned.units) + 1) // 2
-        half = np.sort(rng.choice(len(learned.units), size, replace=False))
-        labels = cluster(csr_array(learned.counts[half]), seed + 1 + draw)
+    for half, labels in zip(drawn, clusters, strict=True):
         table = contingency(learned.domains[half], labels)
         jaccard = table.counts / (
             table.left_sizes[table.left] + table.right_sizes[table.right] - table.counts

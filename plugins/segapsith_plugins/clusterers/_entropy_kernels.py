@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,15 +15,21 @@ from numpy.typing import NDArray
 from segapsith.jit import kernel
 
 __all__ = [
+    "Changes",
     "Counts",
     "Floats",
     "Ints",
+    "Sums",
+    "SweepBounds",
+    "Units",
     "best_move",
     "losses",
     "merge_costs",
     "merge_tree",
     "move_all",
+    "no_changes",
     "sweep",
+    "sweep_by_bounds",
     "tabulate",
     "trials",
 ]
@@ -30,6 +37,26 @@ __all__ = [
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int32] | NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+
+class Units(NamedTuple):
+    """Units in the rows of a sparse matrix, with their sizes and clusters."""
+
+    indptr: Ints
+    words: Ints
+    tallies: Floats
+    masses: Floats
+    labels: Ints
+
+
+class Sums(NamedTuple):
+    """The sums of clusters, and tables that are computed once."""
+
+    counts: Counts
+    memo: Floats
+    totals: Floats
+    rises: Floats
+    levels: Floats
 
 
 @kernel
@@ -207,6 +234,196 @@ def sweep(
             _put(t, b, 1.0, indptr, words, tallies, masses, counts, memo, totals, rises)
             labels[t] = b
             moved += 1
+    return moved
+
+
+class Changes(NamedTuple):
+    """What made clusters cheaper during a sweep: sums of words that rose, sums that fell.
+
+    For each word there is a list of entries: the cluster whose sum of the word rose, and by how
+    much f(c + 1) - f(c) rose with it.
+    """
+
+    heads: Ints
+    """Of each word, its last entry, or -1."""
+    links: Ints
+    """Of each entry, the entry before it of the same word, or -1."""
+    clusters: Ints
+    rises: Floats
+    falls: Floats
+    """Of each cluster, the sum of the falls of the logarithm of its sum."""
+    size: Ints
+    """The number of entries; above `len(links)` if there was no place for all."""
+
+
+def no_changes(n_words: int, k: int, most: int) -> Changes:
+    """Return empty lists with place for `most` entries."""
+    none = np.full(n_words, -1, dtype=np.int64)
+    places = np.zeros(most, dtype=np.int64)
+    return Changes(
+        none, places, places.copy(), np.zeros(most), np.zeros(k), np.zeros(1, dtype=np.int64)
+    )
+
+
+class SweepBounds(NamedTuple):
+    """Which units cannot move: a bound for each, and how the sums have changed since.
+
+    Let unit t have the size m and the counts n_w. Another cluster becomes cheaper for it if the sum
+    of the cluster falls, by at most m times the fall of its logarithm, or if its sums of the words
+    of t rise, by at most n_w times the rise of f(c + 1) - f(c), which is concave in c. A unit for
+    which no other cluster can be cheaper than its own stays, and its costs are not computed.
+    """
+
+    lows: Floats
+    """Of each unit, a lower bound of the costs of the other clusters, at some time after the begin
+    of the last sweep over all units; -inf if there is none."""
+    watched: NDArray[np.bool_]
+    """Of each cluster, whether its cost is computed always; its changes are then not noted."""
+
+
+ROUNDING = 1e-6
+"""Distance from a bound at which rounding errors cannot decide."""
+
+
+@kernel
+def _decrease(
+    unit: int, indptr: Ints, words: Ints, tallies: Floats, masses: Floats, heads: Ints,
+    links: Ints, clusters: Ints, rises: Floats, falls: Floats, most_fall: float, sums: Floats,
+) -> float:  # fmt: skip
+    """Return by how much a cluster may have become cheaper for a unit; `sums` is 0 and stays 0."""
+    mass = masses[unit]
+    most = mass * most_fall
+    for e in range(indptr[unit], indptr[unit + 1]):
+        n, entry = tallies[e], heads[words[e]]
+        while entry >= 0:
+            k = clusters[entry]
+            sums[k] += n * rises[entry]
+            most = max(most, sums[k] + mass * falls[k])
+            entry = links[entry]
+    for e in range(indptr[unit], indptr[unit + 1]):
+        entry = heads[words[e]]
+        while entry >= 0:
+            sums[clusters[entry]] = 0.0
+            entry = links[entry]
+    return float(most)
+
+
+@kernel
+def _note_rises(
+    unit: int, cluster: int, sign: float, indptr: Ints, words: Ints, memo: Floats, heads: Ints,
+    links: Ints, clusters: Ints, rises: Floats, size: Ints,
+) -> None:  # fmt: skip
+    """Note the memos of a cluster before it gets a unit (sign -1) and after it (sign 1)."""
+    if sign > 0.0:
+        first = size[0] - (indptr[unit + 1] - indptr[unit])
+        for e in range(indptr[unit], indptr[unit + 1]):
+            rises[first + e - indptr[unit]] += memo[words[e], cluster]
+        return
+    for e in range(indptr[unit], indptr[unit + 1]):
+        entry = size[0]
+        links[entry], clusters[entry] = heads[words[e]], cluster
+        rises[entry] = -memo[words[e], cluster]
+        heads[words[e]] = entry
+        size[0] += 1
+
+
+@kernel
+def _is_cheaper_watched(
+    unit: int, own: float, indptr: Ints, words: Ints, tallies: Floats, masses: Floats,
+    labels: Ints, counts: Counts, totals: Floats, rises: Floats, levels: Floats,
+    watched: NDArray[np.bool_],
+) -> bool:  # fmt: skip
+    """Return whether a watched cluster may be cheaper for a unit than its own."""
+    for k in range(totals.size):
+        if watched[k] and k != labels[unit]:
+            into = _insertion_cost(
+                unit, k, False, indptr, words, tallies, masses, counts, totals, rises, levels
+            )
+            if not into > own + ROUNDING:
+                return True
+    return False
+
+
+@kernel
+def sweep_by_bounds(
+    order: Ints, is_whole: bool, tolerance: float, units: Units, sums: Sums,
+    bounds: SweepBounds, last: Changes, now: Changes,
+) -> int:  # fmt: skip
+    """Do the same as `sweep` for whole counts; units that cannot move are passed over.
+
+    If the order has all units (`is_whole`), `last` has the changes since the previous such sweep
+    began, and `now` is empty. Otherwise `now` continues.
+    """
+    indptr, words, tallies, masses, labels = units
+    counts, memo, totals, rises, levels = sums
+    lows, watched = bounds
+    costs = np.empty(totals.size)
+    scratch = np.zeros(totals.size)
+    any_watched = watched.any()
+    last_fall, fall = last.falls.max(), now.falls.max()
+    moved = 0
+    for t in order:
+        a = labels[t]
+        own = _insertion_cost(
+            t, a, True, indptr, words, tallies, masses, counts, totals, rises, levels
+        )
+        if is_whole and lows[t] > own:
+            lows[t] -= _decrease(
+                t, indptr, words, tallies, masses, last.heads, last.links, last.clusters,
+                last.rises, last.falls, last_fall, scratch,
+            )  # fmt: skip
+        if lows[t] > own + ROUNDING and now.size[0] <= now.links.size:
+            low = lows[t] - _decrease(
+                t, indptr, words, tallies, masses, now.heads, now.links, now.clusters,
+                now.rises, now.falls, fall, scratch,
+            )  # fmt: skip
+            if low > own + ROUNDING and not (
+                any_watched
+                and _is_cheaper_watched(
+                    t, own, indptr, words, tallies, masses, labels, counts, totals, rises, levels,
+                    watched,
+                )
+            ):  # fmt: skip
+                continue
+        _insertion_costs(
+            t, indptr, words, tallies, masses, counts, memo, totals, rises, levels, costs
+        )
+        b, best, low = a, own - tolerance, np.inf
+        for k in range(totals.size):
+            if costs[k] < low and k != a:
+                low = costs[k]
+                if low < best:
+                    b, best = k, low
+        lows[t] = low
+        if b == a:
+            continue
+        lows[t] = -np.inf
+        n_words = indptr[t + 1] - indptr[t]
+        if now.size[0] + n_words > now.links.size or totals[b] <= 0.0:
+            now.size[0] = now.links.size + 1  # no place, or no logarithm: all bounds are lost
+        is_noted = not watched[b] and now.size[0] <= now.links.size
+        before = totals[a]
+        if is_noted:
+            _note_rises(
+                t, b, -1.0, indptr, words, memo, now.heads, now.links, now.clusters, now.rises,
+                now.size,
+            )  # fmt: skip
+        _put(t, a, -1.0, indptr, words, tallies, masses, counts, memo, totals, rises)
+        _put(t, b, 1.0, indptr, words, tallies, masses, counts, memo, totals, rises)
+        if is_noted:
+            _note_rises(
+                t, b, 1.0, indptr, words, memo, now.heads, now.links, now.clusters, now.rises,
+                now.size,
+            )  # fmt: skip
+        if totals[a] <= 0.0:
+            now.size[0] = now.links.size + 1
+        elif not watched[a]:
+            now.falls[a] += math.log(before / totals[a])
+            fall = max(fall, now.falls[a])
+        labels[t] = b
+        moved += 1
+    if now.size[0] > now.links.size:
+        lows[:] = -np.inf
     return moved
 
 

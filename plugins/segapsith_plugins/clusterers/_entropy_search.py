@@ -20,15 +20,21 @@ from scipy.sparse import csr_array
 
 from segapsith.arrays import Labels, Rows
 from segapsith_plugins.clusterers._entropy_kernels import (
+    Changes,
     Counts,
     Floats,
     Ints,
+    Sums,
+    SweepBounds,
+    Units,
     best_move,
     losses,
     merge_costs,
     merge_tree,
     move_all,
+    no_changes,
     sweep,
+    sweep_by_bounds,
     tabulate,
     trials,
 )
@@ -57,6 +63,8 @@ MICRO_CELLS = 2**25
 """Maximum word sums of the micro-clusters: 256 MB for each of two tables."""
 TRIALS = 2**16
 """Maximum random moves that are drawn at once."""
+NOTED = 1000
+"""Moves of a sweep up to which units that cannot move are passed over in the next one."""
 HASTE = 5
 """Consecutive failures before all units are settled."""
 HOPE = 0.5
@@ -121,6 +129,10 @@ class Partition:
         self.counts: Counts = np.zeros(shape, np.int32) if whole else np.zeros(shape, np.float64)
         self.memo = np.zeros((self.n_words, k))
         self.totals = np.zeros(k)
+        self._bounds = SweepBounds(np.full(self.n_units, -np.inf), np.zeros(k, np.bool_))
+        n_changes = NOTED * max(1, -(-len(self.words) // max(self.n_units, 1)))
+        self._last, self._now = (no_changes(self.n_words, k, n_changes) for _ in range(2))
+        self._before: tuple[Labels, SweepBounds, Changes, Changes] | None = None
         self.tabulate()
 
     def tabulate(self) -> None:
@@ -134,10 +146,18 @@ class Partition:
         """
         if not len(self.tables.rises):
             self.tabulate()  # sums of fractions accumulate rounding errors
-        return sweep(order, *self._units(), *self._sums(), self.tables.tolerance)
+            return sweep(order, *self._units(), *self._sums(), self.tables.tolerance)
+        is_whole = len(order) == self.n_units
+        if is_whole:
+            self._last, self._now = self._now, _emptied(self._last)
+        return sweep_by_bounds(
+            order, is_whole, self.tables.tolerance, self._units(), self._sums(),
+            self._bounds, self._last, self._now,
+        )  # fmt: skip
 
     def trials(self, units: Ints, clusters: Ints, chances: Floats, temperature: float) -> Ints:
         """Try these moves one after the other, and return which were made."""
+        self._forget_bounds()
         return trials(
             units, clusters, chances, temperature, *self._units(), *self._sums(),
             self.tables.tolerance,
@@ -147,8 +167,35 @@ class Partition:
         """Return the change of O * H_K by the best single move, its unit and its cluster."""
         return best_move(*self._units(), *self._sums())
 
+    def attempt(self, labels: Labels, clusters: Ints) -> None:
+        """Move units between some clusters; `undo` or `accept` follows."""
+        bounds = SweepBounds(self._bounds.lows.copy(), self._bounds.watched.copy())
+        self._before = self.labels.copy(), bounds, _copied(self._last), _copied(self._now)
+        self._bounds.watched[clusters] = True  # the bounds of the other clusters remain valid
+        self._move_to(labels)
+
+    def undo(self) -> None:
+        """Return to the labels before the attempt; what was known about them holds again."""
+        assert self._before is not None
+        labels, self._bounds, self._last, self._now = self._before
+        self._before = None
+        self._move_to(labels)
+
+    def accept(self) -> None:
+        """Stay with the labels of the attempt."""
+        self._before = None
+        self._bounds.watched[:] = False
+        self._forget_bounds()
+
     def relabel(self, labels: Labels) -> None:
         """Move the units whose label differs."""
+        self._forget_bounds()
+        self._move_to(labels)
+
+    def _forget_bounds(self) -> None:
+        self._bounds.lows[:] = -np.inf
+
+    def _move_to(self, labels: Labels) -> None:
         if not len(self.tables.rises):
             self.labels[:] = labels
             self.tabulate()
@@ -163,11 +210,29 @@ class Partition:
         """Return O * H_K from the present sums."""
         return math.fsum(self.losses())
 
-    def _units(self) -> tuple[Ints, Ints, Floats, Floats, Ints]:
-        return self.indptr, self.words, self.tallies, self.tables.masses, self.labels
+    def _units(self) -> Units:
+        return Units(self.indptr, self.words, self.tallies, self.tables.masses, self.labels)
 
-    def _sums(self) -> tuple[Counts, Floats, Floats, Floats, Floats]:
-        return self.counts, self.memo, self.totals, self.tables.rises, self.tables.levels
+    def _sums(self) -> Sums:
+        return Sums(self.counts, self.memo, self.totals, self.tables.rises, self.tables.levels)
+
+
+def _emptied(changes: Changes) -> Changes:
+    """Return the same lists without entries."""
+    changes.heads[:] = -1
+    changes.falls[:] = 0.0
+    changes.size[:] = 0
+    return changes
+
+
+def _copied(changes: Changes) -> Changes:
+    """Return a copy of the entries that are in use."""
+    n = min(int(changes.size[0]), len(changes.links))
+    copy = no_changes(len(changes.heads), len(changes.falls), len(changes.links))
+    copy.heads[:], copy.falls[:], copy.size[:] = changes.heads, changes.falls, changes.size
+    copy.links[:n], copy.clusters[:n] = changes.links[:n], changes.clusters[:n]
+    copy.rises[:n] = changes.rises[:n]
+    return copy
 
 
 def settle(partition: Partition, rng: np.random.Generator, max_sweeps: int) -> None:
@@ -247,10 +312,12 @@ def split_and_merge(
             trial[before == b] = a
             trial[np.flatnonzero(before == s)[splits[s] == 1]] = b
             touched = np.flatnonzero((before == a) | (before == b) | (before == s))
-            partition.relabel(trial)
+            partition.attempt(trial, np.array([a, b, s]))
             won = _falls_below(loss, partition, touched, settled, rng)
-            if not won:
-                partition.relabel(before)
+            if won:
+                partition.accept()
+            else:
+                partition.undo()
         failures = 0 if won else failures + 1
         if candidate is None or (not settled and failures >= HASTE):
             if settled:

@@ -45,6 +45,10 @@ __all__ = ["EntropyKMeans", "Move", "best_move", "conditional_entropy", "is_sing
 
 OPENING = 3
 """Sweeps after which the best of several starts is selected."""
+STARTS_COST = 1e9
+"""Cost of a sweep, as entries of the rows times clusters, by which ten starts become one."""
+SPLIT_COST = 2.5e8
+"""Cost of a sweep above which clusters are not split and merged by default."""
 METHODS = ("sequential", "agglomerative", "batch", "random-moves")
 MASSES = ("counts", "equal")
 
@@ -125,8 +129,11 @@ class EntropyKMeans:
 
     `split_merge` then merges two clusters and splits a third if that is better, until 20
     consecutive attempts fail: it can leave optima of single moves. It is on, except for
-    `random-moves`. Of `n_init` starts (10 for `sequential` and `batch`, else 1) the best third
-    after three sweeps continues, and the best of these is returned. `unit_mass="equal"` gives each
+    `random-moves` and for large inputs. Of `n_init` starts (10 for `sequential` and `batch`, else
+    1; fewer for large inputs) the best third after three sweeps continues, and the best of these is
+    returned. Large means that the entries of the rows times k exceed 250 million for `split_merge`
+    and 100 million for `n_init`, which is then 1,000 million divided by that, at least 1. There
+    both cost minutes and change the entropy by a third of a percent. `unit_mass="equal"` gives each
     unit the same weight instead of its length. `smoothing` is the initial number of pseudo-counts
     of `batch` (default: a fortieth of a mean cluster).
 
@@ -151,10 +158,9 @@ class EntropyKMeans:
     ) -> None:
         check_whole("k", k, 1)
         check_choice("method", method, METHODS)
-        if n_init is None:
-            n_init = 10 if method in ("sequential", "batch") else 1
-        check_whole("n_init", n_init, 1)
-        if method == "agglomerative" and n_init > 1:
+        if n_init is not None:
+            check_whole("n_init", n_init, 1)
+        if method == "agglomerative" and n_init not in (None, 1):
             raise ValueError(f"n_init={n_init} should be 1: method='agglomerative' has one start")
         check_whole("max_sweeps", max_sweeps, 1)
         check_choice("unit_mass", unit_mass, MASSES)
@@ -171,7 +177,7 @@ class EntropyKMeans:
             check_whole("seed", seed, 0)
         self.k = k
         self.method = method
-        self.split_merge = method != "random-moves" if split_merge is None else split_merge
+        self.split_merge = split_merge
         self.n_init = n_init
         self.max_sweeps = max_sweeps
         self.unit_mass = unit_mass
@@ -215,29 +221,44 @@ class EntropyKMeans:
         Each start has its own seed, so that one more start does not change the others.
         """
         tables = tables_for(units)
-        seeds = np.random.SeedSequence(self.seed).spawn(self.n_init)
+        n_starts = self._n_starts(units, k)
+        seeds = np.random.SeedSequence(self.seed).spawn(n_starts)
         rngs = [np.random.default_rng(seed) for seed in seeds]
         openings: list[tuple[float, int, Labels]] = []
         for number, rng in enumerate(rngs):
             partition = Partition(units, self._start(units, k, tables, rng), k, tables)
             if self.method == "random-moves":
                 self._move_at_random(partition, rng)
-            elif self.n_init > 1:
+            elif n_starts > 1:
                 settle(partition, rng, min(OPENING, self.max_sweeps))
             openings.append((partition.loss(), number, partition.labels))
         self.entropies_ = tuple(loss / tables.total for loss, _, _ in openings)
         ends: list[tuple[float, int, Labels]] = []
-        for _, number, labels in sorted(openings, key=_by_loss)[: -(-self.n_init // 3)]:
+        for _, number, labels in sorted(openings, key=_by_loss)[: -(-n_starts // 3)]:
             partition = Partition(units, labels, k, tables)
             settle(partition, rngs[number], self.max_sweeps)
             ends.append((partition.loss(), number, partition.labels))
         _, number, labels = min(ends, key=_by_loss)
-        if self.split_merge:
+        if self._splits(units, k):
             partition = Partition(units, labels, k, tables)
             for _ in split_and_merge(partition, rngs[number], self.max_sweeps):
                 pass
             labels = partition.labels
         return labels
+
+    def _n_starts(self, units: Rows, k: int) -> int:
+        """Return the number of starts: as given, or by the cost of a sweep."""
+        if self.n_init is not None:
+            return self.n_init
+        if self.method not in ("sequential", "batch"):
+            return 1
+        return max(1, min(10, int(STARTS_COST / (units.nnz * k))))
+
+    def _splits(self, units: Rows, k: int) -> bool:
+        """Return whether clusters are split and merged: as given, or by the cost of a sweep."""
+        if self.split_merge is not None:
+            return self.split_merge
+        return self.method != "random-moves" and units.nnz * k <= SPLIT_COST
 
     def _start(self, units: Rows, k: int, tables: Tables, rng: np.random.Generator) -> Labels:
         """Return the initial labels of one run."""

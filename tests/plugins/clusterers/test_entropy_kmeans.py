@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 
 from segapsith_plugins.clusterers import _entropy_kernels as kernels
 from segapsith_plugins.clusterers import _entropy_search as search
+from segapsith_plugins.clusterers import entropy_kmeans
 from segapsith_plugins.clusterers.entropy_kmeans import (
     EntropyKMeans,
     best_move,
@@ -224,6 +225,60 @@ def test_sums_kept_along_the_way_are_those_made_again(case, seed, scale):
     assert np.allclose(partition.counts, fresh.counts)
     assert np.allclose(partition.memo, fresh.memo)
     assert np.allclose(partition.totals, fresh.totals)
+
+
+@pytest.mark.parametrize(("k", "noted"), [(3, 1000), (9, 1000), (9, 3), (40, 1000)])
+def test_sweeps_that_pass_over_units_move_the_same_units(k, noted, monkeypatch):
+    monkeypatch.setattr(search, "NOTED", noted)
+    counts, _ = topics(150, 6)
+    units = csr_array(counts.astype(float))
+    rng = np.random.default_rng(k)
+    labels = rng.integers(0, k, units.shape[0])
+    fast, plain = (
+        partition_of(counts.toarray(), labels, k),
+        partition_of(counts.toarray(), labels, k),
+    )
+
+    def sweep_both(order):
+        moved = fast.sweep(order)
+        all_of = (*plain._units(), *plain._sums(), plain.tables.tolerance)
+        assert moved == kernels.sweep(order, *all_of)
+        assert fast.labels.tolist() == plain.labels.tolist()
+        return moved
+
+    while sweep_both(rng.permutation(150)):
+        sweep_both(rng.permutation(150)[:40])
+    for accepts in (False, True):
+        before = plain.labels.copy()
+        trial = before.copy()
+        trial[before == before[0]] = before[1]  # two clusters are merged
+        fast.attempt(trial, np.array([before[0], before[1]]))
+        plain.relabel(trial)
+        sweep_both(rng.permutation(np.flatnonzero(trial == before[1])))
+        sweep_both(rng.permutation(150))
+        if accepts:
+            fast.accept()
+        else:
+            fast.undo()
+            plain.relabel(before)
+        while sweep_both(rng.permutation(150)):
+            pass
+
+
+def test_large_inputs_get_fewer_starts_and_no_splits(monkeypatch):
+    counts, _ = topics()
+    cost = counts.nnz * 4
+    few = EntropyKMeans(k=4)
+    few.cluster(counts)
+    assert len(few.entropies_) == 10
+    monkeypatch.setattr(entropy_kmeans, "STARTS_COST", 3.5 * cost)
+    monkeypatch.setattr(entropy_kmeans, "SPLIT_COST", cost - 1)
+    monkeypatch.setattr(entropy_kmeans, "split_and_merge", lambda *_: pytest.fail("it splits"))
+    few.cluster(counts)
+    assert len(few.entropies_) == 3
+    few = EntropyKMeans(k=4, n_init=5)
+    few.cluster(counts)
+    assert len(few.entropies_) == 5
 
 
 @quick
