@@ -12,17 +12,26 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from segapsith import progress
 from segapsith.api.factory import Factory
 from segapsith.api.session import Session
 from segapsith.arrays import Labels, Rows, State, Views
 from segapsith.engine.runs import RunPlan
 from segapsith.errors import PluginError, SettingError, UsageError
 from segapsith.evaluation import clustering
+from segapsith.evaluation.neighbours import BlockPlan, learn_from, nearest_neighbours
 from segapsith.evaluation.validation import LearnedUnits
 from segapsith.evaluation.views import make_views
 from segapsith.lexicon.vocabulary import tf_idf
 from segapsith.model import Json, Result
-from segapsith.plugin.contracts import has_factors, names_columns, takes_views
+from segapsith.plugin.contracts import (
+    Similarity,
+    compares_learned_rows_only,
+    has_factors,
+    names_columns,
+    takes_neighbours,
+    takes_views,
+)
 from segapsith.settings import CLUSTERER
 from segapsith_store import Store
 from segapsith_store.queries.documents import headlines, unit_places
@@ -103,6 +112,7 @@ def cluster(
     lang: str | None = None,
     force: bool = False,
     views: Sequence[str] | None = None,
+    neighbours: int | None = None,
     on_estimate: Callable[[clustering.Cost], None] | None = None,
 ) -> Clustering:
     """Cluster the stored units again and store the result under a run.
@@ -111,7 +121,9 @@ def cluster(
     `k` is given. `weights` is `counts` or `tf-idf` (default: `tf-idf` if a similarity is named).
     `sample` is a number of units, drawn at random. `views` are properties that the units are
     compared by (`words`, `names`, `source`, `subjects`, `keywords`), for a similarity or a
-    clusterer that accepts several. `on_estimate` receives the estimated cost before the work
+    clusterer that accepts several. With `neighbours`, only so many most similar units of each unit
+    are compared by the clusterer, so that the similarities of many units fit into memory.
+    `on_estimate` receives the estimated cost before the work
     starts; work that does not fit into memory is refused unless `force`.
     """
     with wire.reading() as store:
@@ -130,6 +142,7 @@ def cluster(
         k,
         force,
         on_estimate,
+        neighbours,
     )
     plan = RunPlan(
         "cluster",
@@ -137,6 +150,7 @@ def cluster(
             "clusterer": clusterer, "similarity": similarity, **(settings or {}), "k": k,
             "weights": weights, "sample": sample, "lang": lang,
             **({} if views is None else {"views": list(views)}),
+            **({} if neighbours is None else {"neighbours": neighbours}),
         },
         versions=wire.factory.versions(),
         seed=seed,
@@ -246,8 +260,13 @@ def cluster_rows(
     k: int | None,
     force: bool = False,
     on_estimate: Callable[[clustering.Cost], None] | None = None,
+    neighbours: int | None = None,
 ) -> tuple[Labels, clustering.Cost, float]:
     """Cluster rows; return their labels, the estimated cost, and the seconds that it took."""
+    if neighbours is not None:
+        return _by_neighbours(
+            factory, given, clusterer, similarity, settings, k, neighbours, on_estimate
+        )
     for_measure, for_clusterer = factory.sorted_settings(similarity, clusterer, settings)
     rows = given.rows if isinstance(given, NamedRows) else given
     of_columns: State | None = None
@@ -277,12 +296,72 @@ def cluster_rows(
         raise clustering.TooLargeError(
             f"this would not fit: {cost}; take a sample (--sample N), a clusterer that needs no"
             f" similarity ({', '.join(_without_similarity(factory))}), a similarity with a factor"
-            f" form ({_names(factory, 'similarity', has_factors)}), or one that splits the words;"
+            f" form ({_names(factory, 'similarity', has_factors)}), or only the nearest units of"
+            " each (--neighbours M);"
             " --force tries all the same"
         )
     began = time.perf_counter()
     labels = clustering.cluster(rows, measure() or None, grouping(clustering.n_rows_of(rows)))
     return labels, cost, time.perf_counter() - began
+
+
+def _by_neighbours(
+    factory: Factory,
+    given: Rows | Views | NamedRows,
+    clusterer: str,
+    similarity: str | None,
+    settings: Mapping[str, Any],
+    k: int | None,
+    m: int,
+    on_estimate: Callable[[clustering.Cost], None] | None,
+) -> tuple[Labels, clustering.Cost, float]:
+    """Cluster rows by the similarities of their nearest neighbours, which are found in blocks."""
+    rows = given.rows if isinstance(given, NamedRows) else given
+    if similarity is None or isinstance(rows, Mapping):
+        raise UsageError("neighbours need a similarity, and one matrix instead of views")
+    recipe = factory.recipe(clusterer, similarity, settings)
+    measure, made = (recipe if k is None else recipe.into(k)).make(factory.registry)
+    if not takes_neighbours(made):
+        raise UsageError(
+            f"clusterer {clusterer!r} cannot group by neighbours; use one of"
+            f" {_names(factory, 'clusterer', takes_neighbours)}"
+        )
+    if measure is None or compares_learned_rows_only(measure):
+        unfit = factory.registry.having("similarity", compares_learned_rows_only)
+        raise UsageError(
+            f"similarity {similarity!r} compares all rows at once; use another than"
+            f" {', '.join(unfit)}"
+        )
+    began = time.perf_counter()
+    if isinstance(given, NamedRows) and names_columns(measure):
+        measure.name_columns(given.words)
+    learn_from(measure, rows)
+    plan = BlockPlan(recipe, m)
+    plugins = factory.shared_plugins(("similarity", similarity))
+    cost = _block_cost(rows, measure, plan, factory.executor.n_workers)
+    if on_estimate is not None:
+        on_estimate(cost)
+    graph = nearest_neighbours(
+        factory.executor, plugins, rows, measure, plan, on_block=progress.report
+    )
+    return made.cluster_neighbours(rows, graph), cost, time.perf_counter() - began
+
+
+def _block_cost(
+    rows: Rows, measure: Similarity, plan: BlockPlan, n_workers: int
+) -> clustering.Cost:
+    """Estimate the cost from one pair of blocks."""
+    block = csr_array(rows[: plan.block])
+    began = time.perf_counter()
+    measure.compare(block, block)
+    seconds = time.perf_counter() - began
+    n_rows = rows.shape[0]
+    n_blocks = -(-n_rows // plan.block)
+    # neighbours and similarities, twice for the symmetric matrix, and a block of similarities
+    n_bytes = 48 * n_rows * plan.m + 24 * plan.block**2 * n_workers
+    return clustering.Cost(
+        n_rows, n_bytes, seconds * n_blocks**2 / n_workers, clustering.free_memory()
+    )
 
 
 def _names(factory: Factory, kind: str, ability: Callable[[object], bool]) -> str:

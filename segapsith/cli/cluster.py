@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from segapsith.cli.context import Context, command
-from segapsith.cli.options import SETS, Lang, Seed
+from segapsith.cli.options import SETS, WORKERS, Lang, Seed
 from segapsith.cli.output import Output, on_terminal, write
 from segapsith.errors import MissingInputError, UsageError
 from segapsith.model import Record
@@ -36,7 +36,7 @@ def add_to(app: typer.Typer) -> None:
     app.command("cluster")(cluster)
 
 
-@command(SETS)
+@command(SETS, WORKERS)
 def cluster(
     context: Context,
     matrix: Annotated[
@@ -73,6 +73,15 @@ def cluster(
             " source, subjects, keywords.",
         ),
     ] = None,
+    neighbours: Annotated[
+        int | None,
+        typer.Option(
+            "--neighbours",
+            min=1,
+            metavar="M",
+            help="Compare only the M most similar units of each, found in blocks by the workers.",
+        ),
+    ] = None,
     lang: Lang = None,
     seed: Seed = 0,
     force: Annotated[
@@ -95,6 +104,8 @@ def cluster(
 
     Example: segapsith cluster -k 30 --output clusters.csv --store wire.db
 
+    Example: segapsith cluster --similarity gvsm-cov --clusterer ahc -k 30 --neighbours 20
+
     Example: segapsith cluster --similarity mvsim --views words,names,source --clusterer ahc -k 30
     """
     from segapsith.evaluation.views import parse_views
@@ -112,6 +123,7 @@ def cluster(
         "sample": sample,
         "seed": seed,
         "force": force,
+        "neighbours": neighbours,
     }
     with context.wire(create=matrix is not None) as wire, context.out.progress() as progress:
 
@@ -194,6 +206,7 @@ def _cluster_matrix(
     sample: int | None,
     seed: int,
     force: bool,
+    neighbours: int | None,
     on_estimate: Callable[[Cost], None],
 ) -> dict[str, Any]:
     """Cluster a matrix file; with scores if there are labels beside it."""
@@ -206,8 +219,9 @@ def _cluster_matrix(
     part, numbers = sample_rows(rows, sample or rows.shape[0], seed)
     part = weight_rows(part, weights, similarity)
     labels, cost, seconds = cluster_rows(
-        wire.factory, part, clusterer, similarity, {"seed": seed, **settings}, k, force, on_estimate
-    )
+        wire.factory, part, clusterer, similarity, {"seed": seed, **settings}, k, force,
+        on_estimate, neighbours,
+    )  # fmt: skip
     result: dict[str, Any] = {
         "units": len(labels),
         "clusters": int(labels.max(initial=-1)) + 1,

@@ -13,20 +13,25 @@ import threading
 import uuid
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from segapsith.errors import ConfigurationError, WorkerKilledError, WorkersLostError
 from segapsith.parallel.choice import MAX_DEATHS, available_processors, look_ahead
-from segapsith.parallel.packing import pack
-from segapsith.parallel.tasks import SharedValues, perform, result_of
+from segapsith.parallel.packing import Frozen, pack
+from segapsith.parallel.tasks import Shared, SharedValues, failed, perform, result_of
 from segapsith.plugin.contracts import SharedValue
 
-__all__ = ["DaskCluster"]
+__all__ = ["DaskCluster", "own_proof"]
 
 logger = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 15
 """Time to reach the scheduler, at the start and after the connection was lost."""
+
+
+MOST_HELD = 32
+"""Shared values that the cluster holds for later calls."""
 
 
 class DaskCluster:
@@ -46,6 +51,9 @@ class DaskCluster:
         self._wanted = int(workers) if is_number else available_processors()
         self._client: Any = None
         self._cluster: Any = None
+        self._proof: bytes = b""
+        self._held: dict[str, Any] = {}
+        """The shared values that the cluster has, by their hash: those of the last calls."""
 
     @property
     def n_workers(self) -> int:
@@ -62,10 +70,7 @@ class DaskCluster:
         client = self._connected()
         values = dict(shared or {})
         with self._explained(task):
-            held = {
-                one.digest: client.submit(_same, one.data, key=f"segapsith-{one.digest}")
-                for one in values.values()
-            }
+            held = {one.digest: self._submitted(one) for one in values.values()}
             names = {name: one.digest for name, one in values.items()}
         call = uuid.uuid4().hex  # a name of their own: results are never taken from an earlier call
         rest = enumerate(items)
@@ -82,7 +87,7 @@ class DaskCluster:
                     with self._explained(task):
                         futures.append(
                             client.submit(
-                                _work, task, data, names, held,
+                                _work, task, data, names, held, self._proof,
                                 key=f"segapsith-{task}-{call}-{number}", pure=False,
                             )
                         )  # fmt: skip
@@ -96,6 +101,27 @@ class DaskCluster:
             with contextlib.suppress(Exception):
                 client.cancel(list(futures))
 
+    def _submitted(self, one: SharedValue) -> Any:
+        """Return the future of a shared value; the last ones are held, and do not travel again."""
+        future = self._held.pop(one.digest, None)
+        if future is None or future.status in ("lost", "cancelled", "error"):
+            future = self._client.submit(_same, one.data, key=f"segapsith-{one.digest}")
+        self._held[one.digest] = future
+        while len(self._held) > MOST_HELD:
+            del self._held[next(iter(self._held))]
+        return future
+
+    def _check_workers(self) -> None:
+        """Let every worker prove itself; raise an error that names those that are refused."""
+        self._proof = own_proof()
+        addresses = sorted(self._client.scheduler_info(n_workers=-1)["workers"])
+        with self._explained("prove"):
+            for address in addresses:
+                future = self._client.submit(
+                    _prove, self._proof, workers=[address], pure=False, allow_other_workers=False
+                )
+                result_of(future.result())
+
     def _connected(self) -> Any:
         """Return the client; connect, or start a cluster, at the first use."""
         if self._client is None:
@@ -108,6 +134,8 @@ class DaskCluster:
                     setting="workers",
                 ) from error
             self._open(distributed)
+            if self._address:  # workers of this machine have the same libraries and processor
+                self._check_workers()
         return self._client
 
     def _open(self, distributed: Any) -> None:
@@ -168,6 +196,7 @@ class DaskCluster:
                 with contextlib.suppress(Exception):
                     part.close(timeout=CONNECT_SECONDS)
         self._client = self._cluster = None
+        self._held = {}
 
 
 _values = SharedValues()  # one in each worker process
@@ -179,6 +208,46 @@ def _same(data: bytes) -> bytes:
     return data
 
 
-def _work(task: str, item: bytes, names: Mapping[str, str], held: Mapping[str, bytes]) -> bytes:
+def _work(
+    task: str, item: bytes, names: Mapping[str, str], held: Mapping[str, bytes], proof: bytes
+) -> bytes:
     with _one_at_a_time:
+        if proof and (refusal := _refusal(proof)):
+            return refusal
         return perform(task, item, _values.load(names, held))
+
+
+def _prove(proof: bytes) -> bytes:
+    with _one_at_a_time:
+        return _refusal(proof) or perform("check", pack(0), Shared({"offset": Frozen(0)}))
+
+
+@lru_cache(maxsize=1)
+def own_proof() -> bytes:
+    """Return what this process makes of the sample, packed."""
+    return perform("prove", pack(None), Shared({}))
+
+
+def _refusal(proof: bytes) -> bytes:
+    """Return the packed error if this worker makes something else of the sample; else nothing."""
+    own = own_proof()
+    if own == proof:
+        return b""
+    here, there = result_of(own), result_of(proof)
+    if here.hashes == there.hashes:
+        return b""
+    kinds = sorted(kind for kind in there.hashes if here.hashes.get(kind) != there.hashes[kind])
+    versions = sorted(
+        f"{name} {here.versions.get(name)} instead of {there.versions[name]}"
+        for name in there.versions
+        if here.versions.get(name) != there.versions[name]
+    )
+    reason = ", ".join(versions) or "the versions are the same, so its processor differs"
+    return failed(
+        ConfigurationError(
+            f"a worker is refused: its {' and '.join(kinds)} of the bundled sample differ"
+            f" from those of this process ({reason}); use the same versions on every worker, or"
+            " stop it",
+            setting="workers",
+        )
+    )

@@ -26,6 +26,7 @@ __all__ = [
     "SharedValues",
     "Task",
     "TaskError",
+    "failed",
     "find_task",
     "perform",
     "result_of",
@@ -92,7 +93,12 @@ def perform(task: str, item: bytes, shared: Shared) -> bytes:
     try:
         return pack((True, find_task(task)(unpack(item), shared)))
     except (Exception, SystemExit) as error:
-        return pack((False, _described(error)))
+        return failed(error)
+
+
+def failed(error: BaseException) -> bytes:
+    """Return a failure, packed; `result_of` raises it."""
+    return pack((False, _described(error)))
 
 
 def _described(error: BaseException) -> dict[str, Any]:

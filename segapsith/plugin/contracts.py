@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from segapsith.arrays import Compare, Labels, Matrix, Rows, State
+    from segapsith.arrays import Compare, Labels, Matrix, NeighbourGraph, Rows, State
     from segapsith.model import (
         Agreement,
         Annotation,
@@ -53,6 +53,7 @@ __all__ = [
     "SharedValue",
     "Similarity",
     "Source",
+    "TakesNeighbours",
     "TakesViews",
     "UnitDiagonal",
     "UsesNetworkParts",
@@ -67,6 +68,7 @@ __all__ = [
     "network_parts",
     "reads_addresses",
     "segments_together",
+    "takes_neighbours",
     "takes_views",
 ]
 
@@ -258,6 +260,13 @@ class HasFactors(Protocol):
         """Return a row of factors for each row; their cosines are the similarities."""
 
 
+class TakesNeighbours(Protocol):
+    """A clusterer that can group rows by the similarities of their nearest neighbours alone."""
+
+    def cluster_neighbours(self, rows: Rows, graph: NeighbourGraph) -> Labels:
+        """Return the labels; rows without a neighbour are similar to no other row."""
+
+
 class UsesNetworkParts(Protocol):
     """A segmenter that uses only some of `NETWORK_PARTS`; the others are not built for it."""
 
@@ -348,7 +357,7 @@ ABILITIES: dict[str, frozenset[str]] = {
             "unit_diagonal",
         }
     ),
-    "clusterer": frozenset({"takes_views"}),
+    "clusterer": frozenset({"cluster_neighbours", "takes_views"}),
 }
 """Names of the optional abilities by kind of plugin; guards pass these on and nothing else."""
 
@@ -393,6 +402,11 @@ def annotates_in_steps(plugin: object) -> TypeGuard[AnnotatesInSteps]:
     """Return whether an annotator joins multi-word terms as a last step."""
     steps = (getattr(plugin, name, None) for name in ABILITIES["annotator"])
     return all(map(callable, steps))
+
+
+def takes_neighbours(plugin: object) -> TypeGuard[TakesNeighbours]:
+    """Return whether a clusterer can group rows by their nearest neighbours."""
+    return callable(getattr(plugin, "cluster_neighbours", None))
 
 
 def has_curve(plugin: object) -> TypeGuard[HasCurve]:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.arrays import Compare, Labels, Matrix, State, Views
+from segapsith.arrays import Compare, Labels, Matrix, NeighbourGraph, State, Views
 from segapsith.errors import PluginError, PluginTimeoutError, SegapsithError
 from segapsith.jit import compiling_seconds
 from segapsith.model import (
@@ -57,6 +57,7 @@ from segapsith.plugin.contracts import (
     annotates_in_steps,
     has_curve,
     segments_together,
+    takes_neighbours,
 )
 from segapsith.tokens import Tokens
 
@@ -642,6 +643,23 @@ class GuardedClusterer(_Guarded):
     def cluster(self, rows: Rows | Views, compare: Compare | None) -> Labels:
         with _named(self.who, "cluster"):
             labels = self.plugin.cluster(rows, compare)
+        return self._checked(labels, rows)
+
+    @property
+    def cluster_neighbours(self) -> Callable[[Rows, NeighbourGraph], Labels]:
+        """The plugin's own, checked; an AttributeError if it has none."""
+        plugin = self.plugin
+        if not takes_neighbours(plugin):
+            raise AttributeError(f"{self.who} does not take neighbours")
+
+        def cluster(rows: Rows, graph: NeighbourGraph) -> Labels:
+            with _named(self.who, "cluster_neighbours"):
+                labels = plugin.cluster_neighbours(rows, graph)
+            return self._checked(labels, rows)
+
+        return cluster
+
+    def _checked(self, labels: Labels, rows: Rows | Views) -> Labels:
         n_rows = _n_rows(rows)
         numbers = _array(labels, (n_rows,))
         if numbers is None:

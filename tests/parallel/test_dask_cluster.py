@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import subprocess
 import sys
+import tempfile
+import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +20,8 @@ from segapsith.demo import sample
 from segapsith.errors import ConfigurationError, WorkerKilledError, WorkersLostError
 from segapsith.parallel import dask_cluster
 from segapsith.parallel.dask_cluster import DaskCluster
-from segapsith.parallel.packing import Frozen
+from segapsith.parallel.packing import Frozen, pack
+from segapsith.parallel.tasks import result_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 pytest.importorskip("distributed")
@@ -29,8 +37,10 @@ def two() -> Iterator[DaskCluster]:
 def test_a_killed_worker_is_replaced_and_its_task_repeated(
     two: DaskCluster, tmp_path: Path
 ) -> None:
-    items = [(str(tmp_path), number, 1 if number == 3 else 0) for number in range(6)]
-    assert list(two.map("check-deaths", items, {"offset": Frozen(0)})) == list(range(6))
+    killed = (0, 3, 4, 8, 11)
+    items = [(str(tmp_path), number, int(number in killed)) for number in range(12)]
+    assert list(two.map("check-deaths", items, {"offset": Frozen(0)})) == list(range(12))
+    assert len(list(tmp_path.iterdir())) == len(killed)
 
 
 def test_a_task_that_ends_its_worker_three_times_is_given_up(
@@ -59,11 +69,124 @@ def test_a_wrong_address_is_refused() -> None:
         DaskCluster(workers="host")
 
 
-def test_a_cluster_gives_the_store_of_one_process(open_wire: Callable[..., Wire]) -> None:
-    digests = set()
-    for name, workers in (("one", "1"), ("cluster", "dask:2")):
-        wire = open_wire(f"{name}.db", workers=workers)
-        wire.network.build(sample.lines("fr")[:30])
-        wire.ingest(sample.lines("en"))
-        digests.add(wire.status()["digest"])
-    assert len(digests) == 1
+QUESTIONS: dict[str, Callable[[Wire], Any]] = {
+    "validate": lambda wire: wire.validation.run(min_units=4, stability=2, k=[3, 4]),
+    "order": lambda wire: wire.validation.order(shuffles=3),
+    "curve": lambda wire: wire.validation.curve(thresholds=(0.1, 0.2), min_units=4),
+    "tune": lambda wire: wire.threshold.search(target_singletons=0.5, afresh=True),
+}
+
+
+def answers(wire: Wire, n_stories: int) -> dict[str, Any]:
+    """The digest of a store and what it answers, made in the workers of its setting."""
+    wire.network.build(sample.lines("fr")[:30])
+    wire.ingest(sample.lines("en")[:n_stories])
+    made = {name: question(wire).as_json() for name, question in QUESTIONS.items()}
+    return {"digest": wire.status()["digest"], **made}
+
+
+def test_a_cluster_gives_the_store_and_the_figures_of_one_process(
+    open_wire: Callable[..., Wire],
+) -> None:
+    here = answers(open_wire("one.db"), 100)
+    assert answers(open_wire("cluster.db", workers="dask:2"), 100) == here
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("workers", ["dask:1", "dask:4", "processes:2"])
+def test_any_number_of_workers_gives_the_same(workers: str, open_wire: Callable[..., Wire]) -> None:
+    n_stories = len(sample.lines("en"))
+    here = answers(open_wire("one.db"), n_stories)
+    assert answers(open_wire("workers.db", workers=workers), n_stories) == here
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Any]:
+    """A cluster that the tests connect to; its workers have a directory of their own."""
+    import distributed
+
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0",
+        local_directory=str(tmp_path / "worker"), silence_logs=50,
+    ) as made:  # fmt: skip
+        yield made
+
+
+def test_a_worker_that_makes_something_else_of_the_sample_is_refused(
+    cluster: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    true = result_of(dask_cluster.own_proof())
+    address = cluster.scheduler_address
+    with contextlib.closing(DaskCluster(workers=address)) as executor:
+        assert list(executor.map("check", [1], {"offset": Frozen(2)})) == [[1, 2]]
+        # a worker that comes later is refused at its first task
+        executor._proof = pack((True, replace(true, hashes={**true.hashes, "reading": "0"})))
+        with pytest.raises(ConfigurationError, match="refused: its reading of the bundled sample"):
+            list(executor.map("check", [1], {"offset": Frozen(2)}))
+    other = replace(true, hashes={"clusters": "0"}, versions={**true.versions, "numpy": "1.0"})
+    monkeypatch.setattr(dask_cluster, "own_proof", lambda: pack((True, other)))
+    with contextlib.closing(DaskCluster(workers=address)) as executor:
+        wanted = r"its clusters .* \(numpy .* instead of 1\.0\).*\(in a worker: .*process"
+        with pytest.raises(ConfigurationError, match=wanted) as caught:
+            list(executor.map("check", [1], {"offset": Frozen(2)}))
+        assert caught.value.exit_code == 78
+
+
+def test_shared_values_travel_once_for_several_calls(two: DaskCluster) -> None:
+    value = Frozen(5)
+    list(two.map("check", [1], {"offset": value}))
+    held = two._held[value.digest]
+    list(two.map("check", [2], {"offset": value}))
+    assert two._held[value.digest] is held
+
+
+def test_a_lost_scheduler_is_reported_and_the_same_command_continues(
+    open_wire: Callable[..., Wire], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dask_cluster, "CONNECT_SECONDS", 5)
+    stories = sample.lines("en")[:120]
+    with scheduler_and_worker(tmp_path) as (address, scheduler):
+        wire = open_wire("lost.db", workers=f"dask:{address}", batch_size=40)
+        with pytest.raises(WorkersLostError, match="was lost; what was committed is safe") as lost:
+            wire.ingest(stories, on_batch=lambda _: scheduler.kill())
+        assert lost.value.exit_code == 74
+        assert wire.status()["documents"] >= 40
+        wire.close()
+    with scheduler_and_worker(tmp_path) as (address, _):
+        again = open_wire("lost.db", workers=f"dask:{address}", batch_size=40)
+        again.ingest(stories)
+        digest = again.status()["digest"]
+    here = open_wire("here.db")
+    here.ingest(stories)
+    assert digest == here.status()["digest"]
+
+
+@contextlib.contextmanager
+def scheduler_and_worker(folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """A scheduler and a worker as programs of their own, each in an empty directory."""
+    import distributed
+
+    note = folder / f"scheduler-{len(list(folder.iterdir()))}.json"
+    program = [sys.executable, "-m", "distributed.cli.dask_scheduler"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    started = []
+    try:
+        for name, command in (
+            ("s", [*program, "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
+                   "--scheduler-file", str(note)]),
+            ("w", [sys.executable, "-m", "distributed.cli.dask_worker", "--no-dashboard",
+                   "--nthreads", "1", "--scheduler-file", str(note)]),
+        ):  # fmt: skip
+            place = Path(tempfile.mkdtemp(prefix=name, dir=folder))
+            started.append(subprocess.Popen(command, cwd=place, **quiet))  # type: ignore[call-overload]
+            while not note.is_file() or not note.read_text():
+                assert started[0].poll() is None, "the scheduler did not start"
+                threading.Event().wait(0.05)
+        address = json.loads(note.read_text())["address"]
+        with distributed.Client(address, timeout=60, set_as_default=False) as client:
+            client.wait_for_workers(1, timeout=60)
+        yield address, started[0]
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()

@@ -11,11 +11,13 @@ from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
-from segapsith.arrays import Compare, Labels, Matrix, Rows
+from segapsith.arrays import Compare, Labels, Matrix, NeighbourGraph, Rows
 from segapsith.jit import kernel
 from segapsith.plugin.hookspecs import hookimpl
 from segapsith_plugins._sparse_rows import row_norms
+from segapsith_plugins.clusterers._graph_tree import GRAPH_LINKAGES, graph_tree
 from segapsith_plugins.clusterers._row_algebra import (
     DISTANCES,
     check_choice,
@@ -204,6 +206,30 @@ class AHC:
         masses = row_norms(rows)[where] if self.mass == "length" else None
         self.tree_ = merge_tree(distances, self.linkage, masses)
         labels = groups_after(self.tree_, self._n_merges(self.tree_, masses))
+        return spread(labels, where, rows.shape[0])
+
+    def cluster_neighbours(self, rows: Rows, graph: NeighbourGraph) -> Labels:
+        """Return one group per row; a pair of rows that are no neighbours has similarity 0.
+
+        Linkage is single, complete or average: Ward needs the distances of all pairs.
+        """
+        if self.linkage not in GRAPH_LINKAGES:
+            raise ValueError(
+                f"linkage={self.linkage!r} should be one of {', '.join(GRAPH_LINKAGES)}"
+                " with neighbours"
+            )
+        where = filled_rows(rows)[1]
+        n = len(where)
+        masses = row_norms(rows)[where] if self.mass == "length" else None
+        similar = graph.matrix()
+        if n < similar.shape[0]:
+            similar = csr_array(similar[where][:, where])
+        tree = graph_tree(similar, self.linkage, masses)
+        if len(tree):
+            tree[:, 2] = DISTANCES[self.distance_from](tree[:, 2])
+        self.tree_ = tree
+        n_merges = self._n_merges(tree, masses) if n > 1 else 0
+        labels = groups_after(tree, n_merges) if n > 1 else np.zeros(n, dtype=np.int64)
         return spread(labels, where, rows.shape[0])
 
     def _n_merges(self, tree: Matrix, masses: Floats | None) -> int:

@@ -18,9 +18,9 @@ from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, diags_array
 
-from segapsith.arrays import Compare, Labels, Matrix, Rows
+from segapsith.arrays import Compare, Labels, Matrix, NeighbourGraph, Rows
 from segapsith.jit import kernel
 from segapsith.plugin.hookspecs import hookimpl
 from segapsith_plugins.clusterers._row_algebra import (
@@ -100,6 +100,14 @@ class SphericalKMeans:
         filled, where = filled_rows(rows)
         state = _ByWord(used_columns(unit_rows(filled)), min(self.k, max(len(where), 1)))
         return spread(self._best(state), where, rows.shape[0])
+
+    def cluster_neighbours(self, rows: Rows, graph: NeighbourGraph) -> Labels:
+        """Return one cluster per row, of rows whose neighbours are similar.
+
+        A row is the vector of its similarities with its neighbours, and of 1 with itself.
+        """
+        filled = (np.diff(rows.indptr) > 0).astype(np.float64)
+        return self.cluster(csr_array(graph.matrix() + diags_array(filled)), None)
 
     def cluster_by_cosines(self, cosines: Matrix) -> Labels:
         """Return the same clusters, except for rounding, from the cosines of all pairs of rows.
