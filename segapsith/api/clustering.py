@@ -121,8 +121,8 @@ def cluster(
     `k` is given. `weights` is `counts` or `tf-idf` (default: `tf-idf` if a similarity is named).
     `sample` is a number of units, drawn at random. `views` are properties that the units are
     compared by (`words`, `names`, `source`, `subjects`, `keywords`), for a similarity or a
-    clusterer that accepts several. With `neighbours`, only so many most similar units of each unit
-    are compared by the clusterer, so that the similarities of many units fit into memory.
+    clusterer that accepts several. With `neighbours`, the clusterer gets that number of most similar
+    units of each unit only, so that the similarities of many units fit into memory.
     `on_estimate` receives the estimated cost before the work
     starts; work that does not fit into memory is refused unless `force`.
     """
