@@ -8,9 +8,12 @@ the report.
     scripts/bench nights                              30 nights
     scripts/bench nights --nights 5 --articles 600    a small run
     scripts/bench nights --stability 0                without clustering halves of the units
+    scripts/bench nights --seeds 5                    kappa after the last night only, by five seeds
+    scripts/bench nights --seeds 5 --units passages   the same with the default segmenter
 
 Writes nights.csv, nights-kappa.svg and nights-seconds.svg into --output (default: out/) after every
-night, so that an interrupted run has its charts. Seconds are processor time.
+night, so that an interrupted run has its charts. Seconds are processor time. With --seeds nothing is
+written.
 """
 
 from __future__ import annotations
@@ -66,8 +69,8 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
     return round(time.process_time() - began, 2), result
 
 
-def night(wire: Wire, batch: Sequence[Mapping[str, Any]], stability: int) -> dict[str, Any]:
-    """Run one night; return the seconds of each step and the validation."""
+def maintain(wire: Wire, batch: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Ingest a batch and maintain domains; return the seconds of each step and the changes."""
     row: dict[str, Any] = {"articles": len(batch)}
     looked = wire.writer.number(
         "SELECT coalesce(max(id), 0) FROM runs WHERE command IN ('ingest', 'merge --auto', 'split --auto')"
@@ -76,14 +79,28 @@ def night(wire: Wire, batch: Sequence[Mapping[str, Any]], stability: int) -> dic
     row["merge"], merges = timed(lambda: wire.domains.merge_similar(since=looked))
     row["split"], splits = timed(lambda: wire.domains.split_broad(after=looked))
     row["reassign"], moves = timed(wire.domains.reassign)
+    counts = {"n_merged": merges["merged"], "n_split": splits["split"], "n_moved": moves["moved"]}
+    return row | counts
+
+
+def night(wire: Wire, batch: Sequence[Mapping[str, Any]], stability: int) -> dict[str, Any]:
+    """Run one night; return the seconds of each step and the validation."""
+    row = maintain(wire, batch)
     row["validate"], found = timed(lambda: wire.validate(stability=stability))
     row["report"], _ = timed(wire.report)
     interval = found["kappa_interval"] or {}
     return row | {
         "stable": found["domains"], "share": found["share"], "kappa": found["kappa"]["greedy"],
         "low": interval.get("low"), "high": interval.get("high"), "ari": found["ari"],
-        "n_merged": merges["merged"], "n_split": splits["split"], "n_moved": moves["moved"],
     }  # fmt: skip
+
+
+def print_seeds(wire: Wire, n_seeds: int) -> None:
+    """Print the share of units in stable domains, and kappa by seeds of the recomputed clusters."""
+    found = [wire.validate(stability=0, seed=seed) for seed in range(n_seeds)]
+    kappas = [one["kappa"]["greedy"] for one in found]
+    print(f"stable {found[0]['domains']} share {found[0]['share']:.3f}", end=" ")
+    print(f"kappa {sum(kappas) / n_seeds:.3f}:", *(f"{kappa:.3f}" for kappa in kappas))
 
 
 def seconds(rows: Sequence[Mapping[str, Any]]) -> Markup:
@@ -137,19 +154,32 @@ def main() -> None:
     parser.add_argument(
         "--stability", type=int, default=3, help="number of halves of the units to cluster"
     )
+    parser.add_argument(
+        "--seeds",
+        type=int,
+        default=0,
+        help="validate after the last night only, by this many seeds",
+    )
+    parser.add_argument("--units", choices=("articles", "passages"), default="articles")
     parser.add_argument("--output", type=Path, default=Path("out"))
     chosen = parser.parse_args()
     stories = articles(chosen.articles)
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as place:
-        settings = resolve({"lang": "fr", "segmenter": "none"}, environment={})
+        whole = {"segmenter": "none"} if chosen.units == "articles" else {}
+        settings = resolve({"lang": "fr", **whole}, environment={})
         with Wire(Path(place) / "nights.db", settings) as wire:
             for n in range(chosen.nights):
                 first, last = (len(stories) * i // chosen.nights for i in (n, n + 1))
+                if chosen.seeds:
+                    maintain(wire, stories[first:last])
+                    continue
                 found = night(wire, stories[first:last], chosen.stability)
                 rows.append({"night": n + 1, **found})
                 print(" ".join(f"{k} {rows[-1][k]}" for k in COLUMNS), flush=True)
                 write(chosen.output, rows, wire.validation.history())
+            if chosen.seeds:
+                print_seeds(wire, chosen.seeds)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,10 @@ themselves, in the order of their arrival, with a higher threshold. If at least 
 parts are cores (half the size of a stable domain), the domain is split. Every other unit joins the
 nearest core. Only units that are far from all cores stay in the small part that they started; they
 are few, so splitting leaves hardly anything that would be merged again.
+
+The largest domains often have one core only, which takes the units of every other subject. So parts
+that are still large are cut in two (`halving`), and their halves again, while a cut sets enough
+units apart: the number of units times the separation of the halves.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from segapsith.domains import halving
 from segapsith.domains.index import DomainIndex
 from segapsith.domains.values import Bag
 
@@ -37,7 +42,10 @@ class SplitSettings:
     similarity: float = 0.19
     """Least similarity at which the other units join a core."""
     stable: int = 15
-    """Least number of units of a stable domain."""
+    """Least number of units of a stable domain, and of each half of a cut."""
+    cut: float = 2.5
+    """Least number of units times their separation, for a cut in halves, as a multiple of `stable`
+    (0: never)."""
 
     def __post_init__(self) -> None:
         for name in ("threshold", "similarity"):
@@ -45,6 +53,8 @@ class SplitSettings:
                 raise ValueError(f"{name}={getattr(self, name)} should be above 0 and at most 1")
         if self.stable < 1:
             raise ValueError(f"stable={self.stable} should be >= 1")
+        if self.cut < 0:
+            raise ValueError(f"cut={self.cut} should be >= 0")
 
     @property
     def core(self) -> int:
@@ -90,6 +100,15 @@ def split_units(
     settings = settings or SplitSettings()
     if len(bags) < settings.large:
         return []
+    parts = _cores(index, bags, settings) or [list(range(len(bags)))]
+    if settings.cut:
+        halves = [_cut(index, bags, part, settings) for part in parts]
+        parts = sorted((part for of in halves for part in of), key=lambda p: (-len(p), p[0]))
+    return parts if len(parts) > 1 else []
+
+
+def _cores(index: DomainIndex, bags: Sequence[Bag], settings: SplitSettings) -> list[list[int]]:
+    """Return the parts that a stricter threshold makes, cores first; none if there is one core."""
     strict = index.without_domains(settings.threshold)
     labels = [domain for domain, _ in strict.place_all(bags)]
     core_numbers = [d for d in strict if strict.n_units[d] >= settings.core]
@@ -103,6 +122,24 @@ def split_units(
         core_of_unit = label if label in cores else cores.place(bag).domain
         parts.setdefault(label if core_of_unit is None else core_of_unit, []).append(position)
     return list(parts.values())
+
+
+def _cut(
+    index: DomainIndex, bags: Sequence[Bag], part: list[int], settings: SplitSettings
+) -> list[list[int]]:
+    """Return the pieces of a part: halves of halves, or the part itself."""
+    if len(part) < settings.large:
+        return [part]
+    members = [bags[position] for position in part]
+    labels = halving.halve(halving.unit_rows(members))
+    if labels is None:
+        return [part]
+    halves = [[p for p, of in zip(part, labels.tolist(), strict=True) if of == n] for n in (0, 1)]
+    if min(map(len, halves)) < settings.stable:
+        return [part]
+    if len(part) * halving.separation(index, members, labels) < settings.cut * settings.stable:
+        return [part]
+    return [piece for half in halves for piece in _cut(index, bags, half, settings)]
 
 
 def split_broad(
