@@ -31,7 +31,9 @@ __all__ = ["SectionMaking", "Sections", "section_making"]
 TOPICS_SHARE = 0.4
 """Share of the time for topics, where they have to be made first."""
 
-_OWN = ("least", "most", "rows", "halves", "patience", "loyalty", "min_share", "min_weight")
+_OWN = (
+    "least", "most", "rows", "halves", "patience", "loyalty", "gain", "min_share", "min_weight",
+)  # fmt: skip
 """Settings of sections themselves; others go to the similarity or the clusterer."""
 
 
@@ -51,9 +53,9 @@ class SectionMaking:
         self,
         domains: Mapping[int, DomainWords],
         topic_of: Mapping[int, int],
-        before: int | None = None,
+        before: Mapping[int, int] | None = None,
     ) -> sections.Sections:
-        """Return the sections of some domains; `before` is their number of the last time."""
+        """Return the sections of some domains; `before` gives those of the last time."""
         from segapsith.domains import sections
         from segapsith.evaluation.metrics import ari
 
@@ -174,13 +176,13 @@ class Sections:
         last = groupings.last_grouping(store, groupings.SECTIONS)
         if last is not None and last[1] == basis:
             return None
-        before = stored_sections.numbers_by_language(store)
+        before = groupings.group_of_domain(store, groupings.SECTIONS)
         topic_of = topic_of_domain(store)
         with store.run(RunPlan("sections", noted, self._session.factory.versions())) as run:
             by_language = list(domains_by_language(store).items())
             with progress.part(began, GROUPED):
                 groups = {
-                    lang: making.make(domains, topic_of, before.get(lang)).groups
+                    lang: making.make(domains, topic_of, before).groups
                     for lang, domains in progress.steps(by_language)
                 }
             run.counts = groupings.save(store, groupings.SECTIONS, run.number, groups, basis=basis)

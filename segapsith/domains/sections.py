@@ -9,7 +9,11 @@ random halves of the rows, and each half labels all rows by its nearest summed r
 the highest mean agreement of these labels is the most stable one, and it is taken (Lange, Roth,
 Braun & Buhmann 2004). See docs/concepts/formulas.md, "Sections".
 
-A section keeps its number while most of its units stay together, as a topic does.
+A section keeps its number while most of its units stay together, as a topic does. So that they do,
+sections go on from those of the last time: each domain moves to the section with the most similar
+summed row until none moves. If another number of sections is clearly more stable, the loosest
+section is cut in two or the two most similar ones become one first. A new clustering replaces all
+only if its rows are clearly nearer to their sums.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ from functools import partial
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from segapsith import progress
@@ -54,6 +59,10 @@ WEAK = 0.8
 """Share of the best stability below which a number of sections is no candidate."""
 
 
+MAX_PASSES = 20
+"""Passes that move domains to the nearest section of the last time, at most."""
+
+
 @dataclass(frozen=True, slots=True)
 class SectionSettings:
     """Settings of sections, besides those of the similarity and the clusterer."""
@@ -68,8 +77,11 @@ class SectionSettings:
     """Random halves of the rows that are clustered for each number."""
     patience: int = 4
     """Numbers in a row below `WEAK` of the best stability after which larger ones are not tried."""
-    loyalty: float = 0.9
+    loyalty: float = 0.8
     """Share of the best stability at which the number of the last time is taken again."""
+    gain: float = 0.03
+    """Gain in cohesion, as a share of it, from which a new clustering replaces the sections of the
+    last time."""
     min_share: float = 0.01
     """Share of the units below which a section is dissolved; its topics join the nearest one."""
     min_weight: float = 0.02
@@ -84,7 +96,7 @@ class SectionSettings:
             raise ValueError(f"patience={self.patience} should be >= 1")
         if self.halves < 2:
             raise ValueError(f"halves={self.halves} should be >= 2")
-        for name in ("loyalty", "min_share", "min_weight"):
+        for name in ("loyalty", "gain", "min_share", "min_weight"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name}={getattr(self, name)} should be in 0..1")
 
@@ -116,13 +128,14 @@ def make_sections(
     parts: SectionParts,
     *,
     k: int | None = None,
-    before: int | None = None,
+    before: Mapping[int, int] | None = None,
     settings: SectionSettings | None = None,
 ) -> Sections:
     """Make the sections of one language from its domains that have a topic.
 
-    `k` is the number of sections, or None to choose it. `before` is the number of the last time: it
-    is taken again while its stability is near the best. With `k`, no small section is dissolved.
+    `k` is the number of sections, or None to choose it. `before` gives the sections of domains at
+    the last time: their number is taken again while its stability is near the best, and they go on
+    unless a new clustering is clearly better. With `k`, no small section is dissolved.
     """
     settings = settings or SectionSettings()
     order = sorted(set(domains) & set(topic_of), key=lambda d: (-domains[d].n_units, d))
@@ -137,6 +150,7 @@ def make_sections(
     compare = None if parts.measure is None else parts.measure.compare
     near = _nearness(parts.measure)
     n_topics = int(topics.max()) + 1
+    last = _last_labels(order[: settings.rows], before or {})
     tried: Mapping[int, float] = {}
     if k is not None or not parts.chooses:
         number = min(k or settings.least, n_topics)
@@ -144,12 +158,94 @@ def make_sections(
         tried = _stabilities(
             first, parts, compare, near, _numbers(n_topics, first.shape[0], settings), settings
         )
-        number = choose_number(tried, before, settings) or min(settings.least, n_topics)
-    labels = _all_labels(rows, parts.clusterer(number).cluster(first, compare), near)
+        number = choose_number(tried, int(last.max()) + 1, settings) or settings.least
+        number = min(number, n_topics)
+    clustered = np.asarray(parts.clusterer(number).cluster(first, compare), dtype=np.int64)
+    adjusted = _with_number(first, last, int(clustered.max(initial=-1)) + 1, parts, compare, near)
+    labels = _all_labels(rows, _better(first, adjusted, clustered, near, settings), near)
     labels = _by_topic(topics, labels, units)
     if k is None:
         labels = _without_small(rows, labels, topics, units, near, settings)
     return Sections(DomainGroups(np.array(order, np.int64), renumbered(labels)), tried)
+
+
+def _last_labels(domains: Sequence[int], before: Mapping[int, int]) -> Labels:
+    """Return the sections of domains at the last time, numbered from 0; -1 for new domains."""
+    known = sorted({before[domain] for domain in domains if domain in before})
+    number_of = {section: number for number, section in enumerate(known)}
+    return np.array([number_of[before[d]] if d in before else -1 for d in domains], dtype=np.int64)
+
+
+def _with_number(
+    rows: Rows, last: Labels, number: int, parts: SectionParts, compare: Compare | None,
+    near: Compare,
+) -> Labels:  # fmt: skip
+    """Return the sections of the last time, cut or joined until they are `number`.
+
+    The loosest one is cut in two by the clusterer; it has the largest sum of distances, 1 -
+    similarity, of its rows to their sum. The two whose sums are most similar are joined.
+    """
+    labels = np.where(np.diff(rows.indptr) > 0, last, -1)
+    labels[labels >= 0] = renumbered(labels[labels >= 0])
+    n_sections = int(labels.max(initial=-1)) + 1
+    while 0 < n_sections < number:
+        members = np.flatnonzero(labels == np.argmax(_looseness(rows, labels, near)))
+        if len(members) < 2 or not parts.chooses:
+            return labels
+        halves = np.asarray(parts.clusterer(2).cluster(csr_array(rows[members]), compare))
+        if len(np.unique(halves)) < 2:
+            return labels
+        larger = int(np.argmax(np.bincount(halves)))
+        labels[members[halves != larger]] = n_sections
+        n_sections += 1
+    while n_sections > number > 0:
+        sums = group_sums(rows, labels)
+        similar = np.tril(near(sums, sums) + 2.0, -1)
+        younger, older = np.unravel_index(int(np.argmax(similar)), similar.shape)
+        labels[labels == younger] = older
+        labels[labels > younger] -= 1
+        n_sections -= 1
+    return labels
+
+
+def _looseness(rows: Rows, labels: Labels, near: Compare) -> NDArray[np.float64]:
+    """Return for each section the sum of 1 - similarity of its rows to their summed row."""
+    labelled = np.flatnonzero(labels >= 0)
+    similar = near(csr_array(rows[labelled]), group_sums(rows, labels))
+    own = similar[np.arange(len(labelled)), labels[labelled]]
+    looseness: NDArray[np.float64] = np.bincount(labels[labelled], 1.0 - own).astype(np.float64)
+    return looseness
+
+
+def _better(
+    rows: Rows, last: Labels, clustered: Labels, near: Compare, settings: SectionSettings
+) -> Labels:
+    """Return the sections of the last time, brought up to date, or the new clustering.
+
+    The new one is returned if a section of the last time has no row any more, or if its cohesion is
+    larger by more than the share `gain`.
+    """
+    number = int(clustered.max(initial=-1)) + 1
+    if number < 1 or int(last.max(initial=-1)) + 1 != number:
+        return clustered
+    filled = np.diff(rows.indptr) > 0
+    labels = last
+    for _ in range(MAX_PASSES):
+        nearest = np.where(filled, _nearest(rows, group_sums(rows, labels), near), -1)
+        if len(np.unique(nearest[filled])) < number:
+            return clustered
+        if np.array_equal(nearest, labels):
+            break
+        labels = nearest
+    enough = _cohesion(rows, clustered, near) <= (1 + settings.gain) * _cohesion(rows, labels, near)
+    return labels if enough else clustered
+
+
+def _cohesion(rows: Rows, labels: Labels, near: Compare) -> float:
+    """Return the mean similarity of the labelled rows to the summed row of their group."""
+    labelled = np.flatnonzero(labels >= 0)
+    similar = near(csr_array(rows[labelled]), group_sums(rows, labels))
+    return float(similar[np.arange(len(labelled)), labels[labelled]].mean())
 
 
 def _numbers(n_topics: int, n_rows: int, settings: SectionSettings) -> Sequence[int]:
@@ -167,25 +263,29 @@ def choose_number(
     """Return the most stable number of sections; None if none was tried.
 
     Stability falls by itself as the number grows. So while the next larger number is as good as the
-    best up to `TIE`, it is taken instead. The number of the last time is returned while its
-    stability is near the best.
+    best up to `TIE`, it is taken instead. `before` is the number of the last time, 0 or None for
+    none: it is returned while its stability is near the best, and changes by one at most.
 
     >>> choose_number({4: 0.6, 5: 0.62}, None, SectionSettings())
     5
     >>> choose_number({4: 0.6, 5: 0.62}, 4, SectionSettings())
     4
+    >>> choose_number({4: 0.4, 5: 0.5, 6: 0.62}, 4, SectionSettings())
+    5
     >>> choose_number({4: 0.62, 5: 0.615, 6: 0.5}, None, SectionSettings())
     5
     """
     if not tried:
         return None
     best = max(tried.values())
-    if before is not None and tried.get(before, -1.0) >= settings.loyalty * best:
+    if before and tried.get(before, -1.0) >= settings.loyalty * best:
         return before
     number = min(number for number, value in tried.items() if value == best)
     while tried.get(number + 1, -1.0) >= TIE * best > 0:
         number += 1
-    return number
+    if before:
+        number = min(max(number, before - 1), before + 1)
+    return min(max(number, settings.least), settings.most)
 
 
 def _stabilities(

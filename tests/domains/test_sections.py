@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import segapsith
-from segapsith.arrays import Labels, Rows
+from segapsith.arrays import Compare, Labels, Rows
 from segapsith.domains.sections import (
     WEAK,
     SectionParts,
@@ -175,10 +175,74 @@ def test_the_number_of_the_last_time_is_taken_again_while_it_is_nearly_the_best(
     tried = {4: 0.5, 5: 0.6, 6: 0.55}
     assert choose_number(tried, None, SectionSettings()) == 5
     assert choose_number(tried, 6, SectionSettings()) == 6
-    assert choose_number(tried, 4, SectionSettings()) == 5
+    assert choose_number(tried, 4, SectionSettings(loyalty=0.9)) == 5
     assert choose_number(tried, 4, SectionSettings(loyalty=0.8)) == 4
-    assert choose_number(tried, 9, SectionSettings()) == 5
     assert choose_number({}, 4, SectionSettings()) is None
+
+
+class _Cuts:
+    """Clusters rows by turns, so that each clustering is a bad one."""
+
+    def __init__(self, k: int) -> None:
+        self._k = k
+
+    def cluster(self, rows: Rows, compare: Compare | None = None) -> Labels:
+        return np.arange(rows.shape[0]) % self._k
+
+
+def test_sections_go_on_from_those_of_the_last_time() -> None:
+    domains = _planted(4, 12)
+    before = {d: 70 + (d - 1) % 4 for d in domains if d < 40}  # the others are new
+    bad = _parts(_Cuts)
+    made = make_sections(domains, _alone(domains), bad, k=4, before=before)
+    section = _section_of(made)
+    assert len(set(section.values())) == 4
+    assert all(section[d] == section[(d - 1) % 4 + 1] for d in domains)
+    without = _section_of(make_sections(domains, _alone(domains), bad, k=4))
+    assert any(without[d] != without[(d - 1) % 4 + 1] for d in domains)
+
+
+def test_a_domain_leaves_its_section_of_the_last_time_for_a_nearer_one() -> None:
+    domains = _planted(3, 12)
+    before = {d: 1 + (d - 1) % 3 for d in domains} | {4: 2}
+    section = _section_of(
+        make_sections(domains, _alone(domains), _parts(_Cuts), k=3, before=before)
+    )
+    assert section[4] == section[1] != section[2]
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_a_clearly_better_clustering_replaces_the_sections_of_the_last_time(k: int) -> None:
+    """Passes cannot repair labels in which each section has the same share of every subject."""
+    domains = _planted(k, 16)
+    alone = _alone(domains)
+    mixed = {d: 1 + (d - 1) // k % k for d in domains}
+    fresh = _section_of(make_sections(domains, alone, _parts(), k=k))
+    made = make_sections(domains, alone, _parts(), k=k, before=mixed)
+    assert ari(list(_section_of(made).values()), list(fresh.values())) == 1.0
+    one = dict.fromkeys(domains, 5)
+    again = make_sections(domains, alone, _parts(), k=k, before=one)
+    assert _section_of(again) == fresh  # another number
+
+
+def test_the_number_changes_by_one_at_a_time() -> None:
+    tried = {4: 0.9, 5: 0.2, 6: 0.3, 7: 0.1}
+    assert choose_number(tried, 7, SectionSettings()) == 6
+    assert choose_number(tried, 9, SectionSettings()) == 8  # not tried: larger ones were weak
+    assert choose_number({4: 0.1, 5: 0.2, 6: 0.9}, 4, SectionSettings()) == 5
+    assert choose_number(tried, 9, SectionSettings(most=6)) == 6
+
+
+def test_sections_are_cut_or_joined_when_their_number_changes() -> None:
+    domains = _planted(4, 12)
+    subject = {d: (d - 1) % 4 for d in domains}
+    alone, parts = _alone(domains), _parts()
+    joined = {d: min(of, 2) for d, of in subject.items()}
+    apart = {d: of if of else 4 * (d % 8 == 1) for d, of in subject.items()}
+    for before in (joined, apart):
+        made = make_sections(domains, alone, parts, k=4, before=before)
+        section = _section_of(made)
+        assert ari([section[d] for d in subject], list(subject.values())) == 1.0
 
 
 def test_of_numbers_that_are_as_stable_the_larger_is_taken() -> None:
@@ -217,6 +281,7 @@ def test_few_topics_make_no_more_sections_than_there_are() -> None:
         {"halves": 1},
         {"patience": 0},
         {"loyalty": 2.0},
+        {"gain": -0.1},
     ],
 )
 def test_impossible_settings_are_refused(wrong: dict[str, float]) -> None:

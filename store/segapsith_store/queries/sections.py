@@ -30,7 +30,6 @@ __all__ = [
     "PathStep",
     "Section",
     "list_sections",
-    "numbers_by_language",
     "paths",
     "section_labels",
     "topics_mark",
@@ -190,16 +189,6 @@ def _characteristic_words(
         weighted = {word.word: word for word in words.best(part, None)}
         characteristic[section] = [weighted[words.name(int(n))] for n in part.words]
     return characteristic
-
-
-def numbers_by_language(store: Store) -> dict[str, int]:
-    """Return how many sections each language has."""
-    present = set(group_of_domain(store, SECTIONS).values())
-    numbers: dict[str, int] = {}
-    for section, lang in store.rows("SELECT id, lang FROM sections"):
-        if section in present:
-            numbers[lang] = numbers.get(lang, 0) + 1
-    return numbers
 
 
 def topics_mark(store: Store) -> str:

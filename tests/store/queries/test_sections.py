@@ -43,7 +43,6 @@ def test_a_section_lists_its_topics_by_size_and_its_share(open_wire: Callable[..
     }  # fmt: skip
     assert first.words[0].word == "storm" and first.label.startswith("storm")
     assert sections.list_sections(wire.writer, limit=1, top=1)[0].words == first.words[:1]
-    assert sections.numbers_by_language(wire.writer) == {"en": 2}
 
 
 def test_a_topic_that_was_regrouped_has_the_section_of_most_of_its_units(
