@@ -26,10 +26,11 @@ from segapsith_store.schema import (
     FTS,
     SCHEMA,
     TABLES,
+    UNSPACED,
     VIEWS,
     hash_begin,
 )
-from segapsith_store.writing import write_events
+from segapsith_store.writing import write_events, write_unspaced
 
 __all__ = ["MIGRATIONS", "find_events", "migrate"]
 
@@ -208,6 +209,17 @@ def add_notifications(connection: sqlite3.Connection) -> None:
         connection.execute(f'CREATE VIEW "{view.name}" AS {view.sql}')
 
 
+def index_unspaced(connection: sqlite3.Connection) -> None:
+    """Add the full-text index of texts without spaces between words, and enter those texts."""
+    for statement in UNSPACED:
+        connection.execute(statement)
+    texts = connection.execute(
+        "SELECT id, title, body FROM versions WHERE title <> '' OR body <> ''"
+    )
+    while rows := texts.fetchmany(BLOCK):
+        write_unspaced(connection, rows)
+
+
 MIGRATIONS: dict[str, Callable[[sqlite3.Connection], None]] = {
     "first_house": create_tables,
     "second_house": add_block_hashes,
@@ -219,6 +231,7 @@ MIGRATIONS: dict[str, Callable[[sqlite3.Connection], None]] = {
     "datasette": quote_full_text,
     "feed_ids": join_feed_ids,
     "notifications": add_notifications,
+    "unspaced": index_unspaced,
 }
 """In order, under the names that stores have recorded: a name must never change."""
 

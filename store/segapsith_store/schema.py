@@ -16,6 +16,7 @@ __all__ = [
     "HASH_BEGIN",
     "SCHEMA",
     "TABLES",
+    "UNSPACED",
     "VIEWS",
     "Table",
     "View",
@@ -25,7 +26,7 @@ __all__ = [
 APPLICATION_ID = 0x53454741
 """`SEGA`: marks a SQLite file as a store of this program."""
 
-SCHEMA = 10
+SCHEMA = 11
 """The schema that this program reads and writes: the number of its migrations."""
 
 
@@ -645,6 +646,18 @@ def _full_text(table: str, first: str, second: str) -> tuple[str, ...]:
 
 FTS = _full_text("versions", "title", "body") + _full_text("domains", "label", "top_words")
 """Full text over the texts of documents, and over domains."""
+
+UNSPACED = (
+    (
+        'CREATE VIRTUAL TABLE "unspaced_fts" USING fts5 (title, body,'
+        """ tokenize="unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'")"""
+    ),
+    (
+        'CREATE TRIGGER "versions_leave_unspaced" AFTER DELETE ON "versions" BEGIN'
+        ' DELETE FROM "unspaced_fts" WHERE rowid = old.id; END'
+    ),
+)
+"""Full text over the texts in scripts without spaces, character by character; see unspaced.py."""
 
 VIEWS = (
     View(

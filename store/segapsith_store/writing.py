@@ -14,8 +14,9 @@ from segapsith.lexicon.multiword_terms import TermCounts
 from segapsith_store import codecs, feed_states, pair_runs, tombstones
 from segapsith_store.codecs import as_json
 from segapsith_store.schema import BLOCK
+from segapsith_store.unspaced import is_unspaced, separated
 
-__all__ = ["DROP_NETWORKS", "VERSION", "remove", "write", "write_events"]
+__all__ = ["DROP_NETWORKS", "VERSION", "remove", "write", "write_events", "write_unspaced"]
 
 VERSION = (
     "id, document, number, hash, title, body, date, date_original, lang, source, metadata,"
@@ -176,14 +177,25 @@ def _write_documents(c: sqlite3.Connection, update: Update) -> None:
 
 
 def _write_versions(c: sqlite3.Connection, update: Update) -> None:
-    """Write texts, and enter them into the full-text index."""
+    """Write texts, and enter them into the full-text indexes."""
     c.executemany(
         f"INSERT INTO versions ({VERSION}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
         [(*v[:12], codecs.words_bytes(v.words), v.links.tobytes(), v.run) for v in update.versions],
     )
+    texts = [(v.id, v.title, v.body) for v in update.versions if v.title or v.body]
+    c.executemany("INSERT INTO versions_fts (rowid, title, body) VALUES (?, ?, ?)", texts)
+    write_unspaced(c, texts)
+
+
+def write_unspaced(c: sqlite3.Connection, texts: Sequence[tuple[int, str, str]]) -> None:
+    """Enter those of some texts that have no spaces between words into their index."""
     c.executemany(
-        "INSERT INTO versions_fts (rowid, title, body) VALUES (?, ?, ?)",
-        [(v.id, v.title, v.body) for v in update.versions if v.title or v.body],
+        "INSERT INTO unspaced_fts (rowid, title, body) VALUES (?, ?, ?)",
+        [
+            (number, separated(title), separated(body))
+            for number, title, body in texts
+            if is_unspaced(title) or is_unspaced(body)
+        ],
     )
 
 

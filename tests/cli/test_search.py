@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from segapsith.demo import sample
 
 Answer = Callable[..., Any]
@@ -94,3 +96,40 @@ def test_explain_takes_a_document_and_says_what_is_unknown(
     code, _, message = command("explain", "pm-99")
     assert code == 66
     assert "'pm-99'" in message
+
+
+UNSPACED = {
+    "zh": ("中国人民银行宣布下调利率，市场反应积极。", "银行", "利率", "火车"),
+    "ja": ("日本銀行は金利を引き下げると発表した。", "銀行", "金利", "列車"),
+    "ko": ("한국은행은 금리를 내린다고 발표했다.", "은행", "금리", "열차"),
+    "th": ("ธนาคารกลางประกาศลดอัตราดอกเบี้ยเมื่อวันจันทร์", "ธนาคาร", "ดอกเบี้ย", "รถไฟ"),
+}
+
+
+@pytest.mark.parametrize("lang", UNSPACED)
+def test_words_are_found_inside_texts_without_spaces(
+    lang: str, answer: Answer, tmp_path: Path
+) -> None:
+    text, first, second, other = UNSPACED[lang]
+    path = tmp_path / "wire.jsonl"
+    path.write_text(json.dumps({"id": "one", "lang": lang, "text": f"{text} NASA 2026"}))
+    answer("ingest", str(path))
+    for words in ([first], [second], [first, second], [second, "nasa"]):
+        found = answer("search", *words)["documents"]
+        assert [hit["id"] for hit in found] == ["one"], words
+    assert f"[{first}]" in answer("search", first)["documents"][0]["snippet"]
+    assert answer("search", other)["documents"] == []
+    assert answer("search", first, other)["documents"] == []
+    answer("forget", "one")
+    assert answer("search", first)["documents"] == []
+
+
+def test_a_corrected_text_without_spaces_is_found_by_its_new_words(
+    answer: Answer, tmp_path: Path
+) -> None:
+    path = tmp_path / "wire.jsonl"
+    for text in ("中国人民银行宣布下调利率。", "中国人民银行宣布上调税收。"):
+        path.write_text(json.dumps({"id": "one", "lang": "zh", "text": text}))
+        answer("ingest", str(path))
+    assert answer("search", "税收")["documents"]
+    assert not answer("search", "利率")["documents"]

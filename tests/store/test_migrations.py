@@ -224,3 +224,13 @@ def test_a_new_store_is_what_sqlite_utils_would_create() -> None:
             return tables.fetchall(), names.fetchall()
 
     assert schema(migrations._create_all) == schema(migrations._apply)
+
+
+def test_texts_without_spaces_of_an_old_store_are_found(tmp_path: Path) -> None:
+    path = unpacked(10, tmp_path)
+    with closing(sqlite3.connect(path)) as old, old:
+        old.execute("UPDATE versions SET body = ? WHERE id = 2", ["中国人民银行宣布下调利率。"])
+    with Wire(path) as wire:
+        assert wire.writer.number("SELECT count(*) FROM unspaced_fts") == 1
+        [hit] = wire.search("银行").documents
+        assert "[银行]" in hit.snippet

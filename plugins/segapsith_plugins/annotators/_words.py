@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from segapsith.languages import ALIASES, LanguagePack, has_pack, pack_of
 from segapsith.model import Annotation, Lexicon
+from segapsith_plugins.annotators._dictionaries import CompactDictionaries
 
 __all__ = [
     "Lemmas",
@@ -344,17 +345,16 @@ _MIN_STEM_CHARS = 2
 def _simplemma(whole: bool) -> tuple[Any, Callable[..., str], Callable[..., bool]]:
     """Return simplemma's dictionaries, its lemmas and its test of a form.
 
-    A whole dictionary takes 40 to 400 MB of memory, a frugal one 2 to 45 MB. Each is loaded once:
+    A whole dictionary takes 40 to 400 MB of memory, a compact one 1 to 20 MB. Each is loaded once:
     simplemma itself would drop the ninth language, and load it again.
     """
     import simplemma  # takes 0.1 s, so only when a text is read
     from simplemma.strategies import DefaultStrategy
     from simplemma.strategies.dictionaries import DEFAULT_DICTIONARY_FACTORY
-    from simplemma.strategies.dictionaries.stream_dictionary_factory import StreamDictionaryFactory
 
     if whole:
         return DEFAULT_DICTIONARY_FACTORY, simplemma.lemmatize, simplemma.is_known
-    factory = StreamDictionaryFactory(cache_max_size=64)
+    factory = CompactDictionaries()
     strategy = DefaultStrategy(dictionary_factory=factory)
     # Forms are cached by the reader, so simplemma need not.
     reader = simplemma.Lemmatizer(cache_max_size=0, lemmatization_strategy=strategy)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from segapsith.errors import MissingInputError, UsageError
 from segapsith.model import Result
 from segapsith_store.identity import document_id
 from segapsith_store.store import Store
+from segapsith_store.unspaced import is_unspaced, joined, separated
 
 __all__ = [
     "DocumentHit",
@@ -17,13 +19,18 @@ __all__ = [
     "DomainHit",
     "SearchResult",
     "StoryDomain",
+    "TextMatch",
     "describe_document",
     "full_text_query",
     "matching_documents",
     "search",
+    "text_match",
 ]
 
 SNIPPET_WORDS = 16
+
+SNIPPET_CHARACTERS = 40
+"""The same where every character is a word of the index."""
 
 MAX_STORIES = 5_000
 """Stories with the words, best first, whose domains are counted."""
@@ -87,6 +94,31 @@ class DocumentSummary(Result):
     units: int
 
 
+class TextMatch(NamedTuple):
+    """A query for texts: the table of the full-text index to ask, and what to ask it for."""
+
+    table: str
+    match: str
+
+    def snippet(self, before: str, after: str) -> str:
+        """Return SQL for the passage where the words are, marked; `joined` makes it readable."""
+        words = SNIPPET_WORDS if self.table == "versions_fts" else SNIPPET_CHARACTERS
+        return f"snippet({self.table}, -1, '{before}', '{after}', ' … ', {words})"
+
+
+def text_match(query: str, *, phrase: bool = False) -> TextMatch:
+    """Return the query for texts that contain all the words, or the words next to each other.
+
+    Texts in scripts without spaces have an index of their own, where a word is found inside others.
+
+    >>> text_match("interest rates")
+    TextMatch(table='versions_fts', match='"interest" "rates"')
+    """
+    unspaced = is_unspaced(query)
+    match = (_phrase if phrase else full_text_query)(separated(query) if unspaced else query)
+    return TextMatch("unspaced_fts" if unspaced else "versions_fts", match)
+
+
 _SUMMARY = (
     "SELECT d.uid, v.date, v.title, (SELECT count(*) FROM units u WHERE u.document = d.id)"
     " FROM documents d JOIN versions v ON v.document = d.id AND v.number = d.version"
@@ -98,22 +130,21 @@ def search(store: Store, query: str, limit: int = 20, *, documents: bool = True)
 
     Without `documents`, only domains are looked for.
     """
-    match = full_text_query(query)
+    words = text_match(query)
     with store.frozen():
         stories = store.rows(
             "SELECT d.id, coalesce(d.duplicate_of, d.id), d.uid, v.date, v.lang, v.title,"
-            " snippet(versions_fts, -1, '[', ']', ' … ', ?)"
-            " FROM versions_fts f JOIN versions v ON v.id = f.rowid"
+            f" {words.snippet('[', ']')} FROM {words.table} f JOIN versions v ON v.id = f.rowid"
             " JOIN documents d ON d.id = v.document AND d.version = v.number"
-            " WHERE versions_fts MATCH ? ORDER BY bm25(versions_fts), d.id LIMIT ?",
-            [SNIPPET_WORDS, match, limit],
+            f" WHERE {words.table} MATCH ? ORDER BY bm25({words.table}), d.id LIMIT ?",
+            [words.match, limit],
         )
         listed = list(stories) if documents else []
         domains = _domains_of(store, {row[1] for row in listed})
         return SearchResult(
             [
-                DocumentHit(*[*columns, domains.get(original, [])])
-                for _, original, *columns in listed
+                DocumentHit(*[*columns, joined(snippet), domains.get(original, [])])
+                for _, original, *columns, snippet in listed
             ],
             _domain_hits(store, query, limit),
         )
@@ -138,7 +169,7 @@ def _domain_hits(store: Store, query: str, limit: int) -> list[DomainHit]:
     words = full_text_query(query)
     by_label = _matching_domains(store, f"label : ({words})")
     by_words = by_label | _matching_domains(store, words)
-    by_stories, n_stories = _story_counts(store, _phrase(query))
+    by_stories, n_stories = _story_counts(store, text_match(query, phrase=True))
     sizes, named = {}, set()
     for number, units, has_name in store.rows(
         "SELECT m.id, m.units, m.named FROM json_each(?) j JOIN domains m ON m.id = j.value"
@@ -184,16 +215,16 @@ def _matching_domains(store: Store, match: str) -> set[int]:
     }
 
 
-def _story_counts(store: Store, match: str) -> tuple[dict[int, int], int]:
+def _story_counts(store: Store, words: TextMatch) -> tuple[dict[int, int], int]:
     """Return units by domain of the stories that match, and the number of these stories."""
     stories = [
         number
         for (number,) in store.rows(
             # ranked before the join: a frequent word has many texts
-            "SELECT v.id FROM (SELECT rowid FROM versions_fts WHERE versions_fts MATCH ?"
-            " ORDER BY bm25(versions_fts), rowid LIMIT ?) f JOIN versions v ON v.id = f.rowid"
+            f"SELECT v.id FROM (SELECT rowid FROM {words.table} WHERE {words.table} MATCH ?"
+            f" ORDER BY bm25({words.table}), rowid LIMIT ?) f JOIN versions v ON v.id = f.rowid"
             " JOIN documents d ON d.id = v.document AND d.version = v.number",
-            [match, MAX_STORIES],
+            [words.match, MAX_STORIES],
         )
     ]
     counts = store.rows(
@@ -215,12 +246,13 @@ def _phrase(query: str) -> str:
 
 def matching_documents(store: Store, query: str) -> list[DocumentSummary]:
     """Return every document of which one version, present or earlier, contains all the words."""
+    words = text_match(query)
     return [
         DocumentSummary(*row)
         for row in store.rows(
-            f"{_SUMMARY} WHERE d.id IN (SELECT w.document FROM versions_fts f JOIN versions w"
-            " ON w.id = f.rowid WHERE versions_fts MATCH ?) ORDER BY d.id",
-            [full_text_query(query)],
+            f"{_SUMMARY} WHERE d.id IN (SELECT w.document FROM {words.table} f JOIN versions w"
+            f" ON w.id = f.rowid WHERE {words.table} MATCH ?) ORDER BY d.id",
+            [words.match],
         )
     ]
 

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.model import Result
-from segapsith_store.queries.search import SNIPPET_WORDS, full_text_query
+from segapsith_store.queries.search import text_match
 from segapsith_store.store import Store
+from segapsith_store.unspaced import joined
 
 __all__ = [
     "MARKS",
@@ -210,11 +211,9 @@ def _selected(
     """Return the versions that match, ascending."""
     mask = columns.present()
     if query.words.strip():
+        index, match = text_match(query.words)
         # one text of all numbers: a row of Python objects for each hit takes much longer
-        row = store.row(
-            "SELECT group_concat(rowid) FROM versions_fts WHERE versions_fts MATCH ?",
-            [full_text_query(query.words)],
-        )
+        row = store.row(f"SELECT group_concat(rowid) FROM {index} WHERE {index} MATCH ?", [match])
         matching = np.fromstring((row and row[0]) or "", np.int64, sep=",")
         having = np.zeros(len(mask), dtype=bool)
         having[matching[matching < len(mask)]] = True
@@ -236,10 +235,9 @@ def _best(
     store: Store, words: str, selected: NDArray[np.int64], limit: int, offset: int
 ) -> list[int]:
     allowed, page = set(selected.tolist()), []
+    index, match = text_match(words)
     for (number,) in store.rows(
-        "SELECT rowid FROM versions_fts WHERE versions_fts MATCH ?"
-        " ORDER BY bm25(versions_fts), rowid",
-        [full_text_query(words)],
+        f"SELECT rowid FROM {index} WHERE {index} MATCH ? ORDER BY bm25({index}), rowid", [match]
     ):
         if number in allowed:
             page.append(number)
@@ -250,10 +248,13 @@ def _best(
 
 def _described(store: Store, words: str, versions: Iterable[int]) -> list[StoryHit]:
     snippet, source, more = "substr(v.body, 1, 220)", "versions v", ""
+    asked: list[str] = []
     if words.strip():
-        snippet = f"snippet(versions_fts, -1, '{MARKS[0]}', '{MARKS[1]}', ' … ', {SNIPPET_WORDS})"
-        source = "versions_fts f JOIN versions v ON v.id = f.rowid"
-        more = " AND versions_fts MATCH ?"
+        query = text_match(words)
+        snippet = query.snippet(*MARKS)
+        source = f"{query.table} f JOIN versions v ON v.id = f.rowid"
+        more = f" AND {query.table} MATCH ?"
+        asked = [query.match]
     hits = []
     for number in versions:
         where = "f.rowid = ?" if more else "v.id = ?"
@@ -261,9 +262,9 @@ def _described(store: Store, words: str, versions: Iterable[int]) -> list[StoryH
             f"SELECT d.uid, v.date, v.lang, v.source, v.title, {snippet},"
             f" d.duplicate_of IS NOT NULL FROM {source} JOIN documents d ON d.id = v.document"
             f" WHERE {where}{more}",
-            [number, full_text_query(words)] if more else [number],
+            [number, *asked],
         )
         if row is not None:
-            *head, copy = row
-            hits.append(StoryHit(*[*head, bool(copy)]))
+            *head, passage, copy = row
+            hits.append(StoryHit(*[*head, joined(passage), bool(copy)]))
     return hits

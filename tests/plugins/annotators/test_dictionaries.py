@@ -1,0 +1,65 @@
+"""Compact dictionaries give what simplemma's own readers give."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from simplemma.strategies.dictionaries import dictionary_factory
+from simplemma.strategies.dictionaries.stream_dictionary_factory import StreamMap
+
+from segapsith_plugins.annotators._dictionaries import CompactDictionaries, CompactDictionary
+
+LANGS = ("de", "es", "he", "hi", "tr")
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_every_form_has_the_lemma_that_simplemma_gives(lang: str) -> None:
+    ours, theirs = CompactDictionaries.get_dictionary(lang), StreamMap(lang)
+    forms = list(theirs)
+    some = random.Random(0).sample(forms, 3000)
+    for form in [*some, *forms[:40], *forms[-40:]]:
+        assert ours.get(form) == theirs.get(form), form
+    assert len(ours) == len(theirs)
+
+
+@pytest.mark.parametrize("form", ["", "\0", "zzzzq", "\ud800", "Ω" * 3000, "\U0010ffff"])
+def test_forms_that_no_dictionary_has_are_missing(form: str) -> None:
+    dictionary = CompactDictionaries.get_dictionary("de")
+    assert dictionary.get(form) is None
+    assert dictionary.get(form, "none") == "none"
+    assert form not in dictionary
+    with pytest.raises(KeyError):
+        dictionary[form]
+
+
+def test_a_lemma_knows_its_forms() -> None:
+    dictionary = CompactDictionaries.get_dictionary("es")
+    assert isinstance(dictionary, CompactDictionary)
+    forms = dictionary.forms_of("banco")
+    assert "bancos" in forms
+    assert all(dictionary[form] == "banco" for form in forms)
+    assert len(dictionary.forms_of("banco", 1)) == 1
+    assert dictionary.forms_of("qqqq") == []
+
+
+def test_a_dictionary_is_loaded_once() -> None:
+    first = CompactDictionaries.get_dictionary("he")
+    assert CompactDictionaries.get_dictionary("he") is first
+
+
+def test_a_shortened_dictionary_is_refused() -> None:
+    records = dictionary_factory._read_decompressed("fa")
+    with pytest.raises(ValueError, match="records"):
+        CompactDictionary(records[: _end_of_record(records, 100)])
+
+
+def _end_of_record(records: bytes, number: int) -> int:
+    """Return where a record begins: what is before it are whole records."""
+    from simplemma.strategies.dictionaries import frontcode
+
+    _, _, begin = frontcode._read_header(records)
+    for i, (start, _, _) in enumerate(frontcode._iter_records(records, begin)):
+        if i == number:
+            return start
+    raise AssertionError
