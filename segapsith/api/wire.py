@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
@@ -285,14 +285,23 @@ class Wire(Session):
     validate = _Shortcut(lambda wire: wire.validation.run)
     tune = _Shortcut(lambda wire: wire.threshold.search)
 
-    def search(self, words: str, limit: int = 20, *, documents: bool = True) -> SearchResult:
+    def search(
+        self, words: str, limit: int = 20, *, documents: bool = True, exact: bool = False
+    ) -> SearchResult:
         """Return the documents and domains that contain all the words, best first.
 
-        Without `documents`, only domains are looked for.
+        Without `documents`, only domains are looked for. Documents may have other forms of a word
+        in the languages of the store, unless `exact`.
         """
+        from segapsith_plugins.annotators._dictionaries import forms_in
         from segapsith_store.queries.search import search
 
-        return self.read(lambda store: search(store, words, limit, documents=documents))
+        def ask(store: Store) -> SearchResult:
+            langs = sorted(lang for lang, (n, _) in store.languages().items() if n)
+            forms = None if exact else partial(forms_in, langs)
+            return search(store, words, limit, documents=documents, forms=forms)
+
+        return self.read(ask)
 
     def matching(self, words: str) -> list[DocumentSummary]:
         """Return every document that contains all the words in one of its versions."""

@@ -133,3 +133,15 @@ def test_a_corrected_text_without_spaces_is_found_by_its_new_words(
         answer("ingest", str(path))
     assert answer("search", "税收")["documents"]
     assert not answer("search", "利率")["documents"]
+
+
+def test_other_forms_of_a_word_are_found_in_their_language(answer: Answer) -> None:
+    for lang in ("de", "es"):
+        answer("ingest", str(sample.path(lang)))
+    for word, form in (("Aktie", "Aktien"), ("hipoteca", "hipotecas"), ("Taucher", "Tauchern")):
+        found = {hit["id"] for hit in answer("search", word)["documents"]}
+        assert {hit["id"] for hit in answer("search", form, "--exact")["documents"]} <= found
+    assert answer("search", "hipoteca", "--exact")["documents"] == []
+    assert answer("search", "hipoteca")["documents"]
+    both = answer("search", "banco", "abaratar")["documents"]
+    assert [hit["title"] for hit in both] == ["Los bancos abaratan las hipotecas variables"]

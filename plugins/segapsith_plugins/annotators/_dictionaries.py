@@ -9,7 +9,7 @@ in a third of the time, and a look-up takes half the time. The format is that of
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.jit import kernel
+from segapsith.languages import pack_of
 
-__all__ = ["CompactDictionaries", "CompactDictionary"]
+__all__ = ["CompactDictionaries", "CompactDictionary", "forms_in"]
 
 Bytes = NDArray[np.uint8]
 Numbers = NDArray[np.uint32]
@@ -242,3 +243,25 @@ class CompactDictionaries:
         from simplemma.strategies.dictionaries import dictionary_factory
 
         return CompactDictionary(dictionary_factory._read_decompressed(lang))
+
+
+def forms_in(langs: Iterable[str], word: str, most: int = 64) -> list[str]:
+    """Return other forms of a word in some languages, at most `most` of each, in lower case.
+
+    A stop word has none, and so has a word of a language without a dictionary.
+
+    >>> "bancos" in forms_in(["es", "zh"], "banco")
+    True
+    """
+    found: dict[str, None] = {}
+    for lang in langs:
+        pack = pack_of(lang)
+        if pack.lemmatiser != "dictionary" or word.lower() in pack.stop_words:
+            continue
+        dictionary = CompactDictionaries.get_dictionary(lang)
+        assert isinstance(dictionary, CompactDictionary)
+        for written in dict.fromkeys((word, word.lower(), word.capitalize())):
+            if lemma := dictionary.get(written):
+                found |= dict.fromkeys(form.lower() for form in dictionary.forms_of(lemma, most))
+    found.pop(word.lower(), None)
+    return list(found)

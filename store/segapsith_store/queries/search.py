@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from segapsith.errors import MissingInputError, UsageError
 from segapsith.model import Result
@@ -17,6 +17,7 @@ __all__ = [
     "DocumentHit",
     "DocumentSummary",
     "DomainHit",
+    "Forms",
     "SearchResult",
     "StoryDomain",
     "TextMatch",
@@ -94,6 +95,10 @@ class DocumentSummary(Result):
     units: int
 
 
+Forms: TypeAlias = Callable[[str], Sequence[str]]
+"""What gives other forms of a word."""
+
+
 class TextMatch(NamedTuple):
     """A query for texts: the table of the full-text index to ask, and what to ask it for."""
 
@@ -106,15 +111,22 @@ class TextMatch(NamedTuple):
         return f"snippet({self.table}, -1, '{before}', '{after}', ' … ', {words})"
 
 
-def text_match(query: str, *, phrase: bool = False) -> TextMatch:
+def text_match(query: str, *, phrase: bool = False, forms: Forms | None = None) -> TextMatch:
     """Return the query for texts that contain all the words, or the words next to each other.
 
-    Texts in scripts without spaces have an index of their own, where a word is found inside others.
+    With `forms`, other forms of a word count as the word. Texts in scripts without spaces have an
+    index of their own, where a word is found inside others.
 
     >>> text_match("interest rates")
     TextMatch(table='versions_fts', match='"interest" "rates"')
+    >>> text_match("rates", forms=lambda word: ["rate"])
+    TextMatch(table='versions_fts', match='("rates" OR "rate")')
     """
     unspaced = is_unspaced(query)
+    if forms is not None and not unspaced and query.split():
+        words = ([word, *forms(word)] for word in query.split())
+        either = (" OR ".join(map(full_text_query, group)) for group in words)
+        return TextMatch("versions_fts", " AND ".join(f"({group})" for group in either))
     match = (_phrase if phrase else full_text_query)(separated(query) if unspaced else query)
     return TextMatch("unspaced_fts" if unspaced else "versions_fts", match)
 
@@ -125,12 +137,20 @@ _SUMMARY = (
 )
 
 
-def search(store: Store, query: str, limit: int = 20, *, documents: bool = True) -> SearchResult:
+def search(
+    store: Store,
+    query: str,
+    limit: int = 20,
+    *,
+    documents: bool = True,
+    forms: Forms | None = None,
+) -> SearchResult:
     """Return at most `limit` documents and `limit` domains that contain all the words.
 
-    Without `documents`, only domains are looked for.
+    Without `documents`, only domains are looked for. With `forms`, documents may have other forms
+    of the words.
     """
-    words = text_match(query)
+    words = text_match(query, forms=forms)
     with store.frozen():
         stories = store.rows(
             "SELECT d.id, coalesce(d.duplicate_of, d.id), d.uid, v.date, v.lang, v.title,"

@@ -8,7 +8,11 @@ import pytest
 from simplemma.strategies.dictionaries import dictionary_factory
 from simplemma.strategies.dictionaries.stream_dictionary_factory import StreamMap
 
-from segapsith_plugins.annotators._dictionaries import CompactDictionaries, CompactDictionary
+from segapsith_plugins.annotators._dictionaries import (
+    CompactDictionaries,
+    CompactDictionary,
+    forms_in,
+)
 
 LANGS = ("de", "es", "he", "hi", "tr")
 
@@ -63,3 +67,12 @@ def _end_of_record(records: bytes, number: int) -> int:
         if i == number:
             return start
     raise AssertionError
+
+
+def test_forms_of_a_word_come_from_the_languages_asked_for() -> None:
+    assert "bancos" in forms_in(["es"], "banco")
+    assert "häuser" in forms_in(["de"], "Haus")
+    assert "banco" not in forms_in(["es"], "Banco")  # the word itself
+    assert forms_in(["zh", "xx"], "banco") == []
+    assert forms_in(["de"], "die") == []  # a stop word
+    assert forms_in([], "banco") == []
