@@ -286,20 +286,20 @@ class Wire(Session):
     tune = _Shortcut(lambda wire: wire.threshold.search)
 
     def search(
-        self, words: str, limit: int = 20, *, documents: bool = True, exact: bool = False
+        self, words: str, limit: int = 20, *, documents: bool = True, forms: bool = False
     ) -> SearchResult:
         """Return the documents and domains that contain all the words, best first.
 
-        Without `documents`, only domains are looked for. Documents may have other forms of a word
-        in the languages of the store, unless `exact`.
+        Without `documents`, only domains are looked for. With `forms`, documents may have other
+        forms of a word, by the dictionaries of the store's languages.
         """
-        from segapsith_plugins.annotators._dictionaries import forms_in
+        from segapsith.languages.dictionaries import forms_in
         from segapsith_store.queries.search import search
 
         def ask(store: Store) -> SearchResult:
             langs = sorted(lang for lang, (n, _) in store.languages().items() if n)
-            forms = None if exact else partial(forms_in, langs)
-            return search(store, words, limit, documents=documents, forms=forms)
+            other = partial(forms_in, langs) if forms else None
+            return search(store, words, limit, documents=documents, forms=other)
 
         return self.read(ask)
 

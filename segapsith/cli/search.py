@@ -23,17 +23,17 @@ def search(
     words: Annotated[list[str], typer.Argument(metavar="WORDS…", help="Words to look for.")],
     *,
     limit: Annotated[int, typer.Option("--limit", min=1, help="Show at most N of each.")] = 20,
-    exact: Annotated[
-        bool, typer.Option("--exact", help="Only the forms that are given, no others of a word.")
+    forms: Annotated[
+        bool, typer.Option("--forms", help="Also find documents with other forms of a word.")
     ] = False,
 ) -> None:
     """Find the documents and domains that have all the words.
 
-    Documents may have other forms of a word, by the dictionaries of the store's languages. A domain is found by its label, its best words, or by stories that have the words as a phrase.
+    A domain is found by its label, its best words, or by stories that have the words as a phrase.
 
     Example: segapsith search interest rates --store wire.db
     """
-    result = context.reader().search(" ".join(words), limit, exact=exact)
+    result = context.reader().search(" ".join(words), limit, forms=forms)
     context.show(result, lambda out: _text(result, out))
 
 

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.languages import ALIASES, LanguagePack, has_pack, pack_of
+from segapsith.languages.dictionaries import CompactDictionaries
 from segapsith.model import Annotation, Lexicon
-from segapsith_plugins.annotators._dictionaries import CompactDictionaries
 
 __all__ = [
     "Lemmas",

@@ -175,13 +175,13 @@ def _lookup(data: Bytes, places: Numbers, starts: Numbers, forms: Bytes, target:
 def _forms_of(data: Bytes, pos: int, target: Bytes, most: int) -> Bytes:
     """Return at most `most` forms of a lemma, each with a byte 0 after it."""
     form, lemma = np.zeros(_MAX_BYTES, np.uint8), np.zeros(_MAX_BYTES, np.uint8)
-    result, n_bytes, n_lemma, n_found = np.zeros(most * 64, np.uint8), 0, 0, 0
-    while pos < len(data) and n_found < most:
+    result, n_bytes, n_lemma, n_forms = np.zeros(most * 64, np.uint8), 0, 0, 0
+    while pos < len(data) and n_forms < most:
         pos, n_form, n_lemma = _read(data, pos, form, lemma, -1, n_lemma)
         if _compared(lemma, n_lemma, target) == 0 and n_bytes + n_form < len(result):
             result[n_bytes : n_bytes + n_form] = form[:n_form]
             n_bytes += n_form + 1
-            n_found += 1
+            n_forms += 1
     return result[:n_bytes]
 
 
@@ -205,8 +205,8 @@ class CompactDictionary(Mapping[str, str]):
         if not key:
             return default
         target: Bytes = np.frombuffer(key.encode("utf-8", "surrogatepass"), np.uint8)
-        found = _lookup(self._data, self._places, self._starts, self._forms, target)
-        return found[1:].tobytes().decode() if len(found) else default
+        lemma = _lookup(self._data, self._places, self._starts, self._forms, target)
+        return lemma[1:].tobytes().decode() if len(lemma) else default
 
     def __getitem__(self, key: str) -> str:
         lemma = self.get(key)
@@ -229,8 +229,8 @@ class CompactDictionary(Mapping[str, str]):
     def forms_of(self, lemma: str, most: int = 64) -> list[str]:
         """Return at most `most` forms of a lemma, in the order of the dictionary."""
         target: Bytes = np.frombuffer(lemma.encode("utf-8", "surrogatepass"), np.uint8)
-        found = _forms_of(self._data, self._begin, target, most).tobytes()
-        return [form.decode() for form in found.split(b"\0")[:-1]]
+        forms = _forms_of(self._data, self._begin, target, most).tobytes()
+        return [form.decode() for form in forms.split(b"\0")[:-1]]
 
 
 class CompactDictionaries:
@@ -253,7 +253,7 @@ def forms_in(langs: Iterable[str], word: str, most: int = 64) -> list[str]:
     >>> "bancos" in forms_in(["es", "zh"], "banco")
     True
     """
-    found: dict[str, None] = {}
+    forms: dict[str, None] = {}
     for lang in langs:
         pack = pack_of(lang)
         if pack.lemmatiser != "dictionary" or word.lower() in pack.stop_words:
@@ -262,6 +262,6 @@ def forms_in(langs: Iterable[str], word: str, most: int = 64) -> list[str]:
         assert isinstance(dictionary, CompactDictionary)
         for written in dict.fromkeys((word, word.lower(), word.capitalize())):
             if lemma := dictionary.get(written):
-                found |= dict.fromkeys(form.lower() for form in dictionary.forms_of(lemma, most))
-    found.pop(word.lower(), None)
-    return list(found)
+                forms |= dict.fromkeys(form.lower() for form in dictionary.forms_of(lemma, most))
+    forms.pop(word.lower(), None)
+    return list(forms)

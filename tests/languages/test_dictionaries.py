@@ -8,7 +8,7 @@ import pytest
 from simplemma.strategies.dictionaries import dictionary_factory
 from simplemma.strategies.dictionaries.stream_dictionary_factory import StreamMap
 
-from segapsith_plugins.annotators._dictionaries import (
+from segapsith.languages.dictionaries import (
     CompactDictionaries,
     CompactDictionary,
     forms_in,
