@@ -212,7 +212,7 @@ def test_the_paper_preset_cuts_as_published_unless_another_segmenter_is_chosen()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lang", sample.LANGS)
+@pytest.mark.parametrize("lang", sample.WHOLE)
 def test_a_store_knows_where_the_articles_of_its_stream_turn(
     open_wire: Callable[..., Wire], lang: str
 ) -> None:
@@ -245,13 +245,13 @@ def test_the_units_that_an_ingest_of_the_sample_stores_end_where_the_subject_tur
     tmp_path: Path,
 ) -> None:
     with Wire(tmp_path / "s.db", resolve({}, environment={})) as wire:
-        for lang in sample.LANGS:
+        for lang in sample.WHOLE:
             wire.ingest(sample.lines(lang))
         rows = wire.read(lambda store: list(documents.iterate_assignments(store)))
     begins: dict[str, set[int]] = {}
     for row in rows:
         begins.setdefault(row["document"], set()).add(row["start"])
-    for lang in sample.LANGS:
+    for lang in sample.WHOLE:
         paragraphs: dict[str, list[tuple[int, str]]] = {}
         for uid, start, _, subject in sample.gold_of_paragraphs(lang):
             paragraphs.setdefault(uid, []).append((start, subject))
