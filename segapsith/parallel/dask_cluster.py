@@ -30,6 +30,12 @@ CONNECT_SECONDS = 15
 """Time to reach the scheduler, at the start and after the connection was lost."""
 
 
+CHECK_SECONDS = 5
+"""Time after which a call that waits for a result looks whether there are workers."""
+
+ALONE_SECONDS = 30
+"""Time without any worker after which a call ends; workers that died are started again meanwhile."""
+
 MOST_HELD = 32
 """Shared values that the cluster holds for later calls."""
 
@@ -94,12 +100,28 @@ class DaskCluster:
                 if not futures:
                     return
                 with self._explained(task):
-                    result = futures[0].result()
+                    result = self._result(futures[0], task)
                 futures.popleft()
                 yield result_of(result)
         finally:
             with contextlib.suppress(Exception):
                 client.cancel(list(futures))
+
+    def _result(self, future: Any, task: str) -> Any:
+        """Return a result; raise an error if there is no worker any more that could compute it."""
+        seconds_alone = 0
+        while True:
+            try:
+                return future.result(timeout=CHECK_SECONDS)
+            except TimeoutError:
+                info = self._client.scheduler_info(n_workers=-1)
+                seconds_alone = 0 if info["workers"] else seconds_alone + CHECK_SECONDS
+            if seconds_alone > ALONE_SECONDS:
+                raise WorkersLostError(
+                    f"the cluster {self._address or 'on this machine'} has no worker any more, and"
+                    f" task {task!r} waits; what was committed is safe. Start workers and run the"
+                    " same command to continue"
+                )
 
     def _submitted(self, one: SharedValue) -> Any:
         """Return the future of a shared value; the last ones are held, and do not travel again."""

@@ -58,6 +58,26 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         list(DaskCluster(workers="1").map("check", [1]))
 
 
+def test_a_cluster_without_workers_does_not_wait_for_ever() -> None:
+    class Waiting:
+        """A future that is never done, and the client of a cluster without workers."""
+
+        n_waits = 0
+
+        def result(self, timeout: float) -> None:
+            self.n_waits += 1
+            raise TimeoutError
+
+        def scheduler_info(self, n_workers: int) -> dict[str, object]:
+            return {"workers": {"a": {}} if self.n_waits < 3 else {}}
+
+    executor, waiting = DaskCluster(workers="1"), Waiting()
+    executor._client = waiting
+    with pytest.raises(WorkersLostError, match="has no worker any more, and task 'read' waits"):
+        executor._result(waiting, "read")
+    assert waiting.n_waits * dask_cluster.CHECK_SECONDS > dask_cluster.ALONE_SECONDS
+
+
 def test_a_scheduler_that_cannot_be_reached_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dask_cluster, "CONNECT_SECONDS", 1)
     with pytest.raises(WorkersLostError, match=r"dask:tcp://127\.0\.0\.1:9: .* cannot be reached"):
