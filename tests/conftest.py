@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from segapsith.api.factory import Factory
 from segapsith.api.wire import Wire
@@ -17,6 +18,15 @@ from segapsith.parallel.packing import pack
 from segapsith.parallel.tasks import Recent, SharedValues, perform, result_of
 from segapsith.plugin.contracts import SharedValue
 from segapsith.settings import resolve
+
+# The speed of the machine decides no test.
+settings.register_profile(
+    "any-speed",
+    settings.get_profile(settings.get_current_profile_name()),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("any-speed")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
