@@ -113,6 +113,8 @@ def cluster(
     names = None if views is None else parse_views(views)
     if names is not None and matrix is not None:
         raise UsageError("--views are made from the store; divide a matrix with --set views=N")
+    if neighbours is None and context.flags["workers"] is not None:
+        raise UsageError("--workers find neighbours: give --neighbours M, or leave out --workers")
     _check_output(output, of_matrix=matrix is not None)
     choice: dict[str, Any] = {
         "clusterer": clusterer,
