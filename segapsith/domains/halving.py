@@ -8,13 +8,16 @@ clusters, the best of several starts. See docs/concepts/formulas.md, "Maintenanc
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.arrays import Labels, Rows
 from segapsith.domains.index import DomainIndex
 from segapsith.domains.values import Bag
+
+if TYPE_CHECKING:
+    from segapsith.arrays import Labels, Rows
 
 __all__ = ["halve", "separation", "unit_rows"]
 

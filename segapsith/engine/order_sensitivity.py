@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,6 @@ from segapsith.arrays import Labels
 from segapsith.domains.groups import DomainGroups
 from segapsith.domains.index import DomainIndex
 from segapsith.domains.replay import place_units
-from segapsith.domains.topics import TopicRecipe
 from segapsith.domains.values import DomainWords, PlacementSettings
 from segapsith.engine import clock
 from segapsith.engine.state import State
@@ -25,6 +25,9 @@ from segapsith.parallel.packing import Frozen
 from segapsith.parallel.plugins import registry_of
 from segapsith.parallel.tasks import Shared
 from segapsith.plugin.contracts import Executor
+
+if TYPE_CHECKING:
+    from segapsith.domains.topics import TopicRecipe
 
 __all__ = [
     "ReplayPlan",

@@ -20,7 +20,6 @@ from functools import cached_property, lru_cache
 from typing import Any, cast
 
 import numpy as np
-from scipy.sparse import csr_array
 
 __all__ = ["Frozen", "PackingError", "pack", "unpack"]
 
@@ -96,7 +95,7 @@ class _Packer:
             return {_KIND: "tuple", _VALUE: self._items(value)}
         if kind is np.ndarray:
             return {_KIND: "array", _VALUE: self._array(value)}
-        if kind is csr_array:
+        if kind.__module__.startswith("scipy.sparse") and kind.__name__ == "csr_array":
             parts = [self._array(part) for part in (value.data, value.indices, value.indptr)]
             return {_KIND: "rows", _VALUE: parts, "shape": list(map(int, value.shape))}
         if kind in (set, frozenset):
@@ -140,6 +139,8 @@ def _value(tree: Any, arrays: list[np.ndarray[Any, np.dtype[Any]]]) -> Any:
     if make is not None:
         return make(inner, arrays)
     if kind == "rows":
+        from scipy.sparse import csr_array  # commands that only read start without SciPy
+
         return csr_array(tuple(arrays[i] for i in inner), shape=tuple(tree["shape"]))
     record = _record(kind)
     names = _field_names(record)

@@ -194,7 +194,8 @@ def write_unspaced(c: sqlite3.Connection, texts: Sequence[tuple[int, str, str]])
         [
             (number, separated(title), separated(body))
             for number, title, body in texts
-            if is_unspaced(title) or is_unspaced(body)
+            if not (title.isascii() and body.isascii())
+            and (is_unspaced(title) or is_unspaced(body))
         ],
     )
 

@@ -405,7 +405,7 @@ def test_a_network_may_bring_the_space():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lang", sample.LANGS)
+@pytest.mark.parametrize("lang", sample.WHOLE)
 def test_articles_of_the_sample_are_cut_where_their_subject_turns(lang):
     paragraphs: dict[str, list[tuple[int, str]]] = {}
     for uid, start, _, subject in sample.gold_of_paragraphs(lang):
