@@ -66,8 +66,11 @@ class DaskCluster:
         """The number of tasks that run at the same time, as far as it is known now."""
         if self._client is None or not self._address:
             return self._wanted
-        info = self._client.scheduler_info(n_workers=-1)["workers"]
-        return max(1, len(info))
+        return max(1, len(self._workers()))
+
+    def _workers(self) -> list[str]:
+        """Return the addresses of the workers; none if the scheduler is lost."""
+        return sorted(self._client.scheduler_info(n_workers=-1).get("workers", ()))
 
     def map(
         self, task: str, items: Iterable[object], shared: Mapping[str, SharedValue] | None = None
@@ -114,8 +117,9 @@ class DaskCluster:
             try:
                 return future.result(timeout=CHECK_SECONDS)
             except TimeoutError:
-                info = self._client.scheduler_info(n_workers=-1)
-                seconds_alone = 0 if info["workers"] else seconds_alone + CHECK_SECONDS
+                if future.cancelled():  # with the connection to the scheduler
+                    raise
+                seconds_alone = 0 if self._workers() else seconds_alone + CHECK_SECONDS
             if seconds_alone > ALONE_SECONDS:
                 raise WorkersLostError(
                     f"the cluster {self._address or 'on this machine'} has no worker any more, and"
@@ -136,9 +140,8 @@ class DaskCluster:
     def _check_workers(self) -> None:
         """Let every worker prove itself; raise an error that names those that are refused."""
         self._proof = own_proof()
-        addresses = sorted(self._client.scheduler_info(n_workers=-1)["workers"])
         with self._explained("prove"):
-            for address in addresses:
+            for address in self._workers():
                 future = self._client.submit(
                     _prove, self._proof, workers=[address], pure=False, allow_other_workers=False
                 )

@@ -58,24 +58,39 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         list(DaskCluster(workers="1").map("check", [1]))
 
 
+class Waiting:
+    """A result that never comes, of a client whose scheduler has workers for two checks."""
+
+    def __init__(self, lost: bool = False) -> None:
+        self.n_waits, self._lost = 0, lost
+
+    def result(self, timeout: float) -> None:
+        self.n_waits += 1
+        raise TimeoutError
+
+    def cancelled(self) -> bool:
+        return self._lost
+
+    def scheduler_info(self, n_workers: int) -> dict[str, object]:
+        if self._lost:
+            return {}
+        return {"workers": {"a": {}} if self.n_waits < 3 else {}}
+
+
 def test_a_cluster_without_workers_does_not_wait_for_ever() -> None:
-    class Waiting:
-        """A future that is never done, and the client of a cluster without workers."""
-
-        n_waits = 0
-
-        def result(self, timeout: float) -> None:
-            self.n_waits += 1
-            raise TimeoutError
-
-        def scheduler_info(self, n_workers: int) -> dict[str, object]:
-            return {"workers": {"a": {}} if self.n_waits < 3 else {}}
-
     executor, waiting = DaskCluster(workers="1"), Waiting()
     executor._client = waiting
     with pytest.raises(WorkersLostError, match="has no worker any more, and task 'read' waits"):
         executor._result(waiting, "read")
     assert waiting.n_waits * dask_cluster.CHECK_SECONDS > dask_cluster.ALONE_SECONDS
+
+
+def test_a_result_that_was_cancelled_with_the_connection_is_a_lost_cluster() -> None:
+    executor, waiting = DaskCluster(workers="tcp://127.0.0.1:9"), Waiting(lost=True)
+    executor._client = waiting
+    with pytest.raises(WorkersLostError, match="was lost"), executor._explained("read"):
+        executor._result(waiting, "read")
+    assert waiting.n_waits == 1 and executor.n_workers == 1
 
 
 def test_a_scheduler_that_cannot_be_reached_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
