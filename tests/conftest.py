@@ -36,6 +36,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 SLOW = (
     *("web/", "sklearn/", "river/", "reproduce/", "test_sklearn.py", "engine/test_storage.py"),
     *("engine/test_removal.py", "cli/test_domains.py", "plugins/annotators/test_unspaced.py"),
+    *("api/test_preparation.py", "plugins/sources/test_redis_stream.py", "cli/test_search.py"),
+    *("languages/test_dictionaries.py", "api/test_browsing.py"),
 )
 """Folders and files whose tests together take many seconds."""
 
