@@ -45,8 +45,8 @@ APPROXIMATE = (
     " Domains are linked if similarity (eq. 7) and entropy (eq. 8) agree."
 )
 EXACT = (
-    "No two stores share a language, so nothing is linked: the stores are shown side by side, exactly"
-    " as they are."
+    "No two stores have listed domains of the same language, so nothing is linked: the stores are"
+    " shown side by side, exactly as they are."
 )
 
 
