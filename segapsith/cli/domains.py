@@ -125,7 +125,9 @@ def state(domain: Record) -> str:
     marks = [str(domain["trend"]["state"])] if domain["status"] == "open" else [domain["status"]]
     undated = domain["undated"]
     text = " ".join([*marks, *(["locked"] if domain["locked"] else [])])
-    return f"{text}, {undated} undated" if undated else text
+    if not undated or marks == ["undated"]:
+        return text
+    return f"{text}, {undated} undated"
 
 
 # -- edit ----------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import typer
@@ -57,13 +57,26 @@ def _counts(run: Record) -> str:
 
     >>> _counts({"counts": {"corrected": 8, "new": 150, "read": 174, "rejected": 0, "run": 2}})
     'read 174, new 150, corrected 8'
+    >>> _counts({"counts": {"domain": 75, "parts": [{"id": 9, "units": 2}, {"id": 12}]}})
+    'domain 75, parts 9 12'
     """
     counts = run["counts"]
     names = [*FIRST, *(name for name in counts if name not in (*FIRST, *NOT_SHOWN))]
     shown = {name.replace("_", " "): counts[name] for name in names if counts.get(name)}
-    return ", ".join(
-        f"{name} {n:.3f}" if isinstance(n, float) else f"{name} {n}" for name, n in shown.items()
-    )
+    return ", ".join(f"{name} {_count(value)}" for name, value in shown.items())
+
+
+def _count(value: object) -> str:
+    """Return one entry of the counts: records by their ids, lists without brackets."""
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    if isinstance(value, Mapping):
+        if "id" in value:
+            return str(value["id"])
+        return " ".join(f"{name} {_count(n)}" for name, n in value.items())
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return " ".join(map(_count, value))
+    return str(value)
 
 
 @command()

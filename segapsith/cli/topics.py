@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import typer
@@ -123,12 +123,15 @@ def link(
             lang=lang, min_units=min_units, min_score=min_score, limit=limit
         )
     most = None if everything or limit else LISTED
-    context.show(links, lambda out: _links(links, out, most))
+    languages = {} if links else context.reader().status().languages
+    context.show(links, lambda out: _links(links, languages, out, most))
 
 
-def _links(links: Sequence[Record], out: Output, most: int | None) -> None:
+def _links(
+    links: Sequence[Record], languages: Mapping[str, int], out: Output, most: int | None
+) -> None:
     if not links:
-        out.line("no links to propose; `segapsith topics` groups the domains first")
+        out.line(_no_links(languages))
         return
     out.table(
         (
@@ -146,6 +149,21 @@ def _links(links: Sequence[Record], out: Output, most: int | None) -> None:
 
 
 _SIDES = ("left", "right")
+
+
+def _no_links(languages: Mapping[str, int]) -> str:
+    """Return why there are no proposals.
+
+    >>> _no_links({"en": 7})
+    'no links to propose: every story of this store is in one language (en)'
+    """
+    if len(languages) < 2:
+        known = f" ({next(iter(languages))})" if languages else ""
+        return f"no links to propose: every story of this store is in one language{known}"
+    return (
+        "no links to propose: no two topics of different languages share names, numbers and"
+        " dates; `segapsith topics` groups new domains first"
+    )
 
 
 def _text(topics: Sequence[Record], out: Output, most: int | None) -> None:

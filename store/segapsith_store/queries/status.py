@@ -11,7 +11,7 @@ from segapsith.model import Json, Result
 from segapsith_store import seal
 from segapsith_store.digest import digest
 from segapsith_store.queries.targets import FollowedTarget, followed_target
-from segapsith_store.queries.topics import section_of_topic
+from segapsith_store.queries.topics import section_of_topic, topic_of_domain
 from segapsith_store.schema import SCHEMA
 from segapsith_store.store import Store
 
@@ -43,6 +43,7 @@ class Status(Result):
     units: int
     domains: int
     stable_domains: int
+    topics: int
     sections: int
     events: int
     words: int
@@ -109,6 +110,7 @@ def read_status(store: Store, *, stable: int) -> Status:
             store=store.path,
             schema=SCHEMA,
             digest=seal.sealed_digest(store) or digest(store),
+            topics=len(set(topic_of_domain(store).values())),
             sections=len(set(section_of_topic(store).values())),
             languages={lang: n for lang, (n, _) in sorted(store.languages().items()) if n},
             target=followed_target(store),
