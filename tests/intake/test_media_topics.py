@@ -6,7 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from segapsith.intake.media_topics import MEDIA_TOPICS, top_level_codes, topic_name
+from segapsith.intake.media_topics import (
+    MEDIA_TOPICS,
+    SECOND_LEVEL,
+    named_codes,
+    top_level_codes,
+    topic_name,
+)
 from segapsith.model import Document
 from segapsith.plugin.registry import load_plugins
 
@@ -24,12 +30,21 @@ def test_there_are_seventeen_topics_with_two_names_each() -> None:
     [
         (["http://cv.iptc.org/newscodes/mediatopic/15000000"], ["sport"]),
         (["subj:15054000 soccer", "medtop:15000000"], ["sport"]),
-        (["medtop:20001065", "99000000", "150", "15000000000", "", None, 3], []),
+        (["medtop:20001065", "medtop:20000587"], ["sport", "society"]),
+        (["medtop:20000052", "medtop:20001240", "99000000", "150", "15000000000", "", None], []),
         (["17000000 weather", "11000000"], ["weather", "politics and government"]),
     ],
 )
 def test_top_level_topics_are_recognised(subjects: list[object], names: list[str]) -> None:
     assert [topic_name(code) for code in top_level_codes(subjects)] == names
+
+
+def test_every_topic_of_the_second_level_is_named_and_leads_to_its_branch() -> None:
+    assert set(SECOND_LEVEL) == set(MEDIA_TOPICS)
+    for top, names in SECOND_LEVEL.items():
+        for code, name in names.items():
+            assert named_codes([f"medtop:{code}"]) == [top, code]
+            assert topic_name(code) == name
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from segapsith.intake.media_topics import top_level_codes, topic_name
+from segapsith.intake.media_topics import named_codes, topic_name
 from segapsith.lexicon.sentences import best_sentence
 from segapsith.lexicon.vocabulary import SCALE
 from segapsith.model import Json, Result
@@ -91,7 +91,7 @@ def iterate_documents(store: Store) -> Iterator[DocumentRow]:
     ):
         fields = json.loads(metadata)
         subjects = fields.get("subjects")
-        codes = top_level_codes(subjects) if isinstance(subjects, list) else []
+        codes = named_codes(subjects) if isinstance(subjects, list) else []
         yield DocumentRow(*[*head, fields, [topic_name(code, head[2]) for code in codes]])
 
 

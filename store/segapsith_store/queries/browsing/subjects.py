@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from segapsith.intake.media_topics import top_level_codes, topic_name
+from segapsith.intake.media_topics import named_codes, top_level_codes, topic_name
 from segapsith.model import Result
 from segapsith_store.queries.sections import Section, list_sections
 from segapsith_store.queries.topics import section_of_topic, topic_of_domain
@@ -24,7 +24,7 @@ LEAST_STORIES = 3
 
 @dataclass(frozen=True, slots=True)
 class MediaTopic(Result):
-    """A top-level topic of IPTC with the number of stories that carry it."""
+    """A topic of IPTC, of the first or second level, and the number of stories that carry it."""
 
     code: str
     name: str
@@ -48,15 +48,17 @@ class SectionProposal(Result):
 def media_topics_of(store: Store, domain: int, lang: str) -> list[MediaTopic]:
     """Return the topics of a domain's stories, most frequent first."""
     counts: Counter[str] = Counter()
-    for _, codes in _coded(store, "a.domain = ?", [domain]):
-        counts.update(codes)
+    for _, subjects in _coded(store, "a.domain = ?", [domain]):
+        counts.update(named_codes(subjects))
     return [
         MediaTopic(code, topic_name(code, lang), n)
         for code, n in sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
     ]
 
 
-def _coded(store: Store, condition: str, values: Sequence[int]) -> Iterator[tuple[int, list[str]]]:
+def _coded(
+    store: Store, condition: str, values: Sequence[int]
+) -> Iterator[tuple[int, list[object]]]:
     for domain, metadata in store.rows(
         "SELECT a.domain, v.metadata FROM assignments a JOIN units u ON u.id = a.unit"
         " JOIN versions v ON v.id = u.version"
@@ -64,9 +66,8 @@ def _coded(store: Store, condition: str, values: Sequence[int]) -> Iterator[tupl
         values,
     ):
         subjects = json.loads(metadata).get("subjects")
-        codes = top_level_codes(subjects) if isinstance(subjects, list) else []
-        if codes:
-            yield domain, codes
+        if isinstance(subjects, list):
+            yield domain, subjects
 
 
 def propose_names(store: Store) -> list[SectionProposal]:
@@ -84,9 +85,10 @@ def propose_names(store: Store) -> list[SectionProposal]:
         }
         counts: dict[int, Counter[str]] = {section.id: Counter() for section in sections}
         stories: Counter[int] = Counter()
-        for domain, codes in _coded(store, "a.domain IS NOT NULL", []):
+        for domain, subjects in _coded(store, "a.domain IS NOT NULL", []):
             section = sections_of_domains.get(domain)
-            if section in counts:
+            codes = top_level_codes(subjects)
+            if codes and section in counts:
                 counts[section].update(codes)
                 stories[section] += 1
     owners = _owners(sections, counts, stories)
