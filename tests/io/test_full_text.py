@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+
+import pytest
+
 from segapsith.errors import FeedError
-from segapsith.io.full_text import FullText
+from segapsith.io.full_text import FullText, article
 from segapsith.model import Document
 
 ARTICLE = "The river rose above the embankment. " * 40
@@ -46,3 +50,30 @@ def test_a_whole_article_or_an_item_without_link_is_left_alone() -> None:
     assert follow(whole) is whole
     plain = Document("2", "Flood", "Short.")
     assert follow(plain) is plain
+
+
+SENTENCES = (
+    "The river rose above the embankment during the night and flooded the lower town.",
+    "Two hundred people left their homes, and the school was opened for them.",
+    "The mayor said that the pumps had failed shortly after midnight.",
+    "Engineers expect that the water will fall slowly over the next three days.",
+)
+WHOLE_PAGE = (
+    "<html><head><title>Flood</title></head><body><nav><ul><li><a href='/a'>Subscribe</a></li>"
+    "<li><a href='/b'>Weather</a></li></ul></nav><article><h1>Flood</h1>"
+    + "".join(f"<p>{sentence}</p>" for sentence in SENTENCES)
+    + "</article><footer><p>All rights reserved.</p></footer></body></html>"
+).encode()
+
+
+def test_the_extra_finds_the_article_without_what_surrounds_it() -> None:
+    pytest.importorskip("trafilatura", reason="the extra full-text is not installed")
+    text = article(WHOLE_PAGE)
+    assert all(sentence in text for sentence in SENTENCES)
+    assert "Subscribe" not in text
+
+
+def test_without_the_extra_the_page_is_read_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "trafilatura", None)
+    text = article(WHOLE_PAGE)
+    assert all(sentence in text for sentence in SENTENCES)
