@@ -106,30 +106,45 @@ class Result:
 
     def keys(self) -> list[str]:
         """Return the names of the fields, in their order, without optional ones that are None."""
-        return [
-            f.name
-            for f in fields(self)  # type: ignore[arg-type]  # subclasses are dataclasses
-            if not f.metadata.get(_OPTIONAL) or getattr(self, f.name) is not None
-        ]
+        names, optional = _field_names(type(self))
+        if not optional:
+            return list(names)
+        return [n for n in names if n not in optional or getattr(self, n) is not None]
 
     def items(self) -> ItemsView[str, Any]:
         """Return the entries of the JSON form."""
         return self.as_json().items()
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self.keys():
+        if name not in self:
             raise KeyError(name)
         return getattr(self, name)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.keys()
+        if type(self).keys is not Result.keys:  # a subclass with other names than its fields
+            return name in self.keys()
+        names, optional = _field_names(type(self))
+        return name in names and (name not in optional or getattr(self, str(name)) is not None)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.keys())
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return a field, or `default` if there is no such field."""
-        return getattr(self, name, default) if name in self.keys() else default
+        return getattr(self, name, default) if name in self else default
+
+
+_FIELD_NAMES: dict[type, tuple[tuple[str, ...], frozenset[str]]] = {}
+
+
+def _field_names(kind: type[Any]) -> tuple[tuple[str, ...], frozenset[str]]:
+    """Return the names of the fields of a result, and of those that may be absent."""
+    names = _FIELD_NAMES.get(kind)
+    if names is None:
+        of_kind = fields(kind)
+        optional = frozenset(f.name for f in of_kind if f.metadata.get(_OPTIONAL))
+        names = _FIELD_NAMES[kind] = (tuple(f.name for f in of_kind), optional)
+    return names
 
 
 def _plain(value: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 __all__ = ["main"]
 
 
@@ -9,4 +11,6 @@ def main(arguments: list[str] | None = None) -> None:
     """Runs a command and ends the process with its exit code."""
     from segapsith.cli.app import run
 
-    raise SystemExit(run(arguments))
+    code = run(arguments)
+    gc.freeze()  # all memory is returned anyway: looking for garbage would delay the end
+    raise SystemExit(code)

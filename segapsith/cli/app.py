@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import math
 import os
 import signal
@@ -15,75 +16,105 @@ import typer
 import typer.core
 import typer.main
 
-from segapsith.cli import (
-    backup,
-    cite,
-    classify,
-    cluster,
-    compare,
-    config,
-    demo,
-    doctor,
-    domains,
-    events,
-    explain,
-    export,
-    federate,
-    feeds,
-    forget,
-    ingest,
-    languages,
-    network,
-    notify,
-    plugins,
-    prepare,
-    report,
-    runs,
-    schedule,
-    search,
-    sections,
-    segment,
-    serve,
-    show,
-    status,
-    today,
-    topics,
-    tune,
-    update,
-    validate,
-    verify,
-)
-from segapsith.cli.context import Context, Invocation, command, plain_command
+from segapsith.cli.context import Context, Invocation, command, plain_command, quick_options
 from segapsith.cli.output import ReaderGone, claimed, flush, say, swallow
 from segapsith.errors import SegapsithError
 
 __all__ = ["app", "program", "run"]
 
 COMMANDS = (
-    demo, prepare, ingest, feeds, update, schedule, notify, doctor,
-    today, sections, topics, domains, events, show, search, explain, classify, export, report, federate, serve,
-    validate, compare, cluster, tune, segment, network,
-    status, verify, backup, runs, forget, cite, config, languages, plugins,
+    "demo", "prepare", "ingest", "feeds", "update", "schedule", "notify", "doctor",
+    "today", "sections", "topics", "domains", "events", "show", "search", "explain", "classify",
+    "export", "report", "federate", "serve",
+    "validate", "compare", "cluster", "tune", "segment", "network",
+    "status", "verify", "backup", "runs", "forget", "cite", "config", "languages", "plugins",
 )  # fmt: skip
-"""The commands in the order of the help text; each module has `add_to`."""
+"""The commands in the order of the help text: modules of this package that have `add_to`."""
+
+REPORT_PLUGINS = ("doctor", "plugins")
+"""Commands that also load the commands of plugins, to name those that cannot be used."""
+
+OWN_PACKAGE = "segapsith"
 
 
 class _Program(typer.core.TyperGroup):
-    """The program: its commands are listed in the order of `COMMANDS`, those of plugins last."""
+    """The program. A command is imported when it is named, so that the others cost nothing."""
+
+    only_own = False
+    """Without the commands of other packages."""
+    _has_plugins = False
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name in COMMANDS:
+            self._load(cmd_name)
+        if cmd_name not in COMMANDS or cmd_name in REPORT_PLUGINS:
+            self._load_plugins()
+        if cmd_name not in self.commands:
+            self.load_all()  # their names are compared with the mistaken one
+        return self.commands.get(cmd_name)
 
     def list_commands(self, ctx: Any) -> list[str]:
-        own = [module.__name__.rpartition(".")[2] for module in COMMANDS]
-        return sorted(self.commands, key=lambda name: own.index(name) if name in own else len(own))
+        """Return the names in the order of `COMMANDS`, those of plugins last."""
+        self.load_all()
+        own = {name: position for position, name in enumerate(COMMANDS)}
+        return sorted(self.commands, key=lambda name: own.get(name, len(own)))
+
+    def load_all(self) -> None:
+        """Import every command."""
+        for name in COMMANDS:
+            self._load(name)
+        self._load_plugins()
+
+    def _load(self, name: str) -> None:
+        if name not in self.commands:
+            holder = _typer()
+            importlib.import_module(f"segapsith.cli.{name}").add_to(holder)
+            self.commands[name] = _made(holder)[name]
+
+    def _load_plugins(self) -> None:
+        """Add the commands of plugins, which have an entry point group of their own."""
+        from importlib.metadata import entry_points
+
+        if self._has_plugins:
+            return
+        self._has_plugins = True
+        for point in entry_points(group="segapsith.commands"):
+            package = point.dist.name if point.dist else "unknown"
+            if self.only_own and package != OWN_PACKAGE:
+                continue
+            try:
+                holder = _typer()
+                with claimed():
+                    point.load().register_commands(holder)
+                for info in holder.registered_commands:
+                    if info.callback is not None:
+                        info.callback = plain_command(info.callback)
+                for name, made in _made(holder).items():
+                    if name not in COMMANDS:  # a name that is taken stays what it is
+                        self.commands.setdefault(name, made)
+            except (Exception, SystemExit) as error:
+                say(f"segapsith: commands of package {package} cannot be used: {error}")
 
 
-app = typer.Typer(
-    name="segapsith",
-    cls=_Program,
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+def _typer() -> typer.Typer:
+    return typer.Typer(
+        name="segapsith",
+        cls=_Program,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+
+def _made(holder: typer.Typer) -> dict[str, Any]:
+    """Return the commands of `holder` by name."""
+    return {
+        name: quick_options(made) for name, made in typer.main.get_group(holder).commands.items()
+    }
+
+
+app = _typer()
 
 
 def _print_version(given: bool) -> None:
@@ -111,11 +142,6 @@ def _program(
     These options may stand before or after the name of a command.
     """
 
-
-for _module in COMMANDS:
-    _module.add_to(app)
-
-OWN_PACKAGE = "segapsith"
 
 MIN_MEMORY = 256 * 10**6
 """Bytes; with less, the numeric libraries cannot be loaded, and one of them may wait for ever."""
@@ -183,7 +209,7 @@ def _run(given: list[str], invocation: Invocation) -> int:
 
 def _exit_code(given: list[str], invocation: Invocation) -> int:
     try:
-        program(only_own="--no-plugins" in given).main(
+        _program_without_commands("--no-plugins" in given).main(
             args=given, prog_name="segapsith", obj=invocation
         )
         return 0
@@ -237,31 +263,13 @@ def _explain(error: BaseException, invocation: Invocation, text: str = "") -> No
 
 def program(*, only_own: bool = False) -> typer.core.TyperGroup:
     """Return the whole program, with the commands of plugins; `only_own`: of this package alone."""
-    n_commands, n_groups = len(app.registered_commands), len(app.registered_groups)
-    try:
-        _add_commands_of_plugins(only_own)
-        whole = typer.main.get_command(app)
-    finally:
-        del app.registered_commands[n_commands:], app.registered_groups[n_groups:]
-    assert isinstance(whole, _Program)
+    whole = _program_without_commands(only_own)
+    whole.load_all()
     return whole
 
 
-def _add_commands_of_plugins(only_own: bool) -> None:
-    """Add the commands of plugins, which have an entry point group of their own."""
-    from importlib.metadata import entry_points
-
-    for point in entry_points(group="segapsith.commands"):
-        package = point.dist.name if point.dist else "unknown"
-        if only_own and package != OWN_PACKAGE:
-            continue
-        n_before = len(app.registered_commands)
-        try:
-            with claimed():
-                point.load().register_commands(app)
-            for info in app.registered_commands[n_before:]:
-                if info.callback is not None:
-                    info.callback = plain_command(info.callback)
-        except (Exception, SystemExit) as error:
-            del app.registered_commands[n_before:]
-            say(f"segapsith: commands of package {package} cannot be used: {error}")
+def _program_without_commands(only_own: bool) -> _Program:
+    made = quick_options(typer.main.get_command(app))
+    assert isinstance(made, _Program)
+    made.only_own = only_own
+    return made

@@ -12,11 +12,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import os
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, get_args
 
 import typer
+import typer.core
 
 from segapsith.cli import logs
 from segapsith.cli.options import SHARED, SettingOption, message_options
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from segapsith.api.wire import Wire
     from segapsith.plugin.registry import Registry
 
-__all__ = ["Context", "Invocation", "command", "group", "plain_command"]
+__all__ = ["Context", "Invocation", "command", "group", "plain_command", "quick_options"]
 
 
 class Invocation:
@@ -147,6 +149,8 @@ class Context:
 
     def reader(self) -> Wire:
         """Open the store for reading; plugins are loaded when one is needed."""
+        # Threads of linear algebra would take longer to start than what is computed with them.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         from segapsith.api.wire import Wire
 
         eager = self.no_plugins or self.strict_plugins
@@ -253,6 +257,62 @@ def _flags(options: tuple[SettingOption, ...], given: dict[str, Any]) -> dict[st
             )
         flags[option.setting], flag_of[option.setting] = value, option.flag
     return flags
+
+
+def quick_options(command: Any) -> Any:
+    """Let the options of a command, and of those below it, convert plain values themselves.
+
+    Typer validates every value with Pydantic, also that of an option that was not given; importing
+    Pydantic takes longer than most commands that only read.
+    """
+    get_params = command.get_params
+
+    def quick(ctx: Any) -> list[Any]:
+        params: list[Any] = get_params(ctx)
+        for parameter in params:
+            if hasattr(parameter, "type_descriptor") and "process_value" not in vars(parameter):
+                parameter.process_value = _process_value(parameter)
+        return params
+
+    command.get_params = quick
+    for below in getattr(command, "commands", {}).values():
+        quick_options(below)
+    return command
+
+
+def _process_value(parameter: Any) -> Callable[[Any, Any], Any]:
+    convert: Callable[[Any, Any], Any] = parameter.process_value
+
+    def process(ctx: Any, value: Any) -> Any:
+        try:
+            plain = _plain_value(parameter, value)
+        except ValueError:
+            return convert(ctx, value)
+        return plain if parameter.callback is None else parameter.callback(ctx, parameter, plain)
+
+    return process
+
+
+def _plain_value(parameter: Any, value: Any) -> Any:
+    """Convert a value that is not given, the default, text, or a number within its limits.
+
+    Raises `ValueError` for all others.
+    """
+    kind = parameter.type_descriptor
+    wanted, information = kind.annotation, kind.parameter_info
+    several = parameter.multiple or parameter.nargs != 1
+    if value in (None, ()) and not parameter.required:
+        return () if several else None
+    if information.parser is None and not kind.is_choice:
+        if several and wanted == list[str] and value and all(type(one) is str for one in value):
+            return list(value)
+        if type(value) is wanted and (wanted is str or value == parameter.default):
+            return value
+        if wanted is int and isinstance(value, str) and value.isascii() and value.isdigit():
+            number = int(value)
+            if (information.min or number) <= number <= (information.max or number):
+                return number
+    raise ValueError("not plain")
 
 
 _MADE_HERE = "__segapsith_command__"

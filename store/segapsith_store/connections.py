@@ -14,8 +14,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from filelock import FileLock, Timeout
-
 from segapsith.errors import (
     BusyError,
     ForeignStoreError,
@@ -143,6 +141,8 @@ def _system(path: str, error: OSError) -> SegapsithError:
 @contextlib.contextmanager
 def lock(path: str, wait: float) -> Iterator[None]:
     """Hold the lock for writing; the kernel releases it however the process ends."""
+    from filelock import FileLock, Timeout  # only writers need it
+
     if path == MEMORY:
         yield
         return

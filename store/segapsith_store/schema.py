@@ -657,7 +657,7 @@ UNSPACED = (
         ' DELETE FROM "unspaced_fts" WHERE rowid = old.id; END'
     ),
 )
-"""Full text over the texts in scripts without spaces, character by character; see unspaced.py."""
+"""Full text over the texts in scripts without spaces, character by character; see codecs.py."""
 
 VIEWS = (
     View(

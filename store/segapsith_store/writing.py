@@ -14,7 +14,6 @@ from segapsith.lexicon.multiword_terms import TermCounts
 from segapsith_store import codecs, feed_states, pair_runs, tombstones
 from segapsith_store.codecs import as_json
 from segapsith_store.schema import BLOCK
-from segapsith_store.unspaced import is_unspaced, separated
 
 __all__ = ["DROP_NETWORKS", "VERSION", "remove", "write", "write_events", "write_unspaced"]
 
@@ -192,10 +191,10 @@ def write_unspaced(c: sqlite3.Connection, texts: Sequence[tuple[int, str, str]])
     c.executemany(
         "INSERT INTO unspaced_fts (rowid, title, body) VALUES (?, ?, ?)",
         [
-            (number, separated(title), separated(body))
+            (number, codecs.separated(title), codecs.separated(body))
             for number, title, body in texts
             if not (title.isascii() and body.isascii())
-            and (is_unspaced(title) or is_unspaced(body))
+            and (codecs.is_unspaced(title) or codecs.is_unspaced(body))
         ],
     )
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import pytest
 import typer
 import typer.testing
 
-from segapsith.cli.context import Context, Invocation, command, plain_command
+from segapsith.cli.context import Context, Invocation, command, plain_command, quick_options
 from segapsith.cli.options import AS_UNITS, SEGMENTER, SETS, SHARED
 from segapsith.errors import UsageError
 
@@ -77,3 +77,44 @@ def test_a_command_made_here_is_left_as_it_is() -> None:
         """Work."""
 
     assert plain_command(work) is work
+
+
+VALUES = (
+    (), ("river",), ("7", "--size", "3"), ("--size", "0"), ("--size", "9"), ("--size", "three"),
+    ("--size", "-1"), ("--size", "٣"), ("--ratio", "0.5"), ("--ratio", "x"), ("--kind", "b"),
+    ("--kind", "c"), ("--word", "a", "--word", "b"), ("--number", "4", "--number", "5"), ("--yes",),
+    ("", "--name", ""), ("--least", "0"), ("--least", "2"), ("--upper", "abc"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("arguments", VALUES, ids=" ".join)
+def test_values_that_typer_does_not_convert_are_those_that_it_would_return(
+    arguments: tuple[str, ...],
+) -> None:
+    app, received = typer.Typer(), []
+
+    @app.command()
+    def work(
+        first: Annotated[str | None, typer.Argument()] = None,
+        *,
+        name: str = "none",
+        size: Annotated[int, typer.Option(min=1, max=8)] = 2,
+        least: Annotated[int | None, typer.Option(min=0)] = None,
+        ratio: float | None = None,
+        kind: Literal["a", "b"] = "a",
+        word: list[str] | None = None,
+        number: list[int] | None = None,
+        upper: Annotated[str | None, typer.Option(parser=str.upper)] = None,
+        yes: bool = False,
+    ) -> None:
+        received.append((first, name, size, least, ratio, kind, word, number, upper, yes))
+
+    def outcome(program: Any) -> object:
+        try:
+            program.main(args=list(arguments), prog_name="work", standalone_mode=False)
+        except Exception as error:
+            return type(error), str(error)
+        return received.pop()
+
+    whole, quick = typer.main.get_command(app), typer.main.get_command(app)
+    assert outcome(quick_options(quick)) == outcome(whole)

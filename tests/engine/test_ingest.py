@@ -528,9 +528,11 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = tuple(f"{ROOT / folder}{os.sep}" for folder in ("segapsith", "plugins", "store"))
 
 
-def test_a_warm_story_passes_few_modules(open_wire: OpenWire) -> None:
+@pytest.mark.parametrize("ending", ["", " Señor Müller’s café – «naïve»."], ids=["ascii", "latin"])
+def test_a_warm_story_passes_few_modules(open_wire: OpenWire, ending: str) -> None:
     """Someone who follows one story through the program has to open these files, and no more."""
-    wire, stories = open_wire(), sample.lines("en")
+    wire = open_wire()
+    stories = [{**story, "text": story["text"] + ending} for story in sample.lines("en")]
     wire.ingest(stories[:20])
     wire.ingest(stories[20:21])
     entered: set[str] = set()

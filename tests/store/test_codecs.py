@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import sqlite3
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from hypothesis import strategies as st
 from segapsith.domains.values import Bag, DomainWords
 from segapsith.errors import SegapsithError
 from segapsith_store import codecs
+from segapsith_store.schema import UNSPACED
 
 WORD = st.integers(0, 2**31 - 1)
 SUM = st.integers(0, 2**62)
@@ -113,3 +116,31 @@ def test_json_has_sorted_keys_and_only_finite_numbers() -> None:
     assert text == '{"a": "é", "b": 1}' and json.loads(text) == {"a": "é", "b": 1}
     with pytest.raises(SegapsithError, match="not a number"):
         codecs.as_json({"kappa": math.nan})
+
+
+# -- texts without spaces ------------------------------------------------------------------------
+
+
+@given(st.text())
+def test_a_separated_text_can_be_joined_again(text: str) -> None:
+    assert codecs.joined(codecs.separated(text)) == codecs.joined(text)
+
+
+@pytest.mark.parametrize("text", ["", "Bank", "банк", "τράπεζα", "بنك", "बैंक", "2026"])
+def test_scripts_with_spaces_have_no_place_here(text: str) -> None:
+    assert not codecs.is_unspaced(text)
+    assert codecs.separated(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [("中国人民银行", "银行"), ("ดอกเบี้ย", "เบี้ย"), ("가나다라", "나다"), ("カタカナ語", "ナ語")],
+)
+def test_the_index_finds_a_part_of_a_text(text: str, query: str) -> None:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute(UNSPACED[0])
+        connection.execute("INSERT INTO unspaced_fts VALUES ('', ?)", [codecs.separated(text)])
+        found = "SELECT count(*) FROM unspaced_fts WHERE unspaced_fts MATCH ?"
+        assert connection.execute(found, [f'"{codecs.separated(query)}"']).fetchone() == (1,)
+        backwards = codecs.separated(query[::-1])
+        assert connection.execute(found, [f'"{backwards}"']).fetchone() == (0,)

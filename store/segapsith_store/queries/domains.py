@@ -211,7 +211,9 @@ def list_domains(
         then = as_of if isinstance(as_of, Earlier) or as_of is None else Earlier(as_of)
         moment = None if then is None else history.moment(store, then.at)
         arrived = None if since is None else units_since(store, since, moment)
-        only = _largest(store, least, limit, lang) if moment is None and arrived is None else None
+        some = least > 1 or limit is not None or lang is not None
+        now = moment is None and arrived is None
+        only = _largest(store, least, limit, lang) if some and now else None
         lifetimes, stream = _lifetimes(store, moment, only)
         rows = [
             row
@@ -225,7 +227,7 @@ def list_domains(
         rows = rows[:limit]
         words = Words(store)
         if then is None or moment is None:
-            sums = {row.id: _sums(store, row.id) for row in rows}
+            sums = _sums_of(store, [row.id for row in rows])
         else:
             sums = history.sums(store, moment, {row.id for row in rows})
             changed = history.states(store, moment)
@@ -234,6 +236,7 @@ def list_domains(
                 store, rows, sums, words, then.label and partial(then.label, moment)
             )
         topic_of, section_of = topic_of_domain(store), section_of_topic(store)
+        best = words.best_of_each([sums[row.id] for row in rows], top)
         return [
             _domain(
                 row,
@@ -242,9 +245,9 @@ def list_domains(
                 units_since=None if arrived is None else arrived[row.id],
                 days=days,
                 stream=stream,
-                words=words.best(sums[row.id], top),
+                words=listed,
             )
-            for row in rows
+            for row, listed in zip(rows, best, strict=True)
         ]
 
 
@@ -361,15 +364,16 @@ def _lifetimes(
 ) -> tuple[dict[int, _Lifetime], Stream]:
     """Return the units by day of each domain, or of those in `only`, and of the whole stream."""
     table, parameters = history.assignments_at(moment)
-    condition = ""
+    condition, hint = "", "NOT INDEXED" if moment is None else ""  # in the order of the units
     if only is not None:
+        hint = ""
         condition = " WHERE a.domain IN (SELECT value FROM json_each(?))"
         parameters = [*parameters, json.dumps(list(only))]
     lifetimes: dict[int, _Lifetime] = {}
     stream: dict[str, int] = {}
     for number, day, n_units, n_documents, first, last in store.rows(
         "SELECT a.domain, substr(v.date, 1, 10) AS day, count(*), count(DISTINCT u.document),"
-        f" min(v.date), max(v.date) FROM {table} a JOIN units u ON u.id = a.unit"
+        f" min(v.date), max(v.date) FROM {table} a {hint} JOIN units u ON u.id = a.unit"
         f" JOIN versions v ON v.id = u.version{condition} GROUP BY a.domain, day"
         " ORDER BY a.domain, day",
         parameters,
@@ -408,16 +412,20 @@ def units_since(
     A story without a date counts from the day on which it was read.
     """
     table, parameters = history.assignments_at(moment)
+    hint = "NOT INDEXED" if moment is None else ""  # in the order of the units
     bound: str | int
     if isinstance(since, int) or since.isdigit():
-        condition, bound = "d.run > ?", int(since) and history.run_at(store, since)
+        condition, bound = "WHERE d.run > ?", int(since) and history.run_at(store, since)
     else:
-        condition, bound = "coalesce(v.date, r.started_at) >= ?", history.checked_date(since)
+        condition = (
+            "JOIN versions v ON v.id = u.version JOIN runs r ON r.id = d.run"
+            " WHERE coalesce(v.date, r.started_at) >= ?"
+        )
+        bound = history.checked_date(since)
     return dict(
         store.rows(
-            f"SELECT a.domain, count(*) FROM {table} a JOIN units u ON u.id = a.unit"
-            " JOIN versions v ON v.id = u.version JOIN documents d ON d.id = u.document"
-            f" JOIN runs r ON r.id = d.run WHERE {condition} GROUP BY a.domain",
+            f"SELECT a.domain, count(*) FROM {table} a {hint} JOIN units u ON u.id = a.unit"
+            f" JOIN documents d ON d.id = u.document {condition} GROUP BY a.domain",
             [*parameters, bound],
         )
     )
@@ -448,6 +456,14 @@ def _sums(store: Store, number: int) -> DomainWords:
     row = store.row("SELECT words, units FROM domains WHERE id = ?", [number])
     assert row is not None
     return codecs.domain_from(*row)
+
+
+def _sums_of(store: Store, numbers: Sequence[int]) -> dict[int, DomainWords]:
+    rows = store.rows(
+        "SELECT id, words, units FROM domains WHERE id IN (SELECT value FROM json_each(?))",
+        [json.dumps(list(numbers))],
+    )
+    return {number: codecs.domain_from(words, n_units) for number, words, n_units in rows}
 
 
 # -- one domain ----------------------------------------------------------------------------------

@@ -9,9 +9,9 @@ from typing import NamedTuple, TypeAlias
 
 from segapsith.errors import MissingInputError, UsageError
 from segapsith.model import Result
+from segapsith_store import codecs
 from segapsith_store.identity import document_id
 from segapsith_store.store import Store
-from segapsith_store.unspaced import is_unspaced, joined, separated
 
 __all__ = [
     "DocumentHit",
@@ -106,7 +106,7 @@ class TextMatch(NamedTuple):
     match: str
 
     def snippet(self, before: str, after: str) -> str:
-        """Return SQL for the passage where the words are, marked; `joined` makes it readable."""
+        """Return SQL for the passage where the words are, marked; `codecs.joined` makes it readable."""
         words = SNIPPET_WORDS if self.table == "versions_fts" else SNIPPET_CHARACTERS
         return f"snippet({self.table}, -1, '{before}', '{after}', ' … ', {words})"
 
@@ -122,12 +122,12 @@ def text_match(query: str, *, phrase: bool = False, forms: Forms | None = None) 
     >>> text_match("rates", forms=lambda word: ["rate"])
     TextMatch(table='versions_fts', match='("rates" OR "rate")')
     """
-    unspaced = is_unspaced(query)
+    unspaced = codecs.is_unspaced(query)
     if forms is not None and not unspaced and query.split():
         words = ([word, *forms(word)] for word in query.split())
         either = (" OR ".join(map(full_text_query, group)) for group in words)
         return TextMatch("versions_fts", " AND ".join(f"({group})" for group in either))
-    match = (_phrase if phrase else full_text_query)(separated(query) if unspaced else query)
+    match = (_phrase if phrase else full_text_query)(codecs.separated(query) if unspaced else query)
     return TextMatch("unspaced_fts" if unspaced else "versions_fts", match)
 
 
@@ -163,7 +163,7 @@ def search(
         domains = _domains_of(store, {row[1] for row in listed})
         return SearchResult(
             [
-                DocumentHit(*[*columns, joined(snippet), domains.get(original, [])])
+                DocumentHit(*[*columns, codecs.joined(snippet), domains.get(original, [])])
                 for _, original, *columns, snippet in listed
             ],
             _domain_hits(store, query, limit),

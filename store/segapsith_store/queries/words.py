@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,6 +121,35 @@ class Words:
 
         With `above`, words beyond the first `top` are included if they weigh more than that.
         """
+        return self._named(self._heaviest(sums, top, above))
+
+    def best_of_each(
+        self, many: Iterable[DomainWords], top: int | None
+    ) -> list[list[WeightedWord]]:
+        """Return the `top` heaviest words of each; the texts of all are read at once."""
+        listed = [self._heaviest(sums, top) for sums in many]
+        self._read({word.number for words in listed for word in words})
+        return [self._named(words) for words in listed]
+
+    def _read(self, numbers: set[int]) -> None:
+        """Read the texts of words that were not read before."""
+        missing = json.dumps(sorted(numbers - self._names.keys()))
+        self._names.update(
+            self._store.rows(
+                "SELECT id, word FROM words WHERE id IN (SELECT value FROM json_each(?))", [missing]
+            )
+        )
+
+    def _named(self, words: Iterable[_Weighed]) -> list[WeightedWord]:
+        return [
+            WeightedWord(self.name(number), round(-negative_weight, 6), -negative_occurrences)
+            for negative_weight, negative_occurrences, number in words
+        ]
+
+    def _heaviest(
+        self, sums: DomainWords, top: int | None, above: float | None = None
+    ) -> list[_Weighed]:
+        """Return the `top` heaviest words, ties by occurrences, then by number."""
         n_units = max(sums.n_units, 1)
         word_significance = self.significance_of(sums.words)
         if word_significance is None:
@@ -126,24 +158,17 @@ class Words:
             weights = np.minimum(sums.occurrences, n_units) * word_significance / n_units
         if above is not None and top is not None:
             top = max(top, int((weights > above).sum()))
-        order = _heaviest(sums, weights, top)
-        return [
-            WeightedWord(
-                self.name(int(sums.words[i])),
-                round(float(weights[i]), 6),
-                int(sums.occurrences[i]),
-            )
-            for i in order
-        ]
+        columns = (-weights, -sums.occurrences, sums.words)
+        if top is not None and 0 < top < len(weights):  # sorting all words would take longer
+            heavy = weights >= np.partition(weights, len(weights) - top)[len(weights) - top]
+            columns = (columns[0][heavy], columns[1][heavy], columns[2][heavy])
+        listed = map(_Weighed, *(column.tolist() for column in columns))
+        return sorted(listed)[:top]
 
 
-def _heaviest(
-    sums: DomainWords, weights: NDArray[np.float64], top: int | None
-) -> NDArray[np.integer]:
-    """Return the places of the `top` heaviest words, ties by occurrences, then by number."""
-    places: NDArray[np.integer] = np.arange(len(weights))
-    if top is not None and 0 < top < len(weights):  # sorting all words would take longer
-        least = np.partition(weights, len(weights) - top)[len(weights) - top]
-        places = np.flatnonzero(weights >= least)
-    order = np.lexsort((sums.words[places], -sums.occurrences[places], -weights[places]))
-    return places[order[:top]]
+class _Weighed(NamedTuple):
+    """A word of a domain; the smallest comes first in a list."""
+
+    negative_weight: float
+    negative_occurrences: int
+    number: int

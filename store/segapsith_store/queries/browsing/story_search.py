@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.model import Result
+from segapsith_store import codecs
 from segapsith_store.queries.search import text_match
 from segapsith_store.store import Store
-from segapsith_store.unspaced import joined
 
 __all__ = [
     "MARKS",
@@ -266,5 +266,5 @@ def _described(store: Store, words: str, versions: Iterable[int]) -> list[StoryH
         )
         if row is not None:
             *head, passage, copy = row
-            hits.append(StoryHit(*[*head, joined(passage), bool(copy)]))
+            hits.append(StoryHit(*[*head, codecs.joined(passage), bool(copy)]))
     return hits
