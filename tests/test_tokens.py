@@ -93,3 +93,30 @@ def test_columns_have_the_tokens_of_every_text(bodies: list[str]) -> None:
 def test_no_text_has_no_columns() -> None:
     tokens = Tokens([])
     assert len(tokens) == len(tokens.numbers) == len(tokens.is_joined) == len(tokens.is_upper) == 0
+
+
+@settings(deadline=None)
+@given(st.lists(texts, max_size=4), st.sampled_from(["en", "fr", "de"]))
+def test_columns_of_an_annotator_are_those_of_its_annotations(bodies: list[str], lang: str) -> None:
+    documents = [Document(title="Oil", body=body, lang=lang) for body in [*bodies, ""]]
+    annotator = SimplemmaWords()
+    columns = annotator.annotate_all(documents, Lexicon(1, TERMS))
+    again = annotator.annotate_all(documents, Lexicon(1, TERMS))
+    plain = Tokens([next(iter(annotator.annotate([d], Lexicon(1, TERMS)))) for d in documents])
+    for name in ("numbers", "spans", "content", "firsts", "sentence_starts", "is_joined"):
+        assert getattr(columns, name).tolist() == getattr(plain, name).tolist(), name
+        assert getattr(again, name).tolist() == getattr(plain, name).tolist(), name
+    assert columns.words == plain.words and columns.place_of == plain.place_of
+    places = np.arange(len(plain.numbers))
+    one, other = columns.written(places).tolist(), plain.written(places).tolist()
+    assert len(set(zip(one, other, strict=True))) == len(set(one)) == len(set(other))
+    assert columns.flags(str.isalpha).tolist() == plain.flags(str.isalpha).tolist()
+    stems = columns.derived(first_letter).tolist()
+    assert [stems.index(stem) for stem in stems] == [
+        [first_letter(word) for word in plain.words].index(first_letter(word))
+        for word in plain.words
+    ]
+
+
+def first_letter(word: str) -> str:
+    return word[:1]

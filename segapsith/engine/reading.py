@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -16,10 +15,10 @@ from numpy.typing import NDArray
 
 from segapsith import limits
 from segapsith.engine.components import Cutter
-from segapsith.lexicon.multiword_terms import connectors_of, links
+from segapsith.lexicon.multiword_terms import connectors_of, is_multiword, links
 from segapsith.model import Annotation, Document, Lexicon, Network, Unit
 from segapsith.plugin.contracts import Annotator
-from segapsith.tokens import Tokens
+from segapsith.tokens import Tokens, renumbered
 
 __all__ = ["GROUP", "ReadUnit", "Readings", "content_places", "read", "readings_of"]
 
@@ -76,12 +75,15 @@ def read(
 
     `networks` has the network of each language that occurs.
     """
-    annotations = iter(annotator.annotate(documents, lexicon))
+    together = getattr(annotator, "annotate_all", None)  # of an `AnnotatesTogether`
     for lang, group in groups(documents):
-        annotated = list(islice(annotations, len(group)))
-        if len(annotated) < len(group):
-            raise ValueError(f"{len(annotated)} annotations of {len(group)} documents")
-        yield readings_of(lang, annotated, segmenter, networks[lang])
+        if together is None:
+            tokens = Tokens(list(annotator.annotate(group, lexicon)))
+        else:
+            tokens = together(group, lexicon)
+        if len(tokens) < len(group):
+            raise ValueError(f"{len(tokens)} annotations of {len(group)} documents")
+        yield readings_of(lang, tokens, segmenter, networks[lang])
 
 
 def groups(documents: Iterable[Document]) -> Iterator[tuple[str, list[Document]]]:
@@ -100,11 +102,8 @@ def groups(documents: Iterable[Document]) -> Iterator[tuple[str, list[Document]]
         yield group[0].lang or "", group
 
 
-def readings_of(
-    lang: str, annotations: Sequence[Annotation], segmenter: Cutter, network: Network
-) -> Readings:
+def readings_of(lang: str, tokens: Tokens, segmenter: Cutter, network: Network) -> Readings:
     """Return annotated texts in one language with their content words and their units."""
-    tokens = Tokens(annotations)
     content = _content_places(tokens)
     vocabulary, words, places = _with_parts(lang, tokens, content)
     joins = np.zeros(len(words), dtype=np.uint8)
@@ -150,17 +149,17 @@ def _units(
 def content_places(annotation: Annotation) -> list[int]:
     """Return the places of the tokens that are learned from: content words of a sane length."""
     return [
-        i
-        for i in np.flatnonzero(annotation.content).tolist()
-        if 0 < len(annotation.lemmas[i]) <= limits.MAX_WORD_CHARS
+        i for i in np.flatnonzero(annotation.content).tolist() if _is_sane(annotation.lemmas[i])
     ]
 
 
 def _content_places(tokens: Tokens) -> NDArray[np.int64]:
     """Return the `content_places` of several texts."""
-    lengths = np.fromiter(map(len, tokens.words), np.int64, len(tokens.words))
-    is_sane = (lengths > 0) & (lengths <= limits.MAX_WORD_CHARS)
-    return np.flatnonzero(tokens.content & is_sane[tokens.numbers])
+    return np.flatnonzero(tokens.content & tokens.flags(_is_sane)[tokens.numbers])
+
+
+def _is_sane(word: str) -> bool:
+    return 0 < len(word) <= limits.MAX_WORD_CHARS
 
 
 def _with_parts(
@@ -175,26 +174,21 @@ def _with_parts(
     small = {word for words in connectors_of(lang) for word in words}
     names, place_of = list(tokens.words), dict(tokens.place_of)
     parts: dict[int, list[int]] = {}
-    for number, lemma in enumerate(tokens.words):
-        if " " in lemma:
-            words = [part for part in lemma.split(" ") if part and part not in small]
-            for word in words:
-                if word not in place_of:
-                    place_of[word] = len(names)
-                    names.append(word)
-            parts[number] = [place_of[word] for word in words]
+    for number in np.flatnonzero(tokens.flags(is_multiword)).tolist():
+        words = [part for part in names[number].split(" ") if part and part not in small]
+        for word in words:
+            if word not in place_of:
+                place_of[word] = len(names)
+                names.append(word)
+        parts[number] = [place_of[word] for word in words]
     n_more = np.zeros(len(tokens.words), np.int64)
     n_more[list(parts)] = [len(words) for words in parts.values()]
     lemmas = tokens.numbers[content]
     places = np.append(0, np.cumsum(1 + n_more[lemmas]))
-    sequence = np.zeros(int(places[-1]), np.int64)
+    sequence = np.zeros(int(places[-1]), np.int32)
     sequence[places[:-1]] = lemmas
     for at in np.flatnonzero(n_more[lemmas]).tolist():
         words_of_term = parts[int(lemmas[at])]
         sequence[places[at] + 1 : places[at + 1]] = words_of_term
-    distinct, first, of_place = np.unique(sequence, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rank = np.empty(len(order), np.int32)
-    rank[order] = np.arange(len(order))
-    vocabulary = [names[number] for number in distinct[order].tolist()]
-    return vocabulary, rank[of_place.ravel()], places
+    numbers, distinct = renumbered(sequence, np.full(len(names), -1, np.int32))
+    return [names[number] for number in distinct.tolist()], numbers, places

@@ -32,6 +32,7 @@ __all__ = [
     "candidates",
     "connectors_of",
     "given_terms",
+    "is_multiword",
     "lexicon_terms",
     "links",
     "pair_keys",
@@ -74,14 +75,14 @@ def links(tokens: Tokens, places: NDArray[np.int64]) -> NDArray[np.uint8]:
     result = np.zeros(len(places), np.uint8)
     if len(places) < 2:
         return result
-    lang = tokens.annotations[0].document.lang or ""
+    lang = tokens.documents[0].lang or ""
     sentence = np.searchsorted(tokens.sentence_starts, tokens.spans[places, 0], "right")
     text = tokens.text_of[places]
     connectors = connectors_of(lang)
     near = np.diff(places) <= 1 + max(map(len, connectors), default=0)
     near &= (sentence[1:] == sentence[:-1]) & (text[1:] == text[:-1])
     near &= ~(tokens.is_upper[places[:-1]] & tokens.is_upper[places[1:]])
-    is_term = np.fromiter((" " in word for word in tokens.words), np.bool_, len(tokens.words))
+    is_term = tokens.flags(is_multiword)
     near &= ~(is_term[tokens.numbers[places[:-1]]] | is_term[tokens.numbers[places[1:]]])
     at = np.flatnonzero(near)
     first, last = places[at], places[at + 1]
@@ -96,6 +97,11 @@ def links(tokens: Tokens, places: NDArray[np.int64]) -> NDArray[np.uint8]:
         codes[(codes != APART) & capital[first] & capital[last]] |= NAMED
     result[at] = codes
     return result
+
+
+def is_multiword(lemma: str) -> bool:
+    """Return whether a lemma is a multi-word term."""
+    return " " in lemma
 
 
 def _codes(
@@ -118,9 +124,7 @@ def _codes(
 
 def _begin_with_verbs(tokens: Tokens, first: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return where a French candidate begins with a form of a verb."""
-    ending = np.fromiter(
-        (word.endswith(_VERB_ENDINGS) for word in tokens.words), np.bool_, len(tokens.words)
-    )
+    ending = tokens.flags(_may_be_verb)
     possible = np.flatnonzero(ending[tokens.numbers[first]])
     forms = tokens.spans[first[possible]].tolist()
     lemmas = tokens.numbers[first[possible]].tolist()
@@ -132,6 +136,10 @@ def _begin_with_verbs(tokens: Tokens, first: NDArray[np.int64]) -> NDArray[np.in
 
 
 _VERB_ENDINGS = ("er", "ir", "re")
+
+
+def _may_be_verb(lemma: str) -> bool:
+    return lemma.endswith(_VERB_ENDINGS)
 
 
 def _is_conjugated(form: str, lemma: str) -> bool:

@@ -34,6 +34,7 @@ __all__ = [
     "KINDS",
     "NETWORK_PARTS",
     "AnnotatesInSteps",
+    "AnnotatesTogether",
     "Annotator",
     "Clusterer",
     "Comparison",
@@ -58,6 +59,7 @@ __all__ = [
     "UnitDiagonal",
     "UsesNetworkParts",
     "annotates_in_steps",
+    "annotates_together",
     "compares_learned_rows_only",
     "example_of",
     "has_curve",
@@ -297,6 +299,13 @@ class AnnotatesInSteps(Protocol):
         """Yield annotations of `annotate_words`, in one language, with the terms of the lexicon."""
 
 
+class AnnotatesTogether(Protocol):
+    """An annotator that is faster with several texts at once, as columns."""
+
+    def annotate_all(self, documents: Sequence[Document], lexicon: Lexicon) -> Tokens:
+        """Return the tokens of documents in one language; the same as those of `annotate`."""
+
+
 class SegmentsTogether(Protocol):
     """A segmenter that is faster with several texts at once; the units are the same."""
 
@@ -349,7 +358,7 @@ class LiveSource(Protocol):
 
 ABILITIES: dict[str, frozenset[str]] = {
     "source": frozenset({"address", "example", "follows", "receive", "schemes"}),
-    "annotator": frozenset({"words_version", "annotate_words", "join_terms"}),
+    "annotator": frozenset({"words_version", "annotate_all", "annotate_words", "join_terms"}),
     "segmenter": frozenset({"uses", "curve", "segment_all"}),
     "similarity": frozenset(
         {
@@ -400,8 +409,13 @@ def has_factors(plugin: object) -> TypeGuard[HasFactors]:
 
 def annotates_in_steps(plugin: object) -> TypeGuard[AnnotatesInSteps]:
     """Return whether an annotator joins multi-word terms as a last step."""
-    steps = (getattr(plugin, name, None) for name in ABILITIES["annotator"])
-    return all(map(callable, steps))
+    names = ("words_version", "annotate_words", "join_terms")
+    return all(callable(getattr(plugin, name, None)) for name in names)
+
+
+def annotates_together(plugin: object) -> TypeGuard[AnnotatesTogether]:
+    """Return whether an annotator takes several texts at once."""
+    return callable(getattr(plugin, "annotate_all", None))
 
 
 def takes_neighbours(plugin: object) -> TypeGuard[TakesNeighbours]:

@@ -42,6 +42,7 @@ from segapsith.model import (
 from segapsith.plugin.contracts import (
     ABILITIES,
     AnnotatesInSteps,
+    AnnotatesTogether,
     Annotator,
     Clusterer,
     Comparison,
@@ -55,6 +56,7 @@ from segapsith.plugin.contracts import (
     Similarity,
     Source,
     annotates_in_steps,
+    annotates_together,
     has_curve,
     segments_together,
     takes_neighbours,
@@ -317,6 +319,29 @@ def _are_sound(annotations: Sequence[Annotation], documents: Sequence[Document])
     )
 
 
+def _has_sound_columns(tokens: Tokens) -> bool:
+    """Return whether columns keep the contract of annotations."""
+    spans, numbers, sentences = tokens.spans, tokens.numbers, tokens.sentence_starts
+    if not (
+        spans.shape == (len(numbers), 2)
+        and tokens.content.shape == numbers.shape
+        and tokens.content.dtype == np.bool_
+        and tokens.firsts[0] == 0
+        and tokens.firsts[-1] == len(numbers)
+        and {str}.issuperset(map(type, tokens.words))
+    ):
+        return False
+    text_of = tokens.text_of
+    starts, ends = tokens.offsets[text_of], (tokens.offsets + tokens.lengths)[text_of]
+    return bool(
+        (spans[:, 0] < spans[:, 1]).all()
+        and (spans[:, 0] >= starts).all()
+        and (spans[:, 1] <= ends).all()
+        and (spans[1:, 0] >= spans[:-1, 1]).all()
+        and (not len(sentences) or 0 <= sentences.min() <= sentences.max() <= len(tokens.text))
+    )
+
+
 def _joined(
     spans: Sequence[NDArray[Any]], lengths: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -344,6 +369,26 @@ class GuardedAnnotator(_Guarded):
         ):
             part = list(run)
             yield from self._join(part, lexicon) if is_ready else self._annotate(part, lexicon)
+
+    @functools.cached_property
+    def _together(self) -> AnnotatesTogether | None:
+        return self.plugin if annotates_together(self.plugin) else None
+
+    def annotate_all(self, documents: Sequence[Document], lexicon: Lexicon) -> Tokens:
+        """Return the tokens of documents in one language, with one call if the annotator can."""
+        plugin = self._together
+        if plugin is None or any(d.prepared and d.prepared.words for d in documents):
+            return Tokens(list(self.annotate(documents, lexicon)))
+        with self._calling("annotate_all", _allowance(sum(len(d.text) for d in documents))):
+            tokens = plugin.annotate_all(documents, lexicon)
+        with _named(self.who, "annotate_all"):
+            if not isinstance(tokens, Tokens) or list(tokens.documents) != list(documents):
+                raise self.who.error("annotate_all", "should give the tokens of the documents")
+            if not _has_sound_columns(tokens):
+                for document, annotation in zip(documents, tokens.annotations, strict=True):
+                    self._check(annotation, document)
+                raise self.who.error("annotate_all", "tokens and sentences should follow the texts")
+        return tokens
 
     def is_ready(self, document: Document) -> bool:
         """Return whether the prepared words of a document are those that this annotator gives."""
@@ -507,7 +552,7 @@ class GuardedSegmenter(_Guarded):
                     break
                 units.append(unit)
         with _named(self.who, "segment"):
-            self._check(units, annotation, most)
+            self._check(units, annotation.document, len(annotation.lemmas))
         return units
 
     def segment_all(self, tokens: Tokens, network: Network) -> list[list[Unit]]:
@@ -522,8 +567,9 @@ class GuardedSegmenter(_Guarded):
                 "segment_all", f"gave units of {len(result)} texts instead of {len(tokens)}"
             )
         with _named(self.who, "segment_all"):
-            for units, annotation in zip(result, tokens.annotations, strict=True):
-                self._check(units, annotation, max(1, len(annotation.lemmas)))
+            sizes = np.diff(tokens.firsts).tolist()
+            for units, document, n_tokens in zip(result, tokens.documents, sizes, strict=True):
+                self._check(units, document, n_tokens)
         return result
 
     def curve(
@@ -543,28 +589,28 @@ class GuardedSegmenter(_Guarded):
                 )
             return places, values
 
-    def _check(self, units: list[Unit], annotation: Annotation, most: int) -> None:
+    def _check(self, units: list[Unit], document: Document, n_tokens: int) -> None:
         def wrong(what: str) -> PluginError:
-            uid = annotation.document.uid
+            uid = document.uid
             return self.who.error("segment", f"document {uid!r}: {what}", uid=uid)
 
-        if len(units) > most:
-            raise wrong(f"gave more units than the text has tokens ({most})")
-        token, character = 0, 0
+        if len(units) > max(1, n_tokens):
+            raise wrong(f"gave more units than the text has tokens ({max(1, n_tokens)})")
+        token, character, length = 0, 0, len(document.text)
         for unit in units:
             if not isinstance(unit, Unit):
                 raise wrong(f"gave {type(unit).__name__}, not a Unit")
             if unit.first != token or unit.last < unit.first:
                 raise wrong(f"units should follow each other; one begins at token {unit.first}")
-            if not character <= unit.start <= unit.end <= len(annotation.document.text):
+            if not character <= unit.start <= unit.end <= length:
                 raise wrong(f"unit {unit.start}-{unit.end} does not follow the text")
             if not math.isfinite(unit.cohesion):
                 raise wrong(f"cohesion is {unit.cohesion}")
-            if not all(0 <= w < math.inf for w in unit.inferred.values()):
+            if unit.inferred and not all(0 <= w < math.inf for w in unit.inferred.values()):
                 raise wrong("weights of inferred words should be finite and not negative")
             token, character = unit.last, unit.end
-        if token != len(annotation.lemmas):
-            raise wrong(f"units cover {token} of {len(annotation.lemmas)} tokens")
+        if token != n_tokens:
+            raise wrong(f"units cover {token} of {n_tokens} tokens")
 
 
 class GuardedSimilarity(_Guarded):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from segapsith.model import Annotation, Document, Lexicon
-from segapsith.plugin.contracts import annotates_in_steps
+from segapsith.plugin.contracts import annotates_in_steps, annotates_together
 from segapsith.testing.examples import example_documents
 from segapsith.testing.kit import Check, Factory, bounded, check_settings, of_kind
 
@@ -143,6 +143,24 @@ def check_steps_give_the_same(factory: Factory) -> None:
         assert version == factory().words_version(lang), "words_version should not change"
 
 
+@bounded
+def check_texts_together_give_the_same(factory: Factory) -> None:
+    """An annotator that takes several texts at once gives the tokens of each by itself."""
+    annotator = factory()
+    if not annotates_together(annotator):
+        return
+    documents = [replace(document, lang="en") for document in example_documents()]
+    tokens = annotator.annotate_all(documents, Lexicon())
+    alone = _annotated(factory(), documents)
+    assert len(tokens) == len(documents), f"annotate_all gave {len(tokens)} texts"
+    for document, one, other in zip(documents, tokens.annotations, alone, strict=True):
+        text = f"document {document.uid}: "
+        assert list(one.lemmas) == list(other.lemmas), f"{text}other lemmas among others"
+        for name in ("spans", "content", "sentences"):
+            same = np.array_equal(getattr(one, name), getattr(other, name))
+            assert same, f"{text}other {name} among others"
+
+
 annotator_checks: tuple[Check, ...] = (
     check_it_is_an_annotator,
     check_settings,
@@ -151,4 +169,5 @@ annotator_checks: tuple[Check, ...] = (
     check_annotations_are_lazy,
     check_company_does_not_matter,
     check_steps_give_the_same,
+    check_texts_together_give_the_same,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import subprocess
 import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -19,6 +20,7 @@ from segapsith.model import Annotation, Document, Lexicon, PreparedText
 from segapsith.plugin import contracts
 from segapsith.plugin.guards import GuardedAnnotator, GuardedSimilarity, PluginName
 from segapsith.plugin.registry import load_plugins
+from segapsith.tokens import Columns, Tokens, WordList
 
 ROWS = [[1.0, 0.0, 2.0], [0.0, 3.0, 1.0]]
 
@@ -215,3 +217,49 @@ def test_a_step_that_breaks_its_contract_is_named() -> None:
     wrong = GuardedAnnotator(WordsInSteps(n_flags=7), PluginName("annotator", "wrong"))
     with pytest.raises(PluginError, match="'wrong': annotate_words should give 1 booleans beside"):
         list(wrong.prepare_words([Document(body="a", lang="en")]))
+
+
+class Together:
+    """Gives columns of all texts; `change` makes them wrong."""
+
+    def __init__(self, change: Callable[[Columns], Columns] = lambda columns: columns) -> None:
+        self.change = change
+
+    def annotate(self, documents: Iterable[Document], lexicon: Lexicon) -> Iterator[Annotation]:
+        yield from self.annotate_all(list(documents), lexicon).annotations
+
+    def annotate_all(self, documents: Sequence[Document], lexicon: Lexicon) -> Tokens:
+        words, spans, start = WordList(), [], 0
+        for document in documents:
+            spans.append((start, start + len(document.text)))
+            start += len(document.text) + 2
+        columns = Columns(
+            words,
+            np.array([words.number(document.text) for document in documents], np.int32),
+            np.array(spans),
+            np.ones(len(documents), np.bool_),
+            np.array(spans),
+        )
+        return Tokens.of_columns(documents, self.change(columns))
+
+
+def test_tokens_of_several_texts_are_taken_at_once() -> None:
+    annotator = GuardedAnnotator(Together(), PluginName("annotator", "together"))
+    tokens = annotator.annotate_all([Document(body="oil"), Document(body="gold")], Lexicon())
+    assert tokens.words == ["oil", "gold"]
+    assert [annotation.lemmas for annotation in tokens.annotations] == [["oil"], ["gold"]]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda columns: columns._replace(spans=columns.spans + 1),
+        lambda columns: columns._replace(spans=columns.spans[:, ::-1]),
+        lambda columns: columns._replace(content=np.ones(1, np.bool_)),
+        lambda columns: columns._replace(sentences=columns.sentences - 1),
+    ],
+)
+def test_wrong_tokens_of_several_texts_are_refused(change: Callable[[Columns], Columns]) -> None:
+    annotator = GuardedAnnotator(Together(change), PluginName("annotator", "wrong"))
+    with pytest.raises(PluginError, match="wrong"):
+        annotator.annotate_all([Document(body="oil"), Document(body="gold")], Lexicon())

@@ -1,8 +1,8 @@
 """The chunks of a text: where they are, which words they contain, and after which a sentence ends.
 
-A chunk is a run of letters or digits with the hyphens, apostrophes and dots inside it. A piece is a
-chunk and everything up to the next chunk, so that the pieces cover a text after its first letter.
-Equal pieces have equal numbers, in the order of first occurrence.
+A chunk is a run of letters or digits with the hyphens, apostrophes and dots inside it. A gap is
+everything up to the next chunk, so that chunks and gaps cover a text after its first letter. Equal
+chunks have equal numbers, in the order of first occurrence, and so have equal gaps.
 """
 
 from __future__ import annotations
@@ -36,16 +36,17 @@ __all__ = [
     "ChunkReader",
     "Gap",
     "Gaps",
-    "Pieces",
+    "Strings",
     "Word",
     "chunk_pattern",
+    "chunks_of",
     "has_capital",
     "last_chunks",
     "match_end",
     "stop_roles",
 ]
 
-# --- pieces ------------------------------------------------------------------------------
+# --- chunks and gaps ------------------------------------------------------------------------------
 
 _INVISIBLE = (0xAD, 0x200B, 0x200C, 0x200D, 0x2060)
 """Soft hyphen, zero-width characters: inside a chunk, of which they are no letters."""
@@ -93,6 +94,7 @@ def match_end(pattern: re.Pattern[str], text: str, position: int) -> int:
 
 
 Codes = NDArray[np.uint32]
+Places = NDArray[np.int32]
 
 _OPENS, _DIGIT, _INSIDE, _SIGN, _HEBREW, _QUOTE = 1, 2, 4, 8, 16, 32
 
@@ -112,16 +114,15 @@ def _kinds() -> NDArray[np.uint8]:
 
 
 @kernel
-def _cut(codes: Codes, kinds: NDArray[np.uint8]) -> NDArray[np.int32]:
-    """Return where pieces begin, and the end of the text."""
+def _cut(codes: Codes, kinds: NDArray[np.uint8]) -> tuple[Places, Places]:
+    """Return where chunks begin, with the end of the text, and where they end."""
     n = len(codes)
-    starts = np.empty(n // 2 + 2, np.int32)
+    starts, ends = np.empty(n // 2 + 2, np.int32), np.empty(n // 2 + 2, np.int32)
     n_starts = i = 0
     while i < n and not kinds[codes[i]] & 1:
         i += 1
     while i < n:
         starts[n_starts] = i
-        n_starts += 1
         digit = kinds[codes[i]] & 2
         i += 1
         dotted = False
@@ -147,32 +148,50 @@ def _cut(codes: Codes, kinds: NDArray[np.uint8]) -> NDArray[np.int32]:
                 if not quote and not (point and around & 2):
                     break
             i += 2
+        ends[n_starts] = i
+        n_starts += 1
         while i < n and not kinds[codes[i]] & 1:
             i += 1
     starts[n_starts] = n
-    return starts[: n_starts + 1]
+    return starts[: n_starts + 1], ends[:n_starts]
+
+
+def chunks_of(text: str) -> tuple[Codes, Places, Places]:
+    """Return the characters of a text, where its chunks begin (and it ends), and where they end.
+
+    >>> _, starts, ends = chunks_of("« A rose is a rose. »")
+    >>> starts.tolist(), ends.tolist()
+    ([2, 4, 9, 12, 14, 21], [3, 8, 11, 13, 18])
+    """
+    if text.isascii():
+        codes = np.frombuffer(text.encode("ascii"), np.uint8).astype(np.uint32)
+    else:
+        encoded = text.encode("utf-32-le", "surrogatepass")
+        codes = np.frombuffer(encoded, "<u4").astype(np.uint32)
+    starts, ends = _cut(codes, _kinds())
+    return codes, starts, ends
 
 
 @kernel
 def _number(
     codes: Codes,
-    starts: NDArray[np.int32],
-    numbers: NDArray[np.int64],
+    starts: Places,
+    ends: Places,
+    numbers: Places,
     first: int,
-    table: NDArray[np.int32],
-    stored: Codes,
-    ends: NDArray[np.int64],
+    tables: tuple[Places, Codes, NDArray[np.int64]],
     n_stored: int,
 ) -> tuple[int, int]:
-    """Number the pieces, beginning with `first`, until the tables are full.
+    """Number the strings codes[starts[i] : ends[i]], beginning with `first`, until tables are full.
 
-    Return how many pieces of the text have a number, and how many different pieces are stored.
-    `table` has the number of a piece at the position of its hash, and -1 where there is none; the
-    characters of piece k are stored[ends[k] : ends[k + 1]].
+    Return how many strings have a number, and how many different ones are stored. The first table
+    has the number of a string at the position of its hash, and -1 where there is none; the
+    characters of string k are stored[stored_ends[k] : stored_ends[k + 1]].
     """
+    table, stored, stored_ends = tables
     mask = len(table) - 1
     for i in range(first, len(numbers)):
-        start, end = starts[i], starts[i + 1]
+        start, end = starts[i], ends[i]
         value = np.uint64(0x9E3779B97F4A7C15)
         for j in range(start, end):
             value = (value ^ np.uint64(codes[j])) * np.uint64(0x9FB21C651E98DF25)
@@ -182,8 +201,8 @@ def _number(
             k = table[place]
             if k < 0:
                 break
-            begin = ends[k]
-            same = ends[k + 1] - begin == end - start
+            begin = stored_ends[k]
+            same = stored_ends[k + 1] - begin == end - start
             j = 0
             while same and j < end - start:
                 same = stored[begin + j] == codes[start + j]
@@ -192,36 +211,34 @@ def _number(
                 break
             place = (place + 1) & mask
         if k < 0:
-            begin = ends[n_stored]
+            begin = stored_ends[n_stored]
             if (
                 2 * n_stored >= mask
-                or n_stored + 2 > len(ends)
+                or n_stored + 2 > len(stored_ends)
                 or begin + end - start > len(stored)
             ):
                 return i, n_stored
             stored[begin : begin + end - start] = codes[start:end]
-            ends[n_stored + 1] = begin + end - start
+            stored_ends[n_stored + 1] = begin + end - start
             table[place] = k = n_stored
             n_stored += 1
         numbers[i] = k
     return len(numbers), n_stored
 
 
-class Pieces:
-    """All different pieces so far.
+class Strings:
+    """All different strings so far.
 
-    >>> pieces = Pieces()
-    >>> numbers, starts, n_new = pieces.numbers("« A rose is a rose. »")
-    >>> numbers.tolist(), starts.tolist(), n_new
-    ([0, 1, 2, 3, 4], [2, 4, 9, 12, 14, 21], 5)
-    >>> [pieces.text(number) for number in range(n_new)]
-    ['A ', 'rose ', 'is ', 'a ', 'rose. »']
+    >>> strings = Strings()
+    >>> numbers, new = strings.numbers(*chunks_of("a rose is a rose"))
+    >>> numbers.tolist(), new.tolist(), [strings.text(number) for number in range(3)]
+    ([0, 1, 2, 0, 1], [0, 1, 2], ['a', 'rose', 'is'])
     """
 
     def __init__(self) -> None:
-        self._table = np.full(1 << 14, -1, np.int32)
-        self._stored = np.empty(1 << 16, np.uint32)
-        self._ends = np.zeros((1 << 13) + 1, np.int64)
+        self._table = np.full(1 << 10, -1, np.int32)
+        self._stored = np.empty(1 << 12, np.uint32)
+        self._ends = np.zeros((1 << 9) + 2, np.int64)
         self._n = 0
 
     def __len__(self) -> int:
@@ -229,47 +246,49 @@ class Pieces:
 
     @property
     def n_characters(self) -> int:
-        """The number of characters of all pieces."""
+        """The number of characters of all strings."""
         return int(self._ends[self._n])
 
     def text(self, number: int) -> str:
-        """Return the piece with this number."""
+        """Return the string with this number."""
         codes = self._stored[self._ends[number] : self._ends[number + 1]]
         return codes.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
 
-    def numbers(self, text: str) -> tuple[NDArray[np.int64], NDArray[np.int32], int]:
-        """Return the numbers of the pieces, where they begin (and the text ends), and how many are
-        new.
+    def numbers(
+        self, codes: Codes, starts: Places, ends: Places
+    ) -> tuple[Places, NDArray[np.intp]]:
+        """Return the numbers of the strings between starts and ends, and the first places of those
+        that are new, in order.
         """
-        codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4").astype(np.uint32)
-        starts = _cut(codes, _kinds())
-        numbers = np.empty(len(starts) - 1, np.int64)
+        numbers = np.empty(len(ends), np.int32)
         done, n_before = 0, self._n
         while True:
-            done, self._n = _number(
-                codes, starts, numbers, done, self._table, self._stored, self._ends, self._n
-            )
+            tables = self._table, self._stored, self._ends
+            done, self._n = _number(codes, starts, ends, numbers, done, tables, self._n)
             if done == len(numbers):
-                return numbers, starts, self._n - n_before
-            self._grow(int(starts[done + 1] - starts[done]))
+                break
+            self._grow(int(ends[done] - starts[done]))
+        if self._n == n_before:
+            return numbers, np.zeros(0, np.intp)
+        highest = np.maximum.accumulate(numbers)
+        is_higher = np.diff(highest, prepend=np.int32(-1)) > 0
+        return numbers, np.flatnonzero(is_higher & (numbers >= n_before))
 
     def _grow(self, n_characters: int) -> None:
-        """Double the capacity, and make it sufficient for a piece of this length."""
+        """Double the capacity, and make it sufficient for a string of this length."""
         used = self._ends[self._n]
         if used + n_characters > len(self._stored):
             stored = np.empty(max(2 * len(self._stored), int(used) + n_characters), np.uint32)
             stored[:used] = self._stored[:used]
             self._stored = stored
         if 2 * self._n >= len(self._table) - 1 or self._n + 2 > len(self._ends):
-            pieces, ends = self._stored, self._ends[: self._n + 1]
+            edges = self._ends[: self._n + 1].astype(np.int32)
             self._table = np.full(2 * len(self._table), -1, np.int32)
             self._ends = np.zeros(len(self._table) // 2 + 2, np.int64)
             self._n = 0
-            numbers = np.empty(len(ends) - 1, np.int64)
-            again = ends.astype(np.int32)
-            _, self._n = _number(
-                pieces, again, numbers, 0, self._table, self._stored, self._ends, 0
-            )
+            numbers = np.empty(len(edges) - 1, np.int32)
+            tables = self._table, self._stored, self._ends
+            _, self._n = _number(self._stored, edges[:-1], edges[1:], numbers, 0, tables, 0)
 
 
 # --- the words of a chunk ----------------------------------------------------------------
@@ -544,13 +563,12 @@ def _ends(gap: Gap, before: Before, after: After, cased: bool) -> bool:
     return True
 
 
-_ENDS = {
-    cased: np.array(
-        [_ends(gap, before, after, cased) for gap in Gap for before in Before for after in After]
-    )
-    for cased in (True, False)
-}
-"""`_ends` for all cases, in the order gap, before, after."""
+_ENDS_OF = [
+    [_ends(gap, before, after, cased) for gap in Gap for before in Before for after in After]
+    for cased in (False, True)
+]
+_ENDS = np.array(_ENDS_OF).ravel()
+"""`_ends` for all cases, in the order cased, gap, before, after."""
 
 
 _MARKS = "!?…。！？｡؟۔।॥።"
@@ -679,8 +697,11 @@ def stop_roles(chunk: str, lang: str) -> tuple[int, int]:
 
 
 def last_chunks(
-    gaps: NDArray[np.int32], before: NDArray[np.int32], after: NDArray[np.int32], cased: bool
+    gaps: Places, before: Places, after: Places, cased: NDArray[np.bool_]
 ) -> NDArray[np.intp]:
-    """Return the chunks that end a sentence; `gaps[i]` follows chunk i."""
+    """Return the chunks that end a sentence; `gaps[i]` follows chunk i.
+
+    `cased`: whether the text of each chunk has capitals.
+    """
     cases = ((gaps[:-1] & 7) * len(Before) + before[:-1]) * len(After) + after[1:]
-    return np.flatnonzero(_ENDS[cased].take(cases))
+    return np.flatnonzero(_ENDS.take(cases + cased[:-1] * len(_ENDS_OF[False])))

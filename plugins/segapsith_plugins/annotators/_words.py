@@ -31,6 +31,7 @@ __all__ = [
     "breaks",
     "checked_language",
     "exceptions",
+    "full_forms",
     "is_content",
     "joined_lemma",
     "joins",
@@ -41,6 +42,7 @@ __all__ = [
     "partition",
     "rules_version",
     "stop_list",
+    "term_lemma",
     "with_terms",
     "word_set",
 ]
@@ -396,6 +398,11 @@ _FULL = {
 """French function words as they are stored in a term, for each way to write them."""
 
 
+def full_forms(lang: str) -> Mapping[str, str]:
+    """Return the function words of a language that have several forms, with the one in terms."""
+    return _FULL if lang == "fr" else {}
+
+
 @dataclass(frozen=True, slots=True)
 class Merge:
     """Tokens `first` … `last` (exclusive) that form one term, and the term's lemma."""
@@ -418,7 +425,8 @@ class Terms:
     """
 
     def __init__(self, terms: Iterable[Sequence[str]], lang: str) -> None:
-        full = _FULL if lang == "fr" else {}
+        full = full_forms(lang)
+        self._lang = lang
         self._full = full
         self._terms = {
             tuple(full.get(word, word) for word in term) for term in terms if len(term) > 1
@@ -472,9 +480,18 @@ class Terms:
                     continue
                 words = lemmas[first:last]
                 if tuple(full.get(word, word) for word in words) in self._terms:
-                    yield Merge(first, last, joined_lemma(_as_written(words) if full else words))
+                    yield Merge(first, last, term_lemma(words, self._lang))
                     free = last
                     break
+
+
+def term_lemma(words: Sequence[str], lang: str) -> str:
+    """Return the lemma of a term whose words are these.
+
+    >>> term_lemma(["garde", "des", "sceau"], "fr"), term_lemma(["prime", "minister"], "en")
+    ('garde des sceaux', 'prime minister')
+    """
+    return joined_lemma(_as_written(words) if lang == "fr" else words)
 
 
 def joined_lemma(lemmas: Sequence[str]) -> str:

@@ -1,7 +1,7 @@
 """Words by dictionaries and rules: tokens, lemmas and sentences of all languages, without a model.
 
-A text is divided into pieces: a chunk (a run of letters or digits with the hyphens, apostrophes and
-dots inside it) and the gap after it. Each distinct piece is analysed once and cached; the text
+A text is divided into chunks (runs of letters or digits with the hyphens, apostrophes and dots inside
+them) and the gaps between them. Each distinct chunk and gap is analysed once and cached; the text
 itself is only looked up, in arrays.
 """
 
@@ -9,24 +9,23 @@ from __future__ import annotations
 
 import re
 import threading
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from segapsith.jit import kernel
 from segapsith.languages import pack_of
 from segapsith.model import Annotation, Document, Lexicon
 from segapsith.plugin.hookspecs import hookimpl
+from segapsith.tokens import BETWEEN, Columns, Tokens, WordList
 from segapsith_plugins.annotators._chunks import (
-    ONE_BLANK,
     UNITED_STATES,
     ChunkReader,
-    Gap,
     Gaps,
-    Pieces,
-    chunk_pattern,
+    Strings,
+    chunks_of,
     has_capital,
     last_chunks,
     match_end,
@@ -35,108 +34,172 @@ from segapsith_plugins.annotators._chunks import (
 from segapsith_plugins.annotators._words import (
     Terms,
     checked_language,
+    full_forms,
     language,
-    merged,
-    partition,
     rules_version,
+    term_lemma,
     with_terms,
     word_set,
 )
 
-__all__ = ["SimplemmaWords"]
+__all__ = ["SimplemmaWords", "TermSearch"]
 
-_MAX_PIECES, _MAX_CHARACTERS = 1 << 20, 1 << 25
-"""Maximum pieces, and characters of them, in the cache of a language; then it is emptied."""
+_MAX_CHUNKS, _MAX_CHARACTERS = 1 << 20, 1 << 25
+"""Maximum chunks and gaps, and characters of them, in the cache of a language; then it is emptied."""
+
+Numbers = NDArray[np.int32]
 
 
 class _AnalysedText(NamedTuple):
-    """The pieces of a text: where they begin, and their cached analysis.
+    """The chunks of a text: where they begin and end, and their cached analysis.
 
-    `pieces`, by piece of the text: first word, number of words, `Before` and `After` of its chunk,
-    the chunk's length, the gap. `words`, by cached word: start and end in its chunk, and whether it
-    is content; `lemmas` has the same order.
+    `chunks`, by chunk of the text: first word, number of words, `Before` and `After`; `gaps` are
+    those after them. `words`, by cached word: start and end in its chunk, whether it is content,
+    lemma, form.
     """
 
-    starts: NDArray[np.int32]
-    pieces: NDArray[np.int32]
-    words: NDArray[np.int32]
-    lemmas: NDArray[np.object_]
+    starts: Numbers
+    ends: Numbers
+    chunks: Numbers
+    gaps: Numbers
+    words: Numbers
 
 
 class _Cache:
-    """The cached analysis of all pieces so far."""
+    """The cached analysis of all chunks and gaps so far."""
 
     def __init__(self, lang: str) -> None:
-        self.numbering = Pieces()
+        self.lemmas = WordList()
         self._lang = lang
         self._read = ChunkReader(lang)
-        self._gaps = Gaps(pack_of(lang).sentence_ends)
-        self._pattern = chunk_pattern()
-        self._max_pieces = _MAX_PIECES if self._read.has_spaces else _MAX_PIECES >> 4
-        self._chunks: dict[str, tuple[int, int, int, int]] = {}
+        self._gap_kinds = Gaps(pack_of(lang).sentence_ends)
+        self._max_chunks = _MAX_CHUNKS if self._read.has_spaces else _MAX_CHUNKS >> 4
         self._lock = threading.Lock()
-        self._pieces = _Table(6)
-        self._words = _Table(3)
-        self._lemmas: list[str] = []
-        self._texts = np.full(1024, "", object)
-        self._n_texts = 0
+        self._chunk_strings, self._gap_strings = Strings(), Strings()
+        self._chunks, self._gaps, self._words = _Table(4), _Table(1), _Table(5)
+        self._n_words = 0
+        self._forms: dict[str, int] = {}
+        self._terms: tuple[Lexicon, TermSearch] | None = None
 
     def is_full(self) -> bool:
         """Return whether the cache should be replaced by an empty one."""
-        n_characters = self.numbering.n_characters
-        return len(self.numbering) > self._max_pieces or n_characters > _MAX_CHARACTERS
+        strings = self._chunk_strings, self._gap_strings
+        n_characters = sum(one.n_characters for one in strings)
+        return sum(map(len, strings)) > self._max_chunks or n_characters > _MAX_CHARACTERS
 
     def find(self, text: str) -> _AnalysedText:
-        """Return the pieces of a text; new ones are analysed."""
+        """Return the chunks of a text; new ones are analysed."""
+        codes, starts, ends = chunks_of(text)
         with self._lock:
-            numbers, starts, n_new = self.numbering.numbers(text)
-            if n_new:
-                self._learn(text, numbers, starts, len(self.numbering) - n_new)
-            pieces = self._pieces.columns().take(numbers, axis=1)
-            return _AnalysedText(starts[:-1], pieces, self._words.columns(), self._texts)
+            numbers, new = self._chunk_strings.numbers(codes, starts[:-1], ends)
+            for first, last in zip(starts[new].tolist(), ends[new].tolist(), strict=True):
+                self._learn(text[first:last])
+            gaps, new = self._gap_strings.numbers(codes, ends, starts[1:])
+            for first, last in zip(ends[new].tolist(), starts[new + 1].tolist(), strict=True):
+                self._gaps.new.append((self._gap_kinds[text[first:last]],))
+            return _AnalysedText(
+                starts[:-1],
+                ends,
+                self._chunks.columns().take(numbers, axis=1),
+                self._gaps.columns()[0].take(gaps),
+                self._words.columns(),
+            )
 
-    def _learn(
-        self, text: str, numbers: NDArray[np.int64], starts: NDArray[np.int32], n_known: int
-    ) -> None:
-        """Analyse the new pieces, which have numbers >= `n_known` in the order of the text."""
-        highest = np.maximum.accumulate(numbers)
-        new = np.flatnonzero(np.diff(highest, prepend=n_known - 1) > 0)
-        new = new[numbers[new] >= n_known]
-        add, chunks = self._pieces.new.append, self._chunks
-        for start, end in zip(starts[new].tolist(), starts[new + 1].tolist(), strict=True):
-            piece = text[start:end]
-            if piece[-1] == " " and (chunk := piece[:-1]).isalpha():
-                gap = ONE_BLANK
-            else:
-                chunk = piece[: match_end(self._pattern, piece, 0)]
-                gap = self._gaps[piece[len(chunk) :]]
-            row = chunks.get(chunk) or self._learned(chunk)
-            add((*row, len(chunk), gap))
-        n, n_before = len(self._lemmas), self._n_texts
-        if n > len(self._texts):
-            self._texts = np.resize(self._texts, max(n, 2 * len(self._texts)))
-        self._texts[n_before:n] = self._lemmas[n_before:]
-        self._n_texts = n
-
-    def _learned(self, chunk: str) -> tuple[int, int, int, int]:
-        """Return first word, number of words, `Before` and `After` of a new chunk."""
-        first = len(self._lemmas)
+    def _learn(self, chunk: str) -> None:
+        """Analyse a new chunk."""
+        first = self._n_words
         # the usual case: same result as below, but faster
         plain = chunk.isascii() and self._read.is_plain
         if plain and chunk.isalpha() and chunk not in UNITED_STATES:
             lemma, content = self._read.lemma_of(chunk.lower(), has_capital(chunk))
-            self._words.new.append((0, len(chunk), content))
-            self._lemmas.append(lemma)
+            self._add(chunk, 0, len(chunk), lemma, content)
         elif plain and chunk[0].isdigit() and chunk[-1].isdigit() and "`" not in chunk:
-            self._words.new.append((0, len(chunk), False))
-            self._lemmas.append(chunk.lower())
+            self._add(chunk, 0, len(chunk), chunk.lower(), False)
         else:
             for start, end, lemma, content in self._read(chunk):
-                self._words.new.append((start, end, content))
-                self._lemmas.append(lemma)
-        row = (first, len(self._lemmas) - first, *stop_roles(chunk, self._lang))
-        self._chunks[chunk] = row
-        return row
+                self._add(chunk, start, end, lemma, content)
+        self._chunks.new.append((first, self._n_words - first, *stop_roles(chunk, self._lang)))
+
+    def _add(self, chunk: str, start: int, end: int, lemma: str, content: bool) -> None:
+        form = self._forms.setdefault(chunk[start:end].lower(), len(self._forms))
+        self._words.new.append((start, end, content, self.lemmas.number(lemma), form))
+        self._n_words += 1
+
+    def terms(self, lexicon: Lexicon) -> TermSearch:
+        """Return the search for the terms of a lexicon."""
+        with self._lock:
+            if self._terms is None or self._terms[0] is not lexicon:
+                terms = lexicon.terms.get(self._lang, ())
+                self._terms = lexicon, TermSearch(terms, self._lang, self.lemmas)
+            return self._terms[1]
+
+    def joined(
+        self, terms: TermSearch, numbers: Numbers, may_join: NDArray[np.bool_]
+    ) -> tuple[Numbers, Numbers]:
+        """Return the tokens of each term in a text, and the numbers of the terms' lemmas."""
+        with self._lock:
+            return terms.find(numbers, may_join)
+
+
+@kernel
+def _expanded(
+    starts: Numbers, firsts: Numbers, counts: Numbers, gaps: Numbers, words: Numbers
+) -> tuple[Numbers, NDArray[np.int64], NDArray[np.bool_], Numbers, NDArray[np.bool_]]:
+    """Return lemma, span, content, form of each word of the chunks, and whether the next word
+    follows in the same chunk or after a blank or a hyphen."""
+    n = 0
+    for chunk in range(len(counts)):
+        n += counts[chunk]
+    lemmas, forms = np.empty(n, np.int32), np.empty(n, np.int32)
+    spans = np.empty((n, 2), np.int64)
+    content, joined = np.empty(n, np.bool_), np.ones(n, np.bool_)
+    i = 0
+    for chunk in range(len(counts)):
+        start = starts[chunk]
+        for word in range(firsts[chunk], firsts[chunk] + counts[chunk]):
+            spans[i, 0] = start + words[0, word]
+            spans[i, 1] = start + words[1, word]
+            content[i] = words[2, word] != 0
+            lemmas[i] = words[3, word]
+            forms[i] = words[4, word]
+            i += 1
+        if counts[chunk]:
+            gap = gaps[chunk] & 7
+            joined[i - 1] = gap == 1 or gap == 2  # Gap.BLANK, Gap.HYPHEN
+    if n:
+        joined[n - 1] = False
+    return lemmas, spans, content, forms, joined
+
+
+@kernel
+def _merge(
+    merges: Numbers,
+    terms: Numbers,
+    lemmas: Numbers,
+    spans: NDArray[np.int64],
+    content: NDArray[np.bool_],
+    forms: Numbers,
+) -> tuple[Numbers, NDArray[np.int64], NDArray[np.bool_], Numbers]:
+    """Return the tokens with those of each term merged: it is content if one of them is."""
+    n = len(lemmas)
+    for merge in range(len(merges)):
+        n -= merges[merge, 1] - merges[merge, 0] - 1
+    out_lemmas, out_forms = np.empty(n, np.int32), np.empty(n, np.int32)
+    out_spans, out_content = np.empty((n, 2), np.int64), np.empty(n, np.bool_)
+    i, merge = 0, 0
+    for k in range(n):
+        out_lemmas[k], out_forms[k], out_content[k] = lemmas[i], forms[i], content[i]
+        out_spans[k, 0], out_spans[k, 1] = spans[i, 0], spans[i, 1]
+        last = i + 1
+        if merge < len(merges) and merges[merge, 0] == i:
+            last = merges[merge, 1]
+            out_lemmas[k], out_forms[k] = terms[merge], -1
+            out_spans[k, 1] = spans[last - 1, 1]
+            for j in range(i + 1, last):
+                out_content[k] |= content[j]
+            merge += 1
+        i = last
+    return out_lemmas, out_spans, out_content, out_forms
 
 
 class _Table:
@@ -159,6 +222,155 @@ class _Table:
             self._n = n
             self.new.clear()
         return self._columns
+
+
+# --- the search for multi-word terms -----------------------------------------------------
+
+_FREE = -1
+
+
+class TermSearch:
+    """Terms as a tree of lemmas, to be searched in texts; it finds what `Terms` finds.
+
+    >>> words = WordList()
+    >>> text = np.array([words.number(word) for word in ("the", "prime", "minister")], np.int32)
+    >>> search = TermSearch({("prime", "minister")}, "en", words)
+    >>> merges, lemmas = search.find(text, np.ones(3, np.bool_))
+    >>> merges.tolist(), [words.words[lemma] for lemma in lemmas.tolist()]
+    ([[1, 3]], ['prime minister'])
+    """
+
+    def __init__(self, terms: Iterable[Sequence[str]], lang: str, words: WordList) -> None:
+        """Take the accepted terms of a language; their lemmas get numbers in the word list."""
+        self._words, self._lang = words, lang
+        self._full = full_forms(lang)
+        self._lemma_of: dict[tuple[int, ...], int] = {}
+        nodes: dict[tuple[int, int], int] = {}
+        ends = [False]
+        full = self._full
+        for term in terms:
+            node = 0
+            for word in term if len(term) > 1 else ():
+                key = (node, words.number(full.get(word, word)))
+                node = nodes.setdefault(key, len(ends))
+                if node == len(ends):
+                    ends.append(False)
+            if node:
+                ends[node] = True
+        self._is_end = np.array(ends)
+        size = 1 << max(4, (2 * len(nodes)).bit_length())
+        self._keys, self._children = np.full(size, _FREE, np.int64), np.zeros(size, np.int32)
+        pairs = np.array(list(nodes), np.int64).reshape(-1, 2)
+        _enter(
+            pairs[:, 0] << 32 | pairs[:, 1],
+            np.fromiter(nodes.values(), np.int32, len(nodes)),
+            self._keys,
+            self._children,
+        )
+        self._firsts = np.zeros(0, np.int32)
+        self._plain = np.zeros(0, np.int32)
+
+    def __bool__(self) -> bool:
+        return len(self._is_end) > 1
+
+    def find(
+        self, numbers: Numbers, may_join: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.int32], Numbers]:
+        """Return the tokens of each term, from left to right, the longest first, without overlaps,
+        and the lemma of each term as a number of the word list.
+
+        `may_join[i]`: only a blank or a hyphen separates token i from the next.
+        """
+        self._cover()
+        merges = _find(
+            numbers, may_join, self._plain, self._firsts, self._keys, self._children, self._is_end
+        )
+        lemmas = np.empty(len(merges), np.int32)
+        for place, (first, last) in enumerate(merges.tolist()):
+            key = tuple(numbers[first:last].tolist())
+            lemma = self._lemma_of.get(key)
+            if lemma is None:
+                words = [self._words.words[number] for number in key]
+                lemma = self._words.number(term_lemma(words, self._lang))
+                self._lemma_of[key] = lemma
+            lemmas[place] = lemma
+        return merges, lemmas
+
+    def _cover(self) -> None:
+        """Look up the words that are newer than the last search."""
+        known, n_words = len(self._plain), len(self._words)
+        if known == n_words:
+            return
+        new = np.arange(known, n_words, dtype=np.int32)
+        self._plain = np.append(self._plain, new)
+        for short, word in self._full.items():
+            at, to = self._words.find(short), self._words.find(word)
+            if at >= known and to >= 0:  # if the full form is in no term, nothing depends on it
+                self._plain[at] = to
+        opening = _children_of_root(self._plain[known:], self._keys, self._children)
+        self._firsts = np.append(self._firsts, opening)
+
+
+@kernel
+def _place(key: int | np.int32, keys: NDArray[np.int64]) -> int:
+    """Return where a key is in the table, or the free place where it would be."""
+    mask = np.uint64(len(keys) - 1)
+    value = np.uint64(np.int64(key)) * np.uint64(0x9FB21C651E98DF25)
+    place = (value ^ (value >> np.uint64(29))) & mask
+    while keys[place] != _FREE and keys[place] != key:
+        place = (place + np.uint64(1)) & mask
+    return int(place)
+
+
+@kernel
+def _enter(
+    pairs: NDArray[np.int64], nodes: Numbers, keys: NDArray[np.int64], children: Numbers
+) -> None:
+    for i in range(len(pairs)):
+        place = _place(pairs[i], keys)
+        keys[place], children[place] = pairs[i], nodes[i]
+
+
+@kernel
+def _children_of_root(words: Numbers, keys: NDArray[np.int64], children: Numbers) -> Numbers:
+    """Return the node of each word that opens a term, 0 for others."""
+    result = np.zeros(len(words), np.int32)
+    for i in range(len(words)):
+        place = _place(words[i], keys)
+        if keys[place] != _FREE:
+            result[i] = children[place]
+    return result
+
+
+@kernel
+def _find(
+    numbers: Numbers,
+    may_join: NDArray[np.bool_],
+    plain: Numbers,
+    firsts: Numbers,
+    keys: NDArray[np.int64],
+    children: Numbers,
+    is_end: NDArray[np.bool_],
+) -> Numbers:
+    """Return first and last token (excluded) of each term."""
+    merges = np.empty((len(numbers) // 2 + 1, 2), np.int32)
+    n_merges, i = 0, 0
+    while i < len(numbers):
+        node = firsts[numbers[i]]
+        j, last = i + 1, 0
+        while node > 0 and j < len(numbers) and may_join[j - 1]:
+            place = _place(int(node) << 32 | int(plain[numbers[j]]), keys)
+            node = children[place] if keys[place] != _FREE else 0
+            j += 1
+            if is_end[node]:
+                last = j
+        if last:
+            merges[n_merges, 0], merges[n_merges, 1] = i, last
+            n_merges += 1
+            i = last
+        else:
+            i += 1
+    return merges[:n_merges].copy()
 
 
 # --- parts of a wire that are not content --------------------------------------------------
@@ -241,18 +453,6 @@ _MAX_GROUP_CHARS = 1 << 20
 A stream is read one by one, because its sender may rely on what has been read.
 """
 
-_BETWEEN = "\n\n"
-"""Separates two documents that are analysed together; no chunk extends over it."""
-
-
-class _Input(NamedTuple):
-    """A document with its text, its language, and whether the text has capitals."""
-
-    document: Document
-    text: str
-    lang: str
-    cased: bool
-
 
 class SimplemmaWords:
     """Lemmas by simplemma's dictionaries and the exceptions of this package.
@@ -272,30 +472,31 @@ class SimplemmaWords:
 
     def annotate(self, documents: Iterable[Document], lexicon: Lexicon) -> Iterator[Annotation]:
         """Yield one annotation for each document, in order."""
-        return self._grouped(documents, lexicon)
+        for group in self._groups(documents):
+            yield from self._annotated(group, lexicon)[0].annotations
 
-    def _grouped(
-        self,
-        documents: Iterable[Document],
-        lexicon: Lexicon | None,
-        joins: deque[NDArray[np.bool_]] | None = None,
-    ) -> Iterator[Annotation]:
-        """Yield annotations of documents, which are analysed in groups of one language."""
-        ahead = _MAX_GROUP_DOCUMENTS if isinstance(documents, Sequence) else 1
-        group: list[_Input] = []
-        n_characters = 0
+    def annotate_all(self, documents: Sequence[Document], lexicon: Lexicon) -> Tokens:
+        """Return the tokens of documents in one language, which are analysed as one text."""
+        return self._annotated(documents, lexicon)[0]
+
+    def _groups(self, documents: Iterable[Document]) -> Iterator[list[Document]]:
+        """Yield documents in groups of one language."""
+        most = _MAX_GROUP_DOCUMENTS if isinstance(documents, Sequence) else 1
+        group: list[Document] = []
+        group_lang, n_characters = "", 0
         for document in documents:
-            text = document.text
-            read = _Input(document, text, language(document.lang, self.lang), not text.islower())
-            if group and group[0][2:] != read[2:]:
-                yield from self._annotations(group, lexicon, joins)
+            lang = language(document.lang, self.lang)
+            if group and lang != group_lang:
+                yield group
                 group, n_characters = [], 0
-            group.append(read)
-            n_characters += len(text)
-            if len(group) >= ahead or n_characters > _MAX_GROUP_CHARS:
-                yield from self._annotations(group, lexicon, joins)
+            group.append(document)
+            group_lang = lang
+            n_characters += len(document.title) + len(document.body)
+            if len(group) >= most or n_characters > _MAX_GROUP_CHARS:
+                yield group
                 group, n_characters = [], 0
-        yield from self._annotations(group, lexicon, joins)
+        if group:
+            yield group
 
     def words_version(self, lang: str) -> str:
         """Return the versions of the rules and dictionaries of a language."""
@@ -305,9 +506,11 @@ class SimplemmaWords:
         self, documents: Sequence[Document]
     ) -> Iterator[tuple[Annotation, NDArray[np.bool_]]]:
         """Yield annotations without multi-word terms, and which tokens a term may join."""
-        joined: deque[NDArray[np.bool_]] = deque()
-        for annotation in self._grouped(documents, None, joined):
-            yield annotation, joined.popleft()
+        for group in self._groups(documents):
+            tokens, may_join = self._annotated(group, None)
+            firsts = tokens.firsts.tolist()
+            for text, annotation in enumerate(tokens.annotations):
+                yield annotation, may_join[firsts[text] : firsts[text + 1]].copy()
 
     def join_terms(
         self,
@@ -334,74 +537,48 @@ class SimplemmaWords:
             cache = self._caches[lang] = _Cache(lang)
         return cache
 
-    def _annotations(
-        self,
-        group: Sequence[_Input],
-        lexicon: Lexicon | None,
-        joins: deque[NDArray[np.bool_]] | None = None,
-    ) -> Iterator[Annotation]:
-        """Yield annotations of documents in one language, which are analysed as one text.
+    def _annotated(
+        self, documents: Sequence[Document], lexicon: Lexicon | None
+    ) -> tuple[Tokens, NDArray[np.bool_]]:
+        """Return the tokens of documents in one language, and which words a term may join.
 
-        `joins` receives, for each document, whether each token may be joined to the next one.
+        Without a lexicon there are no terms.
         """
-        if not group:
-            return
-        _, _, lang, cased = group[0]
-        text = _BETWEEN.join(read.text for read in group)
-        chunk_starts, pieces, word_table, texts = self._cache(lang).find(text)
-        words, counts, before, after, chunk_lengths, gaps = pieces
-        n_chunks = len(chunk_starts)
-        chunk_ends = chunk_starts + chunk_lengths
-        parents = np.repeat(np.arange(n_chunks), counts)
-        words = (words - (counts.cumsum() - counts)).take(parents) + np.arange(len(parents))
-        lemmas: list[str] = texts.take(words).tolist()
-        columns = word_table.take(words, axis=1)
-        content = columns[2] != 0
-        spans = np.empty((len(lemmas), 2), np.int32)
-        np.add(columns[:2].T, chunk_starts.take(parents)[:, None], out=spans)
-
+        texts = [document.text for document in documents]
+        text = BETWEEN.join(texts)
+        cache = self._cache(language(documents[0].lang, self.lang) if documents else self.lang)
+        starts, ends, chunks, gaps, words = cache.find(text)
+        lemmas, spans, content, forms, may_join = _expanded(
+            starts, chunks[0], chunks[1], gaps, words
+        )
+        lengths = np.array([len(text) for text in texts], np.int64)
+        edges = np.append(0, np.cumsum(lengths + len(BETWEEN)))
         silent = list(address_spans(text))
-        text_starts, start = [], 0
-        for document, part, *_ in group:
-            text_starts.append(start)
-            body = start + (len(document.title) + 2 if document.title and document.body else 0)
-            start += len(part)
-            if dateline := dateline_span(text, body, start):
+        for document, start, length in zip(
+            documents, edges.tolist(), lengths.tolist(), strict=False
+        ):
+            body = len(document.title) + 2 if document.title and document.body else 0
+            if dateline := dateline_span(text, start + body, start + length):
                 silent.append(dateline)
-            start += len(_BETWEEN)
         for first, last in spans[:, 0].searchsorted(np.array(silent).reshape(-1, 2)).tolist():
             content[first:last] = False
-
-        terms = None if lexicon is None else self._terms_of(lexicon, lang)
-        joined = np.zeros(0, np.bool_)
-        if terms or joins is not None:
-            kinds = gaps & 7
-            joined = (kinds == Gap.BLANK) | (kinds == Gap.HYPHEN)
-            joined = (parents[1:] == parents[:-1]) | joined.take(parents[:-1])
-        all_joined = np.append(joined, False) if joins is not None else joined
-        if terms:
-            merges = list(terms.find(lemmas, joined))
-            lemmas, spans, content = merged(lemmas, spans, content, merges)
-
-        sentence_chunks = last_chunks(gaps, before, after, cased)
-        bounds = chunk_ends.take(sentence_chunks) + (gaps.take(sentence_chunks) >> 3)
-        edges = [*text_starts, len(text) + len(_BETWEEN)]
-        first_words = spans[:, 0].searchsorted(edges).tolist()
-        first_chunks = chunk_starts.searchsorted(edges)
+        if lexicon is not None and (terms := cache.terms(lexicon)):
+            merges, numbers = cache.joined(terms, lemmas, may_join)
+            if len(merges):
+                lemmas, spans, content, forms = _merge(
+                    merges, numbers, lemmas, spans, content, forms
+                )
+        first_chunks = starts.searchsorted(edges)
+        cased = np.repeat([not text.islower() for text in texts], np.diff(first_chunks))
+        last = last_chunks(gaps, chunks[2], chunks[3], cased.astype(np.bool_))
         # The gaps before the first chunk of a text and after its last do not end a sentence.
-        first_bounds = sentence_chunks.searchsorted(first_chunks[:-1]).tolist()
-        last_bounds = sentence_chunks.searchsorted(first_chunks[1:] - 1).tolist()
-        for i, (document, part, *_) in enumerate(group):
-            mine = slice(first_words[i], first_words[i + 1])
-            if joins is not None:
-                joins.append(all_joined[mine].copy())
-            yield Annotation(
-                document,
-                lemmas[mine],
-                spans[mine] - np.int32(edges[i]),
-                content[mine].copy(),
-                partition(bounds[first_bounds[i] : last_bounds[i]] - edges[i], len(part)),
-            )
+        last = last[~np.isin(last, first_chunks[1:] - 1)]
+        bounds = ends.take(last) + (gaps.take(last) >> 3)
+        starts = np.sort(np.concatenate([bounds, edges[:-1][lengths > 0]]))
+        closes = (edges[1:] - len(BETWEEN))[lengths > 0]
+        sentences = np.stack([starts, np.sort(np.concatenate([bounds, closes]))], axis=1)
+        columns = Columns(cache.lemmas, lemmas, spans, content, sentences, forms)
+        return Tokens.of_columns(documents, columns, text), may_join
 
 
 def _restored(lang: str) -> SimplemmaWords:

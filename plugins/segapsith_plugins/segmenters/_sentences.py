@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from segapsith import Document
 from segapsith.arrays import Matrix
 from segapsith.jit import kernel
-from segapsith.tokens import Tokens
+from segapsith.tokens import SPACE, Tokens
 
 __all__ = [
     "Scale",
@@ -21,6 +20,7 @@ __all__ = [
     "body_of",
     "fitted_scale",
     "grid_sizes",
+    "paragraph_starts",
     "scale_grid",
     "scale_of",
     "sentences_of",
@@ -38,8 +38,85 @@ def body_of(document: Document) -> int:
     return len(document.title) + 2 if document.title and document.body else 0
 
 
-_STOP = re.compile(r"\s[.!?]+[\"'”’»)\]\s]*\s")
-"""The full stop of a tokenised text, which has a blank on both sides."""
+_FULL_STOPS = tuple(map(ord, ".!?"))
+_CLOSING = tuple(map(ord, "\"'”’»)]"))
+_LINE_END, _BLANK, _TAB = ord("\n"), ord(" "), ord("\t")
+
+
+@kernel
+def _is_one_of(code: int, signs: tuple[int, ...]) -> bool:
+    for sign in signs:
+        if code == sign:
+            return True
+    return False
+
+
+@kernel
+def _stops(codes: NDArray[np.uint32], kinds: NDArray[np.uint8]) -> Numbers:
+    """Return where the full stops of a tokenised text end, which have blanks on both sides.
+
+    As a pattern: \\s[.!?]+["'”’»)\\]\\s]*\\s
+    """
+    ends = np.empty(len(codes) // 3 + 1, np.int64)
+    n_ends, i, n = 0, 0, len(codes)
+    while i + 1 < n:
+        if not kinds[i] & SPACE or not _is_one_of(codes[i + 1], _FULL_STOPS):
+            i += 1
+            continue
+        j = i + 2
+        while j < n and _is_one_of(codes[j], _FULL_STOPS):
+            j += 1
+        end = 0
+        while j < n and (kinds[j] & SPACE or _is_one_of(codes[j], _CLOSING)):
+            j += 1
+            if kinds[j - 1] & SPACE:
+                end = j
+        if end:
+            ends[n_ends] = end
+            n_ends += 1
+            i = end
+        else:
+            i += 1
+    return ends[:n_ends].copy()
+
+
+@kernel
+def paragraph_starts(
+    codes: NDArray[np.uint32], kinds: NDArray[np.uint8], begins: Numbers, ends: Numbers
+) -> tuple[Numbers, Numbers]:
+    """Return where paragraphs begin within the stretches of a text, and how many up to the end of
+    each stretch.
+
+    A paragraph begins after an empty line or with an indent: \\n[ \\t]*\\n\\s*|\\n(?=[ \\t]{2,}\\S)
+    """
+    found = np.empty(len(codes) // 2 + 1, np.int64)
+    counts = np.empty(len(begins), np.int64)
+    n_found = 0
+    for text in range(len(begins)):
+        i, n = begins[text], ends[text]
+        while i < n:
+            if codes[i] != _LINE_END:
+                i += 1
+                continue
+            j = i + 1
+            while j < n and (codes[j] == _BLANK or codes[j] == _TAB):
+                j += 1
+            if j < n and codes[j] == _LINE_END:
+                j += 1
+                while j < n and kinds[j] & SPACE:
+                    j += 1
+                found[n_found] = j
+                n_found += 1
+                i = j
+            elif j - i > 2 and j < n and not kinds[j] & SPACE:
+                found[n_found] = i + 1
+                n_found += 1
+                i += 1
+            else:
+                i += 1
+        counts[text] = n_found
+    return found[:n_found].copy(), counts
+
 
 _MAX_TOKENS = 120
 """Tokens of a sentence; a longer one is a text whose punctuation was lost, and is divided."""
@@ -63,8 +140,8 @@ def sentences_of(tokens: Tokens, bodies: Sequence[int]) -> Sentences:
     punctuation was lost: it is divided at line ends, before capitals, or every 30 tokens.
     """
     begins = tokens.offsets + np.array(bodies, np.int64)
-    stops = [match.end() for match in _STOP.finditer(tokens.text)]
-    bounds = np.unique(np.concatenate([tokens.sentence_starts, np.array(stops, np.int64), begins]))
+    stops = _stops(tokens.codes, tokens.kinds)
+    bounds = np.unique(np.concatenate([tokens.sentence_starts, stops, begins]))
     text_of = np.searchsorted(tokens.offsets, bounds, side="right") - 1
     is_body = bounds >= begins[text_of]
     bounds, text_of = bounds[is_body], text_of[is_body]

@@ -8,10 +8,7 @@ docs/concepts/formulas.md.
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import count
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +24,7 @@ from segapsith_plugins.segmenters._sentences import (
     body_of,
     fitted_scale,
     grid_sizes,
+    paragraph_starts,
     scale_grid,
     sentences_of,
 )
@@ -37,15 +35,6 @@ __all__ = ["Cohesion"]
 Numbers = NDArray[np.int64]
 
 # --- from sentences to numbers ------------------------------------------------------------
-
-_PARAGRAPH = re.compile(r"\n[ \t]*\n\s*|\n(?=[ \t]{2,}\S)")
-
-
-def _numbered(words: Iterable[str]) -> tuple[Numbers, int]:
-    """Return words as numbers in order of appearance, and the number of different ones."""
-    numbers: defaultdict[str, int] = defaultdict(count().__next__)
-    sequence = np.array(list(map(numbers.__getitem__, words)), np.int64)
-    return sequence, len(numbers)
 
 
 # --- the search --------------------------------------------------------------------------
@@ -478,7 +467,7 @@ class Cohesion:
 
     def segment_all(self, tokens: Tokens, network: Network) -> list[list[Unit]]:
         """Return the units of each text; together they take less time."""
-        bodies = [body_of(annotation.document) for annotation in tokens.annotations]
+        bodies = [body_of(document) for document in tokens.documents]
         sentences = sentences_of(tokens, bodies)
         of_text = np.searchsorted(sentences.first, tokens.firsts)  # where each text begins
         is_first, cohesion = self._divided(tokens, sentences, of_text[1:], bodies, network)
@@ -487,10 +476,11 @@ class Cohesion:
         firsts = (sentences.first[begins]).tolist()
         starts, values = sentences.start[begins].tolist(), cohesion[begins].tolist()
         result: list[list[Unit]] = []
-        for text, annotation in enumerate(tokens.annotations):
+        token_edges, characters = tokens.firsts.tolist(), tokens.offsets.tolist()
+        for text, length in enumerate(tokens.lengths.tolist()):
             a, b = cuts[text], cuts[text + 1]
-            token, character = int(tokens.firsts[text]), int(tokens.offsets[text])
-            length, n_tokens = len(annotation.document.text), len(annotation.lemmas)
+            token, character = token_edges[text], characters[text]
+            n_tokens = token_edges[text + 1] - token
             if not n_tokens:
                 result.append([])
                 continue
@@ -499,7 +489,9 @@ class Cohesion:
                 continue
             own = [0, *(first - token for first in firsts[a + 1 : b]), n_tokens]
             at = [0, *(start - character for start in starts[a + 1 : b]), length]
-            inferred = _inferred(annotation, own[:-1], network) if self.infer else [{}] * (b - a)
+            inferred: list[dict[str, float]] = [{}] * (b - a)
+            if self.infer:
+                inferred = _inferred(tokens.annotations[text], own[:-1], network)
             result.append(
                 [
                     Unit(start, end, first, last, value, value >= self.keep, words)
@@ -528,7 +520,7 @@ class Cohesion:
         )
         n_words = np.diff(stems.ends[np.append(0, sentence_ends)])
         other = places[~tokens.content[places]]
-        small = _streamed(_as_written(tokens, other), other, sentences, sentence_ends)
+        small = _streamed(tokens.written(other), other, sentences, sentence_ends)
         n_small = np.diff(small.ends[np.append(0, sentence_ends)])
         space = (self.space or network) if self.meaning else None
         rows, vectors = _rows(tokens, content, space)
@@ -601,17 +593,11 @@ def _body_tokens(tokens: Tokens, sentences: Sentences, sentence_ends: Numbers) -
 
 def _stems(tokens: Tokens) -> Numbers:
     """Return the number of the stem of each lemma."""
-    return _numbered([word[:_STEM_LETTERS] for word in tokens.words])[0]
+    return tokens.derived(_stem)
 
 
-def _as_written(tokens: Tokens, places: Numbers) -> Numbers:
-    """Return tokens as numbers of the words as they are written: `was` is another style than `is`."""
-    text = tokens.text
-    lowered = text.lower()
-    spans = tokens.spans[places].tolist()
-    if len(lowered) == len(text) and text.isascii():
-        return _numbered([lowered[start:end] for start, end in spans])[0]
-    return _numbered([text[start:end].lower() for start, end in spans])[0]
+def _stem(word: str) -> str:
+    return word[:_STEM_LETTERS]
 
 
 def _streamed(
@@ -653,20 +639,16 @@ def _within(
     tokens: Tokens, sentences: Sentences, sentence_ends: Numbers, bodies: Sequence[int]
 ) -> Matrix:
     """Return 1 for each sentence that begins inside a paragraph; 0 if there are no paragraphs."""
-    within = np.zeros(len(sentences.first))
-    begin = 0
-    for end, body, offset, annotation in zip(
-        sentence_ends.tolist(), bodies, tokens.offsets.tolist(), tokens.annotations, strict=True
-    ):
-        text = annotation.document.text
-        if end > begin and text.find("\n", body) >= 0:
-            breaks = [match.end() for match in _PARAGRAPH.finditer(text, body)]
-            if breaks:
-                # By the first word: a sentence may begin with blanks that belong to the break.
-                words = tokens.spans[sentences.first[begin:end], 0] - offset
-                paragraphs = np.searchsorted(breaks, words, side="right")
-                within[begin:end] = np.diff(paragraphs, prepend=-1) == 0
-        begin = end
+    begins = tokens.offsets + np.array(bodies, np.int64)
+    starts, ends = paragraph_starts(
+        tokens.codes, tokens.kinds, begins, tokens.offsets + tokens.lengths
+    )
+    # By the first word: a sentence may begin with blanks that belong to the break.
+    paragraphs = np.searchsorted(starts, tokens.spans[sentences.first, 0], side="right")
+    within: Matrix = (np.diff(paragraphs, prepend=-1) == 0).astype(np.float64)
+    n_sentences = np.diff(sentence_ends, prepend=0)
+    within[(sentence_ends - n_sentences)[n_sentences > 0]] = 0.0
+    within[np.repeat(np.diff(ends, prepend=0) == 0, n_sentences)] = 0.0
     return within
 
 

@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 from segapsith.model import Annotation, Document, Lexicon
 from segapsith.plugin.contracts import Annotator
 from segapsith.testing import annotator_checks
+from segapsith.tokens import WordList
 from segapsith_plugins.annotators import _chunks, _words, simplemma_words
-from segapsith_plugins.annotators.simplemma_words import SimplemmaWords
+from segapsith_plugins.annotators._words import Terms
+from segapsith_plugins.annotators.simplemma_words import SimplemmaWords, TermSearch
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -455,11 +457,11 @@ def test_a_long_text_of_few_forms_asks_the_dictionary_once_for_each(monkeypatch)
 
 
 def test_what_is_remembered_is_bounded(monkeypatch):
-    monkeypatch.setattr(simplemma_words, "_MAX_PIECES", 5)
+    monkeypatch.setattr(simplemma_words, "_MAX_CHUNKS", 5)
     annotator = SimplemmaWords()
     documents = [Document(body=f"alpha{chr(97 + i)} beta{chr(97 + i)}") for i in range(20)]
     assert [len(a.lemmas) for a in annotator.annotate(iter(documents), Lexicon())] == [2] * 20
-    assert len(annotator._caches["en"].numbering) <= 8
+    assert len(annotator._caches["en"].lemmas) <= 8
 
 
 # --- lemmas, measured --------------------------------------------------------------------
@@ -544,3 +546,38 @@ def test_the_version_of_the_words_names_what_decides_them():
     version = words.words_version("en")
     assert f"rules {_words.RULES}, pack " in version and "simplemma " in version
     assert words.words_version("zh") != version and "rjieba " in words.words_version("zh")
+
+
+# --- the search for terms ------------------------------------------------------------------
+
+TERM_WORDS = ["juge", "d", "d'", "de", "la", "le", "instruction", "garde", "vue"]
+lemma_sequences = st.lists(st.sampled_from(TERM_WORDS), max_size=12)
+
+
+@settings(deadline=None)
+@given(
+    st.sets(st.lists(st.sampled_from(TERM_WORDS), min_size=1, max_size=4).map(tuple), max_size=8),
+    st.lists(st.tuples(lemma_sequences, st.integers(0, 2**12 - 1)), max_size=4),
+    st.sampled_from(["en", "fr"]),
+)
+def test_it_finds_what_the_plain_search_finds(
+    terms: set[tuple[str, ...]], texts: list[tuple[list[str], int]], lang: str
+) -> None:
+    plain, words = Terms(terms, lang), WordList()
+    search = TermSearch(terms, lang, words)
+    assert bool(search) == bool(plain)
+    for lemmas, bits in texts:
+        joined = np.array([bits >> place & 1 for place in range(len(lemmas))], np.bool_)
+        numbers = np.array([words.number(lemma) for lemma in lemmas], np.int32)
+        merges, found = search.find(numbers, joined)
+        assert [
+            (first, last, words.words[lemma])
+            for (first, last), lemma in zip(merges.tolist(), found.tolist(), strict=True)
+        ] == [(one.first, one.last, one.lemma) for one in plain.find(lemmas, joined[:-1])]
+
+
+def test_the_longest_term_wins_and_no_two_overlap() -> None:
+    words = WordList()
+    search = TermSearch({("a", "b"), ("a", "b", "c"), ("c", "d")}, "en", words)
+    numbers = np.array([words.number(word) for word in "abcdab"], np.int32)
+    assert search.find(numbers, np.ones(6, np.bool_))[0].tolist() == [[0, 3], [4, 6]]
