@@ -240,7 +240,7 @@ TESTED_BY_OTHERS = {
             "_co_clusters _entropy_kernels _entropy_search _row_algebra"
         ),
         "segapsith_plugins.segmenters": (
-            "_cohesion_curve _network_units _sentences _valleys _word_spaces lcp"
+            "_cohesion_curve _network_units _valleys _word_spaces lcp"
         ),
         "segapsith_plugins.similarities": "_co_similarity _learned_rows _word_matrices",
         "segapsith_plugins.sources": "_json_values _news_xml",

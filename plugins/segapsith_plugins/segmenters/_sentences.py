@@ -89,9 +89,9 @@ def paragraph_starts(
 
     A paragraph begins after an empty line or with an indent: \\n[ \\t]*\\n\\s*|\\n(?=[ \\t]{2,}\\S)
     """
-    found = np.empty(len(codes) // 2 + 1, np.int64)
+    starts = np.empty(len(codes) // 2 + 1, np.int64)
     counts = np.empty(len(begins), np.int64)
-    n_found = 0
+    n_starts = 0
     for text in range(len(begins)):
         i, n = begins[text], ends[text]
         while i < n:
@@ -105,17 +105,17 @@ def paragraph_starts(
                 j += 1
                 while j < n and kinds[j] & SPACE:
                     j += 1
-                found[n_found] = j
-                n_found += 1
+                starts[n_starts] = j
+                n_starts += 1
                 i = j
             elif j - i > 2 and j < n and not kinds[j] & SPACE:
-                found[n_found] = i + 1
-                n_found += 1
+                starts[n_starts] = i + 1
+                n_starts += 1
                 i += 1
             else:
                 i += 1
-        counts[text] = n_found
-    return found[:n_found].copy(), counts
+        counts[text] = n_starts
+    return starts[:n_starts].copy(), counts
 
 
 _MAX_TOKENS = 120
