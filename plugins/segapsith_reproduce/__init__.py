@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from segapsith.errors import MissingInputError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
+    from segapsith.plugin.contracts import Executor
     from segapsith_reproduce.comparison import Comparison
 
 __all__ = ["TABLES", "Cell", "Options", "PaperTable", "Reproduction", "Table", "reproduce"]
@@ -53,6 +54,8 @@ class Options:
     """A CSV file of printed figures, in the place of those that the package has."""
     half: str = ""
     """Score only this half of the labels, `first` or `second`; empty for both."""
+    executor: Executor | None = None
+    """Where the cells of grids are computed; None for this process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +140,7 @@ class Reproduction:
     settings: dict[str, Any] = field(default_factory=dict)
     """Further arguments of the function, so that one function can compute several tables."""
     accepts: frozenset[str] = frozenset()
-    """Which of the options `sets`, `repetitions` and `half` the table accepts."""
+    """Which of the options `sets`, `repetitions`, `half` and `workers` the table accepts."""
     accepts_store: bool = False
     """Whether the table can use the terms and the network of a store."""
 
@@ -219,7 +222,8 @@ TABLES["inferred"] = Reproduction(
 )
 
 
-_SETS, _BOTH = frozenset({"sets"}), frozenset({"sets", "repetitions"})
+_SETS, _GRID = frozenset({"sets"}), frozenset({"sets", "workers"})
+_BOTH = frozenset({"sets", "repetitions", "workers"})
 
 TABLES |= {
     "chi-sim-1": Reproduction("χ-Sim, the six subsets", "chi_sim:subsets", ("20ng",), {}, _SETS),
@@ -267,10 +271,10 @@ TABLES |= {
     ),
     "mvsim-1": Reproduction("MVSim, the sets", "mvsim:sizes", (), {}, _SETS),
     "mvsim-2": Reproduction(
-        "MVSim and the best methods of one view, precision", "mvsim:precisions", (), {}, _SETS,
+        "MVSim and the best methods of one view, precision", "mvsim:precisions", (), {}, _GRID,
     ),
     "mvsim-3": Reproduction(
-        "MVSim, χ-Sim and multi-view k-means, entropy", "mvsim:entropies", (), {}, _SETS,
+        "MVSim, χ-Sim and multi-view k-means, entropy", "mvsim:entropies", (), {}, _GRID,
     ),
     "mvsim-4": Reproduction(
         "MVSim on split matrices", "mvsim:splitting", ("20ng",), {}, _BOTH,

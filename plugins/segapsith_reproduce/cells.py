@@ -63,12 +63,26 @@ class Results(Generic[Entry]):
         name = " ".join(str(part) for part in cell)
         if name not in self._scores:
             self.tell(name)
-            self._scores[name] = compute()
-            if self.path is not None:
-                line = json.dumps({"cell": name, "scores": self._scores[name]})
-                with self.path.open("a", encoding="utf-8") as out:
-                    out.write(line + "\n")
+            self._store(name, compute())
         return self._scores[name]
+
+    def put(self, name: str, entry: Entry) -> None:
+        """Store the figures of a cell that were computed elsewhere."""
+        self.tell(name)
+        self._store(name, entry)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._scores
+
+    def __getitem__(self, name: str) -> Entry:
+        return self._scores[name]
+
+    def _store(self, name: str, entry: Entry) -> None:
+        self._scores[name] = entry
+        if self.path is not None:
+            line = json.dumps({"cell": name, "scores": entry})
+            with self.path.open("a", encoding="utf-8") as out:
+                out.write(line + "\n")
 
 
 _registry: list[Registry] = []

@@ -13,36 +13,37 @@ every count. `protocols` shows what other choices give.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from segapsith import progress
-from segapsith.arrays import Matrix, State
 from segapsith_reproduce import Cell, Options, PaperTable, Table
 from segapsith_reproduce.cells import (
     Results,
     Scores,
-    hierarchical_labels,
     mean_and_sd,
-    plugins,
-    scores_of,
     selected,
     significantly_better,
-    truncated,
 )
 from segapsith_reproduce.comparison import Comparison
+from segapsith_reproduce.grid import (
+    GridCell,
+    LabelledRows,
+    PluginCell,
+    compute_cells,
+    in_groups,
+    settings_key,
+)
 from segapsith_reproduce.newsgroups import (
     SUBSETS,
     Protocol,
     Sample,
     absent_notes,
     groups,
-    matrix,
+    matrices,
     sample_numbers,
     samples,
     with_samples,
@@ -147,15 +148,17 @@ def subsets(data: Path, options: Options) -> PaperTable:
 def table(data: Path, options: Options, *, number: int) -> PaperTable:
     """Return table 2 or 3: the scores of each method on each subset."""
     protocol = TRIED[number][0]
-    cells, precision = [], dict[str, list[float]]()
-    for subset, name in progress.steps(
-        list(product(_used(data, options), _methods(number, options)))
-    ):
-        scored = _Scored(
+    scored = {
+        (subset, name): _Scored(
             METHODS[name], _samples(data, subset, protocol, options), _results(options), options
         )
-        precision.setdefault(name, []).extend(scored.best("micro_precision"))
-        cells += list(scored.cells(subset, name, number))
+        for subset, name in product(_used(data, options), _methods(number, options))
+    }
+    _compute(scored.values(), options)
+    cells, precision = [], dict[str, list[float]]()
+    for (subset, name), of_method in scored.items():
+        precision.setdefault(name, []).extend(of_method.best("micro_precision"))
+        cells += list(of_method.cells(subset, name, number))
     selection = "mutual information" if number == 2 else "k-medoids"
     return PaperTable(
         f"χ-Sim table {number}: 2,000 words by {selection}",
@@ -230,17 +233,39 @@ class _Scored:
     samples: Sequence[Sample]
     results: Results[Scores]
     options: Options
+    whole: bool = False
+    """Use all settings, also with `--quick`."""
+
+    def groups(self) -> Iterator[Sequence[GridCell]]:
+        """Yield the cells of each sample."""
+        fixed = self.method.fixed or self.method.grid[0]
+        for sample in self.samples:
+            cells = {
+                cell.name: cell
+                for cell in (self.cell(sample, settings) for settings in (*self.grid(), fixed))
+            }
+            yield from in_groups(list(cells.values()))
+
+    def cell(self, sample: Sample, settings: Mapping[str, Any]) -> PluginCell:
+        """Return the cell of a sample and settings."""
+        method = self.method
+        name = sample.cell(method.plugin, settings_key(settings))
+        is_linked = method.algorithm == "Ward"
+        return PluginCell(
+            " ".join(str(part) for part in name), sample.name, method.plugin, settings,
+            sample.protocol.distance if is_linked else "", sample.seed, max(RANKS),
+        )  # fmt: skip
 
     def grid(self) -> list[Mapping[str, Any]]:
         """Return the settings that are tried; with `--quick` a part of them."""
-        if not self.options.quick:
+        if self.whole or not self.options.quick:
             return list(self.method.grid)
         few = (0.0, 0.3, 0.6, 0.9), (10, 20, 50, 100)
         return [g for g in self.method.grid if g.get("prune", 0.0) in few[0] and g.get("rank", 10) in few[1]]  # fmt: skip
 
     def scores(self, settings: Mapping[str, Any]) -> list[dict[str, float]]:
         """Return the scores of each sample."""
-        return [_scores(sample, self.method, settings, self.results) for sample in self.samples]
+        return [self.results[self.cell(sample, settings).name] for sample in self.samples]
 
     def best_settings(self) -> Mapping[str, Any]:
         """Return the settings with the best mean precision; of equal ones the first."""
@@ -269,43 +294,17 @@ class _Scored:
             yield Cell({**keys, "measure": measure}, mean, sd, more)
 
 
-def _scores(
-    sample: Sample, method: _Method, settings: Mapping[str, Any], results: Results[Scores]
-) -> dict[str, float]:
-    """Return the scores of one method on one sample."""
-    parts = (method.plugin, json.dumps(dict(settings), sort_keys=True))
-    compute = partial(_clustered if method.algorithm == "Ward" else _co_clustered, sample, method)
-    return results.get(sample.cell(*parts), lambda: compute(settings))
+def _compute(scored: Iterable[_Scored], options: Options) -> None:
+    """Compute the cells of methods on samples, in the workers of the options."""
+    listed = list(scored)
+    wanted = [sample for one in listed for sample in one.samples]
 
+    def rows() -> dict[str, LabelledRows]:
+        selected = matrices(wanted, options.executor)
+        return {sample.name: held for sample, held in selected.items()}
 
-def _clustered(sample: Sample, method: _Method, settings: Mapping[str, Any]) -> dict[str, float]:
-    """Return the scores of Ward linkage on a similarity."""
-    rows, classes = matrix(sample)
-    if method.plugin == "lsa":
-        measure = truncated("lsa", _directions(sample), settings["rank"])
-    else:
-        measure = plugins().make("similarity", method.plugin, dict(settings))
-        measure.learn(rows)
-    similar: Matrix = measure.compare(rows, rows)
-    k = len(set(classes))
-    labels = hierarchical_labels(similar, k, "ward", distance_from=sample.protocol.distance)
-    return scores_of(labels, classes)
-
-
-def _co_clustered(sample: Sample, method: _Method, settings: Mapping[str, Any]) -> dict[str, float]:
-    """Return the scores of a clusterer that needs no similarity."""
-    rows, classes = matrix(sample)
-    more = {**settings, "k": len(set(classes)), "seed": sample.seed}
-    return scores_of(plugins().make("clusterer", method.plugin, more).cluster(rows, None), classes)
-
-
-@lru_cache(maxsize=1)
-def _directions(sample: Sample) -> State:
-    """Return all latent directions of a sample that the tables may need."""
-    measure = plugins().make("similarity", "lsa", {"rank": max(RANKS)})
-    measure.learn(matrix(sample)[0])
-    state: State = measure.state()
-    return state
+    groups = [group for one in listed for group in one.groups()]
+    compute_cells(_results(options), options, groups, rows)
 
 
 # --- what other protocols give ------------------------------------------------------------
@@ -315,13 +314,21 @@ def protocols(data: Path, options: Options) -> Table:
     """Return the precision of cosine and unpruned χ-Sim by other protocols, and counts."""
     used = _used(data, options, ("M5", "M10"))
     rows: list[list[str | int | float | None]] = []
+    scored = {
+        (number, protocol, name, subset): _Scored(
+            METHODS[name], _samples(data, subset, protocol, options), _results(options), options
+        )
+        for number, tried in TRIED.items()
+        for protocol in (tried[:2] if options.quick else tried)
+        for name, subset in product(UNPRUNED, used)
+    }
+    _compute(scored.values(), options)
     for number, tried in TRIED.items():
         for protocol in tried[:2] if options.quick else tried:
-            cells: list[Cell] = []
-            for name, subset in product(UNPRUNED, used):
-                drawn = _samples(data, subset, protocol, options)
-                scored = _Scored(METHODS[name], drawn, _results(options), options)
-                cells.append(next(scored.cells(subset, name, number)))
+            cells = [
+                next(scored[number, protocol, name, subset].cells(subset, name, number))
+                for name, subset in product(UNPRUNED, used)
+            ]
             for name in UNPRUNED:
                 figures = [round(float(c.ours), 3) for c in cells if c.keys["model"] == name]
                 rows.append([number, str(protocol), name, *figures, *_counts(number, name, cells)])
@@ -365,14 +372,21 @@ def figure(data: Path, options: Options) -> Table:
     }
     rows: list[list[str | int | float | None]] = []
     sections = []
+    scored = {
+        (panel, subset, words): _Scored(
+            _Method("chi-sim", [settings for settings, _ in points]),
+            _samples(data, subset, protocol, options), _results(options), options, whole=True,
+        )
+        for panel, points in panels.items()
+        for subset, (words, protocol) in product(used, _SELECTIONS.items())
+    }  # fmt: skip
+    _compute(scored.values(), options)
     for (name, others), points in panels.items():
         lines: dict[str, list[tuple[float, float, float]]] = {}
-        for subset, (words, protocol) in product(used, _SELECTIONS.items()):
-            drawn = _samples(data, subset, protocol, options)
+        for subset, words in product(used, _SELECTIONS):
+            of_panel = scored[(name, others), subset, words]
             for settings, at in points:
-                method = _Method("chi-sim", [settings])
-                scored = _Scored(method, drawn, _results(options), options)
-                mean, sd = mean_and_sd(scored.values("micro_precision", settings))
+                mean, sd = mean_and_sd(of_panel.values("micro_precision", settings))
                 rows.append([subset, words, name, others, at, round(mean, 3), round(sd, 3)])
                 lines.setdefault(f"{subset}, {words}", []).append((at, mean, sd))
         sections.append(curves(f"precision against {name} ({others})", name, lines))

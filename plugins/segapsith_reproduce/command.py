@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from segapsith.cli.context import Context, command
-from segapsith.cli.options import Seed
+from segapsith.cli.options import WORKERS, Seed
 from segapsith.cli.output import Output
 from segapsith.errors import UsageError
 
 if TYPE_CHECKING:
+    from segapsith.plugin.contracts import Executor
     from segapsith_reproduce import Table
 
 __all__ = ["register_commands"]
@@ -24,7 +27,7 @@ def register_commands(app: typer.Typer) -> None:
     app.command("reproduce")(reproduce)
 
 
-@command()
+@command(WORKERS)
 def reproduce(
     context: Context,
     name: Annotated[
@@ -86,9 +89,12 @@ def reproduce(
 ) -> None:
     """Compute a table of the papers again, beside the printed figures.
 
-    With --store, segmenters use what that store has learned.
+    With --store, segmenters use what that store has learned. --workers compute the cells of the
+    chi-sim, gvsm and mvsim tables; the figures are the same.
 
     Example: segapsith reproduce choi --data ../data --quick
+
+    Example: segapsith reproduce gvsm-6 --data ../data --workers dask:2
     """
     from segapsith_reproduce import TABLES, Options, Table
     from segapsith_reproduce import reproduce as computed
@@ -103,7 +109,11 @@ def reproduce(
     if half not in (None, "first", "second"):
         raise UsageError(f"--half {half}: expected first or second")
     store = context.given.get("store")
-    with context.out.progress() as progress, progress.following(name):
+    with (
+        context.out.progress() as progress,
+        progress.following(name),
+        _executor(context, name) as executor,
+    ):
         options = Options(
             quick,
             seed,
@@ -114,6 +124,7 @@ def reproduce(
             None if store is None else Path(store),
             printed,
             half or "",
+            executor,
         )
         result = computed(name, folder, options)
     if svg is not None:
@@ -122,6 +133,22 @@ def reproduce(
         svg.write_text(result.picture, encoding="utf-8")
     table = result if isinstance(result, Table) else result.as_table()
     context.show({"table": name, **result.as_json()}, lambda out: _text(table, out))
+
+
+@contextlib.contextmanager
+def _executor(context: Context, name: str) -> Iterator[Executor | None]:
+    """Make what computes the cells of a table; None for a table that is computed here as a whole."""
+    from segapsith.api.factory import Factory
+    from segapsith_reproduce import TABLES
+
+    if name not in TABLES or "workers" not in TABLES[name].accepts:
+        if context.flags["workers"] is not None:
+            others = ", ".join(n for n, table in TABLES.items() if "workers" in table.accepts)
+            raise UsageError(f"{name} is computed in one process; workers compute {others}")
+        yield None
+        return
+    with contextlib.closing(Factory(context.settings, context.registry())) as factory:
+        yield factory.executor
 
 
 def _text(table: Table, out: Output) -> None:

@@ -21,28 +21,31 @@ from typing import Any
 from scipy.sparse import csr_array, hstack
 
 from segapsith import progress
-from segapsith.arrays import Rows, State
+from segapsith.arrays import Rows
 from segapsith_reproduce import Cell, Options, PaperTable
 from segapsith_reproduce.cells import (
     Results,
     Scores,
-    hierarchical_labels,
     labelled_matrix,
     mean_and_sd,
     missing_note,
-    plugins,
     present,
-    scores_of,
     selected,
-    truncated,
 )
 from segapsith_reproduce.chi_sim import BY_MEDOIDS
 from segapsith_reproduce.comparison import Comparison
+from segapsith_reproduce.grid import (
+    LabelledRows,
+    PluginCell,
+    compute_cells,
+    in_groups,
+    settings_key,
+)
 from segapsith_reproduce.newsgroups import (
     SUBSETS,
     Sample,
     absent_notes,
-    matrix,
+    matrices,
     sample_numbers,
     with_samples,
 )
@@ -87,6 +90,8 @@ SETS = (
 FOLDERS = tuple(one.folder for one in SETS)
 QUICK = ("cornell", "texas", "imdb")
 PRECISION = "micro-averaged precision (%)"
+TWO = "two relations"
+"""The view of MVSim, in the names of cells and in print."""
 RANKS = tuple(range(10, 201, 10))
 OF_ONE: tuple[dict[str, Any], ...] = tuple(
     {"k": k, "prune": p / 10} for k, p in product((0.8, 1.0), range(10))
@@ -142,20 +147,21 @@ def sizes(data: Path, options: Options) -> PaperTable:
 
 def precisions(data: Path, options: Options) -> PaperTable:
     """Return table 2: methods of one view on the printed view, and MVSim on two."""
-    cells = []
-    for one in progress.steps(_used(data, options, QUICK if options.quick else FOLDERS)):
-        case = _Case(data / one.folder, one, options.seed)
+    searches = []
+    for one in _used(data, options, QUICK if options.quick else FOLDERS):
         of_links = OF_LINKS if one.view == "Citation" else {}
         for model, (plugin, grid) in MODELS.items():
             grid = (*grid, *of_links.get(plugin, ()))
-            best = case.best(plugin, one.view, _few(grid, options), options)
             keys = {"view": one.view, "model": model, "place": one.place(model)}
-            algorithm = "ITCC" if plugin == "itcc" else "Ward"
-            cells.append(best.cell({"set": one.name, **keys, "algorithm": algorithm}))
+            keys["algorithm"] = "ITCC" if plugin == "itcc" else "Ward"
+            searches.append((_Search(data, one, plugin, one.view, grid), keys))
         grid = (*OF_TWO, *of_links.get("mvsim", ()))
-        best = case.best("mvsim", "two relations", _few(grid, options), options)
-        keys = {"view": "two relations", "model": "MVSim", "place": "multi-view"}
-        cells.append(best.cell({"set": one.name, **keys, "algorithm": "Ward"}))
+        keys = {"view": TWO, "model": "MVSim", "place": "multi-view", "algorithm": "Ward"}
+        searches.append((_Search(data, one, "mvsim", TWO, grid), keys))
+    _compute([search for search, _ in searches], options)
+    cells = [
+        search.best(options).cell({"set": search.set.name, **keys}) for search, keys in searches
+    ]
     return PaperTable(
         "MVSim table 2: precision on the printed view, and of MVSim",
         cells,
@@ -186,19 +192,23 @@ def _with_fixed(comparison: Comparison) -> list[str]:
 
 def entropies(data: Path, options: Options) -> PaperTable:
     """Return table 3: entropy of multi-view k-means, χ-Sim and MVSim; printed for CiteSeer only."""
-    cells = []
-    for one in progress.steps(_used(data, options, QUICK if options.quick else FOLDERS)):
-        case = _Case(data / one.folder, one, options.seed)
-        name = "CiteSeer" if one.folder == "citeseer" else one.name
+    searches = [
+        (_Search(data, one, plugin, view, grid, "entropy_nats"), model)
+        for one in _used(data, options, QUICK if options.quick else FOLDERS)
         for model, plugin, view, grid in (
-            ("MVKM", "mvkm", "two relations", ({},)),
+            ("MVKM", "mvkm", TWO, ({},)),
             ("chi-Sim_p^k", "chi-sim", one.view, OF_ONE),
-            ("MVSim", "mvsim", "two relations", OF_TWO),
-        ):
-            best = case.best(plugin, view, _few(grid, options), options, score="entropy_nats")
-            algorithm = "MVKM" if plugin == "mvkm" else "Ward"
-            keys = {"set": name, "algorithm": algorithm, "model": model, "measure": "entropy"}
-            cells.append(Cell(keys, best.value, more={"settings": dict(best.settings)}))
+            ("MVSim", "mvsim", TWO, OF_TWO),
+        )
+    ]
+    _compute([search for search, _ in searches], options)
+    cells = []
+    for search, model in searches:
+        name = "CiteSeer" if search.set.folder == "citeseer" else search.set.name
+        algorithm = "MVKM" if search.plugin == "mvkm" else "Ward"
+        keys = {"set": name, "algorithm": algorithm, "model": model, "measure": "entropy"}
+        best = search.best(options)
+        cells.append(Cell(keys, best.value, more={"settings": dict(best.settings)}))
     return PaperTable(
         "MVSim table 3: entropy of the classes in a cluster, in nats",
         cells,
@@ -247,53 +257,61 @@ class _Found:
 
 
 @dataclass(frozen=True)
-class _Case:
-    """A set in its folder."""
+class _Search:
+    """A method on a view of a set, with the settings that are tried."""
 
-    folder: Path
+    data: Path
     set: _Set
-    seed: int
+    plugin: str
+    view: str
+    grid: Sequence[Mapping[str, Any]]
+    score: str = "micro_precision"
+    """What is the best: of an entropy the lowest, else the highest."""
 
-    def best(
-        self,
-        plugin: str,
-        view: str,
-        grid: Sequence[Mapping[str, Any]],
-        options: Options,
-        *,
-        score: str = "micro_precision",
-    ) -> _Found:
+    def cells(self, options: Options) -> list[PluginCell]:
+        """Return a cell for each of the settings."""
+        return [self._cell(settings, options) for settings in _few(self.grid, options)]
+
+    def best(self, options: Options) -> _Found:
         """Return the best score of the settings; of equal ones the first."""
         results = _results(options)
-        scored = [_Found(self._scores(plugin, view, g, results)[score], g) for g in grid]
-        choose: Callable[..., _Found] = min if score.startswith("entropy") else max
+        scored = [
+            _Found(results[self._cell(g, options).name][self.score], g)
+            for g in _few(self.grid, options)
+        ]
+        choose: Callable[..., _Found] = min if self.score.startswith("entropy") else max
         best = choose(scored, key=lambda one: one.value)
         same = [s.value for s in scored if FIXED.items() <= s.settings.items()]
         return replace(best, fixed=same[0] if same else None)
 
-    def _scores(
-        self, plugin: str, view: str, settings: Mapping[str, Any], results: Results[Scores]
-    ) -> dict[str, float]:
-        def compute() -> dict[str, float]:
-            views, classes = _views(self.folder, self.set)
-            k = len(set(classes))
-            used = _second(views, self.set) if view == "two relations" else views[view]
-            if plugin in CLUSTERERS:
-                more = {**settings, "k": k, "seed": self.seed}
-                labels = plugins().make("clusterer", plugin, more).cluster(used, None)
-                return scores_of(labels, classes)
-            if plugin == "lsa":
-                whole = _directions(self.folder, self.set, view)
-                measure = truncated(plugin, whole, settings["rank"])
-            else:
-                measure = plugins().make("similarity", plugin, dict(settings))
-                measure.learn(used)
-            similar = measure.compare(used, used)
-            labels = hierarchical_labels(similar, k, "ward", distance_from="one-minus")
-            return scores_of(labels, classes)
+    def _cell(self, settings: Mapping[str, Any], options: Options) -> PluginCell:
+        name = f"mvsim {self.set.folder} {self.plugin} {self.view}"
+        return PluginCell(
+            f"{name} {settings_key(settings)} {options.seed}", _rows_name(self.set, self.view),
+            self.plugin, settings, "" if self.plugin in CLUSTERERS else "one-minus", options.seed,
+            max(RANKS),
+        )  # fmt: skip
 
-        key = ("mvsim", self.folder.name, plugin, view, json.dumps(dict(settings), sort_keys=True))
-        return results.get((*key, self.seed), compute)
+
+def _rows_name(one: _Set, view: str) -> str:
+    return f"{one.folder} {view}"
+
+
+def _compute(searches: Sequence[_Search], options: Options) -> None:
+    """Compute the cells of searches, in the workers of the options."""
+
+    def rows() -> dict[str, LabelledRows]:
+        held = {}
+        for search in searches:
+            name = _rows_name(search.set, search.view)
+            if name not in held:
+                views, classes = _views(search.data / search.set.folder, search.set)
+                used = _second(views, search.set) if search.view == TWO else views[search.view]
+                held[name] = LabelledRows(used, classes)
+        return held
+
+    groups = [group for search in searches for group in in_groups(search.cells(options))]
+    compute_cells(_results(options), options, groups, rows)
 
 
 @lru_cache(maxsize=1)
@@ -321,15 +339,6 @@ def _second(views: Mapping[str, Rows], one: _Set) -> dict[str, Rows]:
     return {"Content": views["Content"], links: views[links]}
 
 
-@lru_cache(maxsize=4)
-def _directions(folder: Path, one: _Set, view: str) -> State:
-    """Return all latent directions of a view that the table may need."""
-    measure = plugins().make("similarity", "lsa", {"rank": max(RANKS)})
-    measure.learn(_views(folder, one)[0][view])
-    state: State = measure.state()
-    return state
-
-
 # --- table 4 ------------------------------------------------------------------------------
 
 CUTS = tuple((blocks, width) for width in (500, 1000) for blocks in (1, 2, 4))
@@ -338,20 +347,36 @@ CUTS = tuple((blocks, width) for width in (500, 1000) for blocks in (1, 2, 4))
 def splitting(data: Path, options: Options) -> PaperTable:
     """Return table 4: the precision of one matrix, and of matrices of different words."""
     subsets = with_samples(data, selected(SUBSETS, ("M5",) if options.quick else SUBSETS, options))
-    cells = []
-    for subset, (n_blocks, width) in progress.steps(
-        list(product(subsets, CUTS[:2] if options.quick else CUTS))
-    ):
-        n_samples = len(sample_numbers(data, subset, options))
-        drawn = [
-            Sample(data, subset, number, BY_MEDOIDS, options.seed, n_blocks * width)
-            for number in range(n_samples)
+    drawn = {
+        (subset, cut): [
+            Sample(data, subset, number, BY_MEDOIDS, options.seed, cut[0] * cut[1])
+            for number in sample_numbers(data, subset, options)
         ]
+        for subset, cut in product(subsets, CUTS[:2] if options.quick else CUTS)
+    }
+    grid = _few(OF_BLOCKS, options)
+
+    def rows() -> dict[str, LabelledRows]:
+        wanted = [sample for listed in drawn.values() for sample in listed]
+        selected = matrices(wanted, options.executor)
+        return {sample.name: held for sample, held in selected.items()}
+
+    groups = [
+        [_split_cell(sample, cut[0], settings) for settings in grid]
+        for (_, cut), listed in drawn.items()
+        for sample in listed
+    ]
+    results = _results(options)
+    compute_cells(results, options, groups, rows)
+    cells = []
+    for (subset, (n_blocks, width)), listed in drawn.items():
+        n_samples = len(listed)
         values = {
-            json.dumps(dict(settings), sort_keys=True): [
-                _split(sample, n_blocks, settings, options) for sample in drawn
+            settings_key(settings): [
+                results[_split_cell(sample, n_blocks, settings).name]["micro_precision"]
+                for sample in listed
             ]
-            for settings in _few(OF_BLOCKS, options)
+            for settings in grid
         }
         best = max(values, key=lambda key: mean_and_sd(values[key])[0])
         mean, sd = mean_and_sd(values[best])
@@ -373,16 +398,7 @@ def splitting(data: Path, options: Options) -> PaperTable:
     )
 
 
-def _split(sample: Sample, n_blocks: int, settings: Mapping[str, Any], options: Options) -> float:
-    def compute() -> dict[str, float]:
-        rows, classes = matrix(sample)
-        more = {**settings, "views": n_blocks, "seed": sample.seed}
-        measure = plugins().make("similarity", "mvsim", more)
-        measure.learn(rows)
-        similar = measure.compare(rows, rows)
-        distance = sample.protocol.distance
-        labels = hierarchical_labels(similar, len(set(classes)), "ward", distance_from=distance)
-        return scores_of(labels, classes)
-
-    cell = sample.cell("mvsim", n_blocks, json.dumps(dict(settings), sort_keys=True))
-    return _results(options).get(cell, compute)["micro_precision"]
+def _split_cell(sample: Sample, n_blocks: int, settings: Mapping[str, Any]) -> PluginCell:
+    name = " ".join(str(part) for part in sample.cell("mvsim", n_blocks, settings_key(settings)))
+    more = {**settings, "views": n_blocks, "seed": sample.seed}
+    return PluginCell(name, sample.name, "mvsim", more, sample.protocol.distance)

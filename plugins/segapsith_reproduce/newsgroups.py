@@ -10,10 +10,10 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,9 @@ from scipy.sparse import csr_array
 from segapsith.arrays import Rows
 from segapsith.errors import MissingInputError
 from segapsith.model import Document, Lexicon
+from segapsith.parallel.serial import Serial
+from segapsith.parallel.tasks import Shared
+from segapsith.plugin.contracts import Executor
 from segapsith_reproduce import Options
 from segapsith_reproduce.alternating_medoids import AlternatingMedoids
 from segapsith_reproduce.cells import plugins
@@ -32,10 +35,11 @@ from segapsith_reproduce.feature_selection import (
     by_mutual_information,
     document_frequency,
 )
+from segapsith_reproduce.grid import LabelledRows
 
 __all__ = [
-    "N_PAPER_SAMPLES", "SUBSETS", "Protocol", "Sample", "absent_notes", "groups", "matrix",
-    "sample_numbers", "samples", "with_samples",
+    "N_PAPER_SAMPLES", "SUBSETS", "Protocol", "Sample", "SampleTexts", "absent_notes", "groups", "matrices",
+    "rows_of_sample", "sample_numbers", "samples", "with_samples",
 ]  # fmt: skip
 
 SUBSETS = ("M2", "M5", "M10", "NG1", "NG2", "NG3")
@@ -80,6 +84,11 @@ class Sample:
     def cell(self, *method: object) -> tuple[object, ...]:
         """Return the key of a cell in the cached results."""
         return ("20ng", self.protocol, self.n_words, self.subset, self.number, self.seed, *method)
+
+    @property
+    def name(self) -> str:
+        """The name of its rows."""
+        return " ".join(str(part) for part in self.cell())
 
 
 # --- which samples there are --------------------------------------------------------------
@@ -176,57 +185,78 @@ def _content(forms: list[str]) -> set[str]:
     return {document.text[start:end] for (start, end), content in spans if content}
 
 
-_counted: dict[tuple[Path, str, int, str], Rows] = {}
+@dataclass(frozen=True, slots=True)
+class SampleTexts:
+    """The texts of a sample and how their words are selected."""
+
+    texts: tuple[str, ...]
+    classes: Sequence[str]
+    protocol: Protocol
+    seed: int
+    n_words: int
 
 
-def _counts(sample: Sample) -> Rows:
-    """Return documents × words of one sample; the last few are cached."""
-    key = (sample.data, sample.subset, sample.number, sample.protocol.text)
-    if key not in _counted:
-        folder = sample.data / "20ng"
-        uids = samples(sample.data, sample.subset)[sample.number]
-        texts = [_texts(folder)[uid] for uid in uids]
-        if sample.protocol.text == "headers":
-            headers = _headers(folder)
-            texts = [
-                f"{headers.get(uid, '')}\n{text}" for uid, text in zip(uids, texts, strict=True)
-            ]
-        columns: dict[str, int] = {}
-        rows, places = [], []
-        for row, forms in enumerate(_forms(texts)):
-            for form in forms:
-                rows.append(row)
-                places.append(columns.setdefault(form, len(columns)))
-        shape = (len(uids), len(columns))
-        counts = csr_array((np.ones(len(rows)), (rows, places)), shape=shape)
-        counts.sum_duplicates()
-        if len(_counted) >= 8:
-            del _counted[next(iter(_counted))]
-        _counted[key] = counts
-    return _counted[key]
+def _drawn(sample: Sample) -> SampleTexts:
+    """Read the texts of a sample."""
+    folder = sample.data / "20ng"
+    uids = samples(sample.data, sample.subset)[sample.number]
+    texts = [_texts(folder)[uid] for uid in uids]
+    if sample.protocol.text == "headers":
+        headers = _headers(folder)
+        texts = [f"{headers.get(uid, '')}\n{text}" for uid, text in zip(uids, texts, strict=True)]
+    classes = [uid.split("/")[0] for uid in uids]
+    return SampleTexts(tuple(texts), classes, sample.protocol, sample.seed, sample.n_words)
 
 
-_selected: dict[Sample, Rows] = {}
+@lru_cache(maxsize=8)
+def _counts(texts: tuple[str, ...]) -> Rows:
+    """Return documents × words."""
+    columns: dict[str, int] = {}
+    rows, places = [], []
+    for row, forms in enumerate(_forms(list(texts))):
+        for form in forms:
+            rows.append(row)
+            places.append(columns.setdefault(form, len(columns)))
+    counts = csr_array((np.ones(len(rows)), (rows, places)), shape=(len(texts), len(columns)))
+    counts.sum_duplicates()
+    return counts
 
 
-def matrix(sample: Sample) -> tuple[Rows, list[str]]:
-    """Return the selected words in the documents of one sample, and the group of each document."""
-    classes = [uid.split("/")[0] for uid in samples(sample.data, sample.subset)[sample.number]]
-    if sample not in _selected:
-        counts = _counts(sample)
-        entries = counts if sample.protocol.values == "counts" else _presence(counts)
-        words = sample.protocol.words
-        if words in INFORMATION:
-            columns = by_mutual_information(
-                counts, classes, sample.n_words, of=INFORMATION[words], min_rows=2
-            )
-        else:
-            columns = by_medoids(entries, _medoids(counts, sample))
-        _selected[sample] = csr_array(entries[:, columns])
-    return _selected[sample], classes
+def rows_of_sample(drawn: SampleTexts, shared: Shared) -> Rows:
+    """Return the selected words in the documents of a sample: the task `reproduce-rows`."""
+    counts = _counts(drawn.texts)
+    entries = counts if drawn.protocol.values == "counts" else _presence(counts)
+    words = drawn.protocol.words
+    if words in INFORMATION:
+        columns = by_mutual_information(
+            counts, drawn.classes, drawn.n_words, of=INFORMATION[words], min_rows=2
+        )
+    else:
+        columns = by_medoids(entries, _medoids(counts, drawn))
+    return csr_array(entries[:, columns])
 
 
-def _medoids(counts: Rows, sample: Sample) -> Any:
+_selected: dict[Sample, LabelledRows] = {}
+
+
+def matrices(
+    wanted: Iterable[Sample], executor: Executor | None = None
+) -> dict[Sample, LabelledRows]:
+    """Return the selected words in the documents of each sample, and the group of each document.
+
+    What was selected before is not selected again.
+    """
+    listed = list(dict.fromkeys(wanted))
+    missing = [sample for sample in listed if sample not in _selected]
+    drawn = (_drawn(sample) for sample in missing)
+    selected = (executor or Serial()).map("reproduce-rows", drawn)
+    for sample, rows in zip(missing, selected, strict=True):
+        classes = [uid.split("/")[0] for uid in samples(sample.data, sample.subset)[sample.number]]
+        _selected[sample] = LabelledRows(rows, classes)
+    return {sample: _selected[sample] for sample in listed}
+
+
+def _medoids(counts: Rows, sample: SampleTexts) -> Any:
     """Return a clusterer that has `medoids_`, which is beyond the contract of a clusterer."""
     n = min(sample.n_words, int((document_frequency(counts) >= 2).sum()))
     if sample.protocol.words == "random medoids":

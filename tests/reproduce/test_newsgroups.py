@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from segapsith.arrays import Rows
 from segapsith.errors import MissingInputError
 from segapsith_reproduce import Options
 from segapsith_reproduce.newsgroups import (
@@ -15,10 +16,15 @@ from segapsith_reproduce.newsgroups import (
     Sample,
     absent_notes,
     groups,
-    matrix,
+    matrices,
     sample_numbers,
     with_samples,
 )
+
+
+def matrix(sample: Sample) -> tuple[Rows, list[str]]:
+    held = matrices([sample])[sample]
+    return held.matrix, list(held.classes)
 
 
 def test_entries_are_counts_or_presence(messages: Path) -> None:

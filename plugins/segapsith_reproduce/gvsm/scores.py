@@ -24,11 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from segapsith.arrays import Labels, Matrix, State
+from segapsith.arrays import Labels, Matrix, Rows, State
 from segapsith_plugins.clusterers.ahc import groups_after, merge_tree
 from segapsith_reproduce import Options
 from segapsith_reproduce.cells import Results, Scores, mean_and_sd, plugins, scores_of, truncated
-from segapsith_reproduce.gvsm.sets import counts_of, folder_of, tf_idf_of
+from segapsith_reproduce.grid import GridCell, LabelledRows, compute_cells, in_groups
+from segapsith_reproduce.gvsm.sets import document_set, folder_of, tf_idf_rows
 from segapsith_reproduce.gvsm.tie_order import cut, sorted_by_class, ties_decide
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "N_RUNS",
     "SAMPLED",
     "Measured",
+    "ScoreCell",
     "Scorer",
     "mean_of_best",
 ]
@@ -77,6 +79,10 @@ N_BEST = 10
 """Number of best dimensions of which the mean is printed, of all in `RANKS`."""
 N_RUNS = 50
 """Runs of spherical k-means in the paper."""
+LINKED, RUN, TIED = "linkages by class", "spherical", "tied orders"
+"""Kinds of cells, as they are named in stored results."""
+TIED_LINKAGE = "complete tied"
+"""The score that says whether ties decide complete linkage."""
 N_TIE_BREAKS = 10
 """Ways to break ties that are tried: orders of the documents, and noise in the last digits."""
 
@@ -84,28 +90,34 @@ Measured = Mapping[str, float]
 """A value for each measure."""
 
 
+@lru_cache(maxsize=2)
+def _weighted(held: LabelledRows) -> Rows:
+    """Return the tf-idf rows of a set."""
+    return tf_idf_rows(held)
+
+
 @lru_cache(maxsize=1)
-def _directions(folder: Path, similarity: str) -> State:
+def _directions(held: LabelledRows, similarity: str) -> State:
     """Return all latent directions of a set."""
     measure = plugins().make("similarity", similarity, {"rank": max(RANKS)})
-    measure.learn(tf_idf_of(folder))
+    measure.learn(_weighted(held))
     state: State = measure.state()
     return state
 
 
 @lru_cache(maxsize=1)
-def _factors(folder: Path, similarity: str, rank: int) -> Matrix:
+def _factors(held: LabelledRows, similarity: str, rank: int) -> Matrix:
     """Return the documents in the first `rank` latent directions, with length 1."""
-    measure = truncated(similarity, _directions(folder, similarity), rank)
-    factors: Matrix = measure.factors(tf_idf_of(folder))
+    measure = truncated(similarity, _directions(held, similarity), rank)
+    factors: Matrix = measure.factors(_weighted(held))
     lengths = np.linalg.norm(factors, axis=1)
     return factors / np.where(lengths > 0, lengths, 1.0)[:, None]
 
 
 @lru_cache(maxsize=1)
-def _cosines(folder: Path, similarity: str, sample: float | None, seed: int) -> Matrix:
+def _cosines(held: LabelledRows, similarity: str, sample: float | None, seed: int) -> Matrix:
     """Return the similarities of all documents in an explicit model."""
-    rows = tf_idf_of(folder)
+    rows = _weighted(held)
     settings = {} if sample is None else {"sample": sample, "seed": seed}
     measure = plugins().make("similarity", similarity, settings)
     measure.learn(rows)
@@ -152,12 +164,105 @@ def _by_linkages(
 
 
 @dataclass(frozen=True, slots=True)
+class ScoreCell:
+    """The scores of a model on a set: by both linkages, by one run, or with ties broken one way."""
+
+    set: str
+    """The folder of the set."""
+    model: str
+    rank: int | None
+    """The number of dimensions of a latent model."""
+    kind: str
+    """`LINKED`, `RUN` or `TIED`."""
+    seed: int
+    way: int = 0
+    """The number of a way to break ties."""
+
+    @property
+    def name(self) -> str:
+        """The name of the cell in stored results."""
+        if self.kind == TIED:
+            return f"gvsm {self.set} {self.model} {TIED} {self.way} {self.seed}"
+        return f"gvsm {self.set} {self.model} {self.rank} {self.kind} {self.seed}"
+
+    def scores(self, rows: Mapping[str, LabelledRows]) -> Scores:
+        """Return the scores."""
+        held = rows[self.set]
+        if self.kind == TIED:
+            return self._with_other_ties(held)
+        if self.kind == RUN:
+            return scores_of(_spherical(held, self.model, self.rank, self.seed), held.classes)
+        return _by_linkages(_similar(held, self.model, self.rank, self.seed), held.classes)
+
+    def _with_other_ties(self, held: LabelledRows) -> Scores:
+        """Return the scores of complete linkage, documents shuffled or ties noisy."""
+        rng = np.random.default_rng([self.seed, self.way])
+        similar = _similar(held, self.model, None, 0)
+        order = None
+        if self.way % 2:  # as if the last digits were rounding errors
+            noise = rng.random(similar.shape)
+            similar = similar - 1e-13 * (noise + noise.T)
+        else:
+            order = rng.permutation(len(held.classes))
+        linked = _by_linkages(similar, held.classes, order, ["complete"])
+        return _of_linkage(linked, "HAC complete")
+
+
+@dataclass(frozen=True, slots=True)
 class Scorer:
     """Computes scores of the sets in a folder, and stores them in a file if one is given."""
 
     data: Path
     options: Options
     results: Results[Scores]
+
+    def compute(self, names: Sequence[str], models: Iterable[str], *, ties: bool = False) -> None:
+        """Compute all cells of the sets and models, in the workers; with ties of VSM if wanted.
+
+        Large sets come first, so that the workers end at about the same time.
+        """
+        models = list(models)
+        pairs = [(name, model) for name in reversed(names) for model in models]
+        self._compute(
+            names,
+            [group for name, model in pairs for group in in_groups(self._cells(name, model))],
+        )
+        if ties:
+            tied = [name for name in names if self._linked(name, "VSM", None, 0)[TIED_LINKAGE]]
+            ways = [[self._tie(name, way)] for name in tied for way in range(N_TIE_BREAKS)]
+            self._compute(tied, ways)
+
+    def _compute(self, names: Sequence[str], groups: Iterable[Sequence[GridCell]]) -> None:
+        folders = {folder_of(name): self.data / folder_of(name) for name in names}
+        compute_cells(
+            self.results,
+            self.options,
+            groups,
+            lambda: {name: document_set(folder) for name, folder in folders.items()},
+        )
+
+    def _cells(self, name: str, model: str) -> list[ScoreCell]:
+        """Return the cells of a model on a set; those of one number of dimensions are neighbours."""
+        kinds: list[tuple[int | None, str, int]]
+        if model in SAMPLED:
+            draws = range(self.n_draws)
+            kinds = [(None, kind, draw) for draw in draws for kind in (LINKED, RUN)]
+        else:
+            ranks = self.ranks(SPHERICAL) if model in LATENT else (None,)
+            linked = self.ranks("HAC average") if model in LATENT else (None,)
+            kinds = [
+                (rank, kind, run)
+                for rank in (RANKS if model in LATENT else (None,))
+                for kind, run in ((LINKED, 0), *((RUN, run) for run in range(self.n_repetitions)))
+                if rank in (linked if kind == LINKED else ranks)
+            ]
+        return [self._cell(name, model, rank, kind, number) for rank, kind, number in kinds]
+
+    def _cell(self, name: str, model: str, rank: int | None, kind: str, number: int) -> ScoreCell:
+        return ScoreCell(folder_of(name), model, rank, kind, self.options.seed + number)
+
+    def _tie(self, name: str, way: int) -> ScoreCell:
+        return ScoreCell(folder_of(name), "VSM", None, TIED, self.options.seed, way)
 
     @property
     def n_repetitions(self) -> int:
@@ -196,33 +301,15 @@ class Scorer:
         before the cut, it is arbitrary which clusters are merged.
         """
         linkage = LINKAGES.get(algorithm)
-        if linkage != "complete" or not self._linked(name, "VSM", None, 0)[f"{linkage} tied"]:
+        if linkage != "complete" or not self._linked(name, "VSM", None, 0)[TIED_LINKAGE]:
             return {}
-        scores = [self._with_other_ties(name, way) for way in range(N_TIE_BREAKS)]
+        ways = [self._tie(name, way) for way in range(N_TIE_BREAKS)]
+        self._compute([name], [[cell] for cell in ways])
+        scores = [self.results[cell.name] for cell in ways]
         return {
             measure: (min(s[ours] for s in scores), max(s[ours] for s in scores))
             for measure, ours in MEASURES.items()
         }
-
-    def _with_other_ties(self, name: str, way: int) -> dict[str, float]:
-        """Return the scores of VSM with complete linkage, documents shuffled or ties noisy."""
-        folder = self.data / folder_of(name)
-        seed = self.options.seed
-
-        def compute() -> dict[str, float]:
-            classes = counts_of(folder)[1]
-            rng = np.random.default_rng([seed, way])
-            similar = _cosines(folder, "cosine", None, 0)
-            order = None
-            if way % 2:  # as if the last digits were rounding errors
-                noise = rng.random(similar.shape)
-                similar = similar - 1e-13 * (noise + noise.T)
-            else:
-                order = rng.permutation(len(classes))
-            linked = _by_linkages(similar, classes, order, ["complete"])
-            return _of_linkage(linked, "HAC complete")
-
-        return self.results.get(("gvsm", folder.name, "VSM", "tied orders", way, seed), compute)
 
     def _scores(
         self, name: str, model: str, algorithm: str, rank: int | None
@@ -239,63 +326,53 @@ class Scorer:
             return [_of_linkage(self._linked(name, model, rank, 0), algorithm)]
         return [self._clustered(name, model, rank, run) for run in range(self.n_repetitions)]
 
-    def _linked(self, name: str, model: str, rank: int | None, draw: int) -> dict[str, float]:
+    def _linked(self, name: str, model: str, rank: int | None, draw: int) -> Scores:
         """Return the scores of both linkages."""
-        folder = self.data / folder_of(name)
-        seed = self.options.seed + draw
+        return self._one(name, self._cell(name, model, rank, LINKED, draw))
 
-        def compute() -> dict[str, float]:
-            return _by_linkages(_similar(folder, model, rank, seed), counts_of(folder)[1])
-
-        return self.results.get(
-            ("gvsm", folder.name, model, rank, "linkages by class", seed), compute
-        )
-
-    def _clustered(self, name: str, model: str, rank: int | None, run: int) -> dict[str, float]:
+    def _clustered(self, name: str, model: str, rank: int | None, run: int) -> Scores:
         """Return the scores of a run of spherical k-means."""
-        folder = self.data / folder_of(name)
-        seed = self.options.seed + run
+        return self._one(name, self._cell(name, model, rank, RUN, run))
 
-        def compute() -> dict[str, float]:
-            classes = counts_of(folder)[1]
-            return scores_of(_spherical(folder, model, rank, seed), classes)
-
-        return self.results.get(("gvsm", folder.name, model, rank, "spherical", seed), compute)
+    def _one(self, name: str, cell: ScoreCell) -> Scores:
+        if cell.name not in self.results:
+            self._compute([name], [[cell]])
+        return self.results[cell.name]
 
 
 def _of_linkage(linked: Measured, algorithm: str) -> dict[str, float]:
     return {ours: linked[f"{LINKAGES[algorithm]} {ours}"] for ours in MEASURES.values()}
 
 
-def _similar(folder: Path, model: str, rank: int | None, seed: int) -> Matrix:
+def _similar(held: LabelledRows, model: str, rank: int | None, seed: int) -> Matrix:
     """Return the cosines of all documents in a model; the seed draws rows of sampled models."""
     if rank is not None:
-        factors = _factors(folder, LATENT[model], rank)
+        factors = _factors(held, LATENT[model], rank)
         return factors @ factors.T
     if model in SAMPLED:
-        return _cosines(folder, "gvsm-cov", SAMPLED[model], seed)
-    return _cosines(folder, EXPLICIT[model], None, 0)
+        return _cosines(held, "gvsm-cov", SAMPLED[model], seed)
+    return _cosines(held, EXPLICIT[model], None, 0)
 
 
-def _spherical(folder: Path, model: str, rank: int | None, seed: int) -> Labels:
+def _spherical(held: LabelledRows, model: str, rank: int | None, seed: int) -> Labels:
     """Return clusters of spherical k-means in the space of a model.
 
     Short or sparse rows are clustered themselves. Where a row has one value per document, the
     cosines are.
     """
     settings = {
-        "k": len(set(counts_of(folder)[1])), "seed": seed, "start": "random", "single_moves": False,
+        "k": held.n_classes, "seed": seed, "start": "random", "single_moves": False,
     }  # fmt: skip
     clusterer = plugins().make("clusterer", "spherical-kmeans", settings)
     labels: Labels
     if rank is not None:
-        labels = clusterer.cluster(csr_array(_factors(folder, LATENT[model], rank)), None)
+        labels = clusterer.cluster(csr_array(_factors(held, LATENT[model], rank)), None)
     elif model == "VSM":
-        labels = clusterer.cluster(tf_idf_of(folder), None)
+        labels = clusterer.cluster(_weighted(held), None)
     else:
         # Beyond the contract of a clusterer, so the plugin behind the guard is called.
         own: Any = clusterer.plugin
-        labels = own.cluster_by_cosines(_similar(folder, model, None, seed))
+        labels = own.cluster_by_cosines(_similar(held, model, None, seed))
     return labels
 
 

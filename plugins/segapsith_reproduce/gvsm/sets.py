@@ -24,10 +24,18 @@ from segapsith.lexicon.vocabulary import tf_idf
 from segapsith_reproduce import Options
 from segapsith_reproduce.cells import labelled_matrix
 from segapsith_reproduce.data_sets import lines
+from segapsith_reproduce.grid import LabelledRows
 from segapsith_reproduce.gvsm.porter import stem
 from segapsith_reproduce.printed import shipped
 
-__all__ = ["chosen_sets", "counts_of", "folder_of", "missing_sets", "printed_sets", "tf_idf_of"]
+__all__ = [
+    "chosen_sets",
+    "document_set",
+    "folder_of",
+    "missing_sets",
+    "printed_sets",
+    "tf_idf_rows",
+]
 
 RAW = {"20 ng": "20ng-mini"}
 """Folders whose name is not that of the paper, in lower case."""
@@ -102,20 +110,19 @@ def chosen_sets(data: Path, options: Options) -> list[str]:
 
 
 @lru_cache(maxsize=2)
-def counts_of(folder: Path) -> tuple[Rows, list[str]]:
+def document_set(folder: Path) -> LabelledRows:
     """Return the counts of words in each document, and the classes."""
     if (folder / "matrix.npz").is_file():
         (counts,), classes = labelled_matrix(folder, "matrix")
-        return counts, classes
+        return LabelledRows(counts, classes)
     documents = lines(folder.parent, folder.name)
     counts = _stemmed_counts([f"{d.get('title') or ''}\n{d.get('text') or ''}" for d in documents])
-    return counts, [str(d["label"]) for d in documents]
+    return LabelledRows(counts, [str(d["label"]) for d in documents])
 
 
-@lru_cache(maxsize=2)
-def tf_idf_of(folder: Path) -> Rows:
+def tf_idf_rows(documents: LabelledRows) -> Rows:
     """Return tf × ln(N / df), rows of length 1, with all words."""
-    return tf_idf(counts_of(folder)[0], min_documents=1)
+    return tf_idf(documents.matrix, min_documents=1)
 
 
 def _stemmed_counts(texts: Sequence[str]) -> Rows:

@@ -29,7 +29,7 @@ from segapsith_reproduce.gvsm.scores import (
     SAMPLED,
     Scorer,
 )
-from segapsith_reproduce.gvsm.sets import chosen_sets, counts_of, folder_of, missing_sets
+from segapsith_reproduce.gvsm.sets import chosen_sets, document_set, folder_of, missing_sets
 from segapsith_reproduce.score_charts import Score, against_printed, sheet
 from segapsith_reproduce.t_tests import paired_t_test
 
@@ -76,7 +76,8 @@ def sets(data: Path, options: Options) -> PaperTable:
     names = chosen_sets(data, options)
     cells = []
     for name in progress.steps(names):
-        counts, classes = counts_of(data / folder_of(name))
+        documents = document_set(data / folder_of(name))
+        counts, classes = documents.matrix, documents.classes
         frequent = np.asarray((counts > 1).sum(axis=1)).ravel()
         by_class = np.unique(classes, return_counts=True)[1]
         figures: dict[str, tuple[float, float | None]] = {
@@ -99,9 +100,10 @@ def scores(data: Path, options: Options, *, measure: str, number: int) -> PaperT
     """Return one measure of six models under three algorithms on each set."""
     scorer = _scorer(data, options)
     names = chosen_sets(data, options)
+    scorer.compute(names, MODELS, ties=True)
     cells = []
     notes = []
-    for name in progress.steps(names):
+    for name in names:
         for model in MODELS:
             for algorithm in ALGORITHMS:
                 keys = {
@@ -160,9 +162,10 @@ def changes(data: Path, options: Options, *, number: int) -> PaperTable:
     )
     scorer = _scorer(data, options)
     names = chosen_sets(data, options)
+    scorer.compute(names, ("VSM", *models.values()))
     values = {
         (name, model, algorithm): scorer.measured(name, model, algorithm)
-        for name in progress.steps(names)
+        for name in names
         for model in ("VSM", *models.values())
         for algorithm in ALGORITHMS
     }
@@ -213,6 +216,7 @@ def _relative(
 
     A value is divided by the best of the six models; for entropy the best is divided by it.
     """
+    scorer.compute(names, MODELS)
     for algorithm in ALGORITHMS:
         measured = [
             {model: scorer.measured(name, model, algorithm) for model in MODELS} for name in names

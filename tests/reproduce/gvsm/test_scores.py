@@ -12,7 +12,7 @@ from scipy.spatial.distance import squareform
 from segapsith_reproduce import Options
 from segapsith_reproduce.cells import Results, plugins, scores_of
 from segapsith_reproduce.gvsm import scores as gvsm
-from segapsith_reproduce.gvsm.sets import counts_of, tf_idf_of
+from segapsith_reproduce.gvsm.sets import document_set, tf_idf_rows
 
 pytestmark = pytest.mark.slow
 
@@ -24,17 +24,17 @@ def scorer(data: Path, **more: object) -> gvsm.Scorer:
 
 @pytest.mark.parametrize("model", gvsm.LATENT)
 def test_fewer_dimensions_are_the_first_of_all(model: str, data: Path) -> None:
-    rows = tf_idf_of(data / "k1b")
+    rows = tf_idf_rows(document_set(data / "k1b"))
     measure = plugins().make("similarity", gvsm.LATENT[model], {"rank": 4})
     measure.learn(rows)
-    found = gvsm._similar(data / "k1b", model, 4, 0)
+    found = gvsm._similar(document_set(data / "k1b"), model, 4, 0)
     np.testing.assert_allclose(found, measure.compare(rows, rows), atol=1e-9)
 
 
 @pytest.mark.parametrize("algorithm", gvsm.LINKAGES)
 def test_linkages_are_those_of_scipy(algorithm: str, data: Path) -> None:
-    classes = counts_of(data / "tr31")[1]
-    similar = gvsm._similar(data / "tr31", "COV", None, 0)
+    classes = document_set(data / "tr31").classes
+    similar = gvsm._similar(document_set(data / "tr31"), "COV", None, 0)
     distances = 1 - similar
     np.fill_diagonal(distances, 0)
     tree = linkage(squareform(distances, checks=False), gvsm.LINKAGES[algorithm])
@@ -44,9 +44,9 @@ def test_linkages_are_those_of_scipy(algorithm: str, data: Path) -> None:
 
 
 def test_an_empty_document_is_in_no_cluster(data: Path) -> None:
-    similar = gvsm._similar(data / "k1b", "VSM", None, 0)
+    similar = gvsm._similar(document_set(data / "k1b"), "VSM", None, 0)
     assert not similar[4].any()
-    found = gvsm._by_linkages(similar, counts_of(data / "k1b")[1])
+    found = gvsm._by_linkages(similar, document_set(data / "k1b").classes)
     assert 0 < found["complete purity"] <= 1
 
 

@@ -10,7 +10,7 @@ import pytest
 from segapsith.errors import InputError, MissingInputError, UsageError
 from segapsith_reproduce import Options
 from segapsith_reproduce.gvsm import sets
-from segapsith_reproduce.gvsm.sets import chosen_sets, counts_of, missing_sets, tf_idf_of
+from segapsith_reproduce.gvsm.sets import chosen_sets, document_set, missing_sets, tf_idf_rows
 
 
 def test_sets_of_the_paper_are_found_by_folder(data: Path) -> None:
@@ -37,8 +37,9 @@ def test_quick_uses_small_sets_if_they_are_there(data: Path) -> None:
 
 
 def test_words_of_one_document_are_used(data: Path) -> None:
-    counts, classes = counts_of(data / "k1b")
-    rows = tf_idf_of(data / "k1b")
+    documents = document_set(data / "k1b")
+    counts, classes = documents.matrix, documents.classes
+    rows = tf_idf_rows(document_set(data / "k1b"))
     assert len(classes) == rows.shape[0] == 19
     single = np.flatnonzero(np.bincount(counts.indices, minlength=30) == 1)
     assert len(single) and all(rows[:, [column]].nnz == 1 for column in single.tolist())
@@ -48,7 +49,8 @@ def test_words_of_one_document_are_used(data: Path) -> None:
 
 
 def test_raw_texts_are_stemmed_without_stop_words(data: Path) -> None:
-    counts, classes = counts_of(data / "20ng-mini")
+    documents = document_set(data / "20ng-mini")
+    counts, classes = documents.matrix, documents.classes
     assert counts.shape == (8, 7)  # six stems and one of a title; neither "the" nor "and"
     assert classes == ["rec.boats"] * 4 + ["sci.stars"] * 4
     assert counts.sum() == 8 * 3 + 2
@@ -63,4 +65,4 @@ def test_numbers_are_no_words_and_names_with_digits_are() -> None:
 def test_labels_that_do_not_fit_are_named(data: Path) -> None:
     (data / "tr31" / "labels.txt").write_text("a\nb\n")
     with pytest.raises(InputError, match="20 rows, but there are 2 labels"):
-        counts_of(data / "tr31")
+        document_set(data / "tr31")

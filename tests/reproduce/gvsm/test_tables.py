@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,9 @@ def test_missing_sets_are_named(data: Path) -> None:
 
 class _Made(Scorer):
     """Scores that are given."""
+
+    def compute(self, names: Sequence[str], models: Iterable[str], *, ties: bool = False) -> None:
+        """Do nothing: nothing is computed."""
 
     def measured(self, name: str, model: str, algorithm: str) -> dict[str, float]:
         base = {"a": 0.5, "b": 0.4, "c": 0.8}[name]
