@@ -33,7 +33,7 @@ __all__ = [
     "in_groups", "settings_key",
 ]  # fmt: skip
 
-MOST_CELLS = 16
+MOST_CELLS = 64
 """Cells of a group at most."""
 
 

@@ -22,6 +22,7 @@ from segapsith.evaluation import clustering
 from segapsith.evaluation.neighbours import BlockPlan, learn_from, nearest_neighbours
 from segapsith.evaluation.validation import LearnedUnits
 from segapsith.evaluation.views import make_views
+from segapsith.evaluation.worker_clustering import ClusterJob, ClusterRecipe, cluster_all
 from segapsith.lexicon.vocabulary import tf_idf
 from segapsith.model import Json, Result
 from segapsith.plugin.contracts import (
@@ -301,7 +302,17 @@ def cluster_rows(
             " --force tries all the same"
         )
     began = time.perf_counter()
-    labels = clustering.cluster(rows, measure() or None, grouping(clustering.n_rows_of(rows)))
+    if factory.executor.n_workers > 1:
+        number = {} if k is None else {"k": max(1, min(k, clustering.n_rows_of(rows)))}
+        measure()  # names the columns
+        job = ClusterJob(
+            ClusterRecipe(clusterer, {**for_clusterer, **number}, similarity, for_measure),
+            columns=of_columns,
+        )
+        plugins = factory.shared_plugins(("clusterer", clusterer), ("similarity", similarity))
+        (labels,) = cluster_all(factory.executor, plugins, rows, [job])
+    else:
+        labels = clustering.cluster(rows, measure() or None, grouping(clustering.n_rows_of(rows)))
     return labels, cost, time.perf_counter() - began
 
 

@@ -98,7 +98,8 @@ def cluster(
 
     Prints an estimate of memory and time first, and refuses what does not fit. Shows the size,
     the heaviest words and some headlines of each cluster; --output writes the cluster of each
-    unit (unit, document, start, end, cluster), which `compare` accepts.
+    unit (unit, document, start, end, cluster), which `compare` accepts. --workers share the starts
+    of a clusterer, or find neighbours.
 
     Example: segapsith cluster --similarity gvsm-cov --clusterer ahc -k 30 --store wire.db
 
@@ -113,8 +114,6 @@ def cluster(
     names = None if views is None else parse_views(views)
     if names is not None and matrix is not None:
         raise UsageError("--views are made from the store; divide a matrix with --set views=N")
-    if neighbours is None and context.flags["workers"] is not None:
-        raise UsageError("--workers find neighbours: give --neighbours M, or leave out --workers")
     _check_output(output, of_matrix=matrix is not None)
     choice: dict[str, Any] = {
         "clusterer": clusterer,
@@ -128,6 +127,8 @@ def cluster(
         "neighbours": neighbours,
     }
     with context.wire(create=matrix is not None) as wire, context.out.progress() as progress:
+        if neighbours is None and context.flags["workers"] is not None:
+            _check_parts(wire, clusterer)
 
         def announce(cost: object) -> None:
             context.out.say(str(cost))
@@ -153,6 +154,18 @@ def _text(result: Record, output: Path | None, out: Output) -> None:
     _show_groups(result.get("groups", []), out)
     if output is not None:
         out.line(f"the cluster of each unit is in {output}")
+
+
+def _check_parts(wire: Wire, clusterer: str) -> None:
+    """Raise an error if a clusterer does its work as one part, so that workers cannot share it."""
+    from segapsith.plugin.contracts import clusters_in_parts
+
+    registry = wire.factory.registry
+    if not clusters_in_parts(registry.make("clusterer", clusterer)):
+        raise UsageError(
+            f"{clusterer} has no starts that --workers could share: give --neighbours M, leave out"
+            f" --workers, or use {', '.join(registry.having('clusterer', clusters_in_parts))}"
+        )
 
 
 def _check_output(output: Path | None, *, of_matrix: bool) -> None:

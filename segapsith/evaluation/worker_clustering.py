@@ -5,14 +5,14 @@ The rows travel once. An item has the names of the plugins and all their setting
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.arrays import Labels
+from segapsith.arrays import Compare, Labels, Matrix, State, Views
 from segapsith.domains.values import PlacementSettings
 from segapsith.evaluation import clustering
 from segapsith.evaluation.validation import (
@@ -21,10 +21,11 @@ from segapsith.evaluation.validation import (
     LearnedUnits,
     curve_point,
 )
+from segapsith.evaluation.views import side_by_side
 from segapsith.parallel.packing import Frozen
 from segapsith.parallel.plugins import registry_of
 from segapsith.parallel.tasks import Shared
-from segapsith.plugin.contracts import Clusterer, Executor, Similarity
+from segapsith.plugin.contracts import Clusterer, Executor, Similarity, clusters_in_parts
 from segapsith.plugin.registry import Registry
 from segapsith.settings import PluginValue
 
@@ -40,6 +41,9 @@ __all__ = [
     "curve_all",
     "curve_part",
 ]
+
+MOST_BEGUN = 2
+"""Clusterings that a worker holds what it prepared for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,23 +74,121 @@ class ClusterJob:
     recipe: ClusterRecipe
     rows: NDArray[np.int64] | None = None
     """The numbers of the rows that are clustered; None for all."""
+    columns: State | None = None
+    """The state of a similarity that was told the words of the columns."""
 
 
 def cluster_all(
-    executor: Executor, plugins: Mapping[str, Frozen], rows: Rows, jobs: Iterable[ClusterJob]
+    executor: Executor,
+    plugins: Mapping[str, Frozen],
+    rows: Rows | Views,
+    jobs: Sequence[ClusterJob],
 ) -> Iterator[Labels]:
-    """Yield the labels of each clustering, in the order of the jobs."""
-    yield from executor.map("cluster", jobs, {**plugins, "rows": Frozen(rows)})
+    """Yield the labels of each clustering, in the order of the jobs.
+
+    Clusterers that work in parts (`ClustersInParts`) do the same round at the same time, so the
+    starts of one clustering are divided among the workers. One worker does each job as a whole.
+    """
+    shared = {**plugins, "rows": Frozen(rows), "jobs": Frozen(list(jobs))}
+    if executor.n_workers == 1:
+        yield from executor.map("cluster", [(number, None) for number in range(len(jobs))], shared)
+        return
+    local = Shared(shared)
+    yield from _in_rounds(executor, shared, [_Begun(local, number) for number in range(len(jobs))])
 
 
-def cluster_part(job: ClusterJob, shared: Shared) -> Labels:
-    """Do one clustering: the task `cluster`."""
+def _in_rounds(
+    executor: Executor, shared: Mapping[str, Frozen], begun: Sequence[_Begun]
+) -> list[Labels]:
+    """Return the labels of jobs whose rounds are done together."""
+    while active := [one for one in begun if one.labels is None]:
+        parts = [(one.number, part) for one in active for part in one.parts]
+        results = list(executor.map("cluster", parts, shared))
+        for one in active:
+            own, results = results[: len(one.parts)], results[len(one.parts) :]
+            one.receive(own)
+    return [one.labels for one in begun if one.labels is not None]
+
+
+class _Begun:
+    """A clustering that has begun: the parts of its round, or its labels."""
+
+    def __init__(self, shared: Shared, number: int) -> None:
+        self.number = number
+        self.labels: Labels | None = None
+        self._clusterer, self._rows, compare = _tools(shared, number)
+        self._rounds: Any = None
+        if clusters_in_parts(self._clusterer):
+            self._rounds = self._clusterer.rounds(self._clusterer.prepare(self._rows, compare))
+            self._advance(None)
+        else:
+            self.parts: Sequence[Any] = [None]  # the whole
+
+    def receive(self, results: list[Any]) -> None:
+        """Take the results of the parts."""
+        if self._rounds is None:
+            (self.labels,) = results
+        else:
+            self._advance(results)
+
+    def _advance(self, results: list[Any] | None) -> None:
+        try:
+            self.parts = list(self._rounds.send(results))
+        except StopIteration as end:
+            self.labels = self._clusterer.checked(end.value, self._rows)
+
+
+def _tools(shared: Shared, number: int) -> tuple[Any, Rows | Views, Compare | None]:
+    """Return the clusterer of a job, its rows, and how they are compared.
+
+    The similarity learns when it is first used, so only where rows are compared.
+    """
     from scipy.sparse import csr_array  # slow to import
 
-    rows: Rows = shared["rows"]
+    job: ClusterJob = shared["jobs"][number]
+    rows: Rows | Views = shared["rows"]
     if job.rows is not None:
+        assert not isinstance(rows, Mapping)
         rows = csr_array(rows[job.rows])
-    return clustering.cluster(rows, *job.recipe.make(registry_of(shared)))
+    measure, clusterer = job.recipe.make(registry_of(shared))
+    if measure is None:
+        return clusterer, rows, None
+    if job.columns is not None:
+        measure.restore(job.columns)
+    return (
+        clusterer,
+        side_by_side(rows) if isinstance(rows, Mapping) else rows,
+        _Late(measure, rows),
+    )
+
+
+class _Late:
+    """Compares rows by a similarity that learns when it is first used."""
+
+    def __init__(self, measure: Similarity, rows: Rows | Views) -> None:
+        self._measure, self._rows, self._learned = measure, rows, False
+
+    def __call__(self, left: Rows, right: Rows) -> Matrix:
+        if not self._learned:
+            self._measure.learn(self._rows)
+            self._learned = True
+        return self._measure.compare(left, right)
+
+
+def cluster_part(item: tuple[int, Any], shared: Shared) -> Any:
+    """Do one part of a clustering, or the whole if it has no parts: the task `cluster`."""
+    number, part = item
+    if part is None:
+        clusterer, rows, compare = _tools(shared, number)
+        return clusterer.cluster(rows, compare)
+    begun: dict[int, tuple[Any, Any]] = shared.once("begun", dict, of="jobs")
+    if number not in begun:
+        clusterer, rows, compare = _tools(shared, number)
+        begun[number] = clusterer, clusterer.prepare(rows, compare)
+        if len(begun) > MOST_BEGUN:
+            del begun[next(iter(begun))]
+    clusterer, prepared = begun[number]
+    return clusterer.part(prepared, part)
 
 
 @dataclass(frozen=True, slots=True)

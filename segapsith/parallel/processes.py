@@ -69,7 +69,10 @@ class Processes:
                 if jobs[0].is_done():
                     yield jobs.popleft().result()
                     continue
-                running = [job.future for job in jobs if job.future is not None]
+                # results that wait for an earlier one are done: with them `wait` would not wait
+                running = [
+                    job.future for job in jobs if job.future is not None and not job.is_done()
+                ]
                 wait(running, return_when=FIRST_COMPLETED)
                 self._replace_dead(jobs, waiting)
         finally:

@@ -7,14 +7,14 @@ is a small protocol with a function that asks an object for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeGuard, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from segapsith.arrays import Compare, Labels, Matrix, NeighbourGraph, Rows, State
+    from segapsith.arrays import Compare, Labels, Matrix, NeighbourGraph, Rows, State, Views
     from segapsith.model import (
         Agreement,
         Annotation,
@@ -37,6 +37,7 @@ __all__ = [
     "AnnotatesTogether",
     "Annotator",
     "Clusterer",
+    "ClustersInParts",
     "Comparison",
     "Executor",
     "Exporter",
@@ -60,6 +61,7 @@ __all__ = [
     "UsesNetworkParts",
     "annotates_in_steps",
     "annotates_together",
+    "clusters_in_parts",
     "compares_learned_rows_only",
     "example_of",
     "has_curve",
@@ -269,6 +271,24 @@ class TakesNeighbours(Protocol):
         """Return the labels; rows without a neighbour are similar to no other row."""
 
 
+class ClustersInParts(Protocol):
+    """A clusterer whose search divides into parts, such as starts, that workers can do.
+
+    `cluster` must give the same as the rounds (`segapsith.plugin.rounds.cluster_in_turn` does).
+    Parts and results are plain values: numbers, texts, arrays, tuples and frozen dataclasses. A
+    part is not None.
+    """
+
+    def prepare(self, rows: Rows | Views, compare: Compare | None) -> Any:
+        """Return what parts need of the rows; costly values should be made when first used."""
+
+    def rounds(self, prepared: Any) -> Generator[Sequence[Any], Sequence[Any], Labels]:
+        """Yield the parts of each round, receive their results in order, and return the labels."""
+
+    def part(self, prepared: Any, part: Any) -> Any:
+        """Do one part; the result depends on nothing else than the rows, settings and the part."""
+
+
 class UsesNetworkParts(Protocol):
     """A segmenter that uses only some of `NETWORK_PARTS`; the others are not built for it."""
 
@@ -366,7 +386,7 @@ ABILITIES: dict[str, frozenset[str]] = {
             "unit_diagonal",
         }
     ),
-    "clusterer": frozenset({"cluster_neighbours", "takes_views"}),
+    "clusterer": frozenset({"cluster_neighbours", "part", "prepare", "rounds", "takes_views"}),
 }
 """Names of the optional abilities by kind of plugin; guards pass these on and nothing else."""
 
@@ -421,6 +441,11 @@ def annotates_together(plugin: object) -> TypeGuard[AnnotatesTogether]:
 def takes_neighbours(plugin: object) -> TypeGuard[TakesNeighbours]:
     """Return whether a clusterer can group rows by their nearest neighbours."""
     return callable(getattr(plugin, "cluster_neighbours", None))
+
+
+def clusters_in_parts(plugin: object) -> TypeGuard[ClustersInParts]:
+    """Return whether the search of a clusterer divides into parts."""
+    return all(callable(getattr(plugin, name, None)) for name in ("prepare", "rounds", "part"))
 
 
 def has_curve(plugin: object) -> TypeGuard[HasCurve]:

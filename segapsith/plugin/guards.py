@@ -15,7 +15,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from types import FrameType
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, TypeVar
@@ -57,6 +57,7 @@ from segapsith.plugin.contracts import (
     Source,
     annotates_in_steps,
     annotates_together,
+    clusters_in_parts,
     has_curve,
     segments_together,
     takes_neighbours,
@@ -689,7 +690,7 @@ class GuardedClusterer(_Guarded):
     def cluster(self, rows: Rows | Views, compare: Compare | None) -> Labels:
         with _named(self.who, "cluster"):
             labels = self.plugin.cluster(rows, compare)
-        return self._checked(labels, rows)
+        return self.checked(labels, rows)
 
     @property
     def cluster_neighbours(self) -> Callable[[Rows, NeighbourGraph], Labels]:
@@ -701,11 +702,33 @@ class GuardedClusterer(_Guarded):
         def cluster(rows: Rows, graph: NeighbourGraph) -> Labels:
             with _named(self.who, "cluster_neighbours"):
                 labels = plugin.cluster_neighbours(rows, graph)
-            return self._checked(labels, rows)
+            return self.checked(labels, rows)
 
         return cluster
 
-    def _checked(self, labels: Labels, rows: Rows | Views) -> Labels:
+    @property
+    def rounds(self) -> Callable[[Any], Generator[Sequence[Any], Sequence[Any], Labels]]:
+        """The plugin's own, whose errors name it; an AttributeError if it has none."""
+        plugin = self.plugin
+        if not clusters_in_parts(plugin):
+            raise AttributeError(f"{self.who} does not cluster in parts")
+
+        def rounds(prepared: Any) -> Generator[Sequence[Any], Sequence[Any], Labels]:
+            with _named(self.who, "rounds"):
+                return (yield from plugin.rounds(prepared))
+
+        return rounds
+
+    def prepare(self, rows: Rows | Views, compare: Compare | None) -> Any:
+        with _named(self.who, "prepare"):
+            return self.plugin.prepare(rows, compare)  # type: ignore[attr-defined]  # beside `rounds`
+
+    def part(self, prepared: Any, part: Any) -> Any:
+        with _named(self.who, "part"):
+            return self.plugin.part(prepared, part)  # type: ignore[attr-defined]  # beside `rounds`
+
+    def checked(self, labels: Labels, rows: Rows | Views) -> Labels:
+        """Return labels of the plugin; raise an error that names it if they break the contract."""
         n_rows = _n_rows(rows)
         numbers = _array(labels, (n_rows,))
         if numbers is None:

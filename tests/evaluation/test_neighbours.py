@@ -97,10 +97,3 @@ def test_what_cannot_use_neighbours_is_refused_by_name(open_wire: Callable[..., 
     with pytest.raises(UsageError, match="similarity 'ctk' compares all rows at once"):
         wire.cluster(clusterer="ahc", similarity="ctk", k=3, neighbours=3)
     assert wire.cluster(clusterer="ahc", similarity="cosine", k=3, neighbours=3)["clusters"] == 3
-
-
-def test_workers_without_neighbours_are_refused(
-    command: Callable[..., tuple[int, str, str]],
-) -> None:
-    code, _, err = command("cluster", "-k", "2", "--workers", "2")
-    assert code == 2 and "--neighbours M" in err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -43,11 +44,39 @@ def test_a_part_of_the_rows_is_clustered_as_if_it_were_alone() -> None:
     whole, part = cluster_all(
         Serial(), plugins, ROWS, [ClusterJob(recipe.into(3)), ClusterJob(recipe, half)]
     )
-    alone = cluster_part(
-        ClusterJob(recipe), Shared({**plugins, "rows": Frozen(csr_array(ROWS[half]))})
-    )
+    shared = {"rows": Frozen(csr_array(ROWS[half])), "jobs": Frozen([ClusterJob(recipe)])}
+    alone = cluster_part((0, None), Shared({**plugins, **shared}))
     assert len(set(whole.tolist())) == 3
     assert part.tolist() == alone.tolist() == [0] * 4 + [1] * 4
+
+
+SETTINGS: dict[str, tuple[dict[str, Any], str | None]] = {
+    "bvd": ({"n_init": 3}, None),
+    "entropy-kmeans": ({"n_init": 4, "split_merge": True}, None),
+    "itcc": ({"n_init": 2, "word_clusters": 5}, None),
+    "kmedoids": ({"n_init": 3}, "gvsm-cov"),
+    "mvkm": ({"n_init": 3, "views": 2}, None),
+    "rsn": ({"n_init": 3}, None),
+    "spherical-kmeans": ({"n_init": 4}, None),
+    "ahc": ({}, "cosine"),
+}
+
+
+@pytest.mark.parametrize("clusterer", SETTINGS)
+def test_the_starts_of_several_workers_give_the_labels_of_one(clusterer: str, packed: Any) -> None:
+    plugins = share_plugins(load_plugins(only_own=True))
+    rng = np.random.default_rng(3)
+    rows = csr_array(rng.poisson(0.2 + 0.8 * np.kron(np.eye(4), np.ones((15, 8)))).astype(float))
+    settings, measure = SETTINGS[clusterer]
+    recipe = ClusterRecipe(clusterer, {"seed": 1, **settings} if settings else {}, measure).into(4)
+    jobs = [ClusterJob(recipe), ClusterJob(recipe.into(3), np.arange(0, 60, 2))]
+    here = [labels.tolist() for labels in cluster_all(Serial(), plugins, rows, jobs)]
+    packed.n_workers = 3
+    n_before = packed.n_items
+    there = [labels.tolist() for labels in cluster_all(packed, plugins, rows, jobs)]
+    assert there == here
+    n_parts = packed.n_items - n_before
+    assert n_parts >= 2 * settings.get("n_init", 1)
 
 
 QUESTIONS: dict[str, Callable[[Wire], Any]] = {
@@ -88,3 +117,26 @@ def test_progress_counts_every_clustering(open_wire: Callable[..., Wire]) -> Non
         min_units=5, k=[3, 4], stability=2, on_clustered=lambda *step: steps.append(step)
     )
     assert steps == [(number, 5) for number in range(1, 6)]
+
+
+def test_the_command_shares_the_starts_of_a_clusterer(
+    open_wire: Callable[..., Wire], tmp_path: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from segapsith.cli.app import run
+
+    with open_wire("units.db") as wire:
+        wire.learn(subjects())
+    answers = []
+    store = ["--store", str(tmp_path / "units.db"), "--json"]
+    for workers in ([], ["--workers", "processes:2"]):
+        asked = ["cluster", "--clusterer", "spherical-kmeans", "-k", "4", *workers, *store]
+        assert run(asked) == 0
+        answer = json.loads(capsys.readouterr().out)
+        answers.append(
+            {name: answer[name] for name in ("units", "clusters", "assignment", "sizes")}
+        )
+    assert answers[0] == answers[1]
+    assert run(
+        ["cluster", "--similarity", "cosine", "--clusterer", "ahc", "--workers", "2", *store]
+    )
+    assert "ahc has no starts that --workers could share" in capsys.readouterr().err

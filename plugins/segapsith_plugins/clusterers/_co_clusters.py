@@ -7,13 +7,15 @@ changes. The objective and the grouping of a side belong to the clusterer.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from segapsith.arrays import Labels, Rows
+from segapsith.arrays import Compare, Labels, Rows
+from segapsith.plugin.rounds import cluster_in_turn
 from segapsith_plugins.clusterers._row_algebra import (
     check_whole,
     filled_rows,
@@ -44,6 +46,17 @@ class Turns:
     """Items, their groups and number, the groups of the other side and number: new groups."""
     worth: Callable[[Sides], float]
     """The objective, which no half-step may lower."""
+
+
+class _Prepared(NamedTuple):
+    """The matrix without empty rows and columns, and where these were."""
+
+    m: Rows
+    used: NDArray[np.int64]
+    where: NDArray[np.int64]
+    shape: tuple[int, int]
+    turns: dict[int, Turns]
+    """The alternation by the number of word groups, made when it is first used."""
 
 
 class CoClusterer(ABC):
@@ -93,22 +106,32 @@ class CoClusterer(ABC):
         """Return the cost of a number of word groups, which is subtracted from the objective."""
         return 0.0
 
-    def _cluster(self, rows: Rows) -> Labels:
-        """Return one group per row: the best of all starts and numbers of word groups."""
+    def cluster(self, rows: Rows, compare: Compare | None = None) -> Labels:
+        """Return one group per row."""
+        return cluster_in_turn(self, rows, compare)
+
+    def prepare(self, rows: Rows, compare: Compare | None) -> _Prepared:
+        """Return the rows and columns that are not empty."""
         filled, where = filled_rows(rows)
         needs_counts(filled, self._name)
-        self._reset(rows.shape[1])
-        if not len(where):
-            return np.full(rows.shape[0], -1, dtype=np.int64)
         used = np.flatnonzero(np.bincount(filled.indices, minlength=rows.shape[1]))
-        m = used_columns(filled)
+        return _Prepared(used_columns(filled), used, where, rows.shape, {})
+
+    def rounds(
+        self, prepared: _Prepared
+    ) -> Generator[Sequence[tuple[int, int]], Sequence[tuple[list[float], Sides]], Labels]:
+        """Yield all numbers of word groups with all starts, and return the best groups of rows."""
+        n_rows, n_columns = prepared.shape
+        self._reset(n_columns)
+        if not len(prepared.where):
+            return np.full(n_rows, -1, dtype=np.int64)
+        numbers = self._numbers(len(prepared.used))
+        results = yield [(number, start) for number in numbers for start in range(self.n_init)]
         best, best_sides = -np.inf, None
-        for n_words in self._numbers(len(used)):
-            turns = self._turns(m, min(self.k, len(where)), n_words)
-            seeds = np.random.SeedSequence(self.seed).spawn(self.n_init)
-            runs = [self._run(m, turns, np.random.default_rng(seed)) for seed in seeds]
+        for place, n_words in enumerate(numbers):
+            runs = results[place * self.n_init : (place + 1) * self.n_init]
             worths = [worth[-1] for worth, _ in runs]
-            worth = max(worths) - self._price(m, n_words)
+            worth = max(worths) - self._price(prepared.m, n_words)
             if best_sides is None or worth > best:
                 first = worths.index(max(worths))
                 best, best_sides = worth, runs[first][1]
@@ -116,8 +139,17 @@ class CoClusterer(ABC):
                 self.trace_ = tuple(self._sign * value for value in runs[first][0])
                 self.objective_ = self.trace_[-1]
         assert best_sides is not None
-        self.word_labels_[used] = in_order(best_sides.words)
-        return spread(best_sides.rows, where, rows.shape[0])
+        self.word_labels_[prepared.used] = in_order(best_sides.words)
+        return spread(best_sides.rows, prepared.where, n_rows)
+
+    def part(self, prepared: _Prepared, part: tuple[int, int]) -> tuple[list[float], Sides]:
+        """Return the objective by half-step and the groups: of a number of word groups and a start."""
+        n_words, number = part
+        if n_words not in prepared.turns:
+            n_rows = min(self.k, len(prepared.where))
+            prepared.turns[n_words] = self._turns(prepared.m, n_rows, n_words)
+        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(number,)))
+        return self._run(prepared.m, prepared.turns[n_words], rng)
 
     def _run(self, m: Rows, turns: Turns, rng: np.random.Generator) -> tuple[list[float], Sides]:
         """Return the objective after each half-step and the final groups, from one start."""

@@ -11,14 +11,15 @@ Products start from the small matrices, so that no dense matrix has the size of 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.arrays import Compare, Labels, Rows
 from segapsith.plugin.hookspecs import hookimpl
+from segapsith.plugin.rounds import cluster_in_turn
 from segapsith_plugins.clusterers._row_algebra import (
     check_whole,
     far_apart,
@@ -84,24 +85,34 @@ class Bvd:
 
     def cluster(self, rows: Rows, compare: Compare | None = None) -> Labels:
         """Return one group per row."""
+        return cluster_in_turn(self, rows, compare)
+
+    def prepare(self, rows: Rows, compare: Compare | None) -> _Prepared:
+        """Return the rows that are not empty, with values up to 1."""
         filled, where = filled_rows(rows)
         needs_counts(filled, "bvd")
-        self.objective_, self.objectives_, self.trace_ = 0.0, (), ()
-        if not len(where):
-            return np.full(rows.shape[0], -1, dtype=np.int64)
         z = used_columns(filled)
-        peak = float(z.data.max())
-        z = z / peak
-        best = np.zeros(len(where), dtype=np.int64)
-        least, objectives = math.inf, []
-        for seed in np.random.SeedSequence(self.seed).spawn(self.n_init):
-            labels, trace = self._run(z, np.random.default_rng(seed))
-            scaled = tuple(value * peak * peak for value in trace)
-            objectives.append(scaled[-1])
-            if scaled[-1] < least:
-                best, least, self.trace_ = labels, scaled[-1], scaled
-        self.objectives_, self.objective_ = tuple(objectives), least
-        return spread(best, where, rows.shape[0])
+        peak = float(z.data.max(initial=0.0)) or 1.0
+        return _Prepared(z / peak, peak, where, rows.shape[0])
+
+    def rounds(
+        self, prepared: _Prepared
+    ) -> Generator[Sequence[int], Sequence[tuple[Labels, tuple[float, ...]]], Labels]:
+        """Yield the numbers of the starts, and return the labels of the best."""
+        self.objective_, self.objectives_, self.trace_ = 0.0, (), ()
+        if not len(prepared.where):
+            return np.full(prepared.n_rows, -1, dtype=np.int64)
+        runs = yield range(self.n_init)
+        self.objectives_ = tuple(trace[-1] for _, trace in runs)
+        self.objective_ = min(self.objectives_)
+        best, self.trace_ = runs[self.objectives_.index(self.objective_)]
+        return spread(best, prepared.where, prepared.n_rows)
+
+    def part(self, prepared: _Prepared, part: int) -> tuple[Labels, tuple[float, ...]]:
+        """Return the labels of the start with this number, and its objective by iteration."""
+        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(part,)))
+        labels, trace = self._run(prepared.z, rng)
+        return labels, tuple(value * prepared.peak * prepared.peak for value in trace)
 
     def _run(self, z: Rows, rng: np.random.Generator) -> tuple[Labels, list[float]]:
         """Return the labels of one start, and the objective after each iteration."""
@@ -128,6 +139,15 @@ class Bvd:
                 break
         lengths = np.sqrt(np.maximum(np.einsum("ij,jl,il->i", b, c @ c.T, b), 0))
         return np.argmax(r * lengths, axis=1), trace
+
+
+class _Prepared(NamedTuple):
+    """The rows that are not empty, divided by their largest value, and where they are."""
+
+    z: Rows
+    peak: float
+    where: NDArray[np.int64]
+    n_rows: int
 
 
 def _distance(squares: float, r: Floats, b: Floats, zc: Floats, cc: Floats) -> float:

@@ -12,8 +12,10 @@ in nats: the hard form of the information bottleneck. The search is our own, exc
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +23,7 @@ from scipy.sparse import csr_array
 
 from segapsith.arrays import Compare, Labels, Rows
 from segapsith.plugin.hookspecs import hookimpl
+from segapsith.plugin.rounds import cluster_in_turn
 from segapsith_plugins.clusterers._entropy_search import (
     Partition,
     Tables,
@@ -191,6 +194,10 @@ class EntropyKMeans:
 
     def cluster(self, rows: Rows, compare: Compare | None = None) -> Labels:
         """Return one cluster per row; rows contain counts, or other values >= 0."""
+        return cluster_in_turn(self, rows, compare)
+
+    def prepare(self, rows: Rows, compare: Compare | None) -> _Prepared:
+        """Return the units with words."""
         units, where = filled_rows(rows)
         if len(units.data) and units.data.min() < 0:
             raise ValueError(f"rows contain {units.data.min():g}; counts should be >= 0")
@@ -198,53 +205,61 @@ class EntropyKMeans:
             masses = np.asarray(units.sum(axis=1)).ravel()
             units.data /= np.repeat(masses, np.diff(units.indptr))
         units = used_columns(units)
-        n_units = len(where)
-        k = min(self.k, n_units)
-        if k < 2:
-            labels = np.zeros(n_units, dtype=np.int64)
-            self.entropies_ = (conditional_entropy(units, labels),)
-        elif k == n_units:
-            labels = np.arange(n_units, dtype=np.int64)
+        return _Prepared(units, where, rows.shape[0], min(self.k, len(where)), tables_for(units))
+
+    def rounds(self, prepared: _Prepared) -> Generator[Sequence[_Step], Sequence[_Reached], Labels]:
+        """Yield all starts, then the best third of them, then the best, and return its labels."""
+        units, k = prepared.units, prepared.k
+        n_units = len(prepared.where)
+        if k < 2 or k == n_units:
+            labels = np.arange(n_units, dtype=np.int64) if k > 1 else np.zeros(n_units, np.int64)
             self.entropies_ = (conditional_entropy(units, labels),)
         else:
-            labels = self._search(units, k)
+            labels = yield from self._search(prepared)
         self.entropy_ = conditional_entropy(units, labels)
-        full = spread(labels, where, rows.shape[0])
-        left = best_move(units, full[where], k)
-        unit = int(where[left.unit]) if left.unit >= 0 else -1
+        full = spread(labels, prepared.where, prepared.n_rows)
+        left = best_move(units, full[prepared.where], k)
+        unit = int(prepared.where[left.unit]) if left.unit >= 0 else -1
         self.move_ = Move(unit, left.cluster, left.change)
         return full
 
-    def _search(self, units: Rows, k: int) -> Labels:
-        """Return the labels at the end of the run.
+    def _search(
+        self, prepared: _Prepared
+    ) -> Generator[Sequence[_Step], Sequence[_Reached], Labels]:
+        """Yield the steps of the search, and return the labels at its end."""
+        n_starts = self._n_starts(prepared.units, prepared.k)
+        openings = yield [_Step("open", number) for number in range(n_starts)]
+        self.entropies_ = tuple(reached.loss / prepared.tables.total for reached in openings)
+        best_third = sorted(openings, key=_by_loss)[: -(-n_starts // 3)]
+        ends = yield [_Step("settle", one.number, one.labels, one.rng) for one in best_third]
+        best = min(ends, key=_by_loss)
+        if self._splits(prepared.units, prepared.k):
+            (best,) = yield [_Step("split", best.number, best.labels, best.rng)]
+        return best.labels
 
-        Each start has its own seed, so that one more start does not change the others.
+    def part(self, prepared: _Prepared, part: _Step) -> _Reached:
+        """Do one step of one start.
+
+        Each start has its own random numbers, so that one more start does not change the others.
         """
-        tables = tables_for(units)
-        n_starts = self._n_starts(units, k)
-        seeds = np.random.SeedSequence(self.seed).spawn(n_starts)
-        rngs = [np.random.default_rng(seed) for seed in seeds]
-        openings: list[tuple[float, int, Labels]] = []
-        for number, rng in enumerate(rngs):
+        units, k, tables = prepared.units, prepared.k, prepared.tables
+        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(part.number,)))
+        if part.step == "open":
             partition = Partition(units, self._start(units, k, tables, rng), k, tables)
             if self.method == "random-moves":
                 self._move_at_random(partition, rng)
-            elif n_starts > 1:
+            elif self._n_starts(units, k) > 1:
                 settle(partition, rng, min(OPENING, self.max_sweeps))
-            openings.append((partition.loss(), number, partition.labels))
-        self.entropies_ = tuple(loss / tables.total for loss, _, _ in openings)
-        ends: list[tuple[float, int, Labels]] = []
-        for _, number, labels in sorted(openings, key=_by_loss)[: -(-n_starts // 3)]:
-            partition = Partition(units, labels, k, tables)
-            settle(partition, rngs[number], self.max_sweeps)
-            ends.append((partition.loss(), number, partition.labels))
-        _, number, labels = min(ends, key=_by_loss)
-        if self._splits(units, k):
-            partition = Partition(units, labels, k, tables)
-            for _ in split_and_merge(partition, rngs[number], self.max_sweeps):
-                pass
-            labels = partition.labels
-        return labels
+        else:
+            rng.bit_generator.state = part.rng
+            partition = Partition(units, part.labels, k, tables)
+            if part.step == "settle":
+                settle(partition, rng, self.max_sweeps)
+            else:
+                for _ in split_and_merge(partition, rng, self.max_sweeps):
+                    pass
+        state = dict(rng.bit_generator.state)
+        return _Reached(partition.loss(), part.number, partition.labels, state)
 
     def _n_starts(self, units: Rows, k: int) -> int:
         """Return the number of starts: as given, or by the cost of a sweep."""
@@ -282,9 +297,40 @@ class EntropyKMeans:
         )
 
 
-def _by_loss(run: tuple[float, int, Labels]) -> tuple[float, int]:
+class _Prepared(NamedTuple):
+    """The units with words, where they are, and how many clusters they have."""
+
+    units: Rows
+    where: NDArray[np.int64]
+    n_rows: int
+    k: int
+    tables: Tables
+
+
+class _Step(NamedTuple):
+    """A step of one start: `open`, `settle` or `split`."""
+
+    step: str
+    number: int
+    """The number of the start."""
+    labels: Labels = np.zeros(0, dtype=np.int64)
+    """The labels that the step before reached."""
+    rng: Mapping[str, Any] = MappingProxyType({})
+    """The state of the random numbers after the step before."""
+
+
+class _Reached(NamedTuple):
+    """Where a step ended."""
+
+    loss: float
+    number: int
+    labels: Labels
+    rng: Mapping[str, Any]
+
+
+def _by_loss(reached: _Reached) -> tuple[float, int]:
     """Return a sort key: the lower loss first, of equal ones the earlier start."""
-    return run[:2]
+    return reached.loss, reached.number
 
 
 def _only_with(name: str, value: float, method: str, owner: str) -> None:

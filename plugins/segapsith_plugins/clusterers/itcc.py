@@ -17,7 +17,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.arrays import Compare, Labels, Rows
+from segapsith.arrays import Labels, Rows
 from segapsith.plugin.hookspecs import hookimpl
 from segapsith_plugins.clusterers._co_clusters import CoClusterer, Sides, Turns
 from segapsith_plugins.clusterers._entropy_search import Partition, settle, tables_for, xlogx
@@ -70,10 +70,6 @@ class Itcc(CoClusterer):
         super().__init__(
             k=k, word_clusters=word_clusters, n_init=n_init, max_rounds=max_rounds, seed=seed
         )
-
-    def cluster(self, rows: Rows, compare: Compare | None = None) -> Labels:
-        """Return one group per row."""
-        return self._cluster(rows)
 
     def _numbers(self, n_columns: int) -> list[int]:
         if self.word_clusters is not None:

@@ -8,8 +8,10 @@ medoid.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +19,7 @@ from numpy.typing import NDArray
 from segapsith.arrays import Compare, Labels, Rows
 from segapsith.jit import kernel
 from segapsith.plugin.hookspecs import hookimpl
+from segapsith.plugin.rounds import cluster_in_turn
 from segapsith_plugins.clusterers._row_algebra import (
     DISTANCES,
     check_choice,
@@ -89,24 +92,33 @@ class KMedoids:
 
     def cluster(self, rows: Rows, compare: Compare | None = None) -> Labels:
         """Return one cluster per row, that of the nearest medoid."""
-        where = filled_rows(rows)[1]
-        n = len(where)
+        return cluster_in_turn(self, rows, compare)
+
+    def prepare(self, rows: Rows, compare: Compare | None) -> _Prepared:
+        """Return the rows; their distances are computed when a start needs them."""
+        return _Prepared(rows, filled_rows(rows)[1], compare, self.distance_from)
+
+    def rounds(self, prepared: _Prepared) -> Generator[Sequence[int], Sequence[_Start], Labels]:
+        """Yield the numbers of the starts, and return the labels of the best."""
+        where, n_rows = prepared.where, prepared.rows.shape[0]
         self.medoids_, self.objective_ = np.empty(0, dtype=np.int64), 0.0
-        if n == 0:
-            return np.full(rows.shape[0], -1, dtype=np.int64)
-        distances = square_distances(rows, where, compare, self.distance_from)
-        best = np.empty(0, dtype=np.int64)
-        objective = math.inf
-        for seed in np.random.SeedSequence(self.seed).spawn(self.n_init):
-            medoids = self._run(distances, min(self.k, n), np.random.default_rng(seed))
-            loss = float(distances[medoids].min(axis=0).sum(dtype=np.float64))
-            if loss < objective:
-                best, objective = medoids, loss
-        labels = spread(distances[best].argmin(axis=0), where, rows.shape[0])
-        nearest = best[distances[best].argmin(axis=0)]
+        if not len(where):
+            return np.full(n_rows, -1, dtype=np.int64)
+        starts = yield range(self.n_init)
+        best = min(starts, key=lambda start: start.loss)
+        labels = spread(best.nearest, where, n_rows)
         order = np.unique(labels[where], return_index=True)[1]
-        self.medoids_, self.objective_ = where[nearest[order]], objective
+        self.medoids_ = where[best.medoids[best.nearest][order]]
+        self.objective_ = best.loss
         return labels
+
+    def part(self, prepared: _Prepared, part: int) -> _Start:
+        """Return where the start with this number ends."""
+        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(part,)))
+        distances = prepared.distances
+        medoids = self._run(distances, min(self.k, len(prepared.where)), rng)
+        loss = float(distances[medoids].min(axis=0).sum(dtype=np.float64))
+        return _Start(loss, medoids, distances[medoids].argmin(axis=0))
 
     def _run(self, distances: Singles, k: int, rng: np.random.Generator) -> Ints:
         """Return the medoids from one start, in the order of the rows."""
@@ -118,6 +130,29 @@ class KMedoids:
         medoids = _far_apart(distances, k, rng)
         _exchange(distances, medoids, rng.permutation(n), self.max_passes, TOLERANCE * n)
         return np.sort(medoids)
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """Rows, and the distances of those that are not empty."""
+
+    rows: Rows
+    where: Ints
+    compare: Compare | None
+    distance_from: str
+
+    @cached_property
+    def distances(self) -> Singles:
+        """The distances of all pairs."""
+        return square_distances(self.rows, self.where, self.compare, self.distance_from)
+
+
+class _Start(NamedTuple):
+    """Where a start ended: the sum of the distances, the medoids, and the nearest of each row."""
+
+    loss: float
+    medoids: Ints
+    nearest: Ints
 
 
 def _far_apart(distances: Singles, k: int, rng: np.random.Generator) -> Ints:

@@ -9,14 +9,15 @@ Details are recalled from the literature.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import ClassVar
+from collections.abc import Generator, Mapping, Sequence
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.arrays import Compare, Labels, Rows, Views
 from segapsith.plugin.hookspecs import hookimpl
+from segapsith.plugin.rounds import cluster_in_turn
 from segapsith_plugins._views import Blocks, Cut, column_blocks, named_views, read_blocks
 from segapsith_plugins.clusterers._row_algebra import (
     canonical,
@@ -80,24 +81,34 @@ class MvKm:
 
     def cluster(self, rows: Rows | Views, compare: Compare | None = None) -> Labels:
         """Return one group per row."""
+        return cluster_in_turn(self, rows, compare)
+
+    def prepare(self, rows: Rows | Views, compare: Compare | None) -> _Prepared:
+        """Return the rows of each view with length 1."""
         views = self._views(rows)
-        n_rows = views[0].shape[0]
         seen = sum(np.diff(view.indptr) > 0 for view in views)
         where = np.flatnonzero(seen).astype(np.int64)
+        units = [unit_rows(view[where]) for view in views] if len(where) else []
+        return _Prepared(units, min(self.k, len(where)), where, views[0].shape[0])
+
+    def rounds(
+        self, prepared: _Prepared
+    ) -> Generator[Sequence[int], Sequence[tuple[Labels, float, tuple[float, ...]]], Labels]:
+        """Yield the numbers of the starts, and return the labels of the best."""
         self.objective_, self.objectives_, self.trace_ = 0.0, (), ()
-        if not len(where):
-            return np.full(n_rows, -1, dtype=np.int64)
-        units = [unit_rows(view[where]) for view in views]
-        k = min(self.k, len(where))
-        best = np.zeros(len(where), dtype=np.int64)
-        objectives: list[float] = []
-        for seed in np.random.SeedSequence(self.seed).spawn(self.n_init):
-            labels, objective, trace = self._run(units, k, np.random.default_rng(seed))
-            if objective > max(objectives, default=-math.inf):
-                best, self.trace_ = labels, tuple(trace)
-            objectives.append(objective)
-        self.objectives_, self.objective_ = tuple(objectives), max(objectives)
-        return spread(best, where, n_rows)
+        if not len(prepared.where):
+            return np.full(prepared.n_rows, -1, dtype=np.int64)
+        runs = yield range(self.n_init)
+        self.objectives_ = tuple(objective for _, objective, _ in runs)
+        self.objective_ = max(self.objectives_)
+        best, _, self.trace_ = runs[self.objectives_.index(self.objective_)]
+        return spread(best, prepared.where, prepared.n_rows)
+
+    def part(self, prepared: _Prepared, part: int) -> tuple[Labels, float, tuple[float, ...]]:
+        """Return the labels, the objective and its trace from the start with this number."""
+        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(part,)))
+        labels, objective, trace = self._run(prepared.units, prepared.k, rng)
+        return labels, objective, tuple(trace)
 
     def _views(self, rows: Rows | Views) -> list[Rows]:
         if isinstance(rows, Mapping):
@@ -144,6 +155,15 @@ class MvKm:
                 break
         labels, objective = _consensus(units, best_partitions, k)
         return labels, objective, trace
+
+
+class _Prepared(NamedTuple):
+    """The rows of each view with length 1, the number of groups, and where the rows are."""
+
+    units: list[Rows]
+    k: int
+    where: NDArray[np.int64]
+    n_rows: int
 
 
 def _centres(units: Rows, labels: Labels, k: int) -> Rows:

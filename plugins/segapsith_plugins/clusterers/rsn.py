@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.arrays import Compare, Labels, Rows
+from segapsith.arrays import Labels, Rows
 from segapsith.plugin.hookspecs import hookimpl
 from segapsith_plugins.clusterers._co_clusters import CoClusterer, Sides, Turns
 from segapsith_plugins.clusterers._row_algebra import check_choice, far_apart, membership, unit_rows
@@ -59,10 +59,6 @@ class Rsn(CoClusterer):
         )
         check_choice("distortion", distortion, ("i-divergence", "squared"))
         self.distortion = distortion
-
-    def cluster(self, rows: Rows, compare: Compare | None = None) -> Labels:
-        """Return one group per row."""
-        return self._cluster(rows)
 
     def _turns(self, m: Rows, n_rows: int, n_words: int) -> Turns:
         units, word_units = unit_rows(m), unit_rows(m.T.tocsr())

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from scipy.sparse import csr_array, diags_array
 from segapsith.arrays import Compare, Labels, Matrix, NeighbourGraph, Rows
 from segapsith.jit import kernel
 from segapsith.plugin.hookspecs import hookimpl
+from segapsith.plugin.rounds import cluster_in_turn, run_rounds
 from segapsith_plugins.clusterers._row_algebra import (
     check_choice,
     check_whole,
@@ -97,9 +99,13 @@ class SphericalKMeans:
 
     def cluster(self, rows: Rows, compare: Compare | None = None) -> Labels:
         """Return one cluster per row."""
+        return cluster_in_turn(self, rows, compare)
+
+    def prepare(self, rows: Rows, compare: Compare | None) -> _Prepared:
+        """Return the rows with length 1."""
         filled, where = filled_rows(rows)
         state = _ByWord(used_columns(unit_rows(filled)), min(self.k, max(len(where), 1)))
-        return spread(self._best(state), where, rows.shape[0])
+        return _Prepared(state, where, rows.shape[0])
 
     def cluster_neighbours(self, rows: Rows, graph: NeighbourGraph) -> Labels:
         """Return one cluster per row, of rows whose neighbours are similar.
@@ -124,20 +130,31 @@ class SphericalKMeans:
         if len(where) < len(inside):
             inside = np.ascontiguousarray(inside[np.ix_(where, where)])
         state = _ByProduct(inside, min(self.k, max(len(where), 1)))
-        return spread(self._best(state), where, len(cosines))
+        prepared = _Prepared(state, where, len(cosines))
+        return run_rounds(
+            self, prepared, lambda starts: [self.part(prepared, start) for start in starts]
+        )
 
-    def _best(self, state: _State) -> Labels:
-        """Return the labels of the best start."""
-        best: Labels = np.zeros(state.n_rows, dtype=np.int64)
-        objectives: list[float] = []
-        for seed in np.random.SeedSequence(self.seed).spawn(self.n_init if state.k > 1 else 0):
-            labels = self._run(state, np.random.default_rng(seed))
-            objectives.append(state.objective(labels))
-            if objectives[-1] > max(objectives[:-1], default=-math.inf):
-                best = labels
-        self.objectives_ = tuple(objectives) or (state.objective(best),)
+    def rounds(
+        self, prepared: _Prepared
+    ) -> Generator[Sequence[int], Sequence[tuple[float, Labels]], Labels]:
+        """Yield the numbers of the starts, and return the labels of the best."""
+        state = prepared.state
+        runs = yield range(self.n_init if state.k > 1 else 0)
+        if runs:
+            self.objectives_ = tuple(objective for objective, _ in runs)
+            best = runs[self.objectives_.index(max(self.objectives_))][1]
+        else:
+            best = np.zeros(state.n_rows, dtype=np.int64)
+            self.objectives_ = (state.objective(best),)
         self.objective_ = max(self.objectives_)
-        return best
+        return spread(best, prepared.where, prepared.n_rows)
+
+    def part(self, prepared: _Prepared, part: int) -> tuple[float, Labels]:
+        """Return the objective and the labels of the start with this number."""
+        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(part,)))
+        labels = self._run(prepared.state, rng)
+        return prepared.state.objective(labels), labels
 
     def _run(self, state: _State, rng: np.random.Generator) -> Labels:
         """Return the labels from one start."""
@@ -153,6 +170,14 @@ class SphericalKMeans:
             if not state.move(rng.permutation(state.n_rows), labels):
                 break
         return labels
+
+
+class _Prepared(NamedTuple):
+    """The rows that are not empty, and where they are."""
+
+    state: _State
+    where: Ints
+    n_rows: int
 
 
 class _State(ABC):
