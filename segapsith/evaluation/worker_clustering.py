@@ -75,7 +75,7 @@ class ClusterJob:
     rows: NDArray[np.int64] | None = None
     """The numbers of the rows that are clustered; None for all."""
     columns: State | None = None
-    """The state of a similarity that was told the words of the columns."""
+    """The state of a similarity that knows the words of the columns."""
 
 
 def cluster_all(
