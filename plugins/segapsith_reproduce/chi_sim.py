@@ -22,21 +22,19 @@ from typing import Any
 
 from segapsith_reproduce import Cell, Options, PaperTable, Table
 from segapsith_reproduce.cells import (
-    Results,
-    Scores,
-    mean_and_sd,
-    selected,
-    significantly_better,
-)
-from segapsith_reproduce.comparison import Comparison
-from segapsith_reproduce.grid import (
     GridCell,
     LabelledRows,
     PluginCell,
+    Results,
+    Scores,
     compute_cells,
     in_groups,
+    mean_and_sd,
+    selected,
     settings_key,
+    significantly_better,
 )
+from segapsith_reproduce.comparison import Comparison
 from segapsith_reproduce.newsgroups import (
     SUBSETS,
     Protocol,

@@ -24,23 +24,21 @@ from segapsith import progress
 from segapsith.arrays import Rows
 from segapsith_reproduce import Cell, Options, PaperTable
 from segapsith_reproduce.cells import (
+    LabelledRows,
+    PluginCell,
     Results,
     Scores,
+    compute_cells,
+    in_groups,
     labelled_matrix,
     mean_and_sd,
     missing_note,
     present,
     selected,
+    settings_key,
 )
 from segapsith_reproduce.chi_sim import BY_MEDOIDS
 from segapsith_reproduce.comparison import Comparison
-from segapsith_reproduce.grid import (
-    LabelledRows,
-    PluginCell,
-    compute_cells,
-    in_groups,
-    settings_key,
-)
 from segapsith_reproduce.newsgroups import (
     SUBSETS,
     Sample,

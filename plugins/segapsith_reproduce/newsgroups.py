@@ -28,14 +28,13 @@ from segapsith.parallel.tasks import Shared
 from segapsith.plugin.contracts import Executor
 from segapsith_reproduce import Options
 from segapsith_reproduce.alternating_medoids import AlternatingMedoids
-from segapsith_reproduce.cells import plugins
+from segapsith_reproduce.cells import LabelledRows, plugins
 from segapsith_reproduce.feature_selection import (
     Information,
     by_medoids,
     by_mutual_information,
     document_frequency,
 )
-from segapsith_reproduce.grid import LabelledRows
 
 __all__ = [
     "N_PAPER_SAMPLES", "SUBSETS", "Protocol", "Sample", "SampleTexts", "absent_notes", "groups", "matrices",

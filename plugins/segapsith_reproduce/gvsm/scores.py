@@ -27,8 +27,18 @@ from scipy.sparse import csr_array
 from segapsith.arrays import Labels, Matrix, Rows, State
 from segapsith_plugins.clusterers.ahc import groups_after, merge_tree
 from segapsith_reproduce import Options
-from segapsith_reproduce.cells import Results, Scores, mean_and_sd, plugins, scores_of, truncated
-from segapsith_reproduce.grid import GridCell, LabelledRows, compute_cells, in_groups
+from segapsith_reproduce.cells import (
+    GridCell,
+    LabelledRows,
+    Results,
+    Scores,
+    compute_cells,
+    in_groups,
+    mean_and_sd,
+    plugins,
+    scores_of,
+    truncated,
+)
 from segapsith_reproduce.gvsm.sets import document_set, folder_of, tf_idf_rows
 from segapsith_reproduce.gvsm.tie_order import cut, sorted_by_class, ties_decide
 

@@ -22,9 +22,8 @@ from segapsith.arrays import Rows
 from segapsith.errors import MissingInputError, UsageError, did_you_mean
 from segapsith.lexicon.vocabulary import tf_idf
 from segapsith_reproduce import Options
-from segapsith_reproduce.cells import labelled_matrix
+from segapsith_reproduce.cells import LabelledRows, labelled_matrix
 from segapsith_reproduce.data_sets import lines
-from segapsith_reproduce.grid import LabelledRows
 from segapsith_reproduce.gvsm.porter import stem
 from segapsith_reproduce.printed import shipped
 
