@@ -146,7 +146,10 @@ class Store(RunLog):
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         """The answer to a question, row by row."""
         with plain_errors(self.path):
-            yield from self._db.conn.execute(sql, parameters)
+            # no `yield from`: it would close the cursor of a reader that gave up, when the
+            # connection may be closed already
+            for row in self._db.conn.execute(sql, parameters):  # noqa: UP028
+                yield row
 
     def row(self, sql: str, parameters: Sequence[Any] = ()) -> tuple[Any, ...] | None:
         with plain_errors(self.path):
@@ -189,7 +192,15 @@ class Store(RunLog):
     # -- what the engine starts from -------------------------------------------------------
 
     def facts(self) -> dict[str, Any]:
-        return {name: json.loads(value) for name, value in self.rows("SELECT * FROM facts")}
+        facts: dict[str, Any] = {}
+        for name, value in self.rows("SELECT * FROM facts"):
+            try:
+                facts[name] = json.loads(value)
+            except (TypeError, ValueError) as error:
+                raise StorageError(
+                    f"{self.path} is damaged (fact {name!r}: {error}); take the last backup"
+                ) from error
+        return facts
 
     def words(self) -> Iterator[tuple[int, str, str, int, int]]:
         """Every word: id, language, word, documents, occurrences; by id."""

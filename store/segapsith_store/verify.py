@@ -69,8 +69,17 @@ def verify(store: Store, on_check: Callable[[int, int], None] | None = None) -> 
                     faults.append(fault)
             if on_check is not None:
                 on_check(done, len(checks) + 1)  # the digest comes last
-        computed = digest(store, anew=True)
-        if seal.is_broken(store, computed):
+        try:
+            computed = digest(store, anew=True)
+            broken = seal.is_broken(store, computed)
+        except SegapsithError:
+            raise
+        except Exception as error:
+            reason = f"its digest cannot be computed: {type(error).__name__}: {error}"
+            raise StorageError(
+                f"{store.path} is damaged ({reason}); take the last backup"
+            ) from error
+        if broken:
             n_faults += 1
             faults.append("seal: something was changed since the last run, and by no run")
         return Verdict(faults, n_faults, computed, checked)

@@ -336,6 +336,17 @@ def flipped(trials: Any, whole: Path, places: range) -> tuple[int, int]:
     return noticed, equal
 
 
+def test_a_fact_that_cannot_be_read_is_named(trials: Any, whole: Path) -> None:
+    path = trials.folder / "unreadable.db"
+    shutil.copy(whole, path)
+    with trials.wire(path) as wire:
+        wire.writer.change(
+            lambda c: c.execute("UPDATE facts SET value = '{' WHERE name = 'next_domain'").rowcount
+        )
+        with pytest.raises(SegapsithError, match="'next_domain'"):
+            wire.verify()
+
+
 def test_a_seal_ends_with_the_next_run(trials: Any, whole: Path) -> None:
     path = trials.folder / "sealed.db"
     shutil.copy(whole, path)
