@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from segapsith.domains import naming
 from segapsith.domains.values import DomainWords
@@ -103,6 +104,9 @@ class LabelMaker:
     def __init__(self, store: Store, labeller: Labeller) -> None:
         self._store, self._labeller = store, labeller
         self._words: dict[str, dict[int, tuple[str, int]]] = {}
+        """All words of a language with the stories that contain them."""
+        self._names: dict[int, tuple[str, int]] = {}
+        """The same of the heaviest words of domains."""
         self._numbers: dict[str, dict[str, int]] = {}
         self._rivals: dict[str, stored.Rivals] = {}
 
@@ -117,6 +121,7 @@ class LabelMaker:
     ) -> dict[int, Subject]:
         """Return domains as a labeller sees them, now or at a moment."""
         candidates = stored.candidates(self._store, list(sums), moment)
+        self._read_names(sums.values())
         return {
             number: self._domain(
                 number,
@@ -139,7 +144,7 @@ class LabelMaker:
         *,
         rivals: bool,
     ) -> Subject:
-        evidence = self._evidence(sums, lang)
+        evidence = self._evidence(sums)
         headlines = _headlines(candidates)
         if rivals and sums.n_units > 1 and headlines:
             headlines = self._own_headlines(number, lang, headlines, evidence)
@@ -169,17 +174,26 @@ class LabelMaker:
         wins = self._rivals[lang].wins(number, groups)
         return [headline for headline, wins in zip(headlines, wins, strict=True) if wins]
 
-    def _evidence(self, sums: DomainWords, lang: str) -> _Evidence:
+    def _read_names(self, domains: Iterable[DomainWords]) -> None:
+        """Read the heaviest words of some domains, so that `_evidence` knows them."""
+        words = {word for sums in domains for word in sums.words[_heaviest(sums)].tolist()}
+        self._names |= stored.word_names(self._store, sorted(words - self._names.keys()))
+
+    def _evidence(self, sums: DomainWords) -> _Evidence:
         """Return the heaviest words of a domain, weighted by contrast with all stories."""
-        counts = self._word_counts(lang)
-        heaviest = np.lexsort((sums.words, -sums.weights))[:WORDS]
+        heaviest = _heaviest(sums)
         names: dict[int, str] = {}
         values: dict[int, float] = {}
-        for place in heaviest.tolist():
-            word = int(sums.words[place])
-            names[word], n_stories = counts[word]
-            share = min(1.0, int(sums.occurrences[place]) / max(1, n_stories))
-            values[word] = float(sums.weights[place]) / max(1, sums.n_units) * share**CONTRAST
+        n_units = max(1, sums.n_units)
+        for word, occurrences, weight in zip(
+            sums.words[heaviest].tolist(),
+            sums.occurrences[heaviest].tolist(),
+            sums.weights[heaviest].tolist(),
+            strict=True,
+        ):
+            names[word], n_stories = self._names[word]
+            share = min(1.0, occurrences / max(1, n_stories))
+            values[word] = float(weight) / n_units * share**CONTRAST
         strongest = sorted(values.items(), key=lambda entry: (-entry[1], entry[0]))
         return _Evidence(dict(strongest), names)
 
@@ -305,6 +319,16 @@ class _Groups:
             {n: [next(places) for _ in (parts or {}).get(n, ())] for n in members},
             [part[0] for part in flat],
         )
+
+
+def _heaviest(sums: DomainWords) -> NDArray[np.int64]:
+    """Return the places of the heaviest words of a domain, heaviest first, ties by number."""
+    weights = sums.weights
+    if len(weights) <= WORDS:
+        return np.argsort(-weights, kind="stable")
+    least = np.partition(weights, len(weights) - WORDS)[len(weights) - WORDS]
+    places = np.flatnonzero(weights >= least)
+    return places[np.argsort(-weights[places], kind="stable")[:WORDS]]
 
 
 def _named_row(

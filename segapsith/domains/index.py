@@ -21,10 +21,10 @@ stories, is closed and takes no more.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,7 @@ from segapsith.domains import postings
 from segapsith.domains.postings import StoryVectors
 from segapsith.domains.values import (
     Bag,
+    BagColumns,
     DomainWords,
     EventRecord,
     EventSettings,
@@ -52,6 +53,9 @@ __all__ = [
     "TOP_WORDS",
     "DomainIndex",
     "EventIndex",
+    "Mark",
+    "bag_columns",
+    "column_vectors",
     "day_number",
     "next_day",
     "story_vectors",
@@ -581,35 +585,65 @@ def next_day(stream_day: int, story_day: int) -> int:
     return stream_day + 1 if story_day > stream_day else stream_day
 
 
+def bag_columns(bags: Sequence[Bag]) -> BagColumns:
+    """Return the columns of some units, in order."""
+    empty = np.zeros(0, np.int32)
+    return BagColumns(
+        np.concatenate([empty, *[bag.words for bag in bags]]),
+        np.concatenate([empty, *[bag.counts for bag in bags]]),
+        np.concatenate([empty, *[bag.weights for bag in bags]]),
+        np.cumsum([len(bag.words) for bag in bags], dtype=np.int64),
+    )
+
+
 def story_vectors(stories: Sequence[Sequence[Bag]], *, compiled: bool = True) -> StoryVectors:
     """Return the vectors of stories, each given by the words of its units.
 
     Words that the network inferred are left out: they stand in no text. A reader of few stories
     sets `compiled` to False and needs no compiler.
     """
-    bags = [bag for units in stories for bag in units]
-    sizes = [sum([len(bag.words) for bag in units]) for units in stories]
-    story = np.repeat(np.arange(len(stories)), sizes)
-    words = np.concatenate([np.zeros(0, np.int32), *(bag.words for bag in bags)])
-    weights = np.concatenate([np.zeros(0, np.int64), *(bag.weights for bag in bags)])
-    in_text = np.concatenate([np.zeros(0, np.int32), *(bag.counts for bag in bags)]) > 0
-    story, words, weights = story[in_text], words[in_text], weights[in_text]
-    if len(bags) > len(stories):  # the words of one unit are in order already
+    sizes = np.fromiter(map(len, stories), np.int64, len(stories))
+    units = bag_columns([bag for story in stories for bag in story])
+    return column_vectors(units, sizes, compiled=compiled)
+
+
+def column_vectors(units: BagColumns, sizes: Ints, *, compiled: bool = True) -> StoryVectors:
+    """Return the vectors of stories, each with the next `sizes` units: see `story_vectors`."""
+    last_units = np.cumsum(sizes)
+    ends = np.append(0, units.ends)[last_units]
+    words, weights = units.words, units.weights.astype(np.int64)
+    in_text = units.counts > 0
+    if not in_text.all():
+        words, weights = words[in_text], weights[in_text]
+        ends = np.append(0, np.cumsum(in_text))[ends]
+    if len(units.ends) > len(sizes):  # the words of one unit are in order already
+        story = np.repeat(np.arange(len(sizes)), np.diff(ends, prepend=0))
         order = np.lexsort((words, story))
         story, words, weights = story[order], words[order], weights[order]
-    is_first = np.ones(len(words), dtype=np.bool_)
-    is_first[1:] = (story[1:] != story[:-1]) | (words[1:] != words[:-1])
-    firsts = np.flatnonzero(is_first)
-    sums = np.add.reduceat(weights, firsts) if len(firsts) else np.zeros(0, np.int64)
-    ends = np.cumsum(np.bincount(story[firsts], minlength=len(stories)))
+        is_first = np.ones(len(words), dtype=np.bool_)
+        is_first[1:] = (story[1:] != story[:-1]) | (words[1:] != words[:-1])
+        firsts = np.flatnonzero(is_first)
+        weights = np.add.reduceat(weights, firsts) if len(firsts) else weights
+        words, ends = words[firsts], np.cumsum(np.bincount(story[firsts], minlength=len(sizes)))
     scaled = postings.scaled_stories if compiled else postings.scaled_stories.python
-    return StoryVectors(*scaled(ends, words[firsts], sums))
+    return StoryVectors(*scaled(ends, words, weights))
+
+
+class Mark(NamedTuple):
+    """A place in a list of stories: before the story `at`, the day of the stream becomes `day`.
+
+    Events that are quiet then, at the story with this ordinal, are closed.
+    """
+
+    at: int
+    day: int
+    ordinal: int
 
 
 class EventIndex:
-    """The open events with their sums, and an inverted index from words to events.
+    """The events in memory with their sums, and an inverted index from words to open events.
 
-    Events in memory have a slot of the index; the slot of a dropped one is used again.
+    An open event has a slot of the index, which is used again when the event is closed or dropped.
     """
 
     def __init__(self, settings: EventSettings | None = None) -> None:
@@ -617,8 +651,14 @@ class EventIndex:
         self._index = postings.empty_index()
         self._table = np.zeros((16, postings.TABLE_COLUMNS), np.int64)
         self._rows: dict[int, EventRecord] = {}
-        """The events in memory, but for their sums."""
+        """The events in memory, but for their sums and for `_recent`."""
+        self._recent: list[Ints] = []
+        """Stories that were placed: event, day, units, day of the stream, ordinal, run."""
+        self._closed_by: dict[int, int] = {}
+        """Events that were closed since the rows are up to date, and the run that did it."""
         self._slots: dict[int, int] = {}
+        self._closed: dict[int, DomainWords] = {}
+        """Closed events in memory that have no slot."""
         self._free: list[int] = []
         self._n_slots = 1
 
@@ -634,11 +674,11 @@ class EventIndex:
         self._index.used[postings.DOMAINS] = max(event, self.next_event)
 
     def __contains__(self, event: int) -> bool:
-        return event in self._slots
+        return event in self._slots or event in self._closed
 
     def __iter__(self) -> Iterator[int]:
         """Yield the events in memory, oldest first."""
-        return iter(sorted(self._slots))
+        return iter(sorted([*self._slots, *self._closed]))
 
     def record(self, event: int) -> EventRecord:
         """Return an event in memory as it is now."""
@@ -646,17 +686,57 @@ class EventIndex:
 
     def records(self, events: Sequence[int]) -> list[EventRecord]:
         """Return events in memory as they are now."""
-        slots = np.array([self._slots[event] for event in events], np.int64)
-        ends, words, occurrences, weights = postings.sums_of(self._index, slots)
-        n_stories = self._index.n_units[slots].tolist()
+        self._settle()
+        in_slots = [event for event in events if event in self._slots]
+        sums = dict(zip(in_slots, self._sums([self._slots[e] for e in in_slots]), strict=True))
         return [
-            replace(
-                self._rows[event], sums=DomainWords(words[a:b], occurrences[a:b], weights[a:b], n)
-            )
-            for event, n, (a, b) in zip(
-                events, n_stories, pairwise([0, *ends.tolist()]), strict=True
-            )
+            self._rows[event]._replace(sums=sums.get(event) or self._closed[event])
+            for event in events
         ]
+
+    def _sums(self, slots: Sequence[int]) -> list[DomainWords]:
+        numbers = np.array(slots, np.int64)
+        ends, words, occurrences, weights = postings.sums_of(self._index, numbers)
+        n_stories = self._index.n_units[numbers].tolist()
+        return [
+            DomainWords(words[a:b], occurrences[a:b], weights[a:b], n)
+            for n, (a, b) in zip(n_stories, pairwise([0, *ends.tolist()]), strict=True)
+        ]
+
+    def _settle(self) -> None:
+        """Enter what was placed and closed since the last time into the rows."""
+        if self._recent:
+            self._settle_stories()
+        for event, run in self._closed_by.items():
+            self._rows[event] = self._rows[event]._replace(closed_by=run)
+        self._closed_by.clear()
+
+    def _settle_stories(self) -> None:
+        placed = np.concatenate(self._recent, axis=1)
+        self._recent.clear()
+        events, days, units, stream_days, ordinals, runs = placed[:, np.lexsort(placed[1::-1])]
+        firsts = np.flatnonzero(np.diff(events, prepend=0))
+        counted = zip(
+            events[firsts].tolist(),
+            np.add.reduceat(units, firsts).tolist(),
+            np.maximum.reduceat(stream_days, firsts).tolist(),
+            np.maximum.reduceat(ordinals, firsts).tolist(),
+            runs[firsts].tolist(),
+            pairwise([*firsts.tolist(), len(events)]),
+            strict=True,
+        )
+        all_days = days.tolist()
+        for event, n_units, day, grown, run, (a, b) in counted:
+            row = self._rows.get(event) or EventRecord(event, _NO_SUMS, 0, (), 0, 0, None, run)
+            counts = dict(row.days)
+            for number in all_days[a:b]:
+                counts[number] = counts.get(number, 0) + 1
+            self._rows[event] = row._replace(
+                units=row.units + n_units,
+                days=_sorted_days(counts),
+                day=max(row.day, day),
+                grown=max(row.grown, grown),
+            )
 
     # -- placing ---------------------------------------------------------------------------
 
@@ -666,16 +746,66 @@ class EventIndex:
         `day` is that of the stream, `run` the run that makes new events.
         """
         vectors = story_vectors([story.bags for story in stories])
-        slots = [self._take_slot() for _ in stories]
-        times = np.array([[s.day for s in stories], [s.ordinal for s in stories]], np.int64)
-        placed = np.zeros((len(stories), 2), np.int64)
+        times = np.array([(s.day, s.ordinal, len(s.bags)) for s in stories], np.int64)
+        return self.place_columns(vectors, times.T, (), day=day, run=run)[0]
+
+    def place_columns(
+        self, vectors: StoryVectors, times: Ints, marks: Sequence[Mark], *, day: int, run: int
+    ) -> tuple[list[int], list[int]]:
+        """Place stories one after the other; return the event of each, and the closed events.
+
+        `times` are the day (0: none), the ordinal and the number of units of each story. The day
+        of the stream is `day` up to the first of `marks`, which are in order.
+        """
+        n_stories = len(vectors.ends)
+        placed = np.zeros((n_stories, 2), np.int64)
+        closed = []
         self._index = postings.with_words(self._index, int(vectors.words.max(initial=-1)) + 1)
+        first = 0
+        for mark in (*marks, Mark(n_stories, 0, 0)):
+            if mark.at > first:
+                self._place_part(vectors, times, (first, mark.at), placed, day=day)
+                n_part = mark.at - first
+                self._recent.append(
+                    np.stack(
+                        [
+                            placed[first : mark.at, 0],
+                            times[0, first : mark.at],
+                            times[2, first : mark.at],
+                            np.full(n_part, day),
+                            times[1, first : mark.at],
+                            np.full(n_part, run),
+                        ]
+                    )
+                )
+                first = mark.at
+            if mark.day or mark.ordinal:
+                day = mark.day
+                closed += self.close_quiet(day=day, ordinal=mark.ordinal, run=run)
+        return placed[:, 0].tolist(), closed
+
+    def _place_part(
+        self,
+        vectors: StoryVectors,
+        times: Ints,
+        part: tuple[int, int],
+        placed: Ints,
+        *,
+        day: int,
+    ) -> None:
+        """Place the stories of a part, all on one day of the stream."""
+        n_placed, last = part
+        slots = self._free[: -(last - n_placed) - 1 : -1]
+        n_free = len(slots)
+        slots += range(self._n_slots, self._n_slots + last - n_placed - n_free)
+        while slots[-1] >= len(self._table):
+            self._table = np.concatenate([self._table, np.zeros_like(self._table)])
         rule = postings.EventRule(self.settings.threshold, DECAY, day, self.next_event)
-        n_placed = 0
         while True:
             n_placed = postings.place_stories(
                 self._index,
                 n_placed,
+                last,
                 vectors,
                 times,
                 self._table,
@@ -683,34 +813,40 @@ class EventIndex:
                 rule,
                 placed,
             )
-            if n_placed == len(stories):
+            if n_placed == last:
                 break
             full = int(self._index.used[postings.FULL_DOMAIN])
             self._index = postings.with_capacity(self._index, full, _words_of(vectors, n_placed))
-        n_new = int(placed[:, 1].sum())
-        self._slots.update((rule.first_new + i, slots[i]) for i in range(n_new))
-        self._free += slots[n_new:]
-        events: list[int] = placed[:, 0].tolist()
-        for event, story in zip(events, stories, strict=True):
-            row = self._rows.get(event) or EventRecord(event, _NO_SUMS, 0, (), 0, 0, None, run)
-            self._rows[event] = _with_story(row, story, 1, day)
-        return events
+        n_new = self.next_event - rule.first_new
+        self._slots.update(zip(range(rule.first_new, self.next_event), slots[:n_new], strict=True))
+        del self._free[len(self._free) - min(n_new, n_free) :]
+        self._n_slots += max(0, n_new - n_free)
 
     def close_quiet(self, *, day: int, ordinal: int, run: int) -> list[int]:
         """Close the events that took no story for too long, and return them, oldest first.
 
         `day` and `ordinal` are those of the stream now.
         """
-        slots = np.fromiter(self._slots.values(), np.int64, len(self._slots))
-        table = self._table[slots]
+        is_open = self._index.is_open[: self._n_slots]
+        table = self._table[: len(is_open)]
         too_long = (table[:, postings.GROWN_DAY] < day - self.settings.quiet_days) | (
             table[:, postings.GROWN] < ordinal - QUIET_STORIES
         )
-        quiet = table[too_long & self._index.is_open[slots], postings.NUMBER].tolist()
-        for event in quiet:
-            self._rows[event] = replace(self._rows[event], closed_by=run)
-            self._index.is_open[self._slots[event]] = False
+        slots = np.flatnonzero(too_long & is_open)
+        if not len(slots):
+            return []
+        quiet = table[slots, postings.NUMBER].tolist()
+        self._closed.update(zip(quiet, self._sums(slots.tolist()), strict=True))
+        self._closed_by |= dict.fromkeys(quiet, run)
+        self._release(quiet)
         return sorted(quiet)
+
+    def _release(self, events: Iterable[int]) -> None:
+        """Take events out of the index; their slots are free."""
+        slots = [self._slots.pop(event) for event in events]
+        postings.remove_domains(self._index, np.array(slots, np.int64))
+        self._index.is_open[slots] = False
+        self._free += slots
 
     def _take_slot(self) -> int:
         if self._free:
@@ -724,7 +860,8 @@ class EventIndex:
 
     def add(self, event: int, story: Story, sign: int = 1, *, day: int = 0) -> None:
         """Add a story to an event in memory, or remove it with `sign=-1`."""
-        slot = self._slots[event]
+        self._settle()
+        slot = self._slot_of(event)
         _, words, values = story_vectors([story.bags])
         self._index = postings.with_capacity(self._index, slot, words)
         ones = np.ones(len(words), np.int32)
@@ -735,31 +872,40 @@ class EventIndex:
 
     def reopen(self, event: int) -> None:
         """Let a closed event in memory take stories again."""
-        self._rows[event] = replace(self._rows[event], closed_by=None)
-        self._index.is_open[self._slots[event]] = True
-        postings.rebalance(self._index, self._slots[event], postings.EVENT_WEIGHTS, True)
+        self._settle()
+        slot = self._slot_of(event)
+        self._rows[event] = self._rows[event]._replace(closed_by=None)
+        self._index.is_open[slot] = True
+        postings.rebalance(self._index, slot, postings.EVENT_WEIGHTS, True)
 
     def restore(self, row: EventRecord) -> None:
         """Bring an event into memory that `record` returned."""
         self.skip_to(row.id + 1)
-        slot = self._slots[row.id] = self._take_slot()
         self._rows[row.id] = row
-        sums = row.sums
+        self._closed[row.id] = row.sums
+        self._slot_of(row.id)
+
+    def _slot_of(self, event: int) -> int:
+        """Return the slot of an event in memory; a closed one gets a slot."""
+        if event in self._slots:
+            return self._slots[event]
+        slot = self._slots[event] = self._take_slot()
+        sums = self._closed.pop(event)
         self._index = postings.with_capacity(self._index, slot, sums.words)
         postings.insert_domain(self._index, slot, sums.words, sums.occurrences, sums.weights)
         self._index.n_units[slot] = sums.n_units
-        self._index.is_open[slot] = row.closed_by is None
+        self._index.is_open[slot] = self._rows[event].closed_by is None
         postings.rebalance(self._index, slot, postings.EVENT_WEIGHTS, True)
-        self._fill_table(row.id)
+        self._fill_table(event)
+        return slot
 
     def drop(self, events: Sequence[int]) -> None:
         """Remove events from memory; their numbers are not used again."""
-        slots = [self._slots.pop(event) for event in events]
+        self._settle()
         for event in events:
             del self._rows[event]
-        postings.remove_domains(self._index, np.array(slots, np.int64))
-        self._index.is_open[slots] = False
-        self._free += slots
+            self._closed.pop(event, None)
+        self._release([event for event in events if event in self._slots])
 
     def _fill_table(self, event: int) -> None:
         """Compute what placing needs to know of an event besides its sums."""
@@ -771,23 +917,19 @@ class EventIndex:
 
 def _with_story(row: EventRecord, story: Story, sign: int, day: int) -> EventRecord:
     """Return an event with one more story, or with one less; an earlier `day` changes nothing."""
-    days = row.days
-    if story.day and sign > 0 and days and days[-1][0] == story.day:  # as most stories
-        days = (*days[:-1], (story.day, days[-1][1] + 1))
-    elif story.day:
-        counts = dict(days)
-        counts[story.day] = counts.get(story.day, 0) + sign
-        days = tuple(sorted((number, count) for number, count in counts.items() if count))
-    return EventRecord(
-        row.id,
-        row.sums,
-        row.units + sign * len(story.bags),
-        days,
-        max(row.day, day),
-        row.grown if sign < 0 else max(row.grown, story.ordinal),
-        row.closed_by,
-        row.run,
+    counts = dict(row.days)
+    counts[story.day] = counts.get(story.day, 0) + sign
+    return row._replace(
+        units=row.units + sign * len(story.bags),
+        days=_sorted_days(counts),
+        day=max(row.day, day),
+        grown=row.grown if sign < 0 else max(row.grown, story.ordinal),
     )
+
+
+def _sorted_days(counts: Mapping[int, int]) -> tuple[tuple[int, int], ...]:
+    """Return days with their stories, ascending; 0 is the day of undated stories."""
+    return tuple(sorted([(day, n) for day, n in counts.items() if n and day]))
 
 
 def _words_of(vectors: StoryVectors, number: int) -> NDArray[np.int32]:

@@ -538,31 +538,62 @@ def insert_domain(
 
 
 @kernel
+def _insert_event(index: Index, slot: int, words: Array, values: Array) -> None:
+    """Insert an open event of one story; all its words are compared."""
+    start, offsets = index.start, index.offsets
+    word_lists, postings, posting_sums = index.word_lists, index.postings, index.posting_sums
+    first_entry = start[slot]
+    for i in range(len(words)):
+        word, at = words[i], first_entry + i
+        first, length = word_lists[word, START], word_lists[word, LENGTH]
+        n_compared = word_lists[word, N_COMPARED]
+        index.words[at], offsets[at] = word, n_compared
+        index.pool[at, 0], index.pool[at, 1] = 1, values[i]
+        p = first + n_compared
+        if n_compared < length:  # the first of the others becomes the last
+            last = first + length
+            for c in range(2):
+                postings[c, last], posting_sums[last, c] = postings[c, p], posting_sums[p, c]
+            offsets[start[postings[DOMAIN, p]] + postings[POSITION, p]] = length
+        postings[DOMAIN, p], postings[POSITION, p] = slot, i
+        posting_sums[p, 0], posting_sums[p, 1] = values[i], 1
+        word_lists[word, LENGTH] += 1
+        word_lists[word, N_COMPARED] += 1
+    index.length[slot] = index.n_compared[slot] = len(words)
+    index.n_units[slot] = 1
+
+
+@kernel
+def _fill_posting(
+    first: int, gap: int, p: int, start: Array, offsets: Array, postings: Array, sums: Array
+) -> None:
+    """Move a posting of a word, whose slice begins at `first`, to a gap."""
+    domain, position = postings[DOMAIN, p], postings[POSITION, p]
+    postings[DOMAIN, gap], postings[POSITION, gap] = domain, position
+    sums[gap, 0], sums[gap, 1] = sums[p, 0], sums[p, 1]
+    offsets[start[domain] + position] = gap - first
+
+
+@kernel
 def remove_domain(index: Index, domain: int) -> None:
     """Remove a domain from the postings of its words; the last posting fills the gap."""
-    start = index.start[domain]
-    for position in range(index.n_compared[domain] - 1, -1, -1):
-        _demote(
-            domain,
-            start + position,
-            index.start,
-            index.n_compared,
-            index.words,
-            index.pool,
-            index.offsets,
-            index.word_lists,
-            index.postings,
-            index.posting_sums,
-        )
-    for at in range(start, start + index.length[domain]):
-        word = index.words[at]
-        first = index.word_lists[word, START]
-        p, last = first + index.offsets[at], first + index.word_lists[word, LENGTH] - 1
-        if p != last:
-            _swap_postings(
-                first, p, last, index.start, index.offsets, index.postings, index.posting_sums
-            )
-        index.word_lists[word, LENGTH] -= 1
+    start, offsets, word_lists = index.start, index.offsets, index.word_lists
+    postings, sums, n_compared = index.postings, index.posting_sums, index.n_compared[domain]
+    for position in range(index.length[domain]):
+        word = index.words[start[domain] + position]
+        first = word_lists[word, START]
+        gap = first + offsets[start[domain] + position]
+        if position < n_compared:
+            word_lists[word, N_COMPARED] -= 1
+            p = first + word_lists[word, N_COMPARED]
+            if p != gap:
+                _fill_posting(first, gap, p, start, offsets, postings, sums)
+                gap = p
+        word_lists[word, LENGTH] -= 1
+        p = first + word_lists[word, LENGTH]
+        if p != gap:
+            _fill_posting(first, gap, p, start, offsets, postings, sums)
+    index.n_compared[domain] = 0
     index.length[domain] = 0
     index.n_units[domain] = 0
     index.totals[domain, 0], index.totals[domain, 1] = 0, 0
@@ -798,23 +829,29 @@ def scaled_stories(ends: Array, words: Array, sums: Array) -> tuple[Array, Array
     new_ends = np.zeros(len(ends), np.int64)
     new_words = np.zeros(len(words), np.int32)
     values = np.zeros(len(words), np.int32)
+    raised = np.empty(most)
     at = 0
     for story in range(len(ends)):
         a, b = ends[story - 1] if story else 0, ends[story]
-        heaviest = np.arange(a, b)
-        if b - a > most:  # a stable order, so that of equal words the older ones stay
-            heaviest = np.sort(a + np.argsort(-sums[a:b], kind="mergesort")[:most])
-        raised = np.empty(len(heaviest))
-        squares = 0.0
-        for i in range(len(heaviest)):
-            weight = float(sums[heaviest[i]])
-            raised[i] = weight * np.sqrt(weight)
-            squares += raised[i] * raised[i]
+        least, n_equal = sums[a] if a < b else 0, b - a  # of equal words the older ones stay
+        if b - a > most:
+            least = np.partition(sums[a:b], b - a - most)[b - a - most]
+            n_equal = most - np.sum(sums[a:b] > least)
+        n_words, squares = 0, 0.0
+        for i in range(a, b):
+            if b - a > most and sums[i] <= least:
+                if sums[i] < least or n_equal == 0:
+                    continue
+                n_equal -= 1
+            weight = float(sums[i])
+            raised[n_words] = weight * np.sqrt(weight)
+            squares += raised[n_words] * raised[n_words]
+            new_words[at + n_words] = words[i]
+            n_words += 1
         length = np.sqrt(squares)
-        for i in range(len(heaviest)):
-            new_words[at] = words[heaviest[i]]
-            values[at] = max(int(np.rint(raised[i] / length * STORY_LENGTH)), 1)
-            at += 1
+        for i in range(n_words):
+            values[at + i] = max(int(np.rint(raised[i] / length * STORY_LENGTH)), 1)
+        at += n_words
         new_ends[story] = at
     return new_ends, new_words[:at], values[:at]
 
@@ -823,6 +860,7 @@ def scaled_stories(ends: Array, words: Array, sums: Array) -> tuple[Array, Array
 def place_stories(
     index: Index,
     first: int,
+    last: int,
     stories: StoryVectors,
     times: Array,
     table: Array,
@@ -830,7 +868,7 @@ def place_stories(
     rule: EventRule,
     placed: Array,
 ) -> int:
-    """Place stories one after the other, each into the best event or a new one.
+    """Place stories up to `last` one after the other, each into the best event or a new one.
 
     The rows of the index are slots; `table` has the event of each slot, and the next new event
     gets the next of `slots`. `times` are the day (0: none) and the ordinal of each story. Ties go
@@ -839,7 +877,7 @@ def place_stories(
     """
     ones = np.ones(MOST_STORY_WORDS, np.int32)
     sums, touched = index.sums, index.touched
-    for s in range(first, len(stories.ends)):
+    for s in range(first, last):
         a, b = stories.ends[s - 1] if s else 0, stories.ends[s]
         own, values = stories.words[a:b], stories.values[a:b]
         day = times[0, s]
@@ -884,7 +922,9 @@ def place_stories(
             table[slot, NUMBER] = index.used[DOMAINS]
             index.used[DOMAINS] += 1
             best_product = 0
-        add_words(index, slot, 1, 1, own, ones[: len(own)], values, EVENT_WEIGHTS)
+            _insert_event(index, slot, own, values)
+        else:
+            add_words(index, slot, 1, 1, own, ones[: len(own)], values, EVENT_WEIGHTS)
         table[slot, SQUARES] += 2 * best_product + squares
         table[slot, GROWN_DAY] = max(table[slot, GROWN_DAY], rule.day)
         table[slot, GROWN] = max(table[slot, GROWN], times[1, s])
@@ -893,7 +933,7 @@ def place_stories(
             if table[slot, FIRST_DAY] == 0 or day < table[slot, FIRST_DAY]:
                 table[slot, FIRST_DAY] = day
         placed[s, 0], placed[s, 1] = table[slot, NUMBER], 0 if joins else 1
-    return len(stories.ends)
+    return last
 
 
 @kernel

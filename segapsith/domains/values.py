@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "Bag",
+    "BagColumns",
     "DomainWords",
     "EventRecord",
     "EventSettings",
@@ -115,6 +116,32 @@ class Bag(NamedTuple):
         return Bag(self.words[in_text], self.counts[in_text], self.weights[in_text])
 
 
+class BagColumns(NamedTuple):
+    """Units one after the other, each up to its entry of `ends`: columns as those of `Bag`.
+
+    >>> numbers = np.array([3, 8, 5], np.int32)
+    >>> BagColumns(numbers, numbers, numbers, np.array([2, 3])).bag(1).words.tolist()
+    [5]
+    """
+
+    words: NDArray[np.int32]
+    counts: NDArray[np.int32]
+    weights: NDArray[np.int32]
+    ends: Ints
+
+    def bag(self, number: int) -> Bag:
+        """Return one unit."""
+        a, b = self.ends[number - 1] if number else 0, self.ends[number]
+        return Bag(self.words[a:b], self.counts[a:b], self.weights[a:b])
+
+    def part(self, first: int, last: int) -> BagColumns:
+        """Return the units from `first` to the one before `last`."""
+        a = self.ends[first - 1] if first else np.int64(0)
+        b = self.ends[last - 1] if last else np.int64(0)
+        ends = self.ends[first:last] - a
+        return BagColumns(self.words[a:b], self.counts[a:b], self.weights[a:b], ends)
+
+
 class Placement(NamedTuple):
     """The domain that a unit joins, if one is similar enough, with the two best candidates."""
 
@@ -143,8 +170,7 @@ class Story(NamedTuple):
     ordinal: int
 
 
-@dataclass(frozen=True, slots=True)
-class EventRecord:
+class EventRecord(NamedTuple):
     """An event as it is after an update."""
 
     id: int

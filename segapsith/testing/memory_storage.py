@@ -527,7 +527,7 @@ def _write_texts(tables: _Tables, update: Update) -> None:
 def _write_domains(tables: _Tables, update: Update) -> None:
     for event in update.events.values():
         made = tables.events.get(event.id, event).run
-        tables.events[event.id] = replace(event, run=made)
+        tables.events[event.id] = event._replace(run=made)
     for row in update.domains:
         before = tables.domains.get(row.id, row)
         tables.domains[row.id] = replace(row, lang=before.lang, run=before.run)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 
 from segapsith_store.schema import BLOCK, BLOCKED
 from segapsith_store.store import Store
@@ -174,9 +173,8 @@ def _hash(store: Store, part: _Part, query: str, *parameters: int) -> str:
     long values, then the long values themselves.
     """
     total = hashlib.sha256()
-    rows = store.rows(query, parameters)
     empty, n_long = True, len(part.long)
-    while chunk := list(islice(rows, BLOCK)):
+    for chunk in store.chunks(query, parameters, BLOCK):
         empty = False
         heads = [row[:-n_long] for row in chunk] if n_long else chunk
         total.update(repr(heads).encode("utf-8", "surrogatepass"))

@@ -151,6 +151,15 @@ class Store(RunLog):
             for row in self._db.conn.execute(sql, parameters):  # noqa: UP028
                 yield row
 
+    def chunks(
+        self, sql: str, parameters: Sequence[Any], size: int
+    ) -> Iterator[list[tuple[Any, ...]]]:
+        """The answer to a question in lists of at most `size` rows, which is faster for many."""
+        with plain_errors(self.path):
+            cursor = self._db.conn.execute(sql, parameters)
+            while chunk := cursor.fetchmany(size):
+                yield chunk
+
     def row(self, sql: str, parameters: Sequence[Any] = ()) -> tuple[Any, ...] | None:
         with plain_errors(self.path):
             row: tuple[Any, ...] | None = self._db.conn.execute(sql, parameters).fetchone()

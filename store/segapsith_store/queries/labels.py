@@ -42,6 +42,7 @@ __all__ = [
     "unlabelled",
     "unlabelled_grouping",
     "word_counts",
+    "word_names",
 ]
 
 CANDIDATES = 24
@@ -167,6 +168,17 @@ def word_counts(store: Store, lang: str) -> dict[int, tuple[str, int]]:
         number: (word, documents)
         for number, word, documents in store.rows(
             "SELECT id, word, documents FROM words WHERE lang = ?", [lang]
+        )
+    }
+
+
+def word_names(store: Store, numbers: Sequence[int]) -> dict[int, tuple[str, int]]:
+    """Return some words with the number of stories that contain each."""
+    return {
+        number: (word, documents)
+        for number, word, documents in store.rows(
+            "SELECT id, word, documents FROM words WHERE id IN (SELECT value FROM json_each(?))",
+            [json.dumps(numbers)],
         )
     }
 
