@@ -23,6 +23,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -370,31 +371,8 @@ class DomainIndex:
         Return the domain and the placement of each unit; `Placement.domain` is None for a unit
         that started a domain.
         """
-        ends, words, occurrences, weights = self._concatenated(bags)
-        placed, scores = np.zeros((len(bags), 3), np.int64), np.zeros((len(bags), 2))
-        numbers = np.zeros(len(bags)) if stories is None else np.asarray(stories)
-        ordinals = numbers.astype(np.int64)
-        self._index = postings.with_words(self._index, int(words.max(initial=-1)) + 1)
-        n_placed = 0
-        while True:
-            n_placed = postings.place_units(
-                self._index,
-                n_placed,
-                ends,
-                words,
-                occurrences,
-                weights,
-                ordinals,
-                self._rule,
-                self._aging,
-                self.settings.threshold,
-                placed,
-                scores,
-            )
-            if n_placed == len(bags):
-                break
-            full = int(self._index.used[postings.FULL_DOMAIN])
-            self._index = postings.with_capacity(self._index, full, bags[n_placed].words)
+        numbers = np.zeros(len(bags), np.int64) if stories is None else np.asarray(stories)
+        placed, scores = self.place_columns(bag_columns(bags), numbers.astype(np.int64))
         return [
             (
                 domain,
@@ -406,14 +384,44 @@ class DomainIndex:
             )
         ]  # fmt: skip
 
+    def place_columns(self, units: BagColumns, stories: Ints) -> tuple[Ints, NDArray[np.float64]]:
+        """Place units as `place_all` does. Return two tables with one row per unit.
+
+        The first has the domain of the unit, the best domain before and the runner-up, where 0 is
+        none; a unit whose best domain is another one started its domain. The second has the scores
+        of the best domain and the runner-up.
+        """
+        n_units = len(units.ends)
+        placed, scores = np.zeros((n_units, 3), np.int64), np.zeros((n_units, 2))
+        occurrences = self._unit_occurrences(Bag(units.words, units.counts, units.weights))
+        self._index = postings.with_words(self._index, int(units.words.max(initial=-1)) + 1)
+        n_placed = 0
+        while True:
+            n_placed = postings.place_units(
+                self._index,
+                n_placed,
+                units.ends,
+                units.words,
+                occurrences,
+                units.weights,
+                stories,
+                self._rule,
+                self._aging,
+                self.settings.threshold,
+                placed,
+                scores,
+            )
+            if n_placed == n_units:
+                return placed, scores
+            full = int(self._index.used[postings.FULL_DOMAIN])
+            a, b = units.ends[n_placed - 1] if n_placed else 0, units.ends[n_placed]
+            self._index = postings.with_capacity(self._index, full, units.words[a:b])
+
     def _concatenated(
         self, bags: Sequence[Bag]
     ) -> tuple[Ints, NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
         """Return the end of each unit, and words, occurrences and weights of all units."""
-        words = np.concatenate([bag.words for bag in bags])
-        counts = np.concatenate([bag.counts for bag in bags])
-        weights = np.concatenate([bag.weights for bag in bags])
-        ends = np.cumsum([len(bag.words) for bag in bags])
+        words, counts, weights, ends = bag_columns(bags)
         return ends, words, self._unit_occurrences(Bag(words, counts, weights)), weights
 
     def _accumulate(self, bag: Bag) -> int:
@@ -568,7 +576,12 @@ def day_number(date: str | None) -> int:
     >>> day_number("1998-01-04T05:15:00+00:00") - day_number("1998-01-01"), day_number(None)
     (3, 0)
     """
-    return datetime.date.fromisoformat(date[:10]).toordinal() if date else 0
+    return _day_number(date[:10]) if date else 0
+
+
+@lru_cache(maxsize=4096)  # the stories of a wire share their days
+def _day_number(day: str) -> int:
+    return datetime.date.fromisoformat(day).toordinal()
 
 
 def next_day(stream_day: int, story_day: int) -> int:

@@ -129,7 +129,7 @@ def ingest(
                 batch, state, components, storage, run=run.number, already=already
             )
             update = builder.update
-            if not is_noted and update.versions:
+            if not is_noted and (update.versions or update.ready):
                 update.facts |= plan.facts(run.number, first_unit, first_ordinal)
                 is_noted = True
             total = summary.plus(builder.summary)

@@ -5,14 +5,14 @@ An `Update` is one transaction: all of it is written, or nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.domains.values import Bag, DomainWords, EventRecord
+from segapsith.domains.values import Bag, BagColumns, DomainWords, EventRecord
 from segapsith.lexicon.cooccurrence import Pairs
 from segapsith.lexicon.vocabulary import SCALE
 from segapsith.model import FeedState
@@ -25,6 +25,7 @@ __all__ = [
     "EpochRecord",
     "Frozen",
     "LineageEntry",
+    "ReadyColumns",
     "ReferenceRecord",
     "ThresholdRecord",
     "UnitRecord",
@@ -151,6 +152,32 @@ class UnitRecord(NamedTuple):
     assignment: Assignment | None = None
 
 
+@dataclass(slots=True)
+class ReadyColumns:
+    """New pre-segmented units, a column per value: each is a document, a text and a unit."""
+
+    lang: str
+    run: int
+    epoch: int
+    first_version: int
+    """Numbers of texts and units ascend without a gap."""
+    first_unit: int
+    documents: list[int]
+    hashes: list[str]
+    dates: list[str | None]
+    dates_original: list[str | None]
+    sources: list[str]
+    metadata: list[str]
+    n_words: Sequence[int]
+    units: BagColumns
+    domains: list[int]
+    """0 for a unit that repeats a story: it has no assignment."""
+    scores: list[float]
+    runners_up: list[int | None]
+    runner_up_scores: list[float]
+    events: list[int]
+
+
 @dataclass(frozen=True, slots=True)
 class DomainRecord:
     """A domain as it is after an update."""
@@ -225,6 +252,8 @@ class Update:
     versions: list[VersionRecord] = field(default_factory=list)
     units: dict[int, UnitRecord] = field(default_factory=dict)
     """New units, and present ones whose domain changed."""
+    ready: list[ReadyColumns] = field(default_factory=list)
+    """Pre-segmented units that are new, and not in `versions` and `units`."""
     ended: dict[int, Assignment] = field(default_factory=dict)
     """Assignments that ended: the text was corrected, or the unit was moved."""
     gone_documents: list[int] = field(default_factory=list)

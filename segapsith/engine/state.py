@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from segapsith import limits
 from segapsith.domains.index import DomainIndex, EventIndex
 from segapsith.domains.threshold_control import ThresholdController
-from segapsith.domains.values import Bag
+from segapsith.domains.values import Bag, BagColumns
 from segapsith.engine import clock
 from segapsith.engine.components import Components
 from segapsith.engine.network_state import NetworkState, used_by
@@ -151,19 +151,22 @@ class State:
             words = [clean(word) for word in words]
         return np.array(self.vocabulary.numbers(lang, words), dtype=np.int32)
 
-    def bags(self, lang: str, bag_batch: BagBatch, places: Sequence[int]) -> list[Ready]:
+    def bags(
+        self, lang: str, bag_batch: BagBatch, places: Sequence[int]
+    ) -> tuple[BagColumns, list[int]]:
         """Weight pre-segmented units as `numbered` and `bag` would do one after the other.
 
-        New words are numbered bag by bag and by name.
+        New words are numbered bag by bag and by name. Return the units, and how many words each
+        counts.
         """
         columns, counts, ends = bag_batch.picked(places)
         of_word = bag_batch.numbers.get(lang)
         if of_word is None:
             of_word = bag_batch.numbers[lang] = np.full(len(bag_batch.words), -1, np.int32)
         numbers = self._numbers(lang, bag_batch.words, of_word, columns)
-        bags = self._weighted(lang, numbers, counts.astype(np.int32), ends)
+        units = self._weighted(lang, numbers, counts.astype(np.int32), ends)
         sums = np.add.reduceat(counts, np.append(0, ends[:-1]), dtype=np.int64).tolist()
-        return [Ready(bag, n_words) for bag, n_words in zip(bags, sums, strict=True)]
+        return units, sums
 
     def read_texts(
         self, lang: str, readings: Readings, of_word: NDArray[np.int32], first: int, last: int
@@ -244,7 +247,11 @@ class State:
         sizes = edges[:, 1] - edges[:, 0]
         ends = np.cumsum(sizes)
         places = np.arange(sizes.sum()) + np.repeat(edges[:, 0] - ends + sizes, sizes)
-        return self._weighted(lang, words[places], np.ones(len(places), np.int32), ends)
+        units = self._weighted(lang, words[places], np.ones(len(places), np.int32), ends)
+        return [
+            Bag(units.words[a:b], units.counts[a:b], units.weights[a:b])
+            for a, b in pairwise([0, *units.ends.tolist()])
+        ]
 
     def _weighted(
         self,
@@ -252,8 +259,8 @@ class State:
         numbers: NDArray[np.int32],
         counts: NDArray[np.int32],
         ends: NDArray[np.int64],
-    ) -> list[Bag]:
-        """Return the bags of concatenated units; a word may occur several times in a unit."""
+    ) -> BagColumns:
+        """Return concatenated units as bags; a word may occur several times in a unit."""
         units = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
         keys = units * len(self.vocabulary) + numbers
         order = np.argsort(keys, kind="stable")  # a bag has its words by number
@@ -267,7 +274,7 @@ class State:
         if len(filled):
             weighed = np.ones_like(times) if self._importance == "significance" else times
             weights = all_unit_weights(weighed, self.importance(lang, words), cuts[filled + 1])
-        return [Bag(words[a:b], times[a:b], weights[a:b]) for a, b in pairwise(cuts.tolist())]
+        return BagColumns(words, times, weights, cuts[1:])
 
     def importance(self, lang: str, words: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return how significant each word is, by the frozen counts."""

@@ -6,10 +6,8 @@ that changes a store is built by one: ingest, forgetting, undoing, changes of do
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
@@ -17,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.domains import threshold_control
-from segapsith.domains.index import day_number, next_day
-from segapsith.domains.values import DomainWords, Story
+from segapsith.domains.index import Mark, column_vectors, day_number, next_day, story_vectors
+from segapsith.domains.values import BagColumns, DomainWords, Story
+from segapsith.engine import ready_units
 from segapsith.engine.arrivals import Arrival, Received
 from segapsith.engine.components import Components
 from segapsith.engine.reading import Readings
@@ -29,6 +28,7 @@ from segapsith.engine.records import (
     DomainRecord,
     EpochRecord,
     LineageEntry,
+    ReadyColumns,
     ThresholdRecord,
     UnitRecord,
     Update,
@@ -39,7 +39,7 @@ from segapsith.engine.state import ReadText, Ready, State
 from segapsith.engine.storage import Storage
 from segapsith.errors import StorageError
 from segapsith.intake.bag_batch import BagBatch
-from segapsith.intake.documents import EMBARGO, Notice, utc
+from segapsith.intake.documents import EMBARGO, Notice, as_json, utc
 from segapsith.languages import BUILT_IN, has_pack
 from segapsith.lexicon.cooccurrence import Pairs, PairSums, count_pairs
 from segapsith.lexicon.multiword_terms import Candidates, TermCounts
@@ -54,8 +54,6 @@ LABEL_WORDS = 3
 _NO_SUMS = DomainWords(np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int64), 0)
 _NO_WORDS, _NO_JOINS = np.zeros(0, np.int32), np.zeros(0, np.uint8)
 """Words of the text of a pre-segmented unit, which has none."""
-
-_encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
 
 Ints = NDArray[np.int32]
 
@@ -78,12 +76,11 @@ def place(
     for (lang, is_bag), alike in groupby(kinds):
         part = arrivals[start : start + sum(1 for _ in alike)]
         start += len(part)
-        texts: Iterator[ReadText | Ready]
         if is_bag:
             places = [arrival.bag_place for arrival in part]
-            texts = iter(builder.state.bags(lang, bags, places))
-        else:
-            texts = read.take(lang, len(part), builder.state)
+            builder.learn_ready(part, lang, *builder.state.bags(lang, bags, places))
+            continue
+        texts = read.take(lang, len(part), builder.state)
         for arrival in part:
             builder.learn(arrival, lang, next(texts))
 
@@ -122,12 +119,17 @@ class UpdateBuilder:
         measure = components.measure
         self._compare = None if measure is None else measure.compare_both_ways
         self._first_new_word = len(state.vocabulary)
-        self._counts: dict[tuple[str, int], list[tuple[Ints, Ints]]] = {}
+        self._counts: dict[tuple[str, int], list[tuple[int, Ints, Ints]]] = {}
+        """By language and sign: number of texts, their words and how often each occurs."""
         self._words: list[Ints] = []
         self._waiting: list[tuple[str, UnitRecord, int]] = []
         self._domains: set[int] = set()
         self._stories: list[tuple[Story, list[int]]] = []
         """Stories that wait for their events, with their units."""
+        self._stories_day = state.counters.day
+        """The day of the stream before the first of them."""
+        self._marks: list[Mark] = []
+        """Where among them the day moves."""
         self._event_of: dict[int, int] = {}
         """The events of units that wait for their domains."""
         self._events: set[int] = set()
@@ -194,6 +196,87 @@ class UpdateBuilder:
         ):
             self._step_threshold(ordinal)
 
+    def learn_ready(
+        self, arrivals: Sequence[Arrival], lang: str, units: BagColumns, n_words: list[int]
+    ) -> None:
+        """Learn pre-segmented units of one language as `learn` does, many at a time."""
+        one_by_one = (
+            self._compare is not None
+            or self.state.domains.settings.prefilter != "none"
+            or self.state.controller is not None
+        )
+        for first, end, are_new in ready_units.stretches(arrivals):
+            if one_by_one or not are_new or end - first < ready_units.LEAST:
+                for i in range(first, end):
+                    self.learn(arrivals[i], lang, Ready(units.bag(i), n_words[i]))
+            else:
+                part = units.part(first, end)
+                self._learn_new(arrivals[first:end], lang, part, n_words[first:end])
+
+    def _learn_new(
+        self, arrivals: Sequence[Arrival], lang: str, units: BagColumns, n_words: list[int]
+    ) -> None:
+        """Learn pre-segmented units of new documents; the clock may tick after the last."""
+        self.flush()
+        state, update, summary = self.state, self.update, self.summary
+        counters = state.counters
+        ready = ready_units.ready_columns(
+            arrivals,
+            lang,
+            units,
+            n_words,
+            first_version=counters.version,
+            first_unit=counters.unit,
+            epoch=counters.epoch,
+            run=update.run,
+        )
+        update.ready.append(ready)
+        update.documents.update((arrival.record.id, arrival.record) for arrival in arrivals)
+        counters.version += len(arrivals)
+        counters.unit += len(arrivals)
+        if lang not in BUILT_IN and not has_pack(lang):
+            for _ in arrivals:
+                summary.count_language(lang)
+        summary.embargoed += sum([EMBARGO in arrival.document.metadata for arrival in arrivals])
+        stories = np.flatnonzero([arrival.accepted for arrival in arrivals])
+        if len(stories):
+            ordinals = [arrival.record.ordinal or 0 for arrival in arrivals if arrival.accepted]
+            self._place_ready(ready, stories, ordinals)
+        if arrivals[-1].ticks:
+            self.tick(arrivals[-1].record.ordinal or 0)
+
+    def _place_ready(
+        self, ready: ReadyColumns, stories: NDArray[np.int64], ordinals: list[int]
+    ) -> None:
+        """Find the events and domains of those units that are stories, and count their words."""
+        state, summary, run = self.state, self.summary, self.update.run
+        units = ready_units.units_at(ready.units, stories)
+        day = state.counters.day
+        days = ready_units.days_of([ready.dates[i] for i in stories.tolist()], ordinals, day)
+        state.counters.day = days.stream_day
+        ones = np.ones(len(stories), np.int64)
+        events, closed = state.events.place_columns(
+            column_vectors(units, ones),
+            np.array([days.own, ordinals, ones], np.int64),
+            days.marks,
+            day=day,
+            run=run,
+        )
+        self._events.update(events, closed)
+        placed, scores = state.domains.place_columns(units, np.array(ordinals, np.int64))
+        is_new = ready_units.assign(ready, stories, placed, scores, events)
+        for domain in placed[is_new, 0].tolist():
+            self._note_created(domain, ready.lang, {})
+        summary.domains_new += int(is_new.sum())
+        summary.domains_joined += int((~is_new).sum())
+        summary.units += len(stories)
+        summary.units_kept += len(stories)
+        grown = dict(zip(placed[:, 0].tolist(), ordinals, strict=True))  # the last one counts
+        self._domains.update(grown)
+        self._grown |= grown
+        counts = self._counts.setdefault((ready.lang, 1), [])
+        counts.append((len(stories), units.words, units.counts))
+
     def _records(
         self, arrival: Arrival, lang: str, text: ReadText | Ready
     ) -> tuple[VersionRecord, list[UnitRecord]]:
@@ -211,7 +294,7 @@ class UpdateBuilder:
             date_original=document.date,
             lang=lang,
             source=document.source,
-            metadata=_as_json(document.metadata),
+            metadata=as_json(document.metadata),
             signature=arrival.signature,
             words=_NO_WORDS if isinstance(text, Ready) else text.words,
             links=_NO_JOINS if isinstance(text, Ready) else text.joins,
@@ -247,6 +330,7 @@ class UpdateBuilder:
 
     def present_text(self, record: DocumentRecord) -> tuple[VersionRecord, list[UnitRecord]]:
         """Return the present text of a document and its units, from this update or the store."""
+        ready_units.spill(self.update)
         for version in self.update.versions:
             if version.document == record.id and version.number == record.version:
                 return version, [u for u in self.update.units.values() if u.version == version.id]
@@ -318,9 +402,9 @@ class UpdateBuilder:
             self.update.units[unit.id] = unit._replace(assignment=assignment)
             self._arrived.setdefault(domain, set()).add(unit.id)
             self._grown[domain] = max(ordinal, self._grown.get(domain, 0))
-        self._note_grown()
 
     def _note_grown(self) -> None:
+        """Enter the last story of each domain into its record."""
         for domain, ordinal in self._grown.items():
             row = self.state.rows[domain]
             if ordinal > row.grown:
@@ -419,6 +503,7 @@ class UpdateBuilder:
     def row(self, domain: int) -> DomainRecord:
         """Return the record of a domain; load it if it is not in memory."""
         self.flush()
+        self._note_grown()
         if domain not in self.state.rows:
             row = self._storage.domain(domain)
             if row is None:
@@ -435,6 +520,7 @@ class UpdateBuilder:
     def rows(self) -> list[DomainRecord]:
         """Return the records of all domains in memory."""
         self.flush()
+        self._note_grown()
         return list(self.state.rows.values())
 
     def describe(self, domain: int, **changed: Any) -> None:
@@ -460,12 +546,21 @@ class UpdateBuilder:
 
     def _place_stories(self) -> None:
         """Find the events of the stories that wait, in order."""
-        if not self._stories:
+        day, self._stories_day = self._stories_day, self.state.counters.day
+        if not self._stories and not self._marks:
             return
         waiting, self._stories = self._stories, []
-        day, run = self.state.counters.day, self.update.run
-        events = self.state.events.place_all([story for story, _ in waiting], day=day, run=run)
-        self._events.update(events)
+        marks, self._marks = self._marks, []
+        stories = [story for story, _ in waiting]
+        times = [(story.day, story.ordinal, len(story.bags)) for story in stories]
+        events, closed = self.state.events.place_columns(
+            story_vectors([story.bags for story in stories]),
+            np.array(times, np.int64).reshape(-1, 3).T,
+            marks,
+            day=day,
+            run=self.update.run,
+        )
+        self._events.update(events, closed)
         for (_, units), event in zip(waiting, events, strict=True):
             self._event_of.update((unit, event) for unit in units)
 
@@ -474,9 +569,8 @@ class UpdateBuilder:
         counters = self.state.counters
         stream_day = next_day(counters.day, day)
         if stream_day != counters.day:
-            self._place_stories()
             counters.day = stream_day
-            self._close_quiet_events(ordinal)
+            self._marks.append(Mark(len(self._stories), stream_day, ordinal))
 
     def _close_quiet_events(self, ordinal: int) -> None:
         self._place_stories()
@@ -540,9 +634,9 @@ class UpdateBuilder:
         counts = self._counts.setdefault((version.lang, sign), [])
         has_text = bool(version.title or version.body)
         if not has_text or (len(units) == 1 and units[0].n_words == len(version.words)):
-            counts += [(unit.bag.words, unit.bag.counts) for unit in units]  # counted already
+            counts += [(1, unit.bag.words, unit.bag.counts) for unit in units]  # counted already
         else:
-            counts.append(_counted(version.words))
+            counts.append((1, *_counted(version.words)))
         if not has_text:
             return
         self._texts[sign].append(version.words)
@@ -556,11 +650,11 @@ class UpdateBuilder:
         frequencies = self.state.frequencies
         frequencies.grow(len(self.state.vocabulary))
         for (lang, sign), texts in self._counts.items():
-            words = np.concatenate([words for words, _ in texts])
-            counts = np.concatenate([counts for _, counts in texts])
+            words = np.concatenate([words for _, words, _ in texts])
+            counts = np.concatenate([counts for _, _, counts in texts])
             written = counts > 0  # what the network inferred stands in no text
             words, counts = words[written], counts[written]
-            frequencies.add_all(lang, len(texts), words, counts, sign)
+            frequencies.add_all(lang, sum([n for n, *_ in texts]), words, counts, sign)
             self._words.append(words)
         self._counts.clear()
         for (lang, sign), joined in self._joined.items():
@@ -659,6 +753,7 @@ class UpdateBuilder:
     def close(self) -> Update:
         """Note every sum that changed, and the counters; return the update."""
         self.flush()
+        self._note_grown()
         self._sum_up()
         state, update = self.state, self.update
         update.new_words = state.vocabulary.since(self._first_new_word)
@@ -729,16 +824,3 @@ def _story(version: VersionRecord, units: Sequence[UnitRecord], ordinal: int = 0
 def _counted(words: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     distinct, counts = np.unique(words, return_counts=True)
     return distinct.astype(np.int32), counts.astype(np.int32)
-
-
-def _as_json(metadata: Mapping[str, Any]) -> str:
-    """Return metadata as JSON; what has only text repeats often, and is remembered."""
-    for value in metadata.values():
-        if type(value) is not str:
-            return _encode(dict(metadata))
-    return _text_as_json(tuple(metadata.items()))
-
-
-@lru_cache(maxsize=1024)
-def _text_as_json(items: tuple[tuple[str, str], ...]) -> str:
-    return _encode(dict(items))

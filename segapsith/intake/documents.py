@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import json
 import math
 import re
 import unicodedata
@@ -18,13 +19,14 @@ from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from functools import lru_cache
-from typing import cast
+from typing import Any, cast
 
 from segapsith.model import Document, Json
 
 __all__ = [
     "EMBARGO",
     "Notice",
+    "as_json",
     "clean",
     "clean_bag",
     "cleaned",
@@ -340,3 +342,19 @@ def marked(document: Document) -> Document:
     if status == "embargoed" or notice(document.title, document.body) is Notice.EMBARGO:
         return replace(document, metadata={**document.metadata, EMBARGO: ""})
     return document
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
+
+
+def as_json(metadata: Mapping[str, Any]) -> str:
+    """Return metadata as JSON; what has only text repeats often, and is remembered."""
+    for value in metadata.values():
+        if type(value) is not str:
+            return _encode(dict(metadata))
+    return _text_as_json(tuple(metadata.items()))
+
+
+@lru_cache(maxsize=1024)
+def _text_as_json(items: tuple[tuple[str, str], ...]) -> str:
+    return _encode(dict(items))

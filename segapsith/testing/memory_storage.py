@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from segapsith.domains.threshold_control import Target, ThresholdController
 from segapsith.domains.values import EventRecord
+from segapsith.engine.ready_units import all_units, all_versions
 from segapsith.engine.records import (
     Assignment,
     DocumentRecord,
@@ -515,8 +516,8 @@ def _write_texts(tables: _Tables, update: Update) -> None:
     for before in update.changes:
         tables.document_changes.setdefault((before.id, update.run), before)
     tables.documents |= update.documents
-    tables.versions |= {version.id: version for version in update.versions}
-    tables.units |= update.units
+    tables.versions |= {version.id: version for version in all_versions(update)}
+    tables.units |= all_units(update)
     for document, source in update.sightings:
         tables.sightings.setdefault((document, source), update.run)
     for unit, assignment in update.ended.items():

@@ -14,7 +14,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.domains.values import Bag, DomainWords
+from segapsith.domains.index import bag_columns
+from segapsith.domains.values import Bag, BagColumns, DomainWords
 from segapsith.errors import SegapsithError
 from segapsith.jit import kernel
 
@@ -32,6 +33,7 @@ __all__ = [
     "named_arrays_from",
     "narrowed",
     "separated",
+    "units_bytes",
     "words_bytes",
     "words_from",
 ]
@@ -69,17 +71,14 @@ def integers_from(data: bytes) -> NDArray[np.int64]:
 
 def bags_bytes(bags: Sequence[Bag]) -> list[Buffer]:
     """Each bag as a table of word ids, counts, and weights less 1."""
-    if not bags:
-        return []
-    weights = np.concatenate([bag.weights for bag in bags])
-    if len(weights) and weights.min() < 1:
+    return units_bytes(bag_columns(bags)) if bags else []
+
+
+def units_bytes(units: BagColumns) -> list[Buffer]:
+    """Return each unit as `bags_bytes` does."""
+    if len(units.weights) and units.weights.min() < 1:
         raise ValueError("a word of a bag must weigh more than nothing")
-    return _tables(
-        np.concatenate([bag.words for bag in bags]),
-        np.concatenate([bag.counts for bag in bags]),
-        weights - np.int32(1),
-        [len(bag.words) for bag in bags],
-    )
+    return _tables(units.words, units.counts, units.weights - np.int32(1), units.ends)
 
 
 def bag_from(data: bytes) -> Bag:
@@ -95,7 +94,7 @@ def domains_bytes(sums: Sequence[DomainWords]) -> list[Buffer]:
         np.concatenate([some.words for some in sums]),
         np.concatenate([some.occurrences for some in sums]),
         np.concatenate([some.weights for some in sums]),
-        [len(some.words) for some in sums],
+        np.cumsum([len(some.words) for some in sums]),
     )
 
 
@@ -110,14 +109,14 @@ def _tables(
     first: Ints,
     second: Ints,
     third: Ints,
-    sizes: list[int],
+    cuts: NDArray[np.int64],
 ) -> list[Buffer]:
-    """Three columns of numbers, none negative, cut into tables of these sizes.
+    """Three columns of numbers, none negative, cut into tables that end at these places.
 
     A table has three bytes, which say how many bytes a value of each column takes: 1, 2, 4 or 8;
     then the columns one behind the other, little endian.
     """
-    data, ends = _pack(first, second, third, np.cumsum(sizes))
+    data, ends = _pack(first, second, third, cuts)
     view = memoryview(cast("bytes", data))
     return [view[a:b] for a, b in pairwise([0, *ends.tolist()])]
 

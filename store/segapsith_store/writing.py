@@ -5,12 +5,14 @@ from __future__ import annotations
 import sqlite3
 import sys
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
 from functools import lru_cache
+from itertools import compress, count, repeat
+from typing import Any
 
 from segapsith.domains.values import EventRecord
-from segapsith.engine.records import Update
+from segapsith.engine.records import ReadyColumns, Update
 from segapsith.lexicon.multiword_terms import TermCounts
 from segapsith_store import codecs, feed_states, pair_runs, tombstones
 from segapsith_store.codecs import as_json
@@ -114,9 +116,13 @@ def _newest(c: sqlite3.Connection, table: str) -> int:
 def _drop_blocks(c: sqlite3.Connection, update: Update) -> None:
     """Delete the stored hashes of the blocks that get rows of an update (digest.py)."""
     units = {number // BLOCK for number in update.units}
+    versions = {v.id // BLOCK for v in update.versions}
+    for ready in update.ready:
+        units |= _blocks(ready.first_unit, len(ready.documents))
+        versions |= _blocks(ready.first_version, len(ready.documents))
     touched = {
-        "documents": {d.id // BLOCK for d in update.documents.values()},
-        "versions": {v.id // BLOCK for v in update.versions},
+        "documents": {number // BLOCK for number in update.documents},
+        "versions": versions,
         "units": units,
         "assignments": units,
         "events": {event // BLOCK for event in update.events},
@@ -125,6 +131,10 @@ def _drop_blocks(c: sqlite3.Connection, update: Update) -> None:
         "DELETE FROM blocks WHERE part = ? AND number = ?",
         [(table, number) for table, numbers in touched.items() for number in sorted(numbers)],
     )
+
+
+def _blocks(first: int, n: int) -> set[int]:
+    return set(range(first // BLOCK, (first + n - 1) // BLOCK + 1))
 
 
 def _write_words(c: sqlite3.Connection, update: Update) -> None:
@@ -178,13 +188,38 @@ def _write_documents(c: sqlite3.Connection, update: Update) -> None:
 
 def _write_versions(c: sqlite3.Connection, update: Update) -> None:
     """Write texts, and enter them into the full-text indexes."""
+    insert = f"INSERT INTO versions ({VERSION}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
     c.executemany(
-        f"INSERT INTO versions ({VERSION}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        insert,
         [(*v[:12], codecs.words_bytes(v.words), v.links.tobytes(), v.run) for v in update.versions],
     )
+    for ready in update.ready:
+        c.executemany(insert, _ready_versions(ready))
     texts = [(v.id, v.title, v.body) for v in update.versions if v.title or v.body]
     c.executemany("INSERT INTO versions_fts (rowid, title, body) VALUES (?, ?, ?)", texts)
     write_unspaced(c, texts)
+
+
+def _ready_versions(ready: ReadyColumns) -> Iterator[tuple[Any, ...]]:
+    """Return the rows of units that came without a text."""
+    return zip(
+        count(ready.first_version),
+        ready.documents,
+        repeat(1),
+        ready.hashes,
+        repeat(""),
+        repeat(""),
+        ready.dates,
+        ready.dates_original,
+        repeat(ready.lang),
+        ready.sources,
+        ready.metadata,
+        repeat(b""),
+        repeat(b""),
+        repeat(b""),
+        repeat(ready.run),
+        strict=False,
+    )
 
 
 def write_unspaced(c: sqlite3.Connection, texts: Sequence[tuple[int, str, str]]) -> None:
@@ -208,16 +243,39 @@ def _write_sightings(c: sqlite3.Connection, update: Update) -> None:
 
 
 def _write_units(c: sqlite3.Connection, update: Update, newest: int) -> None:
-    new = [unit for unit in update.units.values() if unit.id > newest]
-    c.executemany(
+    insert = (
         'INSERT INTO units (id, document, version, position, start, "end",'
         " first_word, n_words, cohesion, kept, epoch, words)"
-        " VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
+        " VALUES (?,?,?,?,?,?,?,?,?,?,?,?)"
+    )
+    new = [unit for unit in update.units.values() if unit.id > newest]
+    c.executemany(
+        insert,
         [
             (*unit[:11], words)
             for unit, words in zip(new, codecs.bags_bytes([u.bag for u in new]), strict=True)
         ],
     )
+
+    for ready in update.ready:
+        c.executemany(
+            insert,
+            zip(
+                count(ready.first_unit),
+                ready.documents,
+                count(ready.first_version),
+                repeat(0),
+                repeat(0),
+                repeat(0),
+                repeat(0),
+                ready.n_words,
+                repeat(0.0),
+                repeat(True),
+                repeat(ready.epoch),
+                codecs.units_bytes(ready.units),
+                strict=False,
+            ),
+        )
 
 
 def _write_assignments(c: sqlite3.Connection, update: Update, newest_unit: int) -> None:
@@ -225,11 +283,25 @@ def _write_assignments(c: sqlite3.Connection, update: Update, newest_unit: int) 
         "DELETE FROM assignments WHERE unit = ?",
         [(unit.id,) for unit in update.units.values() if unit.id <= newest_unit],
     )
-    c.executemany(
+    insert = (
         "INSERT INTO assignments (unit, domain, score, runner_up, runner_up_score, run, event)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?)",
-        [(unit.id, *unit.assignment) for unit in update.units.values() if unit.assignment],
+        " VALUES (?, ?, ?, ?, ?, ?, ?)"
     )
+    c.executemany(
+        insert, [(unit.id, *unit.assignment) for unit in update.units.values() if unit.assignment]
+    )
+    for ready in update.ready:
+        rows = zip(
+            count(ready.first_unit),
+            ready.domains,
+            ready.scores,
+            ready.runners_up,
+            ready.runner_up_scores,
+            repeat(ready.run),
+            ready.events,
+            strict=False,
+        )
+        c.executemany(insert, compress(rows, ready.domains))
 
 
 def _write_past_assignments(c: sqlite3.Connection, update: Update) -> None:
