@@ -355,6 +355,8 @@ def _headlines(candidates: Sequence[stored.Candidate]) -> list[str]:
 
 def _readable(words: Mapping[str, float], texts: Sequence[str]) -> dict[str, float]:
     """Return weighted words, the strongest of them as the texts write them."""
+    if not texts:
+        return dict(words)
     first = list(words)[:LABEL_WORDS]
     forms = naming.readable_words(first, texts[: stored.CANDIDATES])
     readable: dict[str, float] = {}

@@ -307,6 +307,8 @@ def reserve(index: Index, domain: int, words: Array) -> bool:
     return True
 
 
+# Indices of inner loops are unsigned: the compiler adds a check for negative ones to others.
+#
 # The smallest kernels get the arrays that they need and not the index: passing the index costs more
 # time than they take.
 
@@ -429,11 +431,11 @@ def add_words(
     owners = postings[DOMAIN]
     for i in range(len(words)):
         word = words[i]
-        first = index.word_lists[word, START]
-        end = first + index.word_lists[word, LENGTH]
+        first = np.uint64(index.word_lists[word, START])
+        end = first + np.uint64(index.word_lists[word, LENGTH])
         p = first
         while p < end and owners[p] != domain:
-            p += 1
+            p += np.uint64(1)
         if p == end:
             position = index.length[domain]
             pool_words[start + position] = word
@@ -446,7 +448,7 @@ def add_words(
         at = start + postings[POSITION, p]
         pool[at, 0] += sign * occurrences[i]
         pool[at, 1] += sign * weights[i]
-        if p < first + index.word_lists[word, N_COMPARED]:
+        if p < first + np.uint64(index.word_lists[word, N_COMPARED]):
             index.posting_sums[p, 0], index.posting_sums[p, 1] = pool[at, 1], pool[at, 0]
         elif index.is_open[domain] and pool[at, 0] > 0:
             weight = pool[at, 1]
@@ -611,35 +613,35 @@ def accumulate(
     sums[d] = domain weight, domain occurrences, unit weight, unit occurrences. Return the number of
     these domains; `touched` lists them. `reset_sums` must follow.
     """
-    sums, word_lists, touched, significance = (
-        index.sums,
-        index.word_lists,
-        index.touched,
-        index.significance,
-    )
-    n_touched = 0
+    sums, word_lists, touched = index.sums, index.word_lists, index.touched
+    postings, posting_sums = index.postings, index.posting_sums
+    significance, n_units, n_touched = index.significance, index.n_units, 0
     for i in range(len(words)):
         word = words[i]
         if word >= len(word_lists):
             continue
+        first = np.uint64(word_lists[word, START])
+        last = first + np.uint64(word_lists[word, N_COMPARED])
+        unit_weight, unit_occurrence = np.int64(weights[i]), np.int64(occurrences[i])
+        if rule.by_unit_weight:
+            for p in range(first, last):
+                d = np.uint64(postings[DOMAIN, p])
+                touched[np.uint64(n_touched)] = d
+                n_touched += sums[d, 1] == 0
+                sums[d, 0] += posting_sums[p, 0]
+                sums[d, 1] += posting_sums[p, 1]
+                sums[d, 2] += unit_weight
+                sums[d, 3] += unit_occurrence
+            continue
         word_significance = significance[word] if word < len(significance) else SCALE
-        first, n_compared = word_lists[word, START], word_lists[word, N_COMPARED]
-        owners = index.postings[DOMAIN, first : first + n_compared]
-        posting_sums = index.posting_sums[first : first + n_compared]
-        unit_weight, unit_occurrence = weights[i], occurrences[i]
-        for p in range(n_compared):
-            d = owners[p]
-            domain_sums = sums[d]
-            weight, occurrence = posting_sums[p, 0], posting_sums[p, 1]
-            if not rule.by_unit_weight:
-                weight = min(occurrence, index.n_units[d]) * word_significance
-            if domain_sums[1] == 0:
-                touched[n_touched] = d
-                n_touched += 1
-            domain_sums[0] += weight
-            domain_sums[1] += occurrence
-            domain_sums[2] += unit_weight
-            domain_sums[3] += unit_occurrence
+        for p in range(first, last):
+            d = np.uint64(postings[DOMAIN, p])
+            touched[np.uint64(n_touched)] = d
+            n_touched += sums[d, 1] == 0
+            sums[d, 0] += min(posting_sums[p, 1], n_units[d]) * word_significance
+            sums[d, 1] += posting_sums[p, 1]
+            sums[d, 2] += unit_weight
+            sums[d, 3] += unit_occurrence
     return n_touched
 
 
@@ -885,17 +887,12 @@ def place_stories(
         for i in range(len(own)):
             value = int(values[i])
             squares += value * value
-            start, n_compared = (
-                index.word_lists[own[i], START],
-                index.word_lists[own[i], N_COMPARED],
-            )
-            for p in range(start, start + n_compared):
-                d = index.postings[DOMAIN, p]
-                if not index.is_open[d]:
-                    continue
-                if sums[d, 0] == 0:
-                    touched[n_touched] = d
-                    n_touched += 1
+            start = np.uint64(index.word_lists[own[i], START])
+            last_posting = start + np.uint64(index.word_lists[own[i], N_COMPARED])
+            for p in range(start, last_posting):
+                d = np.uint64(index.postings[DOMAIN, p])
+                touched[np.uint64(n_touched)] = d
+                n_touched += sums[d, 0] == 0
                 sums[d, 0] += value * index.posting_sums[p, 0]
         best, best_score, best_product = 0, -1.0, 0
         for i in range(n_touched):
@@ -951,13 +948,15 @@ def heaviest(index: Index, domains: Array, rule: WeightRule, most: int) -> Array
 @kernel
 def _heaviest(index: Index, domain: int, rule: WeightRule, entries: Array) -> None:
     most = len(entries)
-    n_entries = 0
+    n_entries, least = 0, 0
     start, units = index.start[domain], index.n_units[domain]
     pool, words = index.pool, index.words
     for at in range(start, start + index.length[domain]):
         if index.pool[at, 0] <= 0:
             continue
         weight = _weight(pool, words, at, units, index.significance, rule)
+        if n_entries == most and weight < least:
+            continue
         rank = n_entries
         while rank > 0:
             other = entries[rank - 1]
@@ -978,3 +977,4 @@ def _heaviest(index: Index, domain: int, rule: WeightRule, entries: Array) -> No
         for i in range(n_entries - 1, rank, -1):
             entries[i] = entries[i - 1]
         entries[rank] = at
+        least = _weight(pool, words, entries[n_entries - 1], units, index.significance, rule)

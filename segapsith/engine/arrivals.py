@@ -122,7 +122,6 @@ def receive(
     documents = (item for item in checked if isinstance(item, Document))
     classifier = ArrivalClassifier(storage, state, run)
     arrivals = classifier.receive_all(documents, bags)
-    n_bags = 0
     for position, item in enumerate(checked):
         counted = position >= already
         if isinstance(item, Reject):
@@ -131,8 +130,6 @@ def receive(
                 received.rejects.append((item.name, item.reason))
             continue
         arrival = next(arrivals)
-        bag_place = n_bags
-        n_bags += item.bag is not None
         if arrival is None:
             if counted:
                 summary.read += 1
@@ -142,8 +139,7 @@ def receive(
         if source and not (arrival.known and storage.seen(number, source)):
             received.sightings.append((number, source))
         if not arrival.known:
-            is_bag = item.bag is not None
-            received.arrivals.append(arrival._replace(bag_place=bag_place) if is_bag else arrival)
+            received.arrivals.append(arrival)
             counted = True
         if counted:
             _count(summary, arrival)
@@ -152,7 +148,9 @@ def receive(
 
 def _count(summary: RunSummary, arrival: Arrival) -> None:
     summary.read += 1
-    if arrival.is_correction:
+    if arrival.bag_place >= 0 and arrival.accepted and arrival.before is None:
+        summary.new += 1  # as most pre-segmented units
+    elif arrival.is_correction:
         summary.corrected += 1
     elif arrival.is_duplicate:
         summary.duplicate += 1
@@ -188,6 +186,9 @@ class ArrivalClassifier:
         self._texts: set[tuple[int, str]] = set()
         self._stories: dict[str, set[int]] = {}
         self._story_text: dict[int, str] = {}
+        self._units: dict[str, int] = {}
+        """Pre-segmented units by their text that are not in `_texts` and `_stories` yet."""
+        self._unit_texts: dict[int, str] = {}
 
     def receive_all(
         self, documents: Iterable[Document], bag_batch: BagBatch
@@ -205,11 +206,54 @@ class ArrivalClassifier:
         self._digests = self._storage.known_texts([digest for _, digest in called])
         self._forgotten_uids = self._storage.forgotten_uids(document.uid for document, _ in called)
         self._forgotten_texts = self._storage.forgotten_texts(digest for _, digest in called)
+        known = self._uids | self._forgotten_uids
+        known_texts = self._digests | self._forgotten_texts
+        n_bags = 0
         for document, digest in called:
-            yield self._receive(document, digest)
+            if document.bag is None:
+                yield self._receive(document, digest)
+                continue
+            uid = document.uid
+            if (
+                uid in known
+                or uid in self._by_uid
+                or digest in known_texts
+                or digest in self._units
+                or digest in self._stories
+            ):
+                arrival = self._receive(document, digest)
+                yield arrival and arrival._replace(bag_place=n_bags)
+            else:
+                yield self._new_unit(document, digest, n_bags)
+            n_bags += 1
+
+    def _new_unit(self, document: Document, digest: str, place: int) -> Arrival:
+        """Return the arrival of a pre-segmented unit whose identity and words are both new."""
+        ordinal, counters = self._accept(), self._state.counters
+        number = counters.document
+        counters.document = number + 1
+        record = DocumentRecord(number, document.uid, ordinal, 1, None, self._run)
+        self._by_uid[document.uid] = self._by_id[number] = record
+        self._units[digest], self._unit_texts[number] = number, digest
+        return Arrival(
+            document, digest, record, None, True, bag_place=place, ticks=self._ticks(ordinal)
+        )
+
+    def _look_up_unit(self, digest: str) -> None:
+        """Enter the unit with this text like other stories: a document may repeat or correct it."""
+        number = self._units.pop(digest, None)
+        if number is not None:
+            del self._unit_texts[number]
+            self._texts.add((number, digest))
+            self._stories.setdefault(digest, set()).add(number)
+            self._story_text[number] = digest
 
     def _receive(self, document: Document, digest: str) -> Arrival | None:
         present = self._by_uid.get(document.uid)
+        if self._units:
+            self._look_up_unit(digest)
+            if present is not None and present.id in self._unit_texts:
+                self._look_up_unit(self._unit_texts[present.id])
         if present is None and document.uid in self._uids:
             present = self._storage.document(document.uid)
         if present is not None and (

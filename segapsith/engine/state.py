@@ -42,12 +42,17 @@ from segapsith.lexicon.vocabulary import (
     common_share,
     rarity,
     significance,
+    sorted_units,
     unit_weights,
 )
 from segapsith.model import Lexicon
 from segapsith.plugin.contracts import NETWORK_PARTS
 
 __all__ = ["ReadText", "Ready", "State", "load_state"]
+
+
+COUNTED_LEAST, COUNTED_SHARE = 10_000, 0.25
+"""Words of units are sorted by counting if they are many, also in relation to the vocabulary."""
 
 
 class Ready(NamedTuple):
@@ -261,14 +266,19 @@ class State:
         ends: NDArray[np.int64],
     ) -> BagColumns:
         """Return concatenated units as bags; a word may occur several times in a unit."""
-        units = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
-        keys = units * len(self.vocabulary) + numbers
-        order = np.argsort(keys, kind="stable")  # a bag has its words by number
-        keys = keys[order]
-        firsts = np.flatnonzero(np.diff(keys, prepend=-1))
-        words, units = numbers[order[firsts]], units[order[firsts]]
-        times = np.add.reduceat(counts[order], firsts, dtype=np.int32) if len(firsts) else counts
-        cuts = np.searchsorted(units, np.arange(len(ends) + 1))
+        if len(numbers) >= max(COUNTED_LEAST, COUNTED_SHARE * len(self.vocabulary)):
+            words, times, ends = sorted_units(numbers, counts, ends, len(self.vocabulary))
+            cuts = np.append(0, ends)
+        else:
+            units = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
+            keys = units * len(self.vocabulary) + numbers
+            order = np.argsort(keys, kind="stable")  # a bag has its words by number
+            keys = keys[order]
+            firsts = np.flatnonzero(np.diff(keys, prepend=-1))
+            words, units = numbers[order[firsts]], units[order[firsts]]
+            times = counts[order]
+            times = np.add.reduceat(times, firsts, dtype=np.int32) if len(firsts) else times
+            cuts = np.searchsorted(units, np.arange(len(ends) + 1))
         filled = np.flatnonzero(np.diff(cuts))
         weights = np.zeros(0, np.int32)
         if len(filled):

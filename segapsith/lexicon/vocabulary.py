@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from segapsith.jit import kernel
+
 if TYPE_CHECKING:
     from segapsith.arrays import Rows
 
@@ -278,6 +280,49 @@ def all_unit_weights(
     if is_flat.any():
         fixed[np.repeat(is_flat, sizes)] = SCALE
     return fixed
+
+
+@kernel
+def sorted_units(
+    numbers: NDArray[np.int32], counts: NDArray[np.int32], ends: NDArray[np.int64], n_words: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+    """Return concatenated units with their words by number, equal words of a unit added up.
+
+    All words are sorted at once by counting, which takes longer for few words than sorting each
+    unit: every number below `n_words` is visited.
+    """
+    starts = np.zeros(n_words + 1, np.int64)
+    for i in range(len(numbers)):
+        starts[numbers[i] + 1] += 1
+    for word in range(n_words):
+        starts[word + 1] += starts[word]
+    units, order = np.empty(len(numbers), np.int64), np.empty(len(numbers), np.int64)
+    first = 0
+    for unit in range(len(ends)):
+        for i in range(first, ends[unit]):
+            place = starts[numbers[i]]
+            starts[numbers[i]] += 1
+            units[place], order[place] = unit, i
+        first = ends[unit]
+    words, times = np.empty(len(numbers), np.int32), np.empty(len(numbers), np.int32)
+    filled = np.empty(len(ends), np.int64)
+    for unit in range(len(ends)):
+        filled[unit] = ends[unit - 1] if unit else 0
+    for place in range(len(numbers)):
+        unit, i = units[place], order[place]
+        at = filled[unit]
+        if at > (ends[unit - 1] if unit else 0) and words[at - 1] == numbers[i]:
+            times[at - 1] += counts[i]
+        else:
+            words[at], times[at] = numbers[i], counts[i]
+            filled[unit] += 1
+    new_ends, used = np.empty(len(ends), np.int64), 0
+    for unit in range(len(ends)):
+        for at in range(ends[unit - 1] if unit else 0, filled[unit]):
+            words[used], times[used] = words[at], times[at]
+            used += 1
+        new_ends[unit] = used
+    return words[:used], times[:used], new_ends
 
 
 def tf_idf(counts: Rows, min_documents: int = 2) -> Rows:

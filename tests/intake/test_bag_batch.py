@@ -69,12 +69,11 @@ def test_numbers_and_weights_are_those_of_units_one_at_a_time(
     cut = data.draw(st.integers(0, len(given)))
     alone, together = State(DomainIndex()), State(DomainIndex())
     bag_batch = BagBatch.of(given)
-    found = [
-        ready
-        for places in (range(cut), range(cut, len(given)))
-        if places
-        for ready in together.bags("en", bag_batch, list(places))
-    ]
+    found = []
+    for places in (range(cut), range(cut, len(given))):
+        if places:
+            units, sizes = together.bags("en", bag_batch, list(places))
+            found += [(units.bag(number), size) for number, size in enumerate(sizes)]
     for (bag, n_words), named in zip(found, given, strict=True):
         assert n_words == sum(named.values())
         repeated = [word for word in sorted(named) for _ in range(named[word])]
