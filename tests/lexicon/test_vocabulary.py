@@ -17,6 +17,7 @@ from segapsith.lexicon.vocabulary import (
     all_unit_weights,
     rarity,
     significance,
+    sorted_units,
     tf_idf,
     unit_weights,
 )
@@ -107,3 +108,22 @@ def test_a_row_without_common_words_is_empty() -> None:
     rows = tf_idf(csr_array([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 1.0, 4.0]])).toarray()
     assert rows[0].tolist() == [0, 0, 0]
     assert rows[1].tolist() == rows[2].tolist() == [0, 1, 0]
+
+
+@given(st.lists(st.lists(st.tuples(st.integers(0, 6), st.integers(1, 3)), max_size=6), max_size=6))
+def test_words_of_units_are_sorted_and_equal_ones_added_up(
+    units: list[list[tuple[int, int]]],
+) -> None:
+    pairs = [pair for unit in units for pair in unit]
+    columns = np.array(pairs, np.int32).reshape(-1, 2)
+    ends = np.cumsum([len(unit) for unit in units], dtype=np.int64)
+    words, counts, new_ends = sorted_units.python(columns[:, 0], columns[:, 1], ends, 7)
+    first = 0
+    for unit, end in zip(units, new_ends.tolist(), strict=True):
+        wanted: dict[int, int] = {}
+        for word, n in unit:
+            wanted[word] = wanted.get(word, 0) + n
+        found = zip(words[first:end].tolist(), counts[first:end].tolist(), strict=True)
+        assert list(found) == sorted(wanted.items())
+        first = end
+    assert first == len(words)
