@@ -762,8 +762,9 @@ def place_units(
 ) -> int:
     """Place units one after the other, each into the best domain or a new one.
 
-    `stories` are the ordinals of their stories. placed[u] = the domain of the unit, the best domain before, the runner-up; 0 is none. Stop if a
-    domain is full: return the unit to continue with, and name the domain in `used[FULL_DOMAIN]`.
+    `stories` are the ordinals of their stories. placed[u] = the domain of the unit, the best domain
+    before, the runner-up; 0 is none. Stop if a domain is full: return the unit to continue with, and
+    name the domain in `used[FULL_DOMAIN]`.
     """
     for u in range(first, len(ends)):
         a, b = ends[u - 1] if u else 0, ends[u]
@@ -878,6 +879,9 @@ def place_stories(
     full, as `place_units` does.
     """
     ones = np.ones(MOST_STORY_WORDS, np.int32)
+    logs = np.empty(32)
+    for gap in range(len(logs)):
+        logs[gap] = np.log1p(float(gap))
     sums, touched = index.sums, index.touched
     for s in range(first, last):
         a, b = stories.ends[s - 1] if s else 0, stories.ends[s]
@@ -895,14 +899,17 @@ def place_stories(
                 n_touched += sums[d, 0] == 0
                 sums[d, 0] += value * index.posting_sums[p, 0]
         best, best_score, best_product = 0, -1.0, 0
+        length = np.sqrt(float(squares))
         for i in range(n_touched):
             d = touched[i]
             product = sums[d, 0]
             sums[d, 0] = 0
-            score = product / (np.sqrt(float(table[d, SQUARES])) * np.sqrt(float(squares)))
+            score = product / (np.sqrt(float(table[d, SQUARES])) * length)
+            if score < best_score:
+                continue  # days only make it lower
             if day and table[d, LAST_DAY]:
                 gap = max(day - table[d, LAST_DAY], table[d, FIRST_DAY] - day, 0)
-                score -= rule.decay * np.log1p(float(gap))
+                score -= rule.decay * (logs[gap] if gap < len(logs) else np.log1p(float(gap)))
             if score > best_score or (
                 score == best_score and table[d, NUMBER] < table[best, NUMBER]
             ):
