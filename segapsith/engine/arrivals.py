@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from segapsith import limits
+from segapsith.domains.values import BagColumns
 from segapsith.engine import clock
-from segapsith.engine.records import DocumentRecord
+from segapsith.engine.records import DocumentRecord, ReadyColumns
 from segapsith.engine.runs import RunSummary
 from segapsith.engine.state import State
 from segapsith.engine.storage import Storage
@@ -21,16 +22,27 @@ from segapsith.intake import fingerprints
 from segapsith.intake.bag_batch import BagBatch
 from segapsith.intake.documents import (
     Notice,
+    as_json,
     clean,
     clean_bag,
     cleaned,
     marked,
     notice,
     text_hash,
+    utc,
 )
 from segapsith.model import Document, Reject
 
-__all__ = ["Arrival", "ArrivalClassifier", "Received", "receive", "sound", "sound_all"]
+__all__ = [
+    "Arrival",
+    "ArrivalClassifier",
+    "Received",
+    "ready_columns",
+    "receive",
+    "sound",
+    "sound_all",
+    "stretches",
+]
 
 
 NO_BAGS = BagBatch.of([])
@@ -491,3 +503,56 @@ def _sound_bag(document: Document, bag: Mapping[str, int]) -> Document | Reject:
     if sum(bag.values()) > limits.MAX_BAG_WORDS:
         return Reject(name, f"it has more than {limits.MAX_BAG_WORDS:,} words")
     return document
+
+
+# -- pre-segmented units as columns ------------------------------------------------------------
+
+
+def stretches(arrivals: Sequence[Arrival]) -> Iterator[tuple[int, int, bool]]:
+    """Cut arrivals into parts: first, end, and whether every document of the part is new."""
+    first = 0
+    for i, arrival in enumerate(arrivals):
+        if arrival.before is not None:
+            if first < i:
+                yield first, i, True
+            yield i, i + 1, False
+            first = i + 1
+    if first < len(arrivals):
+        yield first, len(arrivals), True
+
+
+def ready_columns(
+    arrivals: Sequence[Arrival],
+    lang: str,
+    units: BagColumns,
+    n_words: Sequence[int],
+    *,
+    first_version: int,
+    first_unit: int,
+    epoch: int,
+    run: int,
+) -> ReadyColumns:
+    """Return new documents as columns, not placed yet."""
+    documents = [arrival.document for arrival in arrivals]
+    original = [document.date for document in documents]
+    n = len(arrivals)
+    return ReadyColumns(
+        lang=lang,
+        run=run,
+        epoch=epoch,
+        first_version=first_version,
+        first_unit=first_unit,
+        documents=[arrival.record.id for arrival in arrivals],
+        hashes=[arrival.digest for arrival in arrivals],
+        dates=list(map(utc, original)),
+        dates_original=original,
+        sources=[document.source for document in documents],
+        metadata=[as_json(document.metadata) for document in documents],
+        n_words=n_words,
+        units=units,
+        domains=[0] * n,
+        scores=[0.0] * n,
+        runners_up=[None] * n,
+        runner_up_scores=[0.0] * n,
+        events=[0] * n,
+    )

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from segapsith.domains import threshold_control
 from segapsith.domains.index import Mark, column_vectors, day_number, next_day, story_vectors
 from segapsith.domains.values import BagColumns, DomainWords, Story
-from segapsith.engine import ready_units
-from segapsith.engine.arrivals import Arrival, Received
+from segapsith.engine.arrivals import Arrival, Received, ready_columns, stretches
 from segapsith.engine.components import Components
 from segapsith.engine.reading import Readings
 from segapsith.engine.records import (
@@ -33,6 +32,10 @@ from segapsith.engine.records import (
     UnitRecord,
     Update,
     VersionRecord,
+    assign,
+    days_of,
+    spill,
+    units_at,
 )
 from segapsith.engine.runs import RunSummary
 from segapsith.engine.state import ReadText, Ready, State
@@ -50,6 +53,9 @@ TOP_WORDS = 12
 """Words of a domain that are stored for reading and searching."""
 
 LABEL_WORDS = 3
+
+LEAST_COLUMNS = 4
+"""Fewer pre-segmented units than these are learned one by one: columns would take longer."""
 
 _NO_SUMS = DomainWords(np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int64), 0)
 _NO_WORDS, _NO_JOINS = np.zeros(0, np.int32), np.zeros(0, np.uint8)
@@ -205,8 +211,8 @@ class UpdateBuilder:
             or self.state.domains.settings.prefilter != "none"
             or self.state.controller is not None
         )
-        for first, end, are_new in ready_units.stretches(arrivals):
-            if one_by_one or not are_new or end - first < ready_units.LEAST:
+        for first, end, are_new in stretches(arrivals):
+            if one_by_one or not are_new or end - first < LEAST_COLUMNS:
                 for i in range(first, end):
                     self.learn(arrivals[i], lang, Ready(units.bag(i), n_words[i]))
             else:
@@ -220,7 +226,7 @@ class UpdateBuilder:
         self.flush()
         state, update, summary = self.state, self.update, self.summary
         counters = state.counters
-        ready = ready_units.ready_columns(
+        ready = ready_columns(
             arrivals,
             lang,
             units,
@@ -250,9 +256,9 @@ class UpdateBuilder:
     ) -> None:
         """Find the events and domains of those units that are stories, and count their words."""
         state, summary, run = self.state, self.summary, self.update.run
-        units = ready_units.units_at(ready.units, stories)
+        units = units_at(ready.units, stories)
         day = state.counters.day
-        days = ready_units.days_of([ready.dates[i] for i in stories.tolist()], ordinals, day)
+        days = days_of([ready.dates[i] for i in stories.tolist()], ordinals, day)
         state.counters.day = days.stream_day
         ones = np.ones(len(stories), np.int64)
         events, closed = state.events.place_columns(
@@ -264,7 +270,7 @@ class UpdateBuilder:
         )
         self._events.update(events, closed)
         placed, scores = state.domains.place_columns(units, np.array(ordinals, np.int64))
-        is_new = ready_units.assign(ready, stories, placed, scores, events)
+        is_new = assign(ready, stories, placed, scores, events)
         for domain in placed[is_new, 0].tolist():
             self._note_created(domain, ready.lang, {})
         summary.domains_new += int(is_new.sum())
@@ -330,7 +336,7 @@ class UpdateBuilder:
 
     def present_text(self, record: DocumentRecord) -> tuple[VersionRecord, list[UnitRecord]]:
         """Return the present text of a document and its units, from this update or the store."""
-        ready_units.spill(self.update)
+        spill(self.update)
         for version in self.update.versions:
             if version.document == record.id and version.number == record.version:
                 return version, [u for u in self.update.units.values() if u.version == version.id]

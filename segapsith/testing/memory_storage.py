@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from segapsith.domains.threshold_control import Target, ThresholdController
 from segapsith.domains.values import EventRecord
-from segapsith.engine.ready_units import all_units, all_versions
 from segapsith.engine.records import (
     Assignment,
     DocumentRecord,
@@ -28,6 +27,8 @@ from segapsith.engine.records import (
     UnitRecord,
     Update,
     VersionRecord,
+    all_units,
+    all_versions,
 )
 from segapsith.engine.runs import RunLog, RunPlan, Unfinished
 from segapsith.errors import StorageError

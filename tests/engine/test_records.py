@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from segapsith.api.wire import Wire
 from segapsith.domains.index import bag_columns
 from segapsith.domains.values import Bag
-from segapsith.engine import ready_units
-from segapsith.engine.ready_units import days_of, units_at
+from segapsith.engine import updates
+from segapsith.engine.records import days_of, units_at
 from segapsith.model import Document
 from segapsith_store.digest import digest
 
@@ -33,7 +33,7 @@ unit = st.builds(
 def learned(units: list[Document], cuts: set[int], least: int) -> str:
     """Learn units in runs that end at the cuts; columns need at least `least` units."""
     with pytest.MonkeyPatch.context() as patch, Wire(":memory:") as wire:
-        patch.setattr(ready_units, "LEAST", least)
+        patch.setattr(updates, "LEAST_COLUMNS", least)
         for a, b in pairwise(sorted({0, *cuts, len(units)})):
             wire.ingest(units[a:b])
         assert wire.verify().sound
