@@ -231,7 +231,7 @@ TESTED_BY_OTHERS = {
         "segapsith.cli": (
             "classify cluster compare explain feeds forget network options segment show tune update"
         ),
-        "segapsith.engine": "arrivals classify reading records reference_corpus state",
+        "segapsith.engine": "arrivals classify reading reference_corpus state",
         "segapsith.plugin": "contracts hookspecs",
         "segapsith.report.charts": "gauges",
         "segapsith_plugins": "_sparse_rows _views",
