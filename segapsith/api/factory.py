@@ -31,7 +31,7 @@ from segapsith.languages import has_pack
 from segapsith.lexicon.multiword_terms import given_terms
 from segapsith.lexicon.network import NetworkSettings
 from segapsith.model import Document, FeedState, Lexicon
-from segapsith.parallel.choice import parse_workers
+from segapsith.parallel.choice import available_processors, parse_workers
 from segapsith.parallel.plugins import check_installed, share_plugins
 from segapsith.plugin.contracts import Annotator, Executor, Source, compares_learned_rows_only
 from segapsith.plugin.guards import (
@@ -86,12 +86,14 @@ class Factory:
         self._registry = registry
         self._built_in_labellers: Registry | None = None
         self._executor: Executor | None = None
+        self._readers: Executor | None = None
 
     def close(self) -> None:
         """End the workers."""
-        if self._executor is not None:
-            self._executor.close()
-        self._executor = None
+        for executor in (self._executor, self._readers):
+            if executor is not None:
+                executor.close()
+        self._executor = self._readers = None
 
     @property
     def loaded(self) -> Registry | None:
@@ -212,6 +214,17 @@ class Factory:
             self._executor = self.registry.make("executor", name, given)
         return self._executor
 
+    @property
+    def _reading_executor(self) -> Executor:
+        """Return what reads texts. With `auto` it leaves one processor to this process, which places
+        what was read at the same time."""
+        if self.settings.parallel.workers.strip() != "auto":
+            return self.executor
+        if self._readers is None:
+            given = {"workers": str(max(1, available_processors() - 1))}
+            self._readers = self.registry.make("executor", "processes", given)
+        return self._readers
+
     def shared_plugins(self, *plugins: tuple[str, str | None]) -> dict[str, Frozen]:
         """Return what tasks make plugins from; `plugins` are the kinds and names that they make."""
         if self._has_workers:
@@ -230,7 +243,7 @@ class Factory:
             return None
         from segapsith.engine.worker_reading import WorkerReader
 
-        return WorkerReader(self.executor, self.reading_plugins())
+        return WorkerReader(self._reading_executor, self.reading_plugins())
 
     def reading_plugins(self) -> ReadingPlugins:
         """Return what workers make the annotator and the segmenter from."""

@@ -97,3 +97,17 @@ def test_topics_are_grouped_with_the_floor_of_the_placement_unless_another_is_gi
         topic_grouping(factory(), settings={"power": 7})
     with pytest.raises(UsageError, match="-k N"):
         topic_grouping(factory(), "cosine", "entropy-kmeans")
+
+
+@pytest.mark.parametrize(("n_processors", "n_readers"), [(2, 1), (8, 7)])
+def test_auto_leaves_a_processor_to_the_process_that_places(
+    monkeypatch: pytest.MonkeyPatch, n_processors: int, n_readers: int
+) -> None:
+    for module in ("segapsith.parallel.choice", "segapsith.api.factory"):
+        monkeypatch.setattr(f"{module}.available_processors", lambda: n_processors)
+    made = factory(workers="auto")
+    assert made._reading_executor.n_workers == n_readers
+    assert made._reading_executor is made._reading_executor
+    assert made.executor.n_workers == n_processors
+    made.close()
+    assert factory(workers="3")._reading_executor.n_workers == 3

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segapsith.engine.runs import RunLog, RunPlan, RunSummary, Unfinished
+from segapsith.engine.runs import RunLog, RunPlan, RunSummary, Unfinished, collector_paused
 from segapsith.errors import StorageError
 
 COUNTS = {"read": 3}
@@ -105,3 +105,20 @@ def test_texts_in_other_languages_are_counted_and_announced() -> None:
     for lang in ("de", "es", "de"):
         summary.count_language(lang)
     assert summary.apart.startswith("3 stories in languages without a dictionary (de 2, es 1)")
+
+
+def test_a_program_that_pauses_the_collector_has_large_arrays_returned(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Library:
+        def __init__(self, _: None) -> None:
+            self.mallopt = lambda option, value: asked.append((option, value))
+
+    asked: list[tuple[int, int]] = []
+    monkeypatch.setattr("ctypes.CDLL", Library)
+    with collector_paused() as collect:
+        collect()
+    assert dict(asked).keys() == {-1, -3} and min(value for _, value in asked) >= 1 << 20
+    monkeypatch.setattr("ctypes.CDLL", lambda _: object())  # another C library
+    with collector_paused():
+        pass

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
 import pytest
 
 from segapsith.api.wire import Wire
 from segapsith.demo import sample
-from segapsith.engine.worker_reading import PART
+from segapsith.engine.reading import Readings, ReadUnit
+from segapsith.engine.worker_reading import PART, WorkerReader, _packed, _unpacked
 from segapsith.errors import ConfigurationError
-from segapsith.model import Annotation, Document, Lexicon
+from segapsith.model import Annotation, Document, Lexicon, Network
+from segapsith.parallel.packing import pack, unpack
 from segapsith.plugin.hookspecs import hookimpl
 from segapsith.plugin.registry import load_plugins
 from segapsith.settings import resolve
@@ -31,6 +34,30 @@ def test_texts_read_from_bytes_give_the_same_store(
     assert packed.n_items >= len(stories) // PART
     assert packed.n_sent["plugins"] == 1  # frozen values travel once
     assert max(packed.n_sent.values()) <= packed.n_items
+
+
+def test_readings_travel_in_few_bytes_and_come_back_equal() -> None:
+    units = [
+        [ReadUnit(0, 40, 0, 3, 0.25, True, {}), ReadUnit(40, 90, 3, 5, 1.0, False, {"gold": 0.5})],
+        [],
+    ]
+    words, joins = np.array([0, 1, 0, 2, 1], np.int32), np.array([1, 0, 0, 2, 0], np.uint8)
+    readings = Readings(["oil", "price", "state\nowned"], words, joins, [5, 5], units)
+    again = _unpacked(unpack(pack(_packed(readings))))
+    assert again.words.dtype == words.dtype and again.words.tolist() == words.tolist()
+    assert again.joins.tolist() == joins.tolist()
+    assert (again.vocabulary, again.ends, again.units) == (readings.vocabulary, [5, 5], units)
+
+
+def test_a_story_takes_a_few_hundred_bytes(packed: Any, open_wire: Callable[..., Wire]) -> None:
+    wire, stories = open_wire(workers=2), sample.lines("en")[:60]
+    with wire:
+        reader = wire.components.reader
+        assert isinstance(reader, WorkerReader)
+        documents = [Document(title=s["title"], body=s["text"], lang="en") for s in stories]
+        readings = list(reader.read(documents, Lexicon(), {"en": Network()}))
+    size = sum(len(pack(_packed(one))) for one in readings)
+    assert size < 400 * len(documents)
 
 
 class Given:
