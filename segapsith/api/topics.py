@@ -99,6 +99,7 @@ def topic_grouping(
     by_role = factory.by_role(settings or {}, in_use)
     own = {"min_weight": factory.settings.placement.min_weight, **by_role["topics"]}
     for_measure, for_clusterer = by_role["similarity"], by_role["clusterer"]
+    rises = k is None and not for_clusterer and _is_default(similarity, clusterer)
     for_clusterer = _with_default_cut(similarity, clusterer, for_clusterer)
     if k is not None:
         for_clusterer = {n: v for n, v in for_clusterer.items() if n not in topics.CUT}
@@ -114,7 +115,7 @@ def topic_grouping(
         raise SettingError(f"topics: {error}") from error
 
     recipe = topics.TopicRecipe(
-        topic_settings, similarity, for_measure, clusterer, for_clusterer, k
+        topic_settings, similarity, for_measure, clusterer, for_clusterer, k, rises
     )
     recipe.measure(factory.registry)  # wrong settings are found before the lock is taken
     recipe.make_clusterer(factory.registry, 1)
@@ -126,10 +127,13 @@ def _with_default_cut(similarity: str, clusterer: str, given: dict[str, Any]) ->
     from segapsith.domains import topics
 
     cut = {n: v for n, v in given.items() if n in topics.CUT}
-    is_default = (similarity, clusterer) == (TOPIC_SIMILARITY, TOPIC_CLUSTERER)
-    if is_default and given.keys() <= cut.keys():
+    if _is_default(similarity, clusterer) and given.keys() <= cut.keys():
         return {**topics.CLUSTERING, **(cut or topics.CUT)}
     return given
+
+
+def _is_default(similarity: str, clusterer: str) -> bool:
+    return (similarity, clusterer) == (TOPIC_SIMILARITY, TOPIC_CLUSTERER)
 
 
 class Topics:

@@ -35,6 +35,7 @@ __all__ = [
     "CLUSTERING",
     "CUT",
     "MAX_DOMAINS",
+    "SCATTERED",
     "SIZE_EXPONENT",
     "TopicRecipe",
     "TopicSettings",
@@ -42,6 +43,7 @@ __all__ = [
     "group",
     "group_sums",
     "renumbered",
+    "scattered_cut",
     "topic_rows",
     "with_own_groups",
 ]
@@ -50,6 +52,15 @@ Ints = NDArray[np.int64]
 
 CUT = {"distance": 0.32, "farthest": 0.42}
 """Interval of distances in which the default clusterer cuts its tree."""
+
+SCATTERED = 0.95
+"""Distance towards which the cut rises where titles are scattered: nearly every domain alone.
+
+Two titles of six words that share one are 0.8 apart, so that the interval of `CUT` merges nothing.
+"""
+
+BRIEF_UNIT, LONG_UNIT = 10.0, 20.0
+"""Mean words per unit up to which the cut rises fully, and from which it does not rise."""
 
 CLUSTERING = {"mass": "length"}
 """Other settings of the default clusterer: a row counts with its length."""
@@ -120,28 +131,49 @@ class TopicRecipe:
     clusterer_settings: Mapping[str, PluginValue]
     k: int | None = None
     """The number of topics; None if the clusterer decides."""
+    rises: bool = False
+    """Whether the cut rises where short texts are scattered (`scattered_cut`)."""
 
     def measure(self, registry: Registry) -> Similarity:
         """Make the similarity."""
         made: Similarity = registry.make("similarity", self.similarity, self.similarity_settings)
         return made
 
-    def make_clusterer(self, registry: Registry, n_rows: int) -> Clusterer:
-        """Make the clusterer for a number of rows."""
+    def make_clusterer(
+        self, registry: Registry, n_rows: int, cut: Mapping[str, float] | None = None
+    ) -> Clusterer:
+        """Make the clusterer for a number of rows, with more settings of its cut if given."""
         number = {} if self.k is None else {"k": max(1, min(self.k, n_rows))}
         made: Clusterer = registry.make(
-            "clusterer", self.clusterer, {**self.clusterer_settings, **number}
+            "clusterer", self.clusterer, {**self.clusterer_settings, **(cut or {}), **number}
         )
         return made
 
     def group(self, domains: Mapping[int, DomainWords], registry: Registry) -> DomainGroups:
         """Return the topics of some domains."""
+        cut = scattered_cut(domains) if self.rises else None
         return group(
             domains,
             self.measure(registry),
-            lambda n_rows: self.make_clusterer(registry, n_rows),
+            lambda n_rows: self.make_clusterer(registry, n_rows, cut),
             self.settings,
         )
+
+
+def scattered_cut(domains: Mapping[int, DomainWords]) -> dict[str, float]:
+    """Return how far the cut of the default clusterer may rise; nothing for long texts.
+
+    >>> brief = DomainWords(np.array([7], np.int32), np.array([12]), np.array([2 * SCALE]), 2)
+    >>> scattered_cut({1: brief})
+    {'scattered': 0.95}
+    >>> scattered_cut({1: DomainWords(brief.words, np.array([40]), brief.weights, 2)})
+    {}
+    """
+    n_words = sum(int(domain.occurrences.sum()) for domain in domains.values())
+    mean = n_words / max(1, sum(domain.n_units for domain in domains.values()))
+    share = min(1.0, max(0.0, (LONG_UNIT - mean) / (LONG_UNIT - BRIEF_UNIT)))
+    farthest = CUT["farthest"]
+    return {"scattered": farthest + share * (SCATTERED - farthest)} if share else {}
 
 
 def group(

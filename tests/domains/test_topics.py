@@ -210,6 +210,21 @@ def test_any_measure_and_clusterer_and_friendly_errors(
     assert code == 0 and len(json.loads(out)) == 1
 
 
+def test_scattered_titles_make_fewer_topics_than_domains(open_wire: Callable[..., Wire]) -> None:
+    """Each title shares one of its nine words with another one only."""
+    titles = [
+        {"id": f"t{i}", "words": {f"own{i}w{j}": 1 for j in range(8)} | {f"shared{i // 2}": 1}}
+        for i in range(80)
+    ]
+    with open_wire() as wire:
+        wire.learn(titles)
+        n_domains = len(wire.domains())
+        plain = wire.topics.list(settings={"distance": 0.32, "farthest": 0.42})
+        risen = wire.topics.list()
+    assert n_domains > 70
+    assert len(plain) > 0.9 * n_domains > 1.2 * len(risen)
+
+
 def test_an_empty_store_has_no_topics(open_wire: Callable[..., Wire]) -> None:
     wire = open_wire()
     wire.learn([])

@@ -30,15 +30,20 @@ from segapsith_plugins.clusterers._row_algebra import (
 
 __all__ = [
     "AHC",
+    "SCATTERED",
     "best_merges",
     "condensed_distances",
     "groups_after",
     "merge_tree",
     "merges_between",
+    "more_merges",
 ]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+SCATTERED = 0.9
+"""Groups per row above which a cut has hardly merged anything."""
 
 CLEAR_DEPTH = 0.5
 """Mean depth at which a cut is accepted for any number of groups."""
@@ -115,6 +120,25 @@ def merges_between(tree: Matrix, low: float, high: float, masses: Floats | None 
     return first + _best(means[first : last + 1]) - 1
 
 
+def more_merges(tree: Matrix, n_merges: int, high: float, scattered: float) -> int:
+    """Return the number of merges of a higher cut if `n_merges` leave nearly all items alone.
+
+    The cut rises from `high` at 0.9 groups per item (`SCATTERED`) to `scattered` at 1.
+
+    >>> tree = merge_tree(np.array([0.8, 1.0, 1.0]))
+    >>> more_merges(tree, 0, 0.4, 0.9), more_merges(tree, 0, 0.4, 0.7)
+    (1, 0)
+    """
+    n = len(tree) + 1
+    stretch = max(0.0, (n - n_merges) / n - SCATTERED) / (1.0 - SCATTERED)
+    height = high + stretch * (scattered - high)
+    return (
+        max(n_merges, int(np.searchsorted(tree[:, 2], height, side="right")))
+        if stretch
+        else n_merges
+    )
+
+
 def _depths(tree: Matrix, masses: Floats | None = None) -> Floats:
     """Return the mean depth of items inside their groups after each merge; -1 inside a tie.
 
@@ -152,6 +176,7 @@ class AHC:
     """Groups from a merge tree, cut at `k` groups, at a `distance`, or by the data.
 
     With `farthest` the data determine the cut between `distance` and `farthest` (`merges_between`).
+    If that cut leaves nearly all rows alone, it rises towards `scattered` (`more_merges`).
 
     `linkage` is average, single, complete or ward. `mass` is the weight of a row in average
     linkage: `equal`, or its Euclidean `length`, so that rows with large sums have more weight.
@@ -168,6 +193,7 @@ class AHC:
         k: int | None = None,
         distance: float | None = None,
         farthest: float | None = None,
+        scattered: float | None = None,
         linkage: str = "average",
         mass: str = "equal",
         distance_from: str | None = None,
@@ -180,6 +206,8 @@ class AHC:
             raise ValueError(f"k={k} and distance={distance}: one cut should be given")
         if farthest is not None and (distance is None or not farthest >= distance):
             raise ValueError(f"farthest={farthest} should be at least the distance, {distance}")
+        if scattered is not None and (farthest is None or not scattered >= farthest):
+            raise ValueError(f"scattered={scattered} should be at least farthest, {farthest}")
         check_choice("linkage", linkage, LINKAGES)
         check_choice("mass", mass, MASSES)
         if mass != "equal" and linkage != "average":
@@ -190,6 +218,7 @@ class AHC:
         self.k = k
         self.distance = distance
         self.farthest = farthest
+        self.scattered = scattered
         self.linkage = linkage
         self.mass = mass
         self.distance_from = distance_from
@@ -237,7 +266,10 @@ class AHC:
             return max(0, len(tree) + 1 - self.k)
         if self.distance is not None:
             high = self.distance if self.farthest is None else self.farthest
-            return merges_between(tree, self.distance, high, masses)
+            n_merges = merges_between(tree, self.distance, high, masses)
+            if self.scattered is not None:
+                n_merges = more_merges(tree, n_merges, high, self.scattered)
+            return n_merges
         return best_merges(tree)
 
 

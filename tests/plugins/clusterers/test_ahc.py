@@ -301,6 +301,24 @@ def test_the_data_choose_only_between_the_heights_that_are_given():
     assert np.array_equal(narrow, AHC(distance=0.2).cluster(rows, None))
 
 
+def test_a_cut_that_leaves_rows_alone_rises():
+    pairs = np.repeat(np.eye(12), 2, axis=0) * 0.5
+    rows = csr_array(np.hstack([pairs, np.eye(24)]))  # two rows of a pair are 0.8 apart
+    cut = {"distance": 0.3, "farthest": 0.4}
+    assert len(set(AHC(**cut).cluster(rows, None))) == 24
+    risen = AHC(**cut, scattered=0.9).cluster(rows, None)
+    assert risen.tolist() == np.repeat(np.arange(12), 2).tolist()
+    assert len(set(AHC(**cut, scattered=0.7).cluster(rows, None))) == 24
+
+
+def test_a_cut_that_merges_does_not_rise():
+    rows, _ = blobs(5)
+    cut = {"distance": 0.0, "farthest": 1.0}
+    assert np.array_equal(
+        AHC(**cut, scattered=1.5).cluster(rows, None), AHC(**cut).cluster(rows, None)
+    )
+
+
 def test_a_weak_tree_is_cut_into_few():
     rows = csr_array(np.random.default_rng(0).random((100, 200)) ** 4)
     assert AHC().cluster(rows).max() < 10
@@ -334,6 +352,7 @@ def test_a_measure_that_breaks_its_promise_is_named():
         ({"k": 2, "distance": 0.5}, "k=2 and distance=0.5: one cut should be given"),
         ({"farthest": 0.5}, "farthest=0.5 should be at least the distance, None"),
         ({"distance": 0.5, "farthest": 0.4}, "farthest=0.4 should be at least the distance, 0.5"),
+        ({"scattered": 0.5}, "scattered=0.5 should be at least farthest, None"),
         ({"linkage": "median"}, "linkage='median' should be one of single, complete"),
         ({"mass": "heavy"}, "mass='heavy' should be one of equal, length"),
         ({"mass": "length", "linkage": "ward"}, "mass='length' is for linkage='average'"),
