@@ -332,6 +332,8 @@ class ChunkReader:
         self.stops = stop_list(lang)
         self.normal = normaliser(self.pack)
         self._cache: dict[str, tuple[str, bool]] = {}
+        self._named: dict[str, str] = {}
+        self._by_capitals = lang == "fr" or self.pack.capitals == "nouns"
         readers = {"en": self._english, "fr": self._french}
         self.read = readers.get(lang, self._general)
         self._find = word_finder(self.pack)
@@ -378,8 +380,11 @@ class ChunkReader:
         `named`: the form was written with a capital.
         """
         lemma, content = self._looked_up(form)
-        if named and self.lang == "fr" and lemma != form and 1 < len(form) <= MAX_COMPOUND_CHARS:
-            own = self.lemmas.named(form)
+        may_differ = self._by_capitals and (lemma != form or self.lang != "fr")
+        if named and may_differ and 1 < len(form) <= MAX_COMPOUND_CHARS:
+            own = self._named.get(form)
+            if own is None:
+                own = self._named[form] = self.lemmas.named(form)
             if own != lemma:
                 return own, content and not self.stops.stops(form, own)
         return lemma, content

@@ -140,6 +140,22 @@ def bare(word: str) -> str:
     return unicodedata.normalize("NFC", "".join(c for c in letters if not unicodedata.combining(c)))
 
 
+def with_one_accent(form: str) -> str:
+    """Return a Greek form without the accent that a small word after it adds to its end.
+
+    >>> with_one_accent("σύντροφός"), with_one_accent("σύζυγος")
+    ('σύντροφος', 'σύζυγος')
+    """
+    places = [place for place, letter in enumerate(form) if letter in "άέήίόύώ"]
+    if len(places) < 2:
+        return form
+    last = places[-1]
+    return form[:last] + form[last].translate(_PLAIN_VOWELS) + form[last + 1 :]
+
+
+_PLAIN_VOWELS = str.maketrans("άέήίόύώ", "αεηιουω")
+
+
 # --- word lists --------------------------------------------------------------------------
 
 
@@ -250,6 +266,9 @@ class Lemmas:
             if entry is None and letters in form:
                 other = form.replace(letters, others)
                 entry = self._entry(other) or self._entry(other.capitalize())
+        if entry is None and self._pack.script == "Greek":
+            single = with_one_accent(form)
+            entry = self._entry(single) if single != form else None
         return self._normal(entry) if entry else None
 
     def _without_proclitics(self, form: str) -> str | None:
@@ -306,10 +325,17 @@ class Lemmas:
         A French sentence rarely begins with *martine*, *gaza* or *osez* as forms of a verb: with a
         capital they are names, and a noun like Marche is the noun.
 
+        Where all nouns have capitals, the dictionary is asked for the noun first: *Spielen* are
+        games, *spielen* is to play.
+
         >>> lemmas = Lemmas("fr")
         >>> lemmas.named("gaza"), lemmas.named("martinez"), lemmas.named("ministres")
         ('gaza', 'martinez', 'ministre')
         """
+        if self._pack.capitals == "nouns" and form not in self._exceptions:
+            noun = self._entry(form.capitalize())
+            if noun is not None and noun[:1].isupper():
+                return self._normal(noun).translate(self._spelling)
         lemma = self.of(form)
         if self.lang == "fr" and form not in self._exceptions and lemma.endswith("er"):
             stem = lemma[:-2]
@@ -595,7 +621,7 @@ def with_terms(
 
 # --- versions ----------------------------------------------------------------------------
 
-RULES = 1
+RULES = 2
 """Number of the rules for words; a change that gives a text other words needs the next one."""
 
 

@@ -581,3 +581,21 @@ def test_the_longest_term_wins_and_no_two_overlap() -> None:
     search = TermSearch({("a", "b"), ("a", "b", "c"), ("c", "d")}, "en", words)
     numbers = np.array([words.number(word) for word in "abcdab"], np.int32)
     assert search.find(numbers, np.ones(6, np.bool_))[0].tolist() == [[0, 3], [4, 6]]
+
+
+def test_a_german_noun_with_a_capital_is_looked_up_as_a_noun():
+    lemmas = _words.Lemmas("de")
+    nouns = {"land": "land", "grenzen": "grenze", "arbeit": "arbeit", "spiele": "spiel"}
+    assert {form: lemmas.named(form) for form in nouns} == nouns
+    assert lemmas.of("spielen") == "spielen"
+    document = Document(uid="1", body="Die Grenzen im Land: Sie grenzen an Wien.", lang="de")
+    (annotation,) = SimplemmaWords().annotate([document], Lexicon())
+    assert [lemma for lemma in annotation.lemmas if lemma.startswith("grenz")] == [
+        "grenze",
+        "grenzen",
+    ]
+
+
+def test_a_greek_word_before_a_small_word_loses_its_second_accent():
+    lemmas = _words.Lemmas("el")
+    assert [lemmas.of(form) for form in ("σύντροφός", "σύζυγό")] == ["σύντροφος", "σύζυγος"]
