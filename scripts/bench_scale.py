@@ -15,6 +15,15 @@ one writer and n workers need for 10^5 to 10^9 stories.
     scripts/bench scale --simulate                    with the stage times of docs/concepts/scale.md
     scripts/bench scale --simulate --read 0.002 --place 0.0004 --save 0.0002
 
+Two whole commands follow, each in a process of its own with one numeric thread: `validate order` and
+`reproduce gvsm-6 --quick`. The bar is 1.6 times with two workers on two free cores. Beside the wall
+time there is processor time: of tasks and of the rest in one process, of the parent and of its
+workers. So `Amdahl` is the most that two workers can give, and `expected` what two free cores would
+give with the overheads that were measured, also on a busy machine.
+
+    scripts/bench scale --commands                    only these two
+    scripts/bench scale --commands --shuffles 4       a small run
+
 The exit code is 1 if answers differ.
 """
 
@@ -25,6 +34,7 @@ import json
 import math
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -162,6 +172,85 @@ def overhead(workers: str) -> float:
         executor.close()
 
 
+# -- whole commands ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A command that has ended: what it printed and what it cost, in seconds."""
+
+    out: str
+    wall: float
+    own: float
+    """Processor time of the process."""
+    workers: float
+    """Processor time of the processes that it started."""
+    tasks: float
+    """Processor time of tasks in the process itself."""
+
+
+def measure_command(note: Path, arguments: list[str]) -> int:
+    """Run a command here, with tasks timed, and write its cost to a file."""
+    from segapsith.cli.app import run
+    from segapsith.parallel import serial
+    from segapsith.parallel.tasks import Task
+
+    spent, found = [0.0], serial.find_task
+
+    def timed(name: str) -> Task:
+        function = found(name)
+
+        def task(item: Any, shared: Any) -> Any:
+            before = time.process_time()
+            try:
+                return function(item, shared)
+            finally:
+                spent[0] += time.process_time() - before
+
+        return task
+
+    serial.find_task = timed  # type: ignore[assignment]
+    code = run(arguments)
+    times = os.times()
+    cost = (times.user + times.system, times.children_user + times.children_system, spent[0])
+    note.write_text(json.dumps(cost))
+    return code
+
+
+def measured(folder: Path, arguments: list[str]) -> Measured:
+    """Run a command in a process of its own, with one numeric thread."""
+    note = folder / "cost.json"
+    program = [sys.executable, __file__, "--measure", str(note), "--", *arguments]
+    one_thread = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
+    began = time.perf_counter()
+    done = subprocess.run(
+        program, env={**os.environ, **one_thread}, stdout=subprocess.PIPE, text=True, check=True
+    )
+    wall = time.perf_counter() - began
+    return Measured(done.stdout, wall, *json.loads(note.read_text()))
+
+
+def compare_command(name: str, arguments: list[str], workers: str, folder: Path) -> bool:
+    """Run a command with one process and with workers; return whether both print the same."""
+    one = measured(folder, [*arguments, "--workers", "1"])
+    many = measured(folder, [*arguments, "--workers", workers])
+    rest = one.own - one.tasks
+    digits = "".join(filter(str.isdecimal, workers.partition(":")[2]))
+    n_workers = int(digits) if digits and "//" not in workers else 2
+    print(
+        f"{name}: one process {one.wall:.1f} s (processor: tasks {one.tasks:.1f} s, rest {rest:.1f}"
+        f" s); {workers} {many.wall:.1f} s (parent {many.own:.1f} s, workers {many.workers:.1f} s)"
+    )
+    print(
+        f"{'':4}{one.wall / many.wall:.2f} times; Amdahl"
+        f" {one.own / (rest + one.tasks / n_workers):.2f}, expected"
+        f" {one.own / (many.own + many.workers / n_workers):.2f};"
+        f" {'equal' if one.out == many.out else 'DIFFERENT'}",
+        flush=True,
+    )
+    return one.out == many.out
+
+
 def learned(folder: Path, n_units: int) -> Path:
     """Make a store of ready units."""
     import segapsith
@@ -192,9 +281,14 @@ def main() -> int:
     parser.add_argument("--shuffles", type=int, default=20)
     parser.add_argument("--store", type=Path)
     parser.add_argument("--simulate", action="store_true")
+    parser.add_argument("--commands", action="store_true")
+    parser.add_argument("--measure", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("arguments", nargs="*", help=argparse.SUPPRESS)
     for name in ("read", "place", "save", "bytes"):
         parser.add_argument(f"--{name}", type=float, default=getattr(MEASURED, name))
     options = parser.parse_args()
+    if options.measure is not None:
+        return measure_command(options.measure, options.arguments)
     if options.simulate:
         stages = Stages(options.read, options.place, options.save, options.bytes)
         print("\n".join(simulate(stages, [1, 2, 4, 16])))
@@ -212,10 +306,19 @@ def main() -> int:
             n_orders = options.shuffles
             questions["order"] = lambda wire: wire.validation.order(shuffles=n_orders)
             questions["curve"] = lambda wire: wire.validation.curve()
+        if options.commands:
+            questions = {}
         equal = [
             compare(name, store, options.workers, question, folder)
             for name, question in questions.items()
         ]
+        if options.store is None:
+            shuffles = ["--shuffles", str(options.shuffles)]
+            order = ["validate", "order", *shuffles, "--store", str(store), "--json"]
+            table = ["reproduce", "gvsm-6", "--quick", "--data", str(DATA), "--json"]
+            for arguments in (order, table):
+                name = " ".join(arguments[:2])
+                equal.append(compare_command(name, arguments, options.workers, folder))
     return 0 if all(equal) else 1
 
 

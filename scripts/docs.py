@@ -389,7 +389,7 @@ def _json() -> Iterator[str]:
     yield "|---|---|---|"
     for command, call, result, many in calls:
         link = f"[{result.__name__}](#{result.__name__.lower()})"
-        yield f"| `{command}` | `wire.{call}` | {'a list of ' if many else ''}{link} |"
+        yield f"| `{command}` | `{call}` | {'a list of ' if many else ''}{link} |"
     pending, listed = [result for *_, result, _ in calls], list[type]()
     while pending:
         kind = pending.pop(0)
@@ -407,6 +407,7 @@ def _json() -> Iterator[str]:
 
 def _calls() -> list[tuple[str, str, type, bool]]:
     """Return command, call, class of the result, and whether there is a list of it."""
+    import segapsith
     from segapsith.api.wire import Wire
 
     with Wire(":memory:") as wire:
@@ -415,7 +416,11 @@ def _calls() -> list[tuple[str, str, type, bool]]:
             function = operator.attrgetter(call)(wire)
             hint = str(function.__annotations__["return"])
             result = next(_results(hint, function.__module__))
-            found.append((command, call, result, "[" in hint))
+            found.append((command, f"wire.{call}", result, "[" in hint))
+    for command in JSON_FUNCTIONS:
+        function = getattr(segapsith, command)
+        result = next(_results(str(function.__annotations__["return"]), function.__module__))
+        found.append((command, f"segapsith.{command}", result, False))
     return found
 
 
@@ -441,6 +446,9 @@ def _type_imports(module: str) -> dict[str, Any]:
                 found[alias.asname or alias.name] = getattr(source, alias.name, None)
     return found
 
+
+JSON_FUNCTIONS = ("prepare", "federate")
+"""Commands without a store of their own; the function of the package has the same name."""
 
 JSON_COMMANDS = {
     "status": "status",

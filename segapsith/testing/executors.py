@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,13 +19,17 @@ from segapsith.parallel.tasks import Shared
 from segapsith.plugin.contracts import Executor
 from segapsith.testing.kit import Check, Factory, bounded, check_settings, of_kind
 
-__all__ = ["checked_item", "dying_item", "executor_checks"]
+__all__ = ["checked_item", "dying_item", "executor_checks", "waiting_item"]
 
 N_ITEMS = 100
 """Items of a check; more than an executor may read ahead."""
 
 AHEAD_PER_WORKER = 8
 """Items per worker that may be read before the first result."""
+
+
+WAITS = 600
+"""How often an item that waits for others looks for them, 20 times a second."""
 
 
 def checked_item(item: int, shared: Shared) -> list[int]:
@@ -46,6 +51,21 @@ def dying_item(item: tuple[str, int, int], shared: Shared) -> int:
         (marks / f"{number}-{n_before}").touch()
         os.kill(os.getpid(), signal.SIGKILL)
     return number
+
+
+def waiting_item(item: tuple[str, int, int], shared: Shared) -> int:
+    """Return the number of an item: the task `check-waits`, which waits for others first.
+
+    The item is a directory, a number, and how many other items must have ended before.
+    """
+    folder, number, n_others = item
+    marks = Path(folder)
+    for _ in range(WAITS):
+        if len(list(marks.iterdir())) >= n_others:
+            (marks / str(number)).touch()
+            return number
+        threading.Event().wait(0.05)
+    raise SegapsithError(f"{len(list(marks.iterdir()))} other items ended, not {n_others}")
 
 
 @contextlib.contextmanager

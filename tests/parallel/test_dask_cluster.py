@@ -52,6 +52,11 @@ def test_a_task_that_ends_its_worker_three_times_is_given_up(
     assert list(two.map("check", [1], {"offset": Frozen(2)})) == [[1, 2]]
 
 
+def test_one_slow_worker_holds_up_at_most_one_other_task(two: DaskCluster, tmp_path: Path) -> None:
+    items = [(str(tmp_path), number, 6 if number == 0 else 0) for number in range(8)]
+    assert list(two.map("check-waits", items)) == list(range(8))
+
+
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ConfigurationError, match=r"pip install 'segapsith\[cluster\]'"):

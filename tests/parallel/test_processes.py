@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -72,3 +73,9 @@ def test_the_task_of_these_tests_dies_as_often_as_told(
     for _ in range(3):
         dying_item((str(tmp_path), 1, 2), Shared({}))
     assert killed == [signal.SIGKILL] * 2
+
+
+def test_one_slow_worker_holds_up_at_most_one_other_task(tmp_path: Path) -> None:
+    items = [(str(tmp_path), number, 6 if number == 0 else 0) for number in range(8)]
+    with contextlib.closing(Processes(workers="2")) as executor:
+        assert list(executor.map("check-waits", items)) == list(range(8))
