@@ -4,15 +4,16 @@
 that are printed, or a sign such as `<<`. `deviation` is what follows ±. `better` is `larger` or
 `smaller`, or empty for counts and signs. `tolerance`, where present, replaces the deviation as the
 allowed difference. `label`, where present, is shown with the figure. `table`, where present, names
-the table that a line belongs to, so that one file can have several. All other columns are keys that
-name the cell: set, algorithm, model, measure …
+the table that a line belongs to, so that one file can have several. `mark`, `note`, `unit` and
+`gloss` are remarks and ignored; `word` is read as `label`, `what` as `measure`. All other columns are
+keys that name the cell: set, algorithm, model, measure …
 """
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 
@@ -24,6 +25,8 @@ DEFAULT_TOLERANCE = 0.03
 """Allowed difference where neither a tolerance nor a deviation is given."""
 
 _FIELDS = ("table", "printed", "deviation", "better", "tolerance", "label")
+_REMARKS = ("mark", "note", "unit", "gloss")
+_OTHER_NAMES = {"word": "label", "what": "measure"}
 _BETTER = ("", "larger", "smaller")
 
 
@@ -96,10 +99,19 @@ def shipped(name: str) -> list[PrintedCell]:
 
 
 def read(path: Path, name: str) -> list[PrintedCell]:
-    """Return the figures of a file that belong to this table."""
+    """Return the figures of a file that belong to this table.
+
+    A figure without deviation and tolerance has the tolerance of the package's cell with these keys.
+    """
     if not path.is_file():
         raise MissingInputError(f"there is no file {path}")
-    return _cells(path.read_text(encoding="utf-8"), str(path), name)
+    tolerances = {frozenset(cell.keys.items()): cell.tolerance for cell in shipped(name)}
+    return [
+        replace(cell, tolerance=tolerances.get(frozenset(cell.keys.items())))
+        if cell.tolerance is None and cell.deviation is None
+        else cell
+        for cell in _cells(path.read_text(encoding="utf-8"), str(path), name)
+    ]
 
 
 def _cells(text: str, source: str, name: str) -> list[PrintedCell]:
@@ -117,7 +129,9 @@ def _cell(line: Mapping[str, str | None], place: str) -> PrintedCell:
     better = line.get("better") or ""
     if better not in _BETTER:
         raise InputError(f"{place}: better is {better!r}; it should be `larger` or `smaller`")
-    keys = {key: value for key, value in line.items() if key and key not in _FIELDS and value}
+    line = {_OTHER_NAMES.get(column, column): value for column, value in line.items() if column}
+    no_keys = (*_FIELDS, *_REMARKS)
+    keys = {column: value for column, value in line.items() if column not in no_keys and value}
     cell = PrintedCell(
         keys,
         (line.get("printed") or "").strip(),

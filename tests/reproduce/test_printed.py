@@ -70,6 +70,24 @@ def test_every_table_of_the_papers_has_its_printed_figures() -> None:
     assert shipped("streaming") == []
 
 
+def test_remarks_of_a_file_name_no_cell(tmp_path: Path) -> None:
+    path = tmp_path / "papers.csv"
+    head = "table,place,word,gloss,what,printed,deviation,better,unit,mark,note"
+    path.write_text(f"{head}\nt,1,juge,judge,weight,0.5,,,words,bold,in doubt\n", encoding="utf-8")
+    (cell,) = read(path, "t")
+    assert cell.keys == {"place": "1", "measure": "weight"}
+    assert cell.label == "juge"
+
+
+def test_a_file_without_tolerances_has_those_of_the_package(tmp_path: Path) -> None:
+    path = tmp_path / "papers.csv"
+    keys = "k1a,HAC complete,VSM,F-measure"
+    lines = ["set,algorithm,model,measure,printed,deviation,tolerance"]
+    lines += [f"{keys},0.5,,", f"{keys},0.5,0.2,", f"{keys},0.5,,0.05", "other,,,,0.5,,"]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    assert [cell.tolerance for cell in read(path, "gvsm-5")] == [0.01, None, 0.05, None]
+
+
 def test_lines_of_other_tables_are_left_out(tmp_path: Path) -> None:
     path = written(tmp_path, "t,a,F,0.5,0.1,larger,", "other,a,F,0.7,,,", ",b,F,0.6,,,0.01")
     cells = read(path, "t")
