@@ -173,11 +173,11 @@ def changes(data: Path, options: Options, *, number: int) -> PaperTable:
     for algorithm in ALGORITHMS:
         for measure in MEASURES:
             for shown, model in models.items():
-                of_sets = [
-                    100 * (values[name, model, algorithm][measure] / base - 1)
+                of_sets = {
+                    name: 100 * (values[name, model, algorithm][measure] / base - 1)
                     for name in names
                     if (base := values[name, "VSM", algorithm][measure]) > 0
-                ]
+                }
                 keys = {
                     "set": f"mean of {PRINTED_SETS} sets", "algorithm": algorithm, "model": shown,
                     "measure": measure,
@@ -189,21 +189,49 @@ def changes(data: Path, options: Options, *, number: int) -> PaperTable:
     notes.append("Ratios of run-times depend on the machine and are not computed.")
     return PaperTable(
         f"GVSM table {number}: mean change against VSM", cells, "model",
-        [*notes, *_notes(data, names, scorer)],
+        [*notes, *_notes(data, names, scorer)], summarise=_signs_of_means,
     )  # fmt: skip
 
 
-def _change(keys: Mapping[str, str], of_sets: Sequence[float]) -> Cell:
+def _signs_of_means(comparison: Comparison) -> list[str]:
+    """Return how many means have the printed sign, and what the other signs depend on.
+
+    A mean of another sign is shown with its standard error, and with the sets without any one of
+    which the mean of the others has the printed sign.
+    """
+    others = []
+    n_cells = 0
+    for cell in comparison.compared:
+        printed = cell.printed.value if cell.printed else None
+        changes: Mapping[str, float] = cell.ours.more.get("changes", {})
+        if cell.printed is None or not printed or not changes:
+            continue
+        n_cells += 1
+        total = sum(changes.values())
+        if total * printed > 0:
+            continue
+        decisive = [name for name, change in changes.items() if (total - change) * printed > 0]
+        error = (cell.ours.deviation or 0.0) / math.sqrt(len(changes))
+        name = ", ".join(cell.ours.keys[key] for key in ("algorithm", "model", "measure"))
+        others.append(
+            f"Other sign: {name}: {total / len(changes):+.2f}, standard error {error:.2f}, printed"
+            f" {cell.printed}. As printed without {' or without '.join(decisive) or 'no set'}."
+        )
+    same = f"Signs of the mean: {n_cells - len(others)} of {n_cells} as printed."
+    return [same, *others] if n_cells else []
+
+
+def _change(keys: Mapping[str, str], by_set: Mapping[str, float]) -> Cell:
     """Return the mean of the changes with t, and the verdict of a one-sided test at 95 %."""
     from scipy.stats import t as student
 
-    mean, deviation = mean_and_sd(of_sets) if of_sets else (0.0, 0.0)
-    n = len(of_sets)
+    mean, deviation = mean_and_sd(by_set.values()) if by_set else (0.0, 0.0)
+    n = len(by_set)
     t = mean / (deviation / math.sqrt(n)) if deviation > 0 else 0.0
     is_significant = n > 1 and abs(t) > float(student.ppf(SUPERIOR_T, n - 1))
     better = (mean > 0) == (keys["measure"] in LARGER)
     verdict = ("superior" if better else "inferior") if is_significant else ""
-    return Cell(keys, mean, deviation, {"t": t, "verdict": verdict, "sets": n})
+    return Cell(keys, mean, deviation, {"t": t, "verdict": verdict, "sets": n, "changes": by_set})
 
 
 # -- tables 3 and 4 --------------------------------------------------------------------------

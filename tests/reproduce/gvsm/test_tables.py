@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from segapsith.cli.app import run
-from segapsith_reproduce import Options, reproduce
-from segapsith_reproduce.comparison import Comparison
+from segapsith_reproduce import Options, PaperTable, reproduce
+from segapsith_reproduce.comparison import Comparison, compare
 from segapsith_reproduce.gvsm import tables
 from segapsith_reproduce.gvsm.scores import Scorer
-from segapsith_reproduce.printed import shipped
+from segapsith_reproduce.printed import PrintedCell, shipped
 
 pytestmark = pytest.mark.slow
 
@@ -90,6 +90,24 @@ def test_changes_are_means_of_the_sets_with_t(data: Path, monkeypatch: pytest.Mo
     assert entropy["ours"] < 0 and entropy["verdict"] == "superior"
     worse = next(r for r in rows if r["model"] == "COV" and r["measure"] == "VI")
     assert worse["verdict"] == "inferior"
+
+
+def test_a_mean_of_another_sign_is_shown_with_the_sets_it_depends_on() -> None:
+    keys = {"set": "mean", "algorithm": "HAC complete", "model": "COV", "measure": "F-measure"}
+    others = {**keys, "measure": "VD"}
+    by_set = {"a": 3.0, "b": -1.0, "c": -1.0}
+    table = PaperTable(
+        "t",
+        [tables._change(keys, by_set), tables._change(others, by_set)],
+        summarise=tables._signs_of_means,
+    )
+    printed = [PrintedCell(keys, "-0.85", 12.67), PrintedCell(others, "5.00", 1.0)]
+    first, second = compare("t", table, printed).notes
+    assert first == "Signs of the mean: 1 of 2 as printed."
+    assert second == (
+        "Other sign: HAC complete, COV, F-measure: +0.33, standard error 1.33, printed"
+        " -0.85 ± 12.67. As printed without a."
+    )
 
 
 def test_relative_measures_have_the_best_model_at_one(
