@@ -27,9 +27,13 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import quote
 
 from segapsith.api.wire import Wire
+from segapsith.report.charts.days import BUCKETS
+from segapsith.web.pages.domains import SORTS
 
 DATA = Path(
     os.environ.get("SEGAPSITH_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")
@@ -37,6 +41,9 @@ DATA = Path(
 STREAMS = {"reuters21578": ("en", 0.6), "bbc-news": ("en", 0.15), "orangesum-fr": ("fr", 0.25)}
 WARM, FIRST, RATE, MEMORY, PAGE = 0.1, 0.6, 50.0, 250e6, 80_000
 PROGRAM = [sys.executable, "-m", "segapsith"]
+FREQUENT_WORDS = "SELECT word FROM words WHERE lang = ? AND word NOT LIKE '% %' ORDER BY documents DESC LIMIT 400"
+OFTEN = ("the", "of", "said", "de")
+SOME_STORIES = "SELECT uid FROM documents WHERE id % 997 = 1 LIMIT 40"
 TOKEN = "a-token-for-the-benchmark"
 
 
@@ -94,39 +101,76 @@ class Client:
 
 
 def pages(store: Path, rng: random.Random) -> dict[str, list[str]]:
-    """Return addresses of every kind of page; several of those with an id."""
+    """Return addresses of every kind of page, with many values of its parameters.
+
+    Where a page has parameters, no address occurs twice, so that no answer was made before.
+    """
     wire = Wire(store)
     activity = wire.browse.activity()
-    numbers = rng.sample(sorted(activity.described), 40)
+    days = list(activity.stream.days)
+    domains = rng.sample(sorted(activity.described), 60)
     large = [row.id for row in wire.browse.map(None, 40).domains]
     units = rng.sample(activity.units.tolist(), 40)
     topics = [topic.id for topic in wire.browse.topics(40)]
-    words = (
-        "oil",
-        "bank",
-        "price",
-        "trade",
-        "dollar",
-        "government",
-        "wheat",
-        "said",
-        "market",
-        "tax",
-    )
-    documents = rng.sample(range(1000), 40)
-    one = {p: [p] * 20 for p in ("/", "/sections", "/topics", "/domains", "/events", "/compare",
-                                 "/validation", "/map", "/runs", "/feeds", "/watch", "/cite")}  # fmt: skip
+    sections = [section.id for section in wire.browse.sections()]
+    runs = [run.id for run in wire.runs(40) if run.status == "done"]
+    frequent = wire.read(lambda s: list(s.rows(FREQUENT_WORDS, ["en"])))
+    words = [word for (word,) in frequent]
+    sources = [name for name in wire.browse.columns().count_sources() if name]
+    stories = [row[0] for row in wire.read(lambda s: list(s.rows(SOME_STORIES)))]
+
+    def day() -> str:
+        return rng.choice(days)
+
+    def word() -> str:
+        return quote(rng.choice(words))
+
+    def some(make: Callable[[], str], count: int = 40) -> list[str]:
+        """Return different addresses, at most `count`."""
+        return list(dict.fromkeys(make() for _ in range(3 * count)))[:count]
+
     return {
-        **one,
-        "/domains?sort=recent": ["/domains?sort=recent"] * 20,
-        "/domains/ID": [f"/domains/{n}" for n in [*numbers[:20], *large[:20]]],
+        **{path: [path] * 20 for path in ("/sections", "/validation", "/runs", "/feeds", "/watch",
+                                          "/cite")},
+        "/": ["/", *some(lambda: f"/?since={day()}", 20), *(f"/?since={run}" for run in runs)],
+        "/topics": [f"/topics?page={page}" for page in range(1, 21)],
+        "/domains": some(lambda: f"/domains?sort={rng.choice(SORTS)}&page={rng.randrange(1, 99)}"
+                         f"&min_units={rng.randrange(1, 9)}"),
+        "/domains?q=": some(lambda: f"/domains?q={word()}"),
+        "/domains?as_of=": [f"/domains?as_of={at}" for at in (*runs, *some(day, 20))],
+        "/domains/ID": [f"/domains/{n}" for n in [*domains[:20], *large[:20]]],
+        "/domains/ID?as_of=": some(lambda: f"/domains/{rng.choice(large)}?as_of={rng.choice(days[-60:])}", 20),
+        "/domains/ID/merge/preview": [
+            f"/domains/{one}/merge/preview?with={other}" for one, other in zip(large[:20], large[20:], strict=True)
+        ],
+        "/domains/ID/split/preview": [
+            f"/domains/{n}/split/preview?parts=2" for n in large[10:30]
+        ],
         "/topics/ID": [f"/topics/{n}" for n in topics],
+        "/sections/ID": [f"/sections/{n}" for n in sections],
+        "/events": some(lambda: f"/events?since={day()}&until={days[-1]}&page={rng.randrange(1, 5)}"),
+        "/events?event=": [
+            f"/events?event={event.id}" for event in wire.events(min_stories=3, limit=40)
+        ],
         "/units/ID": [f"/units/{n}" for n in units],
-        "/stories/ID": [f"/stories/wire-{n}" for n in documents],
-        "/search": [f"/search?q={word}" for word in words] * 2,
-        "/words/en/WORD": [f"/words/en/{word}" for word in words[:7]] * 3,
-        "/timeline": [f"/timeline?by={by}" for by in ("day", "week", "month")] * 7,
-    }
+        "/stories/ID": [f"/stories/{quote(uid, safe='')}" for uid in stories],
+        "/search": some(lambda: f"/search?q={word()}"),
+        "/search, most frequent words": [
+            f"/search?q={quote(one)}" for one in (*OFTEN, *words[:16])
+        ],
+        "/search, two words": some(lambda: f"/search?q={word()}+{word()}"),
+        "/search, restricted": some(lambda: f"/search?q={word()}&since={day()}&lang=en"
+                                    f"&source={quote(rng.choice(sources))}"
+                                    f"&section={rng.choice(sections)}"),
+        "/words/en/WORD": [f"/words/en/{quote(one, safe='')}" for one in words[:40]],
+        "/timeline": some(lambda: f"/timeline?by={rng.choice(BUCKETS)}&measure=share"
+                          f"&domain={rng.choice(large)}&topic={rng.choice(topics)}"
+                          f"&since={day()}"),
+        "/compare": some(lambda: f"/compare?left={rng.choice([*runs, day()])}"
+                         f"&right={rng.choice([*runs, day()])}"),
+        "/map": [f"/map?lang={lang}&most={most}" for lang in ("en", "fr")
+                 for most in range(40, 61, 2)],
+    }  # fmt: skip
 
 
 def percentile(values: list[float]) -> float:

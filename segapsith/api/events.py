@@ -24,10 +24,16 @@ class Events:
         domain: int | None = None,
         min_stories: int = 1,
         limit: int | None = None,
+        offset: int = 0,
     ) -> builtins.list[Event]:
         """Return events, the latest first, as `list` does."""
         return self.list(
-            since=since, until=until, domain=domain, min_stories=min_stories, limit=limit
+            since=since,
+            until=until,
+            domain=domain,
+            min_stories=min_stories,
+            limit=limit,
+            offset=offset,
         )
 
     def list(
@@ -38,11 +44,12 @@ class Events:
         domain: int | None = None,
         min_stories: int = 1,
         limit: int | None = None,
+        offset: int = 0,
     ) -> builtins.list[Event]:
         """Return events, the latest first; of one day the largest first, ties by id.
 
-        `since` and `until` select those with a day in this period, `domain` those of a domain.
-        Events without any date are last, and in no period.
+        `since` and `until` select those with a day in this period, `domain` those of a domain,
+        `limit` and `offset` a part of the list. Events without any date are last, and in no period.
         """
         labeller = self._session.labeller()
         return self._session.read(
@@ -53,6 +60,7 @@ class Events:
                 domain=domain,
                 min_stories=min_stories,
                 limit=limit,
+                offset=offset,
                 labeller=labeller,
             )
         )

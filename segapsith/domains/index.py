@@ -638,8 +638,27 @@ def column_vectors(units: BagColumns, sizes: Ints, *, compiled: bool = True) -> 
         firsts = np.flatnonzero(is_first)
         weights = np.add.reduceat(weights, firsts) if len(firsts) else weights
         words, ends = words[firsts], np.cumsum(np.bincount(story[firsts], minlength=len(sizes)))
-    scaled = postings.scaled_stories if compiled else postings.scaled_stories.python
-    return StoryVectors(*scaled(ends, words, weights))
+    if compiled:
+        return StoryVectors(*postings.scaled_stories(ends, words, weights))
+    story = np.repeat(np.arange(len(sizes)), np.diff(ends, prepend=0))
+    return _scaled_stories(story, words, weights, len(sizes))
+
+
+def _scaled_stories(story: Array, words: Array, sums: Array, n_stories: int) -> StoryVectors:
+    """Return what `postings.scaled_stories` returns, by operations on whole columns."""
+    order = np.lexsort((np.arange(len(words)), -sums, story))
+    starts = np.searchsorted(story, np.arange(n_stories))
+    place = np.empty(len(words), np.int64)
+    place[order] = np.arange(len(words)) - starts[story]
+    heaviest = place < postings.MOST_STORY_WORDS
+    story, words = story[heaviest], words[heaviest]
+    weights = sums[heaviest].astype(np.float64)
+    raised = weights * np.sqrt(weights)
+    # bincount adds one after the other, as the kernel does
+    lengths = np.sqrt(np.bincount(story, raised * raised, minlength=n_stories))
+    values = np.rint(raised / lengths[story] * postings.STORY_LENGTH).astype(np.int32)
+    ends = np.cumsum(np.bincount(story, minlength=n_stories))
+    return StoryVectors(ends, words.astype(np.int32), np.maximum(values, 1))
 
 
 class Mark(NamedTuple):

@@ -275,10 +275,13 @@ def headline_score(headline: str, words: Mapping[str, float]) -> float:
     >>> headline_score("Storm reaches the coast", words) > headline_score("Wind is rising", words)
     True
     """
+    return _score(headline, contained(headline, words), words)
+
+
+def _score(headline: str, covered: Sequence[str], words: Mapping[str, float]) -> float:
     weights = sorted(words.values(), reverse=True)
     if not weights or weights[0] <= 0:
         return 0.0
-    covered = contained(headline, words)
     weight = sum(words[word] for word in covered)
     length = max(_text(headline).length, MIN_WORDS)
     norm = math.sqrt(sum(w * w for w in weights)) * math.sqrt(length)
@@ -303,8 +306,9 @@ def best_headline(headlines: Iterable[str], words: Mapping[str, float]) -> str:
         if not line or line.casefold() in seen:
             continue
         seen.add(line.casefold())
-        if len(contained(line, words)) >= min(2, len(words)):
-            scored.append((headline_score(line, words), line))
+        covered = contained(line, words)
+        if len(covered) >= min(2, len(words)):
+            scored.append((_score(line, covered, words), line))
     best = max((score for score, _ in scored), default=0.0)
     return next((line for score, line in scored if score > 0 and score >= NEARLY * best), "")
 

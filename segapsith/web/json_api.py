@@ -127,9 +127,10 @@ def events(ask: Ask, _: bytes) -> Response:
         until=ask.day("until"),
         domain=ask.number("domain", 0) or None,
         min_stories=ask.number("min_stories", 1, 1),
-        limit=span.offset + span.limit + 1,
+        limit=span.limit + 1,
+        offset=span.offset,
     )
-    return _paged(ask, listed[span.offset : span.offset + span.limit], len(listed))
+    return _paged(ask, listed[: span.limit], span.offset + len(listed))
 
 
 def today(ask: Ask, _: bytes) -> Response:

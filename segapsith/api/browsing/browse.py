@@ -53,6 +53,7 @@ from segapsith_store.queries.browsing.story_search import (
     StoryHits,
     StoryQuery,
     find_stories,
+    matching_documents,
     read_columns,
 )
 from segapsith_store.queries.domains import (
@@ -63,6 +64,7 @@ from segapsith_store.queries.domains import (
 )
 from segapsith_store.queries.news import News, Today, read_news, read_today
 from segapsith_store.queries.nights import Night
+from segapsith_store.queries.search import DomainHit, TextMatch, find_domains
 from segapsith_store.queries.sections import Section, list_sections, section_labels
 from segapsith_store.queries.status import read_counts
 from segapsith_store.queries.subscriptions import Feed
@@ -111,6 +113,8 @@ class Browsing:
         )
 
         self._section_labels: Kept[Mapping[int, str]] = Kept(lambda store, _: section_labels(store))
+        self._earlier: tuple[Activity, str | int, Activity] | None = None
+        """The present columns, and those of the moment that was last asked for."""
         self._names: dict[int, str] = {}
         """Texts of words by number; they never change."""
         self._kept: tuple[Kept[Any], ...] = (
@@ -123,9 +127,12 @@ class Browsing:
         with self._session.reading() as store:
             for snapshot in self._kept:
                 snapshot.get(store)
+            activity = self._activity.get(store)
+            _ = activity.stream, activity.stories_by_day, activity.spans
 
     def show(self, state: StoreState) -> None:
         """Hold the columns of this state of the store until another one is shown."""
+        self._earlier = None
         for snapshot in self._kept:
             snapshot.show(state)
 
@@ -139,9 +146,16 @@ class Browsing:
         """Return which unit is in which domain, now or as of a run or date."""
         if as_of is None:
             return self._session.read(self._activity.get)
-        return self._session.read(
-            lambda store: read_activity(store, self._activity.get(store), as_of)
-        )
+
+        def query(store: Store) -> Activity:
+            now, held = self._activity.get(store), self._earlier
+            if held is not None and held[0] is now and held[1] == as_of:
+                return held[2]
+            earlier = read_activity(store, now, as_of)
+            self._earlier = (now, as_of, earlier)
+            return earlier
+
+        return self._session.read(query)
 
     def vectors(self) -> DomainVectors:
         """Return the words of all domains."""
@@ -157,15 +171,18 @@ class Browsing:
         def query(store: Store) -> Sequence[Topic]:
             if offset + limit <= KEPT_TOPICS:
                 return self._topics.get(store)[offset : offset + limit]
-            return self._listed_topics(store, limit=offset + limit)[offset:]
+            return self._listed_topics(store, limit=limit, offset=offset)
 
         return self._session.read(query)
 
-    def _listed_topics(self, store: Store, *, limit: int, only: int | None = None) -> list[Topic]:
+    def _listed_topics(
+        self, store: Store, *, limit: int, offset: int = 0, only: int | None = None
+    ) -> list[Topic]:
         return list_topics(
             store,
             top=TOPIC_WORDS,
             limit=limit,
+            offset=offset,
             only=only,
             outline=self._outline.get(store),
             totals=self._vectors.get(store).total,
@@ -176,13 +193,15 @@ class Browsing:
         totals, words = self._vectors.get(store).total, Words(store, self._names)
         return list_sections(store, top=TOPIC_WORDS, totals=totals, words=words)
 
-    def _read_today(self, store: Store, since: str | int | None = None) -> Today:
+    def _read_today(self, store: Store, since: str | int | None = None, most: int = TODAY) -> Today:
+        activity = self._activity.get(store)
         return read_today(
             store,
             since,
-            most=TODAY,
+            most=most,
             outline=self._outline.get(store),
-            arrived_after=self._activity.get(store).arrived_after,
+            arrived_since=activity.arrived_since,
+            rows=((row.id, row.label, row.units) for row in activity.described.values()),
             words=Words(store, self._names),
         )
 
@@ -209,11 +228,14 @@ class Browsing:
         topic_of = self._session.read(self._outline.get).topic_of
         return [domain for domain, topic in topic_of.items() if topic in topics]
 
-    def today(self, since: str | int | None = None) -> Today:
-        """Return what is new, rising and falling, by section; that of the last night is kept."""
-        if since is None:
+    def today(self, since: str | int | None = None, most: int = TODAY) -> Today:
+        """Return what is new, rising and falling, by section; that of the last night is kept.
+
+        At most `most` domains of each kind in a section are listed.
+        """
+        if since is None and most == TODAY:
             return self._session.read(self._today.get)
-        return self._session.read(lambda store: self._read_today(store, since))
+        return self._session.read(lambda store: self._read_today(store, since, most))
 
     def event_stories(self, event: int, limit: int = 100) -> list[UnitSummary]:
         """Return the stories of an event, the first ones first."""
@@ -434,6 +456,21 @@ class Browsing:
             return find_stories(
                 store, query, columns, documents=documents, limit=limit, offset=offset
             )
+
+    def domains_with(self, words: str, limit: int = 20) -> list[DomainHit]:
+        """Return the domains that have the words in their label, best words or stories."""
+        with self._session.reading() as store:
+            activity, columns = self.activity(), self._columns.get(store)
+
+            def count(match: TextMatch) -> tuple[dict[int, int], int]:
+                documents = matching_documents(store, match, columns)
+                having = np.zeros(int(activity.documents.max(initial=0)) + 1, np.bool_)
+                having[documents[documents < len(having)]] = True
+                domains = activity.domains[having[activity.documents]]
+                numbers, n_units = np.unique(domains, return_counts=True)
+                return dict(zip(numbers.tolist(), n_units.tolist(), strict=True)), len(documents)
+
+            return find_domains(store, words, limit, count)
 
     def newest_document(self) -> int:
         """Return the number of the newest document; numbers only grow."""

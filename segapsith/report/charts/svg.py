@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 
 from markupsafe import Markup, escape
@@ -34,16 +35,25 @@ def tag(name: str, *children: str | Markup, **attributes: str | float | None) ->
     >>> str(tag("text", "a < b", x=1, text_anchor="end"))
     '<text x="1" text-anchor="end">a &lt; b</text>'
     """
-    written = Markup("").join(
-        Markup(' {}="{}"').format(
-            key.rstrip("_").replace("_", "-"),
-            number(value) if isinstance(value, int | float) else value,
-        )
-        for key, value in attributes.items()
-        if value is not None
+    # plain strings: a page of charts has hundreds of elements, and Markup.format takes 20 µs each
+    written = "".join(
+        [
+            f' {_name(key)}="{number(value) if isinstance(value, int | float) else escape(value)}"'
+            for key, value in attributes.items()
+            if value is not None
+        ]
     )
-    inside = Markup("").join(escape(child) for child in children)
-    return Markup("<{0}{1}>{2}</{0}>").format(Markup(name), written, inside)  # noqa: S704 - element names are ours
+    inside = "".join([escape(child) for child in children])
+    return Markup(f"<{name}{written}>{inside}</{name}>")  # noqa: S704 - names are ours, the rest is escaped
+
+
+@functools.cache
+def _name(key: str) -> str:
+    """
+    >>> _name("class_"), _name("text_anchor")
+    ('class', 'text-anchor')
+    """
+    return key.rstrip("_").replace("_", "-")
 
 
 def text(

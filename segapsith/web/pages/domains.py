@@ -108,12 +108,12 @@ def _with_words(ask: Ask, words: Sequence[str]) -> set[int]:
     """Return the domains whose best words contain all the words."""
     if not words:
         return set()
-    return {hit.id for hit in ask.wire.search(" ".join(words), 5000, documents=False).domains}
+    return {hit.id for hit in ask.wire.browse.domains_with(" ".join(words), 5000)}
 
 
 def _order(sort: str, activity: Activity) -> Callable[[Described], Any]:
     """Return the key of a list of domains; those without a date come last."""
-    spans = activity.spans()
+    spans = activity.spans
     if sort == "size":
         return lambda row: (-row.units, row.id)
     if sort == "recent":

@@ -66,15 +66,16 @@ def events_page(ask: Ask) -> Page:
             until=ask.day("until"),
             domain=number or None,
             min_stories=least,
-            limit=span.offset + span.limit + 1,
+            limit=span.limit + 1,
+            offset=span.offset,
         )
         stories = browse.event_stories(event) if event else []
         if event and not stories:
             raise MissingInputError(f"there is no event {event}; `segapsith events` lists them")
         home = next((one.domain for one in stories if one.domain is not None), None)
         values = {
-            "events": listed[span.offset : span.offset + span.limit],
-            "total": len(listed),
+            "events": listed[: span.limit],
+            "total": span.offset + len(listed),
             "span": span,
             "stories": stories,
             "chosen": event,

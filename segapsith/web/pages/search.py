@@ -37,9 +37,7 @@ def search_page(ask: Ask) -> Page:
             "query": query,
             "hits": hits,
             "span": span,
-            "domains": ask.wire.search(query.words, 8, documents=False).domains
-            if query.words
-            else [],
+            "domains": browse.domains_with(query.words, 8) if query.words else [],
             "langs": columns.languages(),
             "sources": [name for name in columns.count_sources() if name][:SOURCES],
             "topics": browse.topics(30),

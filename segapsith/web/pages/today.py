@@ -29,7 +29,8 @@ def today(ask: Ask) -> Page:
     """Return the page of today."""
     browse, t = ask.wire.browse, ask.texts.text
     with ask.wire.reading():
-        today = browse.today(_since(ask))
+        since = _since(ask)
+        today = browse.today() if since is None else browse.today(since, MOST)
         stories = browse.activity().stories_by_day
         nights = browse.nights(NIGHTS)
         values = {
@@ -41,7 +42,7 @@ def today(ask: Ask) -> Page:
             "troubled": [feed for feed in browse.feeds() if feed.failures],
             "status": browse.state(),
             "n_domains": len(browse.activity().described),
-            "n_stories": len(set(browse.activity().documents.tolist())),
+            "n_stories": browse.counts()["documents"],
             "stream": browse.activity().stream,
         }
         validations = ask.wire.validation.history(limit=NIGHTS)

@@ -56,12 +56,13 @@ def list_events(
     domain: int | None = None,
     min_stories: int = 1,
     limit: int | None = None,
+    offset: int = 0,
     labeller: Labeller | None = None,
 ) -> list[Event]:
     """Return events, the latest first; of one day the largest first, ties by id.
 
-    `since` and `until` select those with a day in this period, `domain` those of a domain. Without
-    a `labeller`, an event is named by the headline that is nearest to its centre.
+    `since` and `until` select those with a day in this period, `domain` those of a domain, and
+    `limit` and `offset` a part of the list. Without a `labeller`, an event is named by the headline that is nearest to its centre.
     """
     conditions: dict[str, Any] = {"units > 0 AND stories >= ?": min_stories}
     if since is not None:
@@ -74,16 +75,19 @@ def list_events(
     with store.frozen():
         if domain is not None and not store.row("SELECT 1 FROM domains WHERE id = ?", [domain]):
             raise MissingInputError(f"there is no domain {domain}; `segapsith domains` lists them")
-        most = -1 if limit is None or domain is not None else limit
+        # the domain of an event is counted below, so a part of the list is cut there
+        cut = (-1, 0) if domain is not None else (-1 if limit is None else limit, offset)
         rows = list(
             store.rows(
                 "SELECT id, first, last, units, stories, closed_by IS NOT NULL, words FROM events"
-                f" WHERE {' AND '.join(conditions)} ORDER BY last DESC, units DESC, id LIMIT ?",
-                [*conditions.values(), most],
+                f" WHERE {' AND '.join(conditions)} ORDER BY last DESC, units DESC, id LIMIT ? OFFSET ?",
+                [*conditions.values(), *cut],
             )
         )
         domains = _domains(store, [row[0] for row in rows])
-        rows = [row for row in rows if domain in (None, domains[row[0]])][:limit]
+        if domain is not None:
+            end = None if limit is None else offset + limit
+            rows = [row for row in rows if domains[row[0]] == domain][offset:end]
         sums = {row[0]: codecs.domain_from(row[6], row[4]) for row in rows}
         labels = _different(
             _labels(store, sums, labeller), domains, {row[0]: row[1] for row in rows}

@@ -48,6 +48,9 @@ __all__ = [
 CANDIDATES = 24
 """Stories of a domain whose headlines are considered: those with the highest scores."""
 
+NEWEST_UNITS = 100
+"""Newest units of a domain among which headlines of the last days are searched first."""
+
 LEAD_CHARS = 300
 """Characters of a story that are read to find its first sentence and how words are written."""
 
@@ -137,22 +140,34 @@ def headlines_since(
 ) -> dict[int, list[str]]:
     """Return titles of stories that some domains took after a run or since a date, newest first.
 
-    Titles of first units come before those of others; at most `most` of each domain. Units before
-    `first` are known to be older and are not looked at.
+    Titles of first units come before those of others; at most `most` of each domain, of its
+    `NEWEST_UNITS` newest units if one of these is new enough. Units before `first` are known to be
+    older and are not looked at.
     """
+    titles = _titles_since(store, numbers, since, first=first, most=most, newest=NEWEST_UNITS)
+    others = [number for number in numbers if number not in titles]
+    return titles | _titles_since(store, others, since, first=first, most=most, newest=-1)
+
+
+def _titles_since(
+    store: Store, numbers: Sequence[int], since: str | int, *, first: int, most: int, newest: int
+) -> dict[int, list[str]]:
     condition = "d.run > ?" if isinstance(since, int) else "coalesce(v.date, r.started_at) >= ?"
-    headlines: dict[int, list[str]] = {}
+    titles: dict[int, list[str]] = {}
+    if not numbers:
+        return titles
     for domain, title in store.rows(
         "SELECT domain, title FROM (SELECT a.domain, v.title, u.id, row_number() OVER"
         " (PARTITION BY a.domain ORDER BY u.position > 0, a.score DESC, u.id) AS place"
-        " FROM assignments a JOIN units u ON u.id = a.unit JOIN versions v ON v.id = u.version"
+        " FROM json_each(?) j JOIN assignments a ON a.unit IN (SELECT b.unit FROM assignments b"
+        " WHERE b.domain = j.value AND b.unit >= ? ORDER BY b.unit DESC LIMIT ?)"
+        " JOIN units u ON u.id = a.unit JOIN versions v ON v.id = u.version"
         " JOIN documents d ON d.id = u.document JOIN runs r ON r.id = d.run"
-        " WHERE a.domain IN (SELECT value FROM json_each(?)) AND a.unit >= ?"
-        f" AND v.title <> '' AND {condition}) WHERE place <= ? ORDER BY domain, id DESC",
-        [json.dumps(list(numbers)), first, since, most],
+        f" WHERE v.title <> '' AND {condition}) WHERE place <= ? ORDER BY domain, id DESC",
+        [json.dumps(list(numbers)), first, newest, since, most],
     ):
-        headlines.setdefault(domain, []).append(title)
-    return headlines
+        titles.setdefault(domain, []).append(title)
+    return titles
 
 
 def first_unit_after(store: Store, run: int) -> int:

@@ -7,9 +7,11 @@ another domain later is not news.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
 
 from segapsith.domains.naming import best_headline
 from segapsith.domains.trends import MIN_UNITS
@@ -58,6 +60,9 @@ HIGHLIGHT_WORDS = 5
 
 DEVIATIONS = 2.0
 """Standard errors between two shares of a domain that count as growing or fading."""
+
+DomainRow: TypeAlias = tuple[int, str, int]
+"""Id, label and units of a domain."""
 
 _LIVE = "JOIN runs r ON r.id = e.run WHERE e.run > ? AND r.status <> 'undone'"
 
@@ -197,13 +202,12 @@ def read_news(
     """
     with store.frozen():
         arrivals, founded = read_arrivals(store, run, units), _founded(store, run)
-        changes = _changes(store, arrivals.units)
-        n_before = sum(change.before for change in changes)
-        ranked = _ranked(changes, founded)
+        changes, totals = _changes(store, arrivals.units)
+        ranked = _ranked(changes, founded, totals)
         return News(
             since=run,
             stories_since=arrivals.stories,
-            units_before=n_before,
+            units_before=totals[0],
             units_since=arrivals.n_units,
             new=ranked["new"][:most],
             growing=ranked["growing"][:most],
@@ -213,23 +217,43 @@ def read_news(
         )
 
 
-def _changes(store: Store, arrived: Mapping[int, int]) -> list[DomainChange]:
-    """Return the domains with their units before and since; `arrived` are the units since."""
-    return [
-        DomainChange(number, label, n_units - arrived.get(number, 0), arrived.get(number, 0))
-        for number, label, n_units in store.rows(
-            "SELECT id, label, units FROM domains WHERE units > 0 ORDER BY id"
-        )
+def _changes(
+    store: Store, arrived: Mapping[int, int], known: Iterable[DomainRow] | None = None
+) -> tuple[list[DomainChange], tuple[int, int]]:
+    """Return domains with their units before and since, and the sums of these for all domains.
+
+    `arrived` are the units since. Domains without any are returned only if they may be fading.
+    """
+    rows: list[DomainRow] = list(
+        store.rows("SELECT id, label, units FROM domains WHERE units > 0 ORDER BY id")
+        if known is None
+        else known
+    )
+    sizes = np.array([n_units for _, _, n_units in rows], np.int64)
+    after = np.array([arrived.get(number, 0) for number, _, _ in rows], np.int64)
+    totals = int((sizes - after).sum()), int(after.sum())
+    may_fade = np.zeros(len(rows), np.bool_)
+    if all(totals):
+        pooled = sizes / sum(totals)
+        spread = np.sqrt(pooled * (1 - pooled) * (1 / totals[0] + 1 / totals[1]))
+        # a little more than `_score` decides, whatever the rounding
+        may_fade = sizes / totals[0] >= 0.99 * DEVIATIONS * spread
+    chosen = np.flatnonzero((after > 0) | may_fade).tolist()
+    changes = [
+        DomainChange(rows[i][0], rows[i][1], rows[i][2] - int(after[i]), int(after[i]))
+        for i in chosen
     ]
+    return changes, totals
 
 
-def _ranked(changes: Sequence[DomainChange], founded: set[int]) -> dict[str, list[DomainChange]]:
+def _ranked(
+    changes: Sequence[DomainChange], founded: set[int], totals: tuple[int, int]
+) -> dict[str, list[DomainChange]]:
     """Return the new, growing and fading domains, the strongest change first, ties by id.
 
-    `founded` are the domains that may be new.
+    `founded` are the domains that may be new, `totals` the units before and since of all domains.
     """
-    n_before = sum(change.before for change in changes)
-    n_after = sum(change.after for change in changes)
+    n_before, n_after = totals
     ranked: dict[str, list[tuple[float, int, DomainChange]]] = {
         "new": [],
         "growing": [],
@@ -406,29 +430,29 @@ def read_today(
     *,
     most: int = 12,
     outline: Outline | None = None,
-    arrived_after: Callable[[int], Mapping[int, int]] | None = None,
+    arrived_since: Callable[[str | int], Mapping[int, int] | None] | None = None,
     words: Words | None = None,
+    rows: Iterable[DomainRow] | None = None,
 ) -> Today:
     """Return what is new, rising and falling, at most `most` domains of each kind in a section.
 
     Without `since`, what the last night brought, or the last run that learned. Where nothing was
-    learned before, everything is new and the largest domains come first. `outline`, `words` and
-    the units that arrived after a run, by domain, are given if they are known already.
+    learned before, everything is new and the largest domains come first. `outline`, `words`,
+    the `rows` of the domains and the units that arrived after a run or since a date, by domain, are
+    given if they are known already.
     """
     with store.frozen():
         bound = _last_night(store) if since is None else _bound(store, since)
-        if arrived_after is not None and isinstance(bound, int):
-            arrived = arrived_after(bound)
-        else:
-            arrived = units_since(store, bound)
+        known = None if arrived_since is None else arrived_since(bound)
+        arrived = units_since(store, bound) if known is None else known
         outline = outline or read_outline(store)
-        changes = _changes(store, arrived)
+        changes, totals = _changes(store, arrived, rows)
         founded = (
             _founded(store, bound)
             if isinstance(bound, int)
             else {change.id for change in changes if not change.before}
         )
-        kinds = _ranked(changes, founded)
+        kinds = _ranked(changes, founded, totals)
         kinds["active"] = _others(changes, kinds)
         section_of = {
             change.id: outline.section_of.get(outline.topic_of[change.id])
@@ -446,14 +470,14 @@ def read_today(
             section = section_of.get(number)
             sizes[section] = sizes.get(section, 0) + n_units
             of_section.setdefault(section, {})
-        topics = _topics(store, changes, outline)
+        topics = _topics(store, arrived, outline, most)
         describe = _Headlines(store, bound, words)
         sections = [
             TodaySection(
                 section,
                 UNGROUPED if section is None else labels.get(section, UNGROUPED),
                 sizes.get(section, 0),
-                topics.get(section, [])[:most],
+                topics.get(section, []),
                 *(describe(of.get(kind, [])[:most]) for kind in KINDS),
             )
             for section, of in sorted(
@@ -511,27 +535,38 @@ def _began(store: Store, bound: str | int) -> str | None:
 
 
 def _topics(
-    store: Store, changes: Sequence[DomainChange], outline: Outline
+    store: Store, arrived: Mapping[int, int], outline: Outline, most: int
 ) -> dict[int | None, list[TodayTopic]]:
-    """Return the topics with units since then by section: rising ones first, then the largest."""
-    counts: dict[int, list[int]] = {}
-    for change in changes:
-        topic = outline.topic_of.get(change.id)
+    """Return the topics with units since then, at most `most` of a section.
+
+    Rising ones come first, then the largest.
+    """
+    after: dict[int, int] = {}
+    for number, n_units in arrived.items():
+        topic = outline.topic_of.get(number)
         if topic is not None:
-            so_far = counts.setdefault(topic, [0, 0])
-            so_far[0] += change.before
-            so_far[1] += change.after
-    sums = {topic: DomainChange(topic, "", *both) for topic, both in counts.items()}
-    rising = [change.id for change in _ranked(list(sums.values()), set())["growing"]]
+            after[topic] = after.get(topic, 0) + n_units
+    sums = {
+        topic: DomainChange(topic, "", outline.units[topic] - n_units, n_units)
+        for topic, n_units in after.items()
+    }
+    n_all, n_after = sum(outline.units.values()), sum(after.values())
+    ranked = _ranked(list(sums.values()), set(), (n_all - n_after, n_after))
+    rising = [change.id for change in ranked["growing"]]
     place = {topic: n for n, topic in enumerate(rising)}
-    listed = [topic for topic, change in sums.items() if change.after]
-    labels = topic_labels(store, listed)
-    of_section: dict[int | None, list[TodayTopic]] = {}
-    for topic in sorted(listed, key=lambda t: (place.get(t, len(place)), -sums[t].after, t)):
-        of_section.setdefault(outline.section_of.get(topic), []).append(
+    chosen: dict[int | None, list[int]] = {}
+    for topic in sorted(sums, key=lambda t: (place.get(t, len(place)), -sums[t].after, t)):
+        of_section = chosen.setdefault(outline.section_of.get(topic), [])
+        if len(of_section) < most:
+            of_section.append(topic)
+    labels = topic_labels(store, {topic for some in chosen.values() for topic in some})
+    return {
+        section: [
             TodayTopic(topic, labels[topic], topic in place, sums[topic].after, sums[topic].before)
-        )
-    return of_section
+            for topic in topics
+        ]
+        for section, topics in chosen.items()
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -558,7 +593,8 @@ class Highlights(Result):
 def read_highlights(store: Store, run: int, most: int = 5) -> Highlights:
     """Return at most `most` domains that are new, and that are rising, since a run."""
     with store.frozen():
-        ranked = _ranked(_changes(store, read_arrivals(store, run).units), _founded(store, run))
+        changes, totals = _changes(store, read_arrivals(store, run).units)
+        ranked = _ranked(changes, _founded(store, run), totals)
         describe, words = _Headlines(store, run), Words(store)
         return Highlights(
             *(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -22,6 +22,7 @@ __all__ = [
     "StoryDomain",
     "TextMatch",
     "describe_document",
+    "find_domains",
     "full_text_query",
     "matching_documents",
     "search",
@@ -166,7 +167,7 @@ def search(
                 DocumentHit(*[*columns, codecs.joined(snippet), domains.get(original, [])])
                 for _, original, *columns, snippet in listed
             ],
-            _domain_hits(store, query, limit),
+            find_domains(store, query, limit),
         )
 
 
@@ -184,12 +185,22 @@ def _domains_of(store: Store, documents: set[int]) -> dict[int, list[StoryDomain
     return domains
 
 
-def _domain_hits(store: Store, query: str, limit: int) -> list[DomainHit]:
-    """Return the domains that have the words in their label, their best words or their stories."""
+def find_domains(
+    store: Store,
+    query: str,
+    limit: int,
+    count: Callable[[TextMatch], tuple[Mapping[int, int], int]] | None = None,
+) -> list[DomainHit]:
+    """Return the domains that have the words in their label, their best words or their stories.
+
+    `count` returns units by domain of the stories that match, and the number of these stories, if
+    the caller can count faster than a query can.
+    """
     words = full_text_query(query)
     by_label = _matching_domains(store, f"label : ({words})")
     by_words = by_label | _matching_domains(store, words)
-    by_stories, n_stories = _story_counts(store, text_match(query, phrase=True))
+    phrase = text_match(query, phrase=True)
+    by_stories, n_stories = _story_counts(store, phrase) if count is None else count(phrase)
     sizes, named = {}, set()
     for number, units, has_name in store.rows(
         "SELECT m.id, m.units, m.named FROM json_each(?) j JOIN domains m ON m.id = j.value"

@@ -100,7 +100,7 @@ def learned_units(
             np.array([of for _, of, *_ in rows], dtype=np.int64),
             matrix([b.counts for b in bags]),
             weights,
-            [words.name(int(word)) for word in used],
+            words.texts(used.tolist()),
             words.significance_of(used),
             [ordinal or 0 for _, _, ordinal, _ in rows],
         )

@@ -48,16 +48,14 @@ class Outline:
     """The topic of each domain that existed at the last grouping."""
     members: Mapping[int, Sequence[int]]
     """The domains of each topic that have units, by id."""
+    units: Mapping[int, int]
+    """Units of each topic."""
     section_of: Mapping[int, int]
     """The section of each topic."""
     names: Mapping[int, tuple[str, str]]
     """Language and given name of each topic."""
     labels: Mapping[int, str]
     """What a labeller computed for topics."""
-
-    def units(self, topic: int) -> int:
-        """Return the units of a topic."""
-        return sum(self.sizes[domain] for domain in self.members[topic])
 
 
 def read_outline(store: Store) -> Outline:
@@ -72,6 +70,7 @@ def read_outline(store: Store) -> Outline:
             sizes,
             topic_of,
             members,
+            {topic: sum([sizes[domain] for domain in some]) for topic, some in members.items()},
             majority(topic_of, group_of_domain(store, SECTIONS), sizes),
             {
                 topic: (lang, name)
@@ -114,6 +113,7 @@ def list_topics(
     *,
     top: int | None = 10,
     limit: int | None = None,
+    offset: int = 0,
     only: int | None = None,
     outline: Outline | None = None,
     totals: Totals | None = None,
@@ -122,16 +122,17 @@ def list_topics(
     """Return the topics of the last grouping with their best words, largest first, ties by id.
 
     A domain that was created after the grouping has no topic yet. `only` is the one topic to
-    return, if not all are asked for. `outline`, `totals` and `words` are given if they are known
+    return, if not all are asked for; `limit` and `offset` select a part of the list. `outline`, `totals` and `words` are given if they are known
     already.
     """
     with store.frozen():
         outline = outline or read_outline(store)
         words = words or Words(store)
         numbers = outline.members if only is None else {only} & outline.members.keys()
-        units = {topic: outline.units(topic) for topic in numbers}
+        units = {topic: outline.units[topic] for topic in numbers}
+        end = None if limit is None else offset + limit
         topics = []
-        for topic in sorted(units, key=lambda topic: (-units[topic], topic))[:limit]:
+        for topic in sorted(units, key=lambda topic: (-units[topic], topic))[offset:end]:
             members = outline.members[topic]
             best = words.best(totals(members) if totals else total(store, members), top)
             lang, name = outline.names[topic]

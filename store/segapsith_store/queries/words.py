@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -96,6 +96,11 @@ class Words:
             else:
                 self._names.update(self._store.rows("SELECT id, word FROM words"))
         return self._names[number]
+
+    def texts(self, numbers: Sequence[int]) -> list[str]:
+        """Return the texts of some words; those that are not known yet are read at once."""
+        self._read(set(numbers))
+        return [self._names[number] for number in numbers]
 
     def significance_of(self, numbers: NDArray[np.integer]) -> NDArray[np.float64] | None:
         """Return the significance of some words, 1 for new ones; None if the store uses none."""

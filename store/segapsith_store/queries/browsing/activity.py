@@ -8,10 +8,11 @@ change, and only those of new units are read; the domains of units are read agai
 from __future__ import annotations
 
 import datetime
+import functools
 import itertools
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,9 @@ RUNNING = "running"
 
 CHUNK = 500_000
 """Units whose domains are read at once."""
+
+STANDING = 2**31 - 1
+"""Instead of the run that ended a placement: it stands."""
 
 ROWS = 20_000
 """Rows that are in memory at once."""
@@ -140,6 +144,82 @@ def _iso(day: int) -> str:
     return datetime.date.fromordinal(day).isoformat()
 
 
+@dataclass(frozen=True, slots=True)
+class _Placements:
+    """The domains of units, now and before: which run placed a unit, and which moved it on."""
+
+    units: Column
+    domains: Column
+    runs: Column
+    ended: Column
+    """The run that moved the unit to another domain; `STANDING` if it is there now."""
+
+    @classmethod
+    def read(cls, store: Store, end: int) -> _Placements:
+        """Read the placements of the units below `end`.
+
+        SQLite joins the numbers to texts: making a row of Python objects for each unit takes four
+        times as long.
+        """
+        parts = [np.zeros((4, 0), np.int32)]
+        for table, ended in (("assignments", str(STANDING)), ("past_assignments", "ended_by")):
+            for first in range(0, end, CHUNK):
+                row = store.row(
+                    f"SELECT group_concat(unit), group_concat(domain), group_concat(run),"
+                    f" group_concat({ended}) FROM {table} WHERE unit >= ? AND unit < ?",
+                    [first, min(end, first + CHUNK)],
+                )
+                if row is not None and row[0] is not None:
+                    parts.append(np.stack([np.fromstring(text, np.int32, sep=",") for text in row]))
+        return cls(*np.concatenate(parts, axis=1))
+
+    def now(self) -> NDArray[np.bool_]:
+        """Return which placements stand."""
+        standing: NDArray[np.bool_] = self.ended == STANDING
+        return standing
+
+    def at(self, moment: history.Moment, days: Column) -> NDArray[np.bool_] | None:
+        """Return which placements stood at a moment; None if days do not tell.
+
+        This is what `history.assignments_at` selects, by the days of the units.
+        """
+        if moment.date is None:
+            return self._in_force(moment.run)
+        last = _last_day(moment.date)
+        if last is None:
+            return None
+        day = days[self.units]
+        if moment.run:
+            return self._in_force(moment.run) & (day <= last)
+        # the store is younger than the date: take the first domain of each present unit
+        present = np.zeros(len(days), np.bool_)
+        present[self.units[self.now()]] = True
+        order = np.lexsort((self.runs, self.units))
+        units = self.units[order]
+        first = np.ones(len(units), np.bool_)
+        first[1:] = units[1:] != units[:-1]
+        chosen = np.zeros(len(units), np.bool_)
+        chosen[order[first]] = True
+        chosen &= present[self.units] & (day > 0) & (day <= last)
+        return chosen
+
+    def _in_force(self, run: int) -> NDArray[np.bool_]:
+        held: NDArray[np.bool_] = (self.runs <= run) & (self.ended > run)
+        return held
+
+
+def _last_day(date: str) -> int | None:
+    """Return the number of a day, or of the last day of a month; None for a point in time.
+
+    >>> _last_day("2026-02") == _last_day("2026-02-28"), _last_day("2026-02-28T10:00")
+    (True, None)
+    """
+    if len(date) == len("2026-02"):
+        following = datetime.date.fromisoformat(f"{date}-28") + datetime.timedelta(4)
+        return following.replace(day=1).toordinal() - 1
+    return datetime.date.fromisoformat(date).toordinal() if len(date) == len("2026-02-28") else None
+
+
 @dataclass(frozen=True)
 class Activity:
     """Units, domains, documents and days as columns, sorted by domain and unit."""
@@ -153,16 +233,49 @@ class Activity:
     described: Mapping[int, Described]
     """The domains that have units, by id."""
     origins: _Origins
-    stream: Stream
-    """Units of the whole stream by day."""
-    stories_by_day: Mapping[str, int]
-    _spans: list[_Spans] = field(default_factory=list)
+    placements: _Placements
+    rows: Mapping[int, Described]
+    """Every domain as it is now, by id; those without units have 0 of them."""
+    run_days: Mapping[int, int]
+    """The day on which each run began, as a proleptic ordinal."""
+
+    @functools.cached_property
+    def stream(self) -> Stream:
+        """Units of the whole stream by day."""
+        return Stream(_counted(self.days))
+
+    @functools.cached_property
+    def stories_by_day(self) -> Mapping[str, int]:
+        """Stories of the whole stream by day."""
+        return _counted(_day_of_documents(self.documents, self.days))
+
+    @functools.cached_property
+    def spans(self) -> _Spans:
+        """Size, first and last day of all domains."""
+        return _Spans.read(self)
 
     def arrived_after(self, run: int) -> dict[int, int]:
         """Return the units of the stories that were first read after a run, by present domain."""
         domains, counts = np.unique(
             self.domains[self.origins.runs[self.units] > run], return_counts=True
         )
+        return dict(zip(domains.tolist(), counts.tolist(), strict=True))
+
+    def arrived_since(self, bound: str | int) -> dict[int, int] | None:
+        """Return the units that arrived after a run or since a day, by present domain.
+
+        A story without a date counts from the day on which it was read. None for a point in time,
+        which days do not tell.
+        """
+        if isinstance(bound, int):
+            return self.arrived_after(bound)
+        if len(bound) != len("2026-02-28"):
+            return None
+        first = datetime.date.fromisoformat(bound).toordinal()
+        began = np.zeros(int(max(self.run_days, default=0)) + 1, np.int32)
+        began[list(self.run_days)] = list(self.run_days.values())
+        days = np.where(self.days > 0, self.days, began[self.origins.runs[self.units]])
+        domains, counts = np.unique(self.domains[days >= first], return_counts=True)
         return dict(zip(domains.tolist(), counts.tolist(), strict=True))
 
     def labels(self, numbers: Iterable[int]) -> dict[int, str]:
@@ -201,13 +314,7 @@ class Activity:
 
     def lifetime(self, domain: int) -> Lifetime:
         """Return size, first and last day of a domain."""
-        return self.spans().of(domain)
-
-    def spans(self) -> _Spans:
-        """Return size, first and last day of all domains."""
-        if not self._spans:
-            self._spans.append(_Spans.read(self))
-        return self._spans[0]
+        return self.spans.of(domain)
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,47 +387,53 @@ def read_activity(
     `earlier` is what was read from the same store before; origins are taken from it.
     """
     with store.frozen():
+        state = read_state(store)
         origins = (_Origins.empty() if earlier is None else earlier.origins).with_new(store)
-        moment = None if as_of is None else history.moment(store, as_of)
-        units, domains = _domain_of_units(store, moment, len(origins.documents))
+        if earlier is not None and earlier.state == state:
+            placements, rows = earlier.placements, earlier.rows
+        else:
+            placements = _Placements.read(store, len(origins.documents))
+            rows = _rows(store, placements)
+        units, domains, described = placements.units, placements.domains, None
+        if as_of is None:
+            standing: NDArray[np.bool_] | None = placements.now()
+        else:
+            moment = history.moment(store, as_of)
+            standing = placements.at(moment, origins.days)
+            if standing is None:
+                units, domains = _domain_of_units(store, moment, len(origins.documents))
+                standing = np.ones(len(units), np.bool_)
+            described = _described_at(store, moment, rows, domains[standing])
+        units, domains = units[standing], domains[standing]
         order = np.lexsort((units, domains))
         units, domains = units[order], domains[order]
         days, documents = origins.days[units], origins.documents[units]
-        described = _described(store, moment, domains)
         return Activity(
-            read_state(store),
+            state,
             units,
             domains,
             documents,
             days,
-            described,
+            {n: row for n, row in rows.items() if row.units} if described is None else described,
             origins,
-            Stream(_counted(days)),
-            _counted(_day_of_documents(documents, days)),
+            placements,
+            rows,
+            {
+                run: _day_number(began)
+                for run, began in store.rows("SELECT id, substr(started_at, 1, 10) FROM runs")
+            },
         )
 
 
-def _domain_of_units(
-    store: Store, moment: history.Moment | None, end: int
-) -> tuple[Column, Column]:
-    """Return the units below `end` and their domains in two columns.
-
-    SQLite joins the numbers to texts: making a row of Python objects for each unit takes four times
-    as long.
-    """
+def _domain_of_units(store: Store, moment: history.Moment, end: int) -> tuple[Column, Column]:
+    """Return the units below `end` and their domains in two columns."""
     table, parameters = history.assignments_at(moment)
-    none = np.zeros(0, np.int32)
-    columns = [(none, none)]
-    for first in range(0, end, CHUNK):
-        row = store.row(
-            f"SELECT group_concat(unit), group_concat(domain) FROM {table} p"
-            " WHERE unit >= ? AND unit < ?",
-            [*parameters, first, min(end, first + CHUNK)],
-        )
-        if row is not None and row[0] is not None:
-            units, domains = (np.fromstring(text, np.int32, sep=",") for text in row)
-            columns.append((units, domains))
-    units, domains = (np.concatenate(column) for column in zip(*columns, strict=True))
+    row = store.row(
+        f"SELECT group_concat(unit), group_concat(domain) FROM {table} p WHERE unit < ?",
+        [*parameters, end],
+    )
+    texts = ("", "") if row is None or row[0] is None else row
+    units, domains = (np.fromstring(text, np.int32, sep=",") for text in texts)
     return units, domains
 
 
@@ -335,25 +448,43 @@ def _day_of_documents(documents: Column, days: Column) -> Column:
     return days[first]
 
 
-def _described(
-    store: Store, moment: history.Moment | None, domains: Column
-) -> dict[int, Described]:
+def _rows(store: Store, placements: _Placements) -> dict[int, Described]:
+    sizes = _sizes(placements.domains[placements.now()])
+    return {
+        number: Described(number, label, named, lang, status, locked, sizes.get(number, 0))
+        for number, label, named, lang, status, locked in store.rows(
+            "SELECT id, label, named, lang, status, locked FROM domains ORDER BY id"
+        )
+    }
+
+
+def _sizes(domains: Column) -> dict[int, int]:
     numbers, sizes = np.unique(domains, return_counts=True)
-    present = dict(zip(numbers.tolist(), sizes.tolist(), strict=True))
-    changed = {} if moment is None else history.states(store, moment)
+    return dict(zip(numbers.tolist(), sizes.tolist(), strict=True))
+
+
+def _described_at(
+    store: Store, moment: history.Moment, rows: Mapping[int, Described], domains: Column
+) -> dict[int, Described]:
+    """Return the domains that had units at a moment, with the values that they had."""
+    changed = history.states(store, moment)
     described = {}
-    for number, label, named, lang, status, locked in store.rows(
-        "SELECT id, label, named, lang, status, locked FROM domains ORDER BY id"
-    ):
-        if number in present:
-            row = Described(number, label, named, lang, status, locked, present[number])
-            described[number] = _before(row, changed[number]) if number in changed else row
+    for number, units in _sizes(domains).items():
+        row = rows[number]
+        if row.units != units:  # by position: `_replace` takes ten times as long
+            row = Described(row[0], row[1], row[2], row[3], row[4], row[5], units)
+        described[number] = _before(row, changed[number]) if number in changed else row
     return described
 
 
-def _before(row: Described, earlier: Mapping[str, object]) -> Described:
+def _before(row: Described, earlier: Mapping[str, Any]) -> Described:
     """Return a domain with the values that later runs changed."""
-    columns = {
-        name: earlier[name] for name in ("label", "named", "status", "locked") if name in earlier
-    }
-    return row._replace(**columns)  # type: ignore[arg-type]  # what the lineage stored
+    return Described(
+        row.id,
+        earlier.get("label", row.label),
+        earlier.get("named", row.named),
+        row.lang,
+        earlier.get("status", row.status),
+        earlier.get("locked", row.locked),
+        row.units,
+    )

@@ -6,7 +6,8 @@ made the difference.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import heapq
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.model import Result
-from segapsith_store.queries.browsing.activity import Activity
+from segapsith_store.queries.browsing.activity import Activity, Described
 
 __all__ = ["Differences", "Fate", "Growth", "differences"]
 
@@ -85,13 +86,9 @@ def differences(before: Activity, after: Activity, most: int = 40) -> Difference
     size = max(len(at_left), len(at_right))
     left, right = (np.pad(at, (0, size - len(at))) for at in (at_left, at_right))
     both = (left > 0) & (right > 0)
-    by_source: dict[int, list[_Flow]] = {}
-    for flow in _flows(left[both], right[both]):
-        by_source.setdefault(flow.source, []).append(flow)
-    appeared = [_growth(before, after, n) for n in after.described.keys() - before.described.keys()]
     gone_ids = before.described.keys() - after.described.keys()
     merged, split = [], []
-    for number, flows in by_source.items():
+    for number, flows in _leaving(left[both], right[both]).items():
         n_units = before.described[number].units
         largest = max(flows, key=lambda flow: (flow.units, -flow.target))
         parts = [f for f in flows if f.units >= max(SPLIT_UNITS, SPLIT_SHARE * n_units)]
@@ -100,14 +97,19 @@ def differences(before: Activity, after: Activity, most: int = 40) -> Difference
         elif number in gone_ids and largest.units >= MERGED_SHARE * n_units:
             merged.append(_fate(before, after, number, [largest]))
     elsewhere = {fate.id for fate in (*merged, *split)}
-    gone = [_growth(before, after, n) for n in gone_ids - elsewhere]
-    staying = before.described.keys() & after.described.keys()
-    grown = [_growth(before, after, n) for n in staying]
-    renamed = [
-        (n, before.described[n].label, after.described[n].label)
-        for n in sorted(staying)
-        if before.described[n].label != after.described[n].label and after.described[n].named
+    appeared = _appeared(before, after)
+    gone = _appeared(after, before, without=elsewhere)
+    staying = [
+        (row, now)
+        for number, row in before.described.items()
+        if (now := after.described.get(number)) is not None and now is not row
     ]
+    renamed = [
+        (now.id, row.label, now.label)
+        for row, now in staying
+        if row.label != now.label and now.named
+    ]
+    grown = [(now, row.units, now.units) for row, now in staying if row.units != now.units]
     return Differences(
         units_before=len(before.units),
         units_after=len(after.units),
@@ -115,19 +117,21 @@ def differences(before: Activity, after: Activity, most: int = 40) -> Difference
         left=int(((left > 0) & (right == 0)).sum()),
         moved=int((both & (left != right)).sum()),
         n_appeared=len(appeared),
-        appeared=sorted(appeared, key=lambda one: (-one.after, one.id))[:most],
+        appeared=[Growth(row.id, row.label, 0, row.units) for row in appeared[:most]],
         n_gone=len(gone),
-        gone=sorted(gone, key=lambda one: (-one.before, one.id))[:most],
+        gone=[Growth(row.id, row.label, row.units, 0) for row in gone[:most]],
         n_merged=len(merged),
         merged=sorted(merged, key=lambda one: (-one.units, one.id))[:most],
         n_split=len(split),
         split=sorted(split, key=lambda one: (-one.units, one.id))[:most],
         n_renamed=len(renamed),
-        renamed=renamed[:most],
-        grown=sorted(
-            (one for one in grown if one.after != one.before),
-            key=lambda one: (-abs(one.after - one.before), one.id),
-        )[:most],
+        renamed=sorted(renamed)[:most],
+        grown=[
+            Growth(row.id, row.label, *sizes)
+            for row, *sizes in heapq.nsmallest(
+                most, grown, key=lambda one: (-abs(one[2] - one[1]), one[0].id)
+            )
+        ],
     )
 
 
@@ -138,22 +142,26 @@ def _places(activity: Activity) -> NDArray[np.int32]:
     return places
 
 
-def _flows(left: NDArray[np.int32], right: NDArray[np.int32]) -> list[_Flow]:
+def _leaving(left: NDArray[np.int32], right: NDArray[np.int32]) -> dict[int, list[_Flow]]:
+    """Return where the units of domains went, of those that units left."""
+    leaving = np.zeros(int(left.max(initial=0)) + 1, np.bool_)
+    leaving[left[left != right]] = True
+    chosen = leaving[left]
     pairs, counts = np.unique(
-        left.astype(np.int64) << 32 | right.astype(np.int64), return_counts=True
+        left[chosen].astype(np.int64) << 32 | right[chosen], return_counts=True
     )
-    return [
-        _Flow(pair >> 32, pair & 0xFFFFFFFF, n)
-        for pair, n in zip(pairs.tolist(), counts.tolist(), strict=True)
-    ]
+    by_source: dict[int, list[_Flow]] = {}
+    for pair, n_units in zip(pairs.tolist(), counts.tolist(), strict=True):
+        flow = _Flow(pair >> 32, pair & 0xFFFFFFFF, n_units)
+        by_source.setdefault(flow.source, []).append(flow)
+    return by_source
 
 
-def _growth(before: Activity, after: Activity, number: int) -> Growth:
-    row = after.described.get(number) or before.described[number]
-    sizes = [
-        side.described[number].units if number in side.described else 0 for side in (before, after)
-    ]
-    return Growth(number, row.label, *sizes)
+def _appeared(before: Activity, after: Activity, without: Collection[int] = ()) -> list[Described]:
+    """Return the domains that only the second moment has, largest first."""
+    numbers = after.described.keys() - before.described.keys()
+    rows = [after.described[number] for number in numbers if number not in without]
+    return sorted(rows, key=lambda row: (-row.units, row.id))
 
 
 def _fate(before: Activity, after: Activity, number: int, flows: Sequence[_Flow]) -> Fate:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from segapsith.model import Result
 from segapsith_store import codecs
-from segapsith_store.queries.search import text_match
+from segapsith_store.queries.search import TextMatch, text_match
 from segapsith_store.store import Store
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "StoryHits",
     "StoryQuery",
     "find_stories",
+    "matching_documents",
     "read_columns",
 ]
 
@@ -211,13 +212,7 @@ def _selected(
     """Return the versions that match, ascending."""
     mask = columns.present()
     if query.words.strip():
-        index, match = text_match(query.words)
-        # one text of all numbers: a row of Python objects for each hit takes much longer
-        row = store.row(f"SELECT group_concat(rowid) FROM {index} WHERE {index} MATCH ?", [match])
-        matching = np.fromstring((row and row[0]) or "", np.int64, sep=",")
-        having = np.zeros(len(mask), dtype=bool)
-        having[matching[matching < len(mask)]] = True
-        mask &= having
+        mask &= _having(store, text_match(query.words), len(mask))
     for bound, sign in ((query.since, 1), (query.until, -1)):
         if bound:
             limit = datetime.date.fromisoformat(bound).toordinal()
@@ -229,6 +224,25 @@ def _selected(
     if documents is not None:
         mask &= np.isin(columns.documents, documents)
     return np.flatnonzero(mask)
+
+
+def _having(store: Store, match: TextMatch, size: int) -> NDArray[np.bool_]:
+    """Return by version id, below `size`, whether a text matches."""
+    # one text of all numbers: a row of Python objects for each hit takes much longer
+    row = store.row(
+        f"SELECT group_concat(rowid) FROM {match.table} WHERE {match.table} MATCH ?", [match.match]
+    )
+    matching = np.fromstring((row and row[0]) or "", np.int64, sep=",")
+    having = np.zeros(size, dtype=bool)
+    having[matching[matching < size]] = True
+    return having
+
+
+def matching_documents(store: Store, match: TextMatch, columns: StoryColumns) -> Column:
+    """Return the documents whose present text matches."""
+    held = columns.present()
+    documents: Column = columns.documents[held & _having(store, match, len(held))]
+    return documents
 
 
 def _best(

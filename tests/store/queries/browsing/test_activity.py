@@ -78,7 +78,7 @@ def test_units_are_read_in_pieces(sampled: Wire, monkeypatch: pytest.MonkeyPatch
 
 def test_figures_of_all_domains_are_those_of_each(sampled: Wire) -> None:
     columns = sampled.read(read_activity)
-    recent, units = columns.spans().by_domain("recent"), columns.spans().by_domain("units")
+    recent, units = columns.spans.by_domain("recent"), columns.spans.by_domain("units")
     for number in columns.described:
         lifetime = columns.lifetime(number)
         assert (lifetime.units, lifetime.recent) == (units[number], recent[number])
