@@ -140,12 +140,6 @@ def pages(store: Path, rng: random.Random) -> dict[str, list[str]]:
         "/domains?as_of=": [f"/domains?as_of={at}" for at in (*runs, *some(day, 20))],
         "/domains/ID": [f"/domains/{n}" for n in [*domains[:20], *large[:20]]],
         "/domains/ID?as_of=": some(lambda: f"/domains/{rng.choice(large)}?as_of={rng.choice(days[-60:])}", 20),
-        "/domains/ID/merge/preview": [
-            f"/domains/{one}/merge/preview?with={other}" for one, other in zip(large[:20], large[20:], strict=True)
-        ],
-        "/domains/ID/split/preview": [
-            f"/domains/{n}/split/preview?parts=2" for n in large[10:30]
-        ],
         "/topics/ID": [f"/topics/{n}" for n in topics],
         "/sections/ID": [f"/sections/{n}" for n in sections],
         "/events": some(lambda: f"/events?since={day()}&until={days[-1]}&page={rng.randrange(1, 5)}"),

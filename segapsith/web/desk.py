@@ -96,10 +96,14 @@ class Desk:
             parts.append(f"run {run.id}, {run.command}{name}, since {run.started_at}")
         return "; ".join(parts)
 
-    def change(self, known_run: int, work: Callable[[Wire], T]) -> T:
-        """Apply one change, if no other run came after `known_run`; it is one run of its own."""
+    def check_changes(self) -> None:
+        """Raise an error if the application may not change the store."""
         if not self.options.allow_changes:
             raise ChangesOffError("this application was started without --allow-changes")
+
+    def change(self, known_run: int, work: Callable[[Wire], T]) -> T:
+        """Apply one change, if no other run came after `known_run`; it is one run of its own."""
+        self.check_changes()
         if not self._changing.acquire(timeout=self.options.wait_seconds):
             raise BusyError("another change of this application is being made")
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import ipaddress
 import logging
 import os
@@ -124,6 +125,7 @@ def serve(
 ) -> None:
     """Serve until the process is asked to stop; `announce` receives the address with the token."""
     spare_memory()
+    gc.set_threshold(50_000, 20, 100)  # a search of all columns for cycles would delay an answer
     import uvicorn
 
     from segapsith.web.application import make_app

@@ -43,7 +43,7 @@ IDLE = 3.0
 """Seconds without a request after which connections are closed: the write-ahead log of SQLite cannot
 shrink while they hold a state."""
 
-MOST_MADE, MOST_CHARS = 300, 8_000_000
+MOST_MADE, MOST_CHARS = 300, 3_000_000
 """Pages that are held for a state, and their characters together."""
 
 

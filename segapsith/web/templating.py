@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from segapsith.web.texts import Texts, language_of
+from segapsith.web.texts import COLUMNS, Texts, language_of
 from segapsith_store.queries.browsing.story_search import MARKS
 
 __all__ = [
@@ -46,6 +46,7 @@ def environment() -> Environment:
     made.globals["story_path"] = story_path
     made.globals["word_path"] = word_path
     made.globals["most_rows"] = MOST_ROWS
+    made.globals["column_names"] = COLUMNS
     return made
 
 

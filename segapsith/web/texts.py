@@ -11,11 +11,19 @@ import tomllib
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["DYNAMIC", "LANGUAGES", "Texts", "catalogue", "language_of"]
+__all__ = ["COLUMNS", "DYNAMIC", "LANGUAGES", "Texts", "catalogue", "language_of"]
 
 LANGUAGES = {"en": "English", "fr": "Français"}
 
-DYNAMIC = frozenset(
+COLUMNS = frozenset(
+    {
+        *("day", "stories", "units", "run", "date", "lang", "share", "mapping", "overlap in %"),
+        *("domains", "clusters", "figure", "value", "domain", "cluster", "label", "topic", "from"),
+    }
+)
+"""Heads of the tables below charts; the files of charts have them in English."""
+
+DYNAMIC = COLUMNS | frozenset(
     {
         *(
             "Today",

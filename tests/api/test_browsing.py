@@ -125,6 +125,13 @@ def test_a_search_may_be_limited_to_domains_and_to_new_documents(wire: Wire) -> 
     assert wire.browse.search(StoryQuery(), after=newest - 1).total == 1
 
 
+def test_domains_with_words_are_those_of_the_search(wire: Wire) -> None:
+    words = [word.word for word in wire.domains(limit=1)[0].words[:3]]
+    for query in (*words, " ".join(words[:2]), "nowhere"):
+        expected = wire.search(query, 50, documents=False).domains
+        assert wire.browse.domains_with(query, 50) == list(expected)
+
+
 def test_the_preview_of_a_merge_is_what_a_merge_gives(wire: Wire) -> None:
     first, second = (one.id for one in wire.domains(limit=2))
     preview = wire.browse.merge_preview([first, second])

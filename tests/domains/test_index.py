@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from segapsith.domains import postings
-from segapsith.domains.index import DECAY, DomainIndex, EventIndex, next_day
+from segapsith.domains.index import DECAY, DomainIndex, EventIndex, next_day, story_vectors
 from segapsith.domains.values import (
     Bag,
     DomainWords,
@@ -612,3 +612,21 @@ def test_squares_of_many_equal_stories_do_not_overflow() -> None:
 def test_impossible_settings_of_events_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="should be"):
         EventSettings(**wrong)  # type: ignore[arg-type]
+
+
+@given(st.lists(st.lists(st.integers(1, 400), max_size=90), min_size=1, max_size=5))
+def test_vectors_of_stories_are_the_same_without_the_compiler(weights: list[list[int]]) -> None:
+    stories = [
+        [
+            Bag(
+                np.arange(len(of), dtype=np.int32),
+                np.ones(len(of), np.int32),
+                np.array(of, np.int32) * SCALE // 10,
+            )
+        ]
+        for of in weights
+    ]
+    for left, right in zip(
+        story_vectors(stories), story_vectors(stories, compiled=False), strict=True
+    ):
+        assert left.tolist() == right.tolist()

@@ -5,17 +5,21 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
+
+from segapsith.web import texts
+from segapsith.web.texts import catalogue
 
 PAGES = (
     "/", "/?since=1", "/sections", "/sections/1", "/events", "/events?min_stories=1", "/topics", "/topics/1", "/domains", "/domains?sort=recent&lang=en&min_units=2",
     "/domains?as_of=1", "/domains/1", "/domains/1?as_of=1", "/units/1", "/search", "/search?q=the",
     "/words/en/rate", "/timeline", "/timeline?by=month&measure=share&domain=1", "/compare",
     "/compare?left=1&right=2", "/validation", "/validation?verdict=split", "/map", "/map?lang=fr",
-    "/runs", "/feeds", "/watch", "/cite", "/domains/1/merge/preview?with=2",
+    "/runs", "/feeds", "/watch", "/cite",
 )  # fmt: skip
 LINK = re.compile(r'(?:href|action)="([^"]+)"')
 
@@ -30,6 +34,49 @@ def test_every_page_is_shown_in_both_languages(
     assert f'<html lang="{language}">' in answer.text
     assert len(answer.content) < 80_000
     assert " style=" not in answer.text and "<script>" not in answer.text
+
+
+class Shown(HTMLParser):
+    """The texts of a page and of its attributes, but for links to words of stories."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self._of_a_word = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._of_a_word = tag == "a" and "/words/" in (dict(attrs).get("href") or "")
+        self.texts += [v or "" for n, v in attrs if n in ("aria-label", "title", "placeholder")]
+
+    def handle_data(self, data: str) -> None:
+        if not self._of_a_word:
+            self.texts.append(" ".join(data.split()))
+
+    def handle_endtag(self, _: str) -> None:
+        self._of_a_word = False
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_french_page_shows_no_english_text_of_the_interface(
+    client: TestClient, path: str
+) -> None:
+    page = Shown()
+    page.feed(client.get(path, headers={"accept-language": "fr"}).text)
+    french = set(catalogue().values())
+    english = {text for text in catalogue() if text not in french}
+    assert english & set(page.texts) == set()
+
+
+def test_no_template_has_a_text_outside_of_the_catalogue() -> None:
+    """What is left of a template without its expressions and elements has no word."""
+    own = {"SEGAPSITH", "BibTeX", "Atom", "CSV", "JSON", "SVG", "kappa", "p", "ARI", "NMI"}
+    for path in (Path(texts.__file__).parent / "templates").glob("*.html"):
+        source = re.sub(r"<pre.*?</pre>", " ", path.read_text("utf-8"), flags=re.DOTALL)
+        source = re.sub(r"{#.*?#}|{%.*?%}|{{.*?}}", " ", source, flags=re.DOTALL)
+        words = set(re.findall(r"[^\W\d_]{2,}", re.sub(r"<[^>]*>", " ", source)))
+        assert words <= own, (path.name, words - own)
+        spoken = re.findall(r'(?:aria-label|title|placeholder|alt)="([^"]*)"', source)
+        assert not [text for text in spoken if re.search(r"[^\W\d_]{2,}", text)], path.name
 
 
 def test_every_link_of_every_page_leads_somewhere(client: TestClient) -> None:

@@ -169,6 +169,7 @@ def _named(domain: Any) -> set[int]:
 
 def merge_preview(ask: Ask) -> Page:
     """Return what merging this domain with others would give."""
+    ask.desk.check_changes()
     t, number = ask.texts.text, ask.number_part("id")
     others = [other for other in ask.numbers("with", 8) if other != number]
     if not others:
@@ -186,7 +187,11 @@ def merge_preview(ask: Ask) -> Page:
 
 
 def split_preview(ask: Ask) -> Page:
-    """Return the parts that splitting this domain would give."""
+    """Return the parts that splitting this domain would give.
+
+    Computing them imports the compiler of kernels, so pages that only read do not offer it.
+    """
+    ask.desk.check_changes()
     t, number = ask.texts.text, ask.number_part("id")
     parts = ask.number("parts", 2, 2, 6)
     activity = ask.wire.browse.activity()

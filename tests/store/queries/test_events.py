@@ -84,6 +84,15 @@ def test_a_limit_and_a_number_of_stories_shorten_the_list(wire: Wire) -> None:
     assert [event.stories for event in wire.events(min_stories=2)] == [2]
 
 
+def test_parts_of_the_list_are_the_list(wire: Wire) -> None:
+    listed = [event.id for event in wire.events()]
+    parts = [wire.events(limit=2, offset=at) for at in range(0, len(listed) + 2, 2)]
+    assert [event.id for part in parts for event in part] == listed
+    of = wire.events()[0].domain
+    whole = [event.id for event in wire.events(domain=of)]
+    assert [event.id for event in wire.events(domain=of, offset=1)] == whole[1:]
+
+
 def test_events_of_one_domain_have_different_labels(open_wire: OpenWire) -> None:
     wire = open_wire(threshold=0.01, event_threshold=0.9)
     wire.ingest(

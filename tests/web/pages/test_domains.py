@@ -56,8 +56,14 @@ def test_a_domain_as_it_was_has_fewer_units(client: TestClient, shown_path: Path
     assert f"{now[grown]} unit" in client.get(f"/domains/{grown}").text
 
 
-def test_a_split_is_shown_before_it_is_made(client: TestClient) -> None:
-    page = client.get("/domains/1/split/preview?parts=2")
+def test_a_split_is_shown_before_it_is_made(steering: TestClient) -> None:
+    page = steering.get("/domains/1/split/preview?parts=2")
     assert page.status_code == 200 and "Part 2" in page.text
-    assert client.get("/domains/1/split/preview?parts=50").status_code == 400
-    assert client.get("/domains/1/merge/preview").status_code == 400
+    assert steering.get("/domains/1/split/preview?parts=50").status_code == 400
+    assert steering.get("/domains/1/merge/preview").status_code == 400
+    assert steering.get("/domains/1/merge/preview?with=2").status_code == 200
+
+
+@pytest.mark.parametrize("preview", ["merge/preview?with=2", "split/preview?parts=2"])
+def test_a_preview_needs_the_permission_to_change(client: TestClient, preview: str) -> None:
+    assert client.get(f"/domains/1/{preview}").status_code == 403

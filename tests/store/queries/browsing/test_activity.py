@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from segapsith.api.wire import Wire
+from segapsith_store.queries import history
 from segapsith_store.queries.browsing import activity as module
 from segapsith_store.queries.browsing.activity import read_activity, read_state
+from segapsith_store.queries.domains import units_since
 from segapsith_store.queries.news import read_arrivals
 
 
@@ -51,6 +53,37 @@ def test_arrivals_are_those_of_the_store(sampled: Wire) -> None:
     for run in (0, 1):
         arrivals = sampled.read(lambda store, run=run: read_arrivals(store, run))
         assert activity.arrived_after(run) == dict(arrivals.units)
+
+
+def test_units_since_a_day_are_those_of_the_store(sampled: Wire) -> None:
+    activity = sampled.read(read_activity)
+    days = sorted(activity.stream.days)
+    for day in (days[0], days[len(days) // 2], days[-1], "1970-01-01"):
+        expected = sampled.read(lambda store, day=day: units_since(store, day))
+        assert activity.arrived_since(day) == expected
+    assert activity.arrived_since("2026-03") is None
+
+
+def test_placements_at_a_moment_are_those_that_the_store_selects(sampled: Wire) -> None:
+    first, second = (domain.id for domain in sampled.domains(limit=2))
+    sampled.domains.move(sampled.domains.show(first).unit_ids[0], second)
+    sampled.domains.merge([first, second], first)
+    present = sampled.read(read_activity)
+    middle = sorted(present.stream.days)[len(present.stream.days) // 2]
+    today = sampled.runs(1)[0].started_at[:10]
+    for as_of in (1, 2, middle, middle[:7], today, today[:7]):
+        activity = sampled.read(lambda store, at=as_of: read_activity(store, present, at))
+        table, parameters = history.assignments_at(
+            sampled.read(lambda store, at=as_of: history.moment(store, at))
+        )
+        expected = sampled.read(
+            lambda store, t=table, p=parameters: dict(
+                store.rows(f"SELECT unit, domain FROM {t}", p)
+            )
+        )
+        pairs = zip(activity.units.tolist(), activity.domains.tolist(), strict=True)
+        assert dict(pairs) == expected, as_of
+        assert sum(row.units for row in activity.described.values()) == len(expected)
 
 
 def test_an_empty_store_has_no_activity(open_wire) -> None:  # type: ignore[no-untyped-def]
