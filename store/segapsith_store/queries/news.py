@@ -238,10 +238,10 @@ def _changes(
         spread = np.sqrt(pooled * (1 - pooled) * (1 / totals[0] + 1 / totals[1]))
         # a little more than `_score` decides, whatever the rounding
         may_fade = sizes / totals[0] >= 0.99 * DEVIATIONS * spread
-    chosen = np.flatnonzero((after > 0) | may_fade).tolist()
+    places = np.flatnonzero((after > 0) | may_fade).tolist()
     changes = [
         DomainChange(rows[i][0], rows[i][1], rows[i][2] - int(after[i]), int(after[i]))
-        for i in chosen
+        for i in places
     ]
     return changes, totals
 
@@ -554,18 +554,18 @@ def _topics(
     ranked = _ranked(list(sums.values()), set(), (n_all - n_after, n_after))
     rising = [change.id for change in ranked["growing"]]
     place = {topic: n for n, topic in enumerate(rising)}
-    chosen: dict[int | None, list[int]] = {}
+    by_section: dict[int | None, list[int]] = {}
     for topic in sorted(sums, key=lambda t: (place.get(t, len(place)), -sums[t].after, t)):
-        of_section = chosen.setdefault(outline.section_of.get(topic), [])
+        of_section = by_section.setdefault(outline.section_of.get(topic), [])
         if len(of_section) < most:
             of_section.append(topic)
-    labels = topic_labels(store, {topic for some in chosen.values() for topic in some})
+    labels = topic_labels(store, {topic for some in by_section.values() for topic in some})
     return {
         section: [
             TodayTopic(topic, labels[topic], topic in place, sums[topic].after, sums[topic].before)
             for topic in topics
         ]
-        for section, topics in chosen.items()
+        for section, topics in by_section.items()
     }
 
 

@@ -198,10 +198,10 @@ class _Placements:
         units = self.units[order]
         first = np.ones(len(units), np.bool_)
         first[1:] = units[1:] != units[:-1]
-        chosen = np.zeros(len(units), np.bool_)
-        chosen[order[first]] = True
-        chosen &= present[self.units] & (day > 0) & (day <= last)
-        return chosen
+        earliest = np.zeros(len(units), np.bool_)
+        earliest[order[first]] = True
+        earliest &= present[self.units] & (day > 0) & (day <= last)
+        return earliest
 
     def _in_force(self, run: int) -> NDArray[np.bool_]:
         held: NDArray[np.bool_] = (self.runs <= run) & (self.ended > run)

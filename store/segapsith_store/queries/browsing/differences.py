@@ -146,9 +146,9 @@ def _leaving(left: NDArray[np.int32], right: NDArray[np.int32]) -> dict[int, lis
     """Return where the units of domains went, of those that units left."""
     leaving = np.zeros(int(left.max(initial=0)) + 1, np.bool_)
     leaving[left[left != right]] = True
-    chosen = leaving[left]
+    of_these = leaving[left]
     pairs, counts = np.unique(
-        left[chosen].astype(np.int64) << 32 | right[chosen], return_counts=True
+        left[of_these].astype(np.int64) << 32 | right[of_these], return_counts=True
     )
     by_source: dict[int, list[_Flow]] = {}
     for pair, n_units in zip(pairs.tolist(), counts.tolist(), strict=True):

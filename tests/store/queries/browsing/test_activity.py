@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
+from pathlib import Path
+
 import pytest
 
+import segapsith
 from segapsith.api.wire import Wire
 from segapsith_store.queries import history
 from segapsith_store.queries.browsing import activity as module
@@ -64,7 +69,19 @@ def test_units_since_a_day_are_those_of_the_store(sampled: Wire) -> None:
     assert activity.arrived_since("2026-03") is None
 
 
-def test_placements_at_a_moment_are_those_that_the_store_selects(sampled: Wire) -> None:
+def test_placements_at_a_moment_are_those_that_the_store_selects(
+    sampled: Wire, tmp_path: Path
+) -> None:
+    with (
+        contextlib.closing(sqlite3.connect(sampled.path)) as source,
+        contextlib.closing(sqlite3.connect(tmp_path / "copy.db")) as copy,
+    ):
+        source.backup(copy)
+    with segapsith.open(tmp_path / "copy.db") as wire:
+        _check_placements(wire)
+
+
+def _check_placements(sampled: Wire) -> None:
     first, second = (domain.id for domain in sampled.domains(limit=2))
     sampled.domains.move(sampled.domains.show(first).unit_ids[0], second)
     sampled.domains.merge([first, second], first)
