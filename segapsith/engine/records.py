@@ -287,6 +287,8 @@ class Update:
     """By language, the change of the counts of term candidates."""
     terms: list[tuple[str, tuple[str, ...], int, int]] = field(default_factory=list)
     """Terms accepted: language, words, epoch, ordinal."""
+    left: set[int] = field(default_factory=set)
+    """Domains that a text was taken out of: their headline may be that of the text."""
     domains: list[DomainRecord] = field(default_factory=list)
     events: dict[int, EventRecord] = field(default_factory=dict)
     """New events, and present ones that changed."""

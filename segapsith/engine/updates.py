@@ -354,6 +354,7 @@ class UpdateBuilder:
             self.leave(unit)
             if unit.assignment is not None:
                 self.update.ended[unit.id] = unit.assignment
+                self.update.left.add(unit.assignment.domain)
             self.update.units[unit.id] = unit._replace(assignment=None)
         return units
 
@@ -807,7 +808,8 @@ class UpdateBuilder:
         """Return the record of a domain as it is now, with its heaviest words."""
         best = [(self.state.vocabulary.word(word), weight) for word, weight in heaviest]
         sums = self.state.domains.words(row.id)
-        stays = row.named or (row.label and sums.n_units >= row.sums.n_units)
+        grown = sums.n_units >= row.sums.n_units and row.id not in self.update.left
+        stays = row.named or (row.label and grown)
         label = row.label if stays else ", ".join(word for word, _ in best[:LABEL_WORDS])
         return DomainRecord(
             row.id,

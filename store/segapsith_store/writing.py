@@ -446,19 +446,19 @@ def _write_domains(c: sqlite3.Connection, update: Update) -> None:
     """Write the domains that changed; their labels are to be computed again (queries/labels.py).
 
     Until then a domain shows its last label. One that lost units shows its best words, because a
-    headline may belong to a story that was deleted.
+    headline may belong to a story that was deleted; so does one in which a copy replaced a story.
     """
     c.executemany(
         "INSERT INTO domains (id, lang, label, named, status, locked, units, top_words, words,"
         " run, grown) VALUES (?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO UPDATE SET"
-        " label = CASE WHEN excluded.named OR domains.named OR excluded.units < domains.units"
+        " label = CASE WHEN excluded.named OR domains.named OR excluded.units < domains.units OR ?"
         " THEN excluded.label ELSE domains.label END,"
         " named = excluded.named, status = excluded.status, locked = excluded.locked, units = excluded.units, top_words = excluded.top_words,"
         " words = excluded.words, grown = excluded.grown",
         [
             (
                 d.id, d.lang, d.label, int(d.named), d.status, int(d.locked), d.sums.n_units,
-                d.top_words, words, d.run, d.grown,
+                d.top_words, words, d.run, d.grown, d.id in update.left,
             )
             for d, words in zip(
                 update.domains, codecs.domains_bytes([d.sums for d in update.domains]), strict=True
