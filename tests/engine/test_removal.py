@@ -346,6 +346,22 @@ def test_a_successor_is_a_copy_that_stays(open_wire: OpenWire, gone: str) -> Non
     sound(wire)
 
 
+def test_a_forgotten_headline_is_no_label_though_a_copy_takes_its_place(
+    open_wire: OpenWire,
+) -> None:
+    wire = open_wire()
+    body = EN[0]["text"]
+    headline = "Secret headline of the first story"
+    wire.ingest([{"id": "a", "title": headline, "text": body}, {"id": "b", "text": body}])
+    wire.domains()  # labels are computed when they are read
+    shown = {domain["label"] for domain in wire.domains()}
+    assert shown == {headline}, "otherwise there is nothing to take away"
+    wire.forget("a")
+    stored = {label for (label,) in wire.writer.rows("SELECT label FROM domains WHERE units > 0")}
+    assert stored
+    assert headline not in stored
+
+
 def test_forgetting_all_leaves_empty_sums(open_wire: OpenWire) -> None:
     wire = open_wire()
     wire.ingest(EN[:8])
