@@ -8,9 +8,8 @@ from dataclasses import replace
 from datetime import date, timedelta
 
 import pytest
-import typer.main
 
-from segapsith.cli.app import app
+from segapsith.cli.app import program
 from segapsith.operations.alarms import MIN_NIGHTS, Alarm, Figures, alarms, band, merged
 
 pytestmark = pytest.mark.slow
@@ -149,15 +148,14 @@ def test_every_alarm_names_a_command_that_exists() -> None:
         "kappa", "new-domains", "copies", "languages", "silent-feed",
     }  # fmt: skip
     assert [a.name for a in made if a.grave] == ["kappa"]
-    program = typer.main.get_command(app)
+    commands = program(only_own=True).commands
     for alarm in made:
         assert isinstance(alarm, Alarm) and alarm.reason
         called, name, *rest = shlex.split(alarm.look)
         assert called == "segapsith"
         assert "my wire.db" in rest
-        command = program.commands[name]  # type: ignore[attr-defined]
-        if rest[0] in getattr(command, "commands", {}):
-            command = command.commands[rest[0]]
+        command = commands[name]
+        command = getattr(command, "commands", {}).get(rest[0], command)
         known = {option for parameter in command.params for option in parameter.opts}
         assert {word for word in rest if word.startswith("--")} <= known
 
