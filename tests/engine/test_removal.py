@@ -346,8 +346,9 @@ def test_a_successor_is_a_copy_that_stays(open_wire: OpenWire, gone: str) -> Non
     sound(wire)
 
 
+@pytest.mark.parametrize("reopened", [False, True])
 def test_a_forgotten_headline_is_no_label_though_a_copy_takes_its_place(
-    open_wire: OpenWire,
+    open_wire: OpenWire, reopened: bool
 ) -> None:
     wire = open_wire()
     body = EN[0]["text"]
@@ -356,6 +357,9 @@ def test_a_forgotten_headline_is_no_label_though_a_copy_takes_its_place(
     wire.domains()  # labels are computed when they are read
     shown = {domain["label"] for domain in wire.domains()}
     assert shown == {headline}, "otherwise there is nothing to take away"
+    if reopened:  # the engine then starts with the label of the store
+        wire.close()
+        wire = open_wire()
     wire.forget("a")
     stored = {label for (label,) in wire.writer.rows("SELECT label FROM domains WHERE units > 0")}
     assert stored
