@@ -412,3 +412,20 @@ def test_no_picture_is_older_than_what_it_shows(name: str, command: str) -> None
     sources = _script("picture_sources")
     noted = json.loads(sources.NOTES.read_text("utf-8"))
     assert noted[name] == sources.hash_of(name), f"make the pictures again: {command}"
+
+
+def test_the_pictures_of_the_worked_example_show_what_the_program_computes() -> None:
+    steps = _script("pictures_steps")
+    page = (ROOT / "docs" / "concepts" / "how-it-learns.md").read_text("utf-8")
+    assert all(f'"{text}"' in page for text in steps.TEXTS)
+    for name, picture in steps.drawn().items():
+        assert (steps.IMAGES / name).read_text("utf-8") == picture, "scripts/pictures_steps.py"
+        assert f"images/{name}" in page
+
+
+@pytest.mark.slow
+def test_the_curve_of_the_page_on_segmentation_is_that_of_the_program() -> None:
+    steps = _script("pictures_steps")
+    curve = steps.curve_of_digest()
+    assert (steps.IMAGES / "segmentation.svg").read_text("utf-8") == curve
+    assert curve.count('class="cut"') == 2
