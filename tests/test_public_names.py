@@ -27,7 +27,7 @@ PROMISED = {
     """,
     "segapsith.plugin": """
         ABILITIES Annotator Clusterer Comparison Executor Exporter Followable HasCurve HasExample
-        HasFactors KINDS Labeller LearnedRowsOnly LiveSource NETWORK_PARTS NamesColumns Notifier Registry Segmenter SharedValue Similarity Source
+        HasFactors HasProductForm KINDS Labeller LearnedRowsOnly LiveSource NETWORK_PARTS NamesColumns Notifier ProductForm Registry Segmenter SharedValue Similarity Source
         TakesViews UnitDiagonal
         UsesNetworkParts hookimpl load_plugins
     """,

@@ -40,6 +40,7 @@ __all__ = [
     "require",
     "row_norms",
     "same_rows",
+    "scaled_rows",
     "slices",
     "times",
     "unit_peaks",
@@ -118,6 +119,12 @@ def unit_peaks(rows: Rows) -> Rows:
     if filled.any():
         peaks[filled] = np.maximum.reduceat(np.abs(rows.data), rows.indptr[:-1][filled])
     data = rows.data / np.repeat(peaks, np.diff(rows.indptr))
+    return csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
+
+
+def scaled_rows(rows: Rows, factors: Floats) -> Rows:
+    """Return each row times its factor."""
+    data = rows.data * np.repeat(factors, np.diff(rows.indptr))
     return csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
 
 

@@ -19,7 +19,7 @@ from segapsith.arrays import Labels, Rows, State, Views
 from segapsith.engine.runs import RunPlan
 from segapsith.errors import PluginError, SettingError, UsageError
 from segapsith.evaluation import clustering
-from segapsith.evaluation.neighbours import BlockPlan, learn_from, nearest_neighbours
+from segapsith.evaluation.neighbours import BlockPlan, block_cost, learn_from, nearest_neighbours
 from segapsith.evaluation.validation import LearnedUnits
 from segapsith.evaluation.views import make_views
 from segapsith.evaluation.worker_clustering import ClusterJob, ClusterRecipe, cluster_all
@@ -362,16 +362,11 @@ def _block_cost(
     rows: Rows, measure: Similarity, plan: BlockPlan, n_workers: int
 ) -> clustering.Cost:
     """Estimate the cost from one pair of blocks."""
-    block = csr_array(rows[: plan.block])
-    began = time.perf_counter()
-    measure.compare(block, block)
-    seconds = time.perf_counter() - began
-    n_rows = rows.shape[0]
-    n_blocks = -(-n_rows // plan.block)
-    # neighbours and similarities, twice for the symmetric matrix, and a block of similarities
-    n_bytes = 48 * n_rows * plan.m + 24 * plan.block**2 * n_workers
+    cost = block_cost(rows, measure, plan)
+    # neighbours and similarities, twice for the symmetric matrix
+    n_bytes = 48 * rows.shape[0] * plan.m + cost.bytes * n_workers
     return clustering.Cost(
-        n_rows, n_bytes, seconds * n_blocks**2 / n_workers, clustering.free_memory()
+        rows.shape[0], n_bytes, cost.seconds / n_workers, clustering.free_memory()
     )
 
 

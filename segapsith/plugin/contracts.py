@@ -45,11 +45,13 @@ __all__ = [
     "HasCurve",
     "HasExample",
     "HasFactors",
+    "HasProductForm",
     "Labeller",
     "LearnedRowsOnly",
     "LiveSource",
     "NamesColumns",
     "Notifier",
+    "ProductForm",
     "Segmenter",
     "SegmentsTogether",
     "SharedValue",
@@ -66,6 +68,7 @@ __all__ = [
     "example_of",
     "has_curve",
     "has_factors",
+    "has_product_form",
     "has_unit_diagonal",
     "is_followable",
     "names_columns",
@@ -264,6 +267,29 @@ class HasFactors(Protocol):
         """Return a row of factors for each row; their cosines are the similarities."""
 
 
+class ProductForm(Protocol):
+    """A similarity as a rising function of products: finish(spread(a) · scaled(b)).
+
+    A block of rows is spread once and then compared with any number of sparse rows.
+    """
+
+    def scaled(self, rows: Rows) -> Rows:
+        """Return the rows as they are multiplied."""
+
+    def spread(self, rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.floating[Any]]]:
+        """Return columns, and for each of them the factor of each row (columns × rows)."""
+
+    def finish(self, products: Matrix) -> Matrix:
+        """Return the similarities of products. A larger product never has a smaller similarity."""
+
+
+class HasProductForm(Protocol):
+    """A similarity that can compare blocks of many rows by sparse products."""
+
+    def product_form(self) -> ProductForm | None:
+        """Return the form of what was learned; None if it has none with these settings."""
+
+
 class TakesNeighbours(Protocol):
     """A clusterer that can group rows by the similarities of their nearest neighbours alone."""
 
@@ -382,8 +408,8 @@ ABILITIES: dict[str, frozenset[str]] = {
     "segmenter": frozenset({"uses", "curve", "segment_all"}),
     "similarity": frozenset(
         {
-            *("columns", "factors", "learned_rows_only", "name_columns", "takes_views"),
-            "unit_diagonal",
+            *("columns", "factors", "learned_rows_only", "name_columns", "product_form"),
+            *("takes_views", "unit_diagonal"),
         }
     ),
     "clusterer": frozenset({"cluster_neighbours", "part", "prepare", "rounds", "takes_views"}),
@@ -425,6 +451,11 @@ def names_columns(plugin: object) -> TypeGuard[NamesColumns]:
 def has_factors(plugin: object) -> TypeGuard[HasFactors]:
     """Return whether a similarity can be written as a product of factors."""
     return callable(getattr(plugin, "factors", None))
+
+
+def has_product_form(plugin: object) -> TypeGuard[HasProductForm]:
+    """Return whether a similarity can compare blocks of many rows by sparse products."""
+    return callable(getattr(plugin, "product_form", None))
 
 
 def annotates_in_steps(plugin: object) -> TypeGuard[AnnotatesInSteps]:

@@ -10,7 +10,11 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from segapsith.arrays import Matrix, Rows
-from segapsith.plugin.contracts import compares_learned_rows_only, has_unit_diagonal
+from segapsith.plugin.contracts import (
+    compares_learned_rows_only,
+    has_product_form,
+    has_unit_diagonal,
+)
 from segapsith.plugin.guards import TOLERANCE
 from segapsith.testing.examples import example_rows
 from segapsith.testing.kit import (
@@ -240,6 +244,22 @@ def check_state_round_trip(factory: Factory) -> None:
 
 
 @bounded
+def check_product_form(factory: Factory) -> None:
+    """The form of products that it offers gives the values of `compare`."""
+    rows, new = with_empty(example_rows(), 2), example_rows(7, seed=1)
+    measure = _learned(factory, rows)
+    form = measure.product_form() if has_product_form(measure) else None
+    if form is None:
+        return
+    for left, right in ((new, rows), (rows, wider(new, new.shape[1] + 3))):
+        words, spread = form.spread(left)
+        inside = words < right.shape[1]
+        products = form.scaled(right)[:, words[inside]] @ spread[inside]
+        apart = float(np.abs(form.finish(products).T - measure.compare(left, right)).max())
+        assert apart <= TOLERANCE, f"product_form() differs from compare by {apart:g}"
+
+
+@bounded
 def check_same_rows_same_values(factory: Factory) -> None:
     """Two fresh ones that learned the same rows give the same values."""
     rows = example_rows()
@@ -262,6 +282,7 @@ similarity_checks: tuple[Check, ...] = (
     check_compare_changes_nothing,
     check_learn_changes_no_input,
     check_state_round_trip,
+    check_product_form,
     check_same_rows_same_values,
 )
 """A measure that declares `learned_rows_only = True` refuses new rows with a `ValueError`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from segapsith.arrays import Rows
 from segapsith.errors import UsageError
 from segapsith.evaluation.neighbours import (
     BlockPlan,
+    form_of,
     learn_from,
     nearest_neighbours,
 )
@@ -30,14 +32,36 @@ def some_rows(n: int = 60) -> Rows:
     )
 
 
-@pytest.mark.parametrize("similarity", ["chi-sim", "gvsm-cov", "cosine"])
-@pytest.mark.parametrize("block", [7, 60, 100])
-def test_blocks_give_the_best_of_all_similarities(similarity: str, block: int) -> None:
+CHOICES: list[tuple[str, dict[str, Any], bool]] = [
+    ("eq7", {}, False),
+    ("lsa", {"rank": 4}, False),
+    ("cosine", {}, True),
+    *((f"gvsm-{kind}", {}, True) for kind in ("assc", "assc-n", "cov", "pcorr")),
+    ("gvsm-cov", {"sample": 0.5}, True),
+    ("gvsm-pcorr", {"precision": "single"}, True),
+    *(("chi-sim", settings, True) for settings in ({}, {"k": 0.5}, {"k": 2.0, "prune": 0.9})),
+    ("chi-sim", {"iterations": 1, "prune": 0.0}, True),
+    ("chi-sim", {"iterations": 3, "word_memory": 0}, True),
+    ("chi-sim", {"psd": True, "precision": "single"}, True),
+    ("chi-sim", {"k": math.inf}, False),
+    ("chi-sim-original", {}, True),
+    ("chi-sim-original", {"prune": 0.4}, False),
+    ("chi-sim-original", {"reset_diagonal": True}, False),
+]
+"""Similarities with settings, and whether they have a form of products."""
+
+
+@pytest.mark.parametrize(("similarity", "settings", "by_products"), CHOICES, ids=str)
+@pytest.mark.parametrize(("block", "learned"), [(7, 60), (60, 25), (100, 60)])
+def test_blocks_give_the_best_of_all_similarities(
+    similarity: str, settings: dict[str, Any], by_products: bool, block: int, learned: int
+) -> None:
     registry = load_plugins(only_own=True)
     rows = some_rows()
-    measure = registry.make("similarity", similarity)
-    learn_from(measure, rows)
-    plan = BlockPlan(ClusterRecipe("ahc", {}, similarity), 5, block)
+    measure = registry.make("similarity", similarity, settings)
+    learn_from(measure, rows, learned)  # with 25, some words are not learned
+    assert (form_of(measure) is not None) == by_products
+    plan = BlockPlan(ClusterRecipe("ahc", {}, similarity, settings), 5, block)
     steps: list[tuple[int, int]] = []
     graph = nearest_neighbours(
         Serial(), share_plugins(registry), rows, measure, plan,
@@ -46,10 +70,11 @@ def test_blocks_give_the_best_of_all_similarities(similarity: str, block: int) -
     dense = measure.compare(rows, rows)
     np.fill_diagonal(dense, 0.0)
     best = np.maximum(-np.sort(-dense, axis=1)[:, :5], 0.0)
-    assert np.allclose(graph.similarities, best, atol=1e-6)
+    near = 1e-4 if settings.get("precision") == "single" else 1e-6
+    assert np.allclose(graph.similarities, best, atol=near)
     for row, numbers in enumerate(graph.neighbours):
         inside = numbers >= 0
-        assert np.allclose(dense[row, numbers[inside]], graph.similarities[row, inside], atol=1e-6)
+        assert np.allclose(dense[row, numbers[inside]], graph.similarities[row, inside], atol=near)
         assert (inside == (graph.similarities[row] > 0)).all()
         assert len(set(numbers[inside].tolist())) == inside.sum()
     assert steps[-1] == (-(-60 // block), -(-60 // block))

@@ -141,6 +141,16 @@ class RecomputedWords:
         similar[at_words, at_others] = with_itself  # never pruned
         return similar
 
+    def spread(self, rows: Rows) -> Floats:
+        """Return rows · SC, dense."""
+        n = self.columns.shape[0]
+        used, everything = np.unique(rows.indices), np.arange(n)
+        narrow = rows[:, used]
+        result = np.zeros((rows.shape[0], n), rows.dtype)
+        for part in slices(n, _block_width(len(used), rows.dtype.itemsize)):
+            result[:, part] = times(narrow, self.block(used, everything[part]))
+        return result
+
     def above_diagonal(self) -> Iterator[Floats]:
         """Yield all entries above the diagonal, one block at a time."""
         n = self.columns.shape[0]

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, vstack
 
 from segapsith.arrays import Matrix, Rows, State
-from segapsith.plugin.contracts import Similarity
+from segapsith.plugin.contracts import ProductForm, Similarity
 from segapsith.plugin.hookspecs import hookimpl
 from segapsith_plugins._sparse_rows import (
     Floats,
@@ -37,6 +37,9 @@ from segapsith_plugins._sparse_rows import (
     packed,
     require,
     same_rows,
+    scaled_rows,
+    slices,
+    times,
     unit_peaks,
     unpacked,
 )
@@ -56,6 +59,10 @@ from segapsith_plugins.similarities._word_matrices import (
 )
 
 __all__ = ["ChiSim", "ChiSimOriginal", "psd_projection"]
+
+
+_SPREAD_ROWS = 256
+"""Rows that are multiplied with the word matrix at a time, to find their lengths."""
 
 
 def psd_projection(matrix: Matrix) -> Matrix:
@@ -189,6 +196,11 @@ class _CoSimilarity:
                 pruned[_same_pairs(left, right)] = False  # a row and itself: never pruned
             similar[pruned] = 0.0
         return similar
+
+    def product_form(self) -> ProductForm | None:
+        """Return the root of products with SC(T-1) a; None if a row and its copy are special."""
+        special = self._reset_diagonal or (self._threshold > 0 and self._copies_differ)
+        return None if special or math.isinf(self.k) else _CoSimilarityProducts(self)
 
     def columns(self) -> Matrix:
         """Return SC(T), the similarities of the learned words, in the order of the columns.
@@ -403,6 +415,54 @@ class _CoSimilarity:
         inside = _selected(rows, places >= 0, places, len(self._covered_words))
         outside = _selected(rows, places < 0, rows.indices, width)
         return inside, outside
+
+
+class _CoSimilarityProducts:
+    """SR(T) of rows a and b as ((SC a / |a|) · (b / |b|)) to the power 1/k, with powered rows."""
+
+    def __init__(self, measure: _CoSimilarity) -> None:
+        self._measure = measure
+
+    def scaled(self, rows: Rows) -> Rows:
+        """Return the powered rows over their lengths, the roots of their products with themselves."""
+        measure = self._measure
+        powered = measure._powered(non_negative(rows, measure.name))
+        lengths = np.zeros(rows.shape[0], powered.dtype)
+        for part in slices(rows.shape[0], _SPREAD_ROWS):
+            here = powered[part]
+            with_itself = np.zeros(here.shape[0], powered.dtype)
+            if not measure._by_length:
+                words, spread = self._spread(here)
+                with_itself = here[:, words].multiply(spread.T).sum(axis=1)
+            lengths[part] = measure._lengths(here, with_itself)
+        return scaled_rows(powered, inverse(lengths))
+
+    def spread(self, rows: Rows) -> tuple[NDArray[np.int64], Floats]:
+        """Return SC a / |a| of each row: at the learned words, and at its own other words."""
+        return self._spread(self.scaled(rows))
+
+    def _spread(self, powered: Rows) -> tuple[NDArray[np.int64], Floats]:
+        measure = self._measure
+        inside, outside = measure._split(powered, max(powered.shape[1], measure._rows.shape[1]))
+        middle = measure._words
+        if middle is None:
+            words = np.unique(powered.indices).astype(np.int64)
+            return words, np.ascontiguousarray(powered[:, words].toarray().T)
+        if isinstance(middle, RecomputedWords):
+            learned = middle.spread(inside).T
+        else:
+            learned = times(inside, middle).T
+        others = np.unique(outside.indices)
+        words = np.concatenate([measure._covered_words, others]).astype(np.int64)
+        return words, np.vstack([learned, outside[:, others].toarray().T])
+
+    def finish(self, products: Matrix) -> Matrix:
+        """Return similarities: the root, and 0 below the threshold."""
+        measure = self._measure
+        similar: Matrix = np.power(np.maximum(products, 0), measure._root).astype(np.float64)
+        if measure._threshold > 0:
+            similar[similar < measure._threshold - measure._tie] = 0.0
+        return similar
 
 
 def _selected(rows: Rows, keep: NDArray[np.bool_], columns: NDArray[Any], width: int) -> Rows:

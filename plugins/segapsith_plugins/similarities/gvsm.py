@@ -30,10 +30,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from segapsith.arrays import Matrix, Rows, State
-from segapsith.plugin.contracts import Similarity
+from segapsith.plugin.contracts import ProductForm, Similarity
 from segapsith.plugin.hookspecs import hookimpl
 from segapsith_plugins._sparse_rows import (
     Floats,
@@ -48,7 +49,9 @@ from segapsith_plugins._sparse_rows import (
     packed,
     require,
     same_rows,
+    scaled_rows,
     slices,
+    times,
     unit_peaks,
     unpacked,
     vanished,
@@ -184,6 +187,10 @@ class _Gvsm:
         similar: Matrix = np.clip(products, -1, 1, out=products).astype(np.float64, copy=False)
         return similar
 
+    def product_form(self) -> ProductForm:
+        """Return the cosine as a product with G a, one number for each word."""
+        return _GvsmProducts(self)
+
     def state(self) -> State:
         """Return the reference documents, their mean, and the weights of the sample."""
         return {**packed(self._lines, "lines"), "mean": self._mean, "weights": self._weights}
@@ -228,6 +235,44 @@ class _Gvsm:
         drawn = np.random.default_rng(self.seed).choice(len(lengths), size=n_drawn, p=chances)
         self._lines = self._lines[drawn]
         self._weights = 1 / np.sqrt(n_drawn * chances[drawn])
+
+
+class _GvsmProducts:
+    """The cosine of rows a and b as (G a / |W a|) · (b / |W b|), so b stays sparse."""
+
+    def __init__(self, measure: _Gvsm) -> None:
+        self._measure = measure
+
+    def scaled(self, rows: Rows) -> Rows:
+        """Return the rows over their lengths in the space of the reference documents."""
+        peaks = unit_peaks(canonical(rows))
+        squares, reach = np.zeros(rows.shape[0]), np.zeros(rows.shape[0])
+        for piece, before in self._measure._pieces(peaks):
+            squares += _squares(piece)
+            reach += before
+        return scaled_rows(peaks, self._measure._scale(squares, reach))
+
+    def spread(self, rows: Rows) -> tuple[NDArray[np.int64], Floats]:
+        """Return G a / |W a| of each row, at the words of the reference documents."""
+        measure = self._measure
+        lines = measure._lines
+        used = np.concatenate([lines.indices, np.flatnonzero(measure._mean)])
+        words = np.unique(used).astype(np.int64)  # those of lines that were not drawn, too
+        narrow, mean = lines[:, words], measure._mean[words]
+        dtype = float_type(measure.precision)
+        result = np.zeros((len(words), rows.shape[0]), dtype)
+        parts = slices(lines.shape[0], _REFERENCES_PER_PIECE)
+        for part, (piece, _) in zip(parts, measure._pieces(self.scaled(rows)), strict=True):
+            weighted = piece * measure._weights[part].astype(dtype)
+            columns = csr_array(narrow[part].T).astype(dtype)
+            times(columns, np.ascontiguousarray(weighted.T), add_to=result)
+            result -= np.outer(mean, weighted.sum(axis=1)).astype(dtype)
+        return words, result
+
+    def finish(self, products: Matrix) -> Matrix:
+        """Return cosines, without what rounding puts outside their bounds."""
+        cosines: Matrix = np.clip(products, -1.0, 1.0)
+        return cosines
 
 
 def _squares(rows: Floats) -> Matrix:

@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from segapsith.arrays import Matrix, Rows, State
-from segapsith.plugin.contracts import Similarity
+from segapsith.plugin.contracts import ProductForm, Similarity
 from segapsith.plugin.hookspecs import hookimpl
 from segapsith_plugins._sparse_rows import (
     canonical,
@@ -26,6 +26,7 @@ from segapsith_plugins._sparse_rows import (
     require,
     row_norms,
     same_rows,
+    scaled_rows,
     times,
     unit_peaks,
     unpacked,
@@ -110,6 +111,29 @@ class Cosine(_Unlearned):
         similar *= inverse(row_norms(a))[:, None]
         similar *= inverse(row_norms(b))[None, :]
         return np.clip(similar, -1.0, 1.0, out=similar)
+
+    def product_form(self) -> ProductForm:
+        """Return the cosine as the product of rows of length 1."""
+        return _UnitProducts()
+
+
+class _UnitProducts:
+    """The products of rows of length 1."""
+
+    def scaled(self, rows: Rows) -> Rows:
+        """Return the rows with length 1."""
+        peaks = unit_peaks(canonical(rows))
+        return scaled_rows(peaks, inverse(row_norms(peaks)))
+
+    def spread(self, rows: Rows) -> tuple[NDArray[np.int64], Matrix]:
+        """Return the rows word by word."""
+        words = np.unique(rows.indices).astype(np.int64)
+        return words, np.ascontiguousarray(self.scaled(rows)[:, words].toarray().T)
+
+    def finish(self, products: Matrix) -> Matrix:
+        """Return cosines, without what rounding puts outside their bounds."""
+        cosines: Matrix = np.clip(products, -1.0, 1.0)
+        return cosines
 
 
 class _Presence(_Unlearned):
