@@ -32,7 +32,7 @@ TOPICS_SHARE = 0.4
 """Share of the time for topics, where they have to be made first."""
 
 _OWN = (
-    "least", "most", "rows", "halves", "patience", "loyalty", "gain", "min_share", "min_weight",
+    "least", "most", "rows", "halves", "patience", "loyalty", "min_share", "min_weight",
 )  # fmt: skip
 """Settings of sections themselves; others go to the similarity or the clusterer."""
 

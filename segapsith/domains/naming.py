@@ -368,8 +368,11 @@ def term_label(words: Mapping[str, float], most: int = 4) -> str:
 
     >>> term_label({"mobile": 0.3, "phone": 0.28, "mobile phone": 0.2, "handset": 0.1})
     'mobile phone, handset'
+    >>> term_label({"mph": 0.3, "hp": 0.28, "car": 0.1})
+    'mph, car'
     """
     ranked = sorted(words.items(), key=lambda entry: -entry[1])
+    ranked = [entry for entry in ranked if not _is_abbreviated(entry[0])] or ranked
     terms = [word for word, _ in ranked if " " in word]
     names: list[str] = []
     for word, weight in ranked:
@@ -383,6 +386,15 @@ def term_label(words: Mapping[str, float], most: int = 4) -> str:
         ):
             names.append(term)
     return tidy(", ".join(names))
+
+
+def _is_abbreviated(word: str) -> bool:
+    """Return whether a word has one or two small letters, such as a unit of measure.
+
+    >>> [_is_abbreviated(word) for word in ("ch", "km", "EU", "5G", "sea", "海")]
+    [True, True, False, False, False, False]
+    """
+    return len(word) < MIN_LEMMA and word.islower()
 
 
 def settled(previous: str, label: str, words: Mapping[str, float]) -> str:

@@ -12,8 +12,9 @@ Braun & Buhmann 2004). See docs/concepts/formulas.md, "Sections".
 A section keeps its number while most of its units stay together, as a topic does. So that they do,
 sections go on from those of the last time: each domain moves to the section with the most similar
 summed row until none moves. If another number of sections is clearly more stable, the loosest
-section is cut in two or the two most similar ones become one first. A new clustering replaces all
-only if its rows are clearly nearer to their sums.
+sections are cut in two, or the most similar ones become one, first. A new clustering replaces all
+if its rows are nearer to their sums, and if it agrees with them less than clusterings of random
+halves of the rows agree with each other: then chance does not explain the difference.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations
+from math import isqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,11 +79,8 @@ class SectionSettings:
     """Random halves of the rows that are clustered for each number."""
     patience: int = 4
     """Numbers in a row below `WEAK` of the best stability after which larger ones are not tried."""
-    loyalty: float = 0.8
+    loyalty: float = 0.9
     """Share of the best stability at which the number of the last time is taken again."""
-    gain: float = 0.03
-    """Gain in cohesion, as a share of it, from which a new clustering replaces the sections of the
-    last time."""
     min_share: float = 0.01
     """Share of the units below which a section is dissolved; its topics join the nearest one."""
     min_weight: float = 0.02
@@ -96,7 +95,7 @@ class SectionSettings:
             raise ValueError(f"patience={self.patience} should be >= 1")
         if self.halves < 2:
             raise ValueError(f"halves={self.halves} should be >= 2")
-        for name in ("loyalty", "gain", "min_share", "min_weight"):
+        for name in ("loyalty", "min_share", "min_weight"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name}={getattr(self, name)} should be in 0..1")
 
@@ -135,7 +134,8 @@ def make_sections(
 
     `k` is the number of sections, or None to choose it. `before` gives the sections of domains at
     the last time: their number is taken again while its stability is near the best, and they go on
-    unless a new clustering is clearly better. With `k`, no small section is dissolved.
+    unless a new clustering is more cohesive and differs from them by more than chance. With `k`, no
+    small section is dissolved.
     """
     settings = settings or SectionSettings()
     order = sorted(set(domains) & set(topic_of), key=lambda d: (-domains[d].n_units, d))
@@ -160,9 +160,21 @@ def make_sections(
         )
         number = choose_number(tried, int(last.max()) + 1, settings) or settings.least
         number = min(number, n_topics)
-    clustered = np.asarray(parts.clusterer(number).cluster(first, compare), dtype=np.int64)
-    adjusted = _with_number(first, last, int(clustered.max(initial=-1)) + 1, parts, compare, near)
-    labels = _all_labels(rows, _better(first, adjusted, clustered, near, settings), near)
+    clusterer = parts.clusterer(number)
+    clustered = np.asarray(clusterer.cluster(first, compare), dtype=np.int64)
+    n_clusters = int(clustered.max(initial=-1)) + 1
+    adjusted = _with_number(first, last, n_clusters, parts, compare, near)
+    labels = _updated(first, adjusted, n_clusters, near)
+    if labels is None:
+        labels = clustered
+    elif _cohesion(first, clustered, near) > _cohesion(first, labels, near):
+        by_chance = tried.get(number)
+        if by_chance is None:
+            cluster = partial(clusterer.cluster, compare=compare)
+            by_chance = stability(first, cluster, near, parts.agreement, n_halves=settings.halves)
+        if parts.agreement(labels, clustered) < by_chance:
+            labels = clustered
+    labels = _all_labels(rows, labels, near)
     labels = _by_topic(topics, labels, units)
     if k is None:
         labels = _without_small(rows, labels, topics, units, near, settings)
@@ -217,28 +229,23 @@ def _looseness(rows: Rows, labels: Labels, near: Compare) -> NDArray[np.float64]
     return looseness
 
 
-def _better(
-    rows: Rows, last: Labels, clustered: Labels, near: Compare, settings: SectionSettings
-) -> Labels:
-    """Return the sections of the last time, brought up to date, or the new clustering.
+def _updated(rows: Rows, last: Labels, number: int, near: Compare) -> Labels | None:
+    """Return the sections of the last time with each row in the nearest one.
 
-    The new one is returned if a section of the last time has no row any more, or if its cohesion is
-    larger by more than the share `gain`.
+    Return None if they are not `number`, or if one of them has no row any more.
     """
-    number = int(clustered.max(initial=-1)) + 1
     if number < 1 or int(last.max(initial=-1)) + 1 != number:
-        return clustered
+        return None
     filled = np.diff(rows.indptr) > 0
     labels = last
     for _ in range(MAX_PASSES):
         nearest = np.where(filled, _nearest(rows, group_sums(rows, labels), near), -1)
         if len(np.unique(nearest[filled])) < number:
-            return clustered
+            return None
         if np.array_equal(nearest, labels):
             break
         labels = nearest
-    enough = _cohesion(rows, clustered, near) <= (1 + settings.gain) * _cohesion(rows, labels, near)
-    return labels if enough else clustered
+    return labels
 
 
 def _cohesion(rows: Rows, labels: Labels, near: Compare) -> float:
@@ -251,9 +258,10 @@ def _cohesion(rows: Rows, labels: Labels, near: Compare) -> float:
 def _numbers(n_topics: int, n_rows: int, settings: SectionSettings) -> Sequence[int]:
     """Return the numbers to choose from; none if there is no choice.
 
-    A half has at least two rows for each section, and there are no more sections than topics.
+    There are no more sections than topics, and no more than a section has rows on average: where
+    a group has few rows, halves agree because each row is nearly alone.
     """
-    numbers = range(settings.least, min(settings.most, n_topics, n_rows // 4) + 1)
+    numbers = range(settings.least, min(settings.most, n_topics, isqrt(n_rows)) + 1)
     return numbers if len(numbers) > 1 else ()
 
 
@@ -264,14 +272,14 @@ def choose_number(
 
     Stability falls by itself as the number grows. So while the next larger number is as good as the
     best up to `TIE`, it is taken instead. `before` is the number of the last time, 0 or None for
-    none: it is returned while its stability is near the best, and changes by one at most.
+    none: it is returned while its stability is near the best.
 
     >>> choose_number({4: 0.6, 5: 0.62}, None, SectionSettings())
     5
     >>> choose_number({4: 0.6, 5: 0.62}, 4, SectionSettings())
     4
     >>> choose_number({4: 0.4, 5: 0.5, 6: 0.62}, 4, SectionSettings())
-    5
+    6
     >>> choose_number({4: 0.62, 5: 0.615, 6: 0.5}, None, SectionSettings())
     5
     """
@@ -283,9 +291,7 @@ def choose_number(
     number = min(number for number, value in tried.items() if value == best)
     while tried.get(number + 1, -1.0) >= TIE * best > 0:
         number += 1
-    if before:
-        number = min(max(number, before - 1), before + 1)
-    return min(max(number, settings.least), settings.most)
+    return number
 
 
 def _stabilities(
@@ -321,8 +327,11 @@ def stability(
 ) -> float:
     """Return the mean agreement of the labels that random halves of the rows give to all rows.
 
-    The halves are the same for every clusterer and number of clusters.
+    The halves are the same for every clusterer and number of clusters. Fewer than four rows are not
+    halved; their stability is 0.
     """
+    if rows.shape[0] < 4:
+        return 0.0
     labelled = []
     for seed in range(n_halves):
         drawn = np.random.default_rng(seed).permutation(rows.shape[0])[: rows.shape[0] // 2]
