@@ -222,7 +222,9 @@ def entropies(data: Path, options: Options) -> PaperTable:
 
 
 def _used(data: Path, options: Options, default: Sequence[str]) -> list[_Set]:
-    names = present(data, selected(FOLDERS, default, options))
+    folders = {name.lower(): one.folder for one in SETS for name in (one.folder, one.name)}
+    given = tuple(folders.get(name.lower(), name) for name in options.sets)
+    names = present(data, selected(FOLDERS, default, replace(options, sets=given)))
     return [one for one in SETS if one.folder in names]
 
 

@@ -72,6 +72,8 @@ def test_a_set_that_is_put_there_is_used(odd: Path) -> None:
     assert [cell.ours.keys["set"] for cell in entropy.compared] == ["CiteSeer"] * 3
     assert all(0 <= float(cell.ours.ours) <= np.log(3) for cell in entropy.cells)
     assert len(compared("mvsim-1", odd, **options).compared) == 8
+    by_print = compared("mvsim-1", odd, sets=("CiteSeer", "Wisconsin", "movie"))
+    assert len({cell.ours.keys["set"] for cell in by_print.compared}) == 3
 
 
 def test_the_best_settings_are_named(odd: Path) -> None:

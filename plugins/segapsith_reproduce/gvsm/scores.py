@@ -4,7 +4,8 @@ Similarities are cosines, distances 1 - cosine. Linkages are cut at the number o
 pairs are merged in the order of the paper's program (`tie_order`).
 Spherical k-means starts ten times from documents drawn at random, moves all documents at once for
 at most 100 rounds, and the start with the best objective counts. Single documents are not moved
-afterwards: the text of the paper has such moves, but its figures agree only without them.
+afterwards: the text of the paper has such moves, but its figures agree only without them. In latent
+models documents keep their length there (`weighted_kmeans`); only so the printed figures come out.
 
 A latent model has one set of directions, and d dimensions are the first d of them, d from 5 to 100.
 The paper does not state how its 50 runs and ten best dimensions are combined. Here each number of
@@ -22,7 +23,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from segapsith.arrays import Labels, Matrix, Rows, State
 from segapsith_plugins.clusterers.ahc import groups_after, merge_tree
@@ -41,6 +41,7 @@ from segapsith_reproduce.cells import (
 )
 from segapsith_reproduce.gvsm.sets import document_set, folder_of, tf_idf_rows
 from segapsith_reproduce.gvsm.tie_order import cut, sorted_by_class, ties_decide
+from segapsith_reproduce.gvsm.weighted_kmeans import cluster_weighted
 
 __all__ = [
     "ALGORITHMS",
@@ -89,6 +90,8 @@ N_BEST = 10
 """Number of best dimensions of which the mean is printed, of all in `RANKS`."""
 N_RUNS = 50
 """Runs of spherical k-means in the paper."""
+QUICK_RUNS, QUICK_RUNS_OF_RANK = 10, 2
+"""Runs with `--quick` of an explicit model, and of a latent model with a number of dimensions."""
 LINKED, RUN, TIED = "linkages by class", "spherical", "tied orders"
 """Kinds of cells, as they are named in stored results."""
 TIED_LINKAGE = "complete tied"
@@ -117,11 +120,10 @@ def _directions(held: LabelledRows, similarity: str) -> State:
 
 @lru_cache(maxsize=1)
 def _factors(held: LabelledRows, similarity: str, rank: int) -> Matrix:
-    """Return the documents in the first `rank` latent directions, with length 1."""
+    """Return the documents in the first `rank` latent directions, with their lengths there."""
     measure = truncated(similarity, _directions(held, similarity), rank)
     factors: Matrix = measure.factors(_weighted(held))
-    lengths = np.linalg.norm(factors, axis=1)
-    return factors / np.where(lengths > 0, lengths, 1.0)[:, None]
+    return factors
 
 
 @lru_cache(maxsize=1)
@@ -193,7 +195,8 @@ class ScoreCell:
         """The name of the cell in stored results."""
         if self.kind == TIED:
             return f"gvsm {self.set} {self.model} {TIED} {self.way} {self.seed}"
-        return f"gvsm {self.set} {self.model} {self.rank} {self.kind} {self.seed}"
+        kind = "weighted spherical" if self.kind == RUN and self.rank is not None else self.kind
+        return f"gvsm {self.set} {self.model} {self.rank} {kind} {self.seed}"
 
     def scores(self, rows: Mapping[str, LabelledRows]) -> Scores:
         """Return the scores."""
@@ -258,12 +261,13 @@ class Scorer:
             draws = range(self.n_draws)
             kinds = [(None, kind, draw) for draw in draws for kind in (LINKED, RUN)]
         else:
+            runs = range(self.n_runs(model))
             ranks = self.ranks(SPHERICAL) if model in LATENT else (None,)
             linked = self.ranks("HAC average") if model in LATENT else (None,)
             kinds = [
                 (rank, kind, run)
                 for rank in (RANKS if model in LATENT else (None,))
-                for kind, run in ((LINKED, 0), *((RUN, run) for run in range(self.n_repetitions)))
+                for kind, run in ((LINKED, 0), *((RUN, run) for run in runs))
                 if rank in (linked if kind == LINKED else ranks)
             ]
         return [self._cell(name, model, rank, kind, number) for rank, kind, number in kinds]
@@ -274,10 +278,19 @@ class Scorer:
     def _tie(self, name: str, way: int) -> ScoreCell:
         return ScoreCell(folder_of(name), "VSM", None, TIED, self.options.seed, way)
 
-    @property
-    def n_repetitions(self) -> int:
-        """The number of runs of spherical k-means."""
-        return self.options.repetitions or (2 if self.options.quick else N_RUNS)
+    def n_runs(self, model: str) -> int:
+        """Return the number of runs of spherical k-means.
+
+        With `--quick` a latent model has few runs of each number of dimensions. An explicit model
+        has one number, and more runs.
+        """
+        if self.options.repetitions:
+            return self.options.repetitions
+        return (
+            (QUICK_RUNS_OF_RANK if model in LATENT else QUICK_RUNS)
+            if self.options.quick
+            else N_RUNS
+        )
 
     @property
     def n_draws(self) -> int:
@@ -334,7 +347,7 @@ class Scorer:
             return [_of_linkage(tree, algorithm) if is_linkage else run for tree, run in draws]
         if algorithm in LINKAGES:
             return [_of_linkage(self._linked(name, model, rank, 0), algorithm)]
-        return [self._clustered(name, model, rank, run) for run in range(self.n_repetitions)]
+        return [self._clustered(name, model, rank, run) for run in range(self.n_runs(model))]
 
     def _linked(self, name: str, model: str, rank: int | None, draw: int) -> Scores:
         """Return the scores of both linkages."""
@@ -358,6 +371,8 @@ def _similar(held: LabelledRows, model: str, rank: int | None, seed: int) -> Mat
     """Return the cosines of all documents in a model; the seed draws rows of sampled models."""
     if rank is not None:
         factors = _factors(held, LATENT[model], rank)
+        lengths = np.linalg.norm(factors, axis=1)
+        factors = factors / np.where(lengths > 0, lengths, 1.0)[:, None]
         return factors @ factors.T
     if model in SAMPLED:
         return _cosines(held, "gvsm-cov", SAMPLED[model], seed)
@@ -367,17 +382,18 @@ def _similar(held: LabelledRows, model: str, rank: int | None, seed: int) -> Mat
 def _spherical(held: LabelledRows, model: str, rank: int | None, seed: int) -> Labels:
     """Return clusters of spherical k-means in the space of a model.
 
-    Short or sparse rows are clustered themselves. Where a row has one value per document, the
-    cosines are.
+    Rows of a latent model keep their length. Sparse rows have length 1. Where a row has one value per
+    document, the cosines are clustered.
     """
+    if rank is not None:
+        factors = _factors(held, LATENT[model], rank)
+        return cluster_weighted(factors, held.n_classes, seed=seed)
     settings = {
         "k": held.n_classes, "seed": seed, "start": "random", "single_moves": False,
     }  # fmt: skip
     clusterer = plugins().make("clusterer", "spherical-kmeans", settings)
     labels: Labels
-    if rank is not None:
-        labels = clusterer.cluster(csr_array(_factors(held, LATENT[model], rank)), None)
-    elif model == "VSM":
+    if model == "VSM":
         labels = clusterer.cluster(_weighted(held), None)
     else:
         # Beyond the contract of a clusterer, so the plugin behind the guard is called.

@@ -51,10 +51,11 @@ def _notes(data: Path, names: Sequence[str], scorer: Scorer | None = None) -> li
     notes = [f"Sets: {', '.join(names)} ({len(names)} of {PRINTED_SETS})."]
     if absent := missing_sets(data):
         notes.append(f"Missing, and left out of every mean: {', '.join(absent)}.")
-    if scorer is not None and scorer.n_repetitions < N_RUNS:
+    if scorer is not None and scorer.n_runs("LSI") < N_RUNS:
         notes.append(
-            f"Runs of spherical k-means: {scorer.n_repetitions}; the paper has {N_RUNS}. The best"
-            f" dimensions are corrected to {N_RUNS} runs."
+            f"Runs of spherical k-means: {scorer.n_runs('VSM')}, of latent models"
+            f" {scorer.n_runs('LSI')}; the paper has {N_RUNS}. The best dimensions are corrected to"
+            f" {N_RUNS} runs."
         )
     if scorer is not None and scorer.options.quick:
         n_linked, n_run = (len(scorer.ranks(name)) for name in ("HAC average", "spherical k-means"))

@@ -13,6 +13,7 @@ from segapsith_reproduce import Options
 from segapsith_reproduce.cells import Results, plugins, scores_of
 from segapsith_reproduce.gvsm import scores as gvsm
 from segapsith_reproduce.gvsm.sets import document_set, tf_idf_rows
+from segapsith_reproduce.gvsm.weighted_kmeans import cluster_weighted
 
 pytestmark = pytest.mark.slow
 
@@ -104,3 +105,23 @@ def test_sampled_rows_differ_by_draw(data: Path) -> None:
     one = scorer(data, repetitions=1, seed=0).measured("k1b", "COV-10%", "HAC average")
     other = scorer(data, repetitions=1, seed=5).measured("k1b", "COV-10%", "HAC average")
     assert one != other
+
+
+@pytest.mark.parametrize("model", gvsm.LATENT)
+def test_documents_keep_their_length_in_latent_models(model: str, data: Path) -> None:
+    documents = document_set(data / "tr31")
+    measure = plugins().make("similarity", gvsm.LATENT[model], {"rank": 5})
+    measure.learn(tf_idf_rows(documents))
+    factors = measure.factors(tf_idf_rows(documents))
+    assert np.ptp(np.linalg.norm(factors, axis=1)) > 0.01
+    expected = scores_of(cluster_weighted(factors, 2, seed=3), documents.classes)
+    cell = gvsm.ScoreCell("tr31", model, 5, gvsm.RUN, 3)
+    assert cell.scores({"tr31": documents}) == pytest.approx(expected)
+    assert cell.name == f"gvsm tr31 {model} 5 weighted spherical 3"
+
+
+def test_explicit_models_have_more_runs_with_quick(data: Path) -> None:
+    assert [scorer(data).n_runs(model) for model in ("VSM", "COV", "LSI")] == [10, 10, 2]
+    assert scorer(data, repetitions=3).n_runs("VSM") == 3
+    full = gvsm.Scorer(data, Options(), Results(None, print))
+    assert full.n_runs("VSM") == full.n_runs("PCA-COV") == gvsm.N_RUNS

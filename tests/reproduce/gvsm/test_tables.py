@@ -126,7 +126,7 @@ def test_relative_measures_have_the_best_model_at_one(
 def test_an_interrupted_table_is_continued(data: Path, tmp_path: Path) -> None:
     heard: list[str] = []
     results = tmp_path / "results.jsonl"
-    more = {"sets": ("tr31",), "tell": heard.append, "results": results}
+    more = {"sets": ("tr31",), "tell": heard.append, "results": results, "repetitions": 2}
     first = computed("gvsm-2", data, **more)
     lines = results.read_text().splitlines()
     assert len(lines) == len(heard) == 5 * 3  # linkages once, two runs of spherical k-means
