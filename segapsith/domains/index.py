@@ -759,7 +759,15 @@ class EventIndex:
         )
         all_days = days.tolist()
         for event, n_units, day, grown, run, (a, b) in counted:
-            row = self._rows.get(event) or EventRecord(event, _NO_SUMS, 0, (), 0, 0, None, run)
+            row = self._rows.get(event)
+            if row is None and b - a == 1:  # as most events
+                number = all_days[a]
+                own = ((number, 1),) if number else ()
+                self._rows[event] = EventRecord(
+                    event, _NO_SUMS, n_units, own, day, grown, None, run
+                )
+                continue
+            row = row or EventRecord(event, _NO_SUMS, 0, (), 0, 0, None, run)
             counts = dict(row.days)
             for number in all_days[a:b]:
                 counts[number] = counts.get(number, 0) + 1

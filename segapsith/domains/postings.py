@@ -616,6 +616,15 @@ def accumulate(
     sums, word_lists, touched = index.sums, index.word_lists, index.touched
     postings, posting_sums = index.postings, index.posting_sums
     significance, n_units, n_touched = index.significance, index.n_units, 0
+    owners = postings[DOMAIN]
+    # Read the beginning of every slice: these reads do not wait for each other, those below do.
+    read = np.int64(0)
+    for i in range(len(words)):
+        if words[i] < len(word_lists):
+            begin = np.uint64(word_lists[words[i], START])
+            read |= posting_sums[begin, 0] | owners[begin]
+    if read < 0:  # never: it keeps the compiler from leaving the reads out
+        return 0
     for i in range(len(words)):
         word = words[i]
         if word >= len(word_lists):
@@ -625,13 +634,17 @@ def accumulate(
         unit_weight, unit_occurrence = np.int64(weights[i]), np.int64(occurrences[i])
         if rule.by_unit_weight:
             for p in range(first, last):
-                d = np.uint64(postings[DOMAIN, p])
+                d = np.uint64(owners[p])
                 touched[np.uint64(n_touched)] = d
-                n_touched += sums[d, 1] == 0
-                sums[d, 0] += posting_sums[p, 0]
-                sums[d, 1] += posting_sums[p, 1]
-                sums[d, 2] += unit_weight
-                sums[d, 3] += unit_occurrence
+                # All sums are read before one is written: then one vector instruction adds them.
+                weight, occurrences_ = sums[d, 0], sums[d, 1]
+                common_weight, common_occurrences = sums[d, 2], sums[d, 3]
+                posting_weight, posting_occurrences = posting_sums[p, 0], posting_sums[p, 1]
+                n_touched += occurrences_ == 0
+                sums[d, 0] = weight + posting_weight
+                sums[d, 1] = occurrences_ + posting_occurrences
+                sums[d, 2] = common_weight + unit_weight
+                sums[d, 3] = common_occurrences + unit_occurrence
             continue
         word_significance = significance[word] if word < len(significance) else SCALE
         for p in range(first, last):

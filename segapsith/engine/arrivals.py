@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from itertools import chain
+from typing import NamedTuple, cast
 
 from segapsith import limits
 from segapsith.domains.values import BagColumns
@@ -26,6 +27,7 @@ from segapsith.intake.documents import (
     clean,
     clean_bag,
     cleaned,
+    is_clean,
     marked,
     notice,
     text_hash,
@@ -241,14 +243,16 @@ class ArrivalClassifier:
 
     def _new_unit(self, document: Document, digest: str, place: int) -> Arrival:
         """Return the arrival of a pre-segmented unit whose identity and words are both new."""
-        ordinal, counters = self._accept(), self._state.counters
-        number = counters.document
-        counters.document = number + 1
+        counters = self._state.counters
+        ordinal, number = counters.ordinal + 1, counters.document
+        counters.ordinal, counters.document = ordinal, number + 1
         record = DocumentRecord(number, document.uid, ordinal, 1, None, self._run)
         self._by_uid[document.uid] = self._by_id[number] = record
         self._units[digest], self._unit_texts[number] = number, digest
+        ticks = ordinal == self._state.next_tick and self._ticks(ordinal)
+        # by place, since names take longer
         return Arrival(
-            document, digest, record, None, True, bag_place=place, ticks=self._ticks(ordinal)
+            document, digest, record, None, True, False, b"", (), (), Notice.NONE, place, ticks
         )
 
     def _look_up_unit(self, digest: str) -> None:
@@ -439,6 +443,8 @@ def sound_all(items: Sequence[Document | Reject]) -> tuple[list[Document | Rejec
     if bag_batch is None:
         checked = [sound(item) for item in items]
         return checked, BagBatch.of(_bags(checked))
+    if len(bags) == len(items) and _are_plain(cast("Sequence[Document]", items)):
+        return list(items), bag_batch
     checked = [_sound_apart(item) for item in items]
     bags = _bags(checked)
     return checked, bag_batch if len(bags) == len(bag_batch) else BagBatch.of(bags)
@@ -446,6 +452,21 @@ def sound_all(items: Sequence[Document | Reject]) -> tuple[list[Document | Rejec
 
 def _bags(items: Iterable[Document | Reject]) -> list[Mapping[str, int]]:
     return [item.bag for item in items if isinstance(item, Document) and item.bag is not None]
+
+
+def _are_plain(units: Sequence[Document]) -> bool:
+    """Return whether pre-segmented units have no text, and nothing that `_sound_apart` changes."""
+    if any(unit.title or unit.body for unit in units):
+        return False
+    uids = [unit.uid for unit in units]
+    if max(map(len, uids)) > limits.MAX_UID_CHARS or uids != list(map(str.strip, uids)):
+        return False
+    metadata = [unit.metadata for unit in units if unit.metadata]
+    values = list(chain.from_iterable(given.values() for given in metadata))
+    if not {str}.issuperset(map(type, values)):
+        return False
+    others = [[unit.date or "", unit.lang or "", unit.source] for unit in units]
+    return is_clean("".join(chain(uids, *others, *metadata, cast("list[str]", values))))
 
 
 def sound(item: Document | Reject) -> Document | Reject:

@@ -212,6 +212,13 @@ def batches(items: Items, size: int) -> Iterator[tuple[list[Document | Reject], 
     position: FeedState | None = None
     load = 0
     for item in items:
+        if position is None and type(item) is Document:  # the usual case
+            batch.append(item)
+            load += 1 if item.bag is not None else BAGS
+            if load >= size * BAGS:
+                yield batch, None
+                batch, load = [], 0
+            continue
         if isinstance(item, FeedState | EndOfBatch):
             if position is not None:
                 yield batch, position

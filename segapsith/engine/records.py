@@ -249,6 +249,14 @@ class LineageEntry:
     detail: Mapping[str, Any] = field(default_factory=dict)
 
 
+class WordFrequencies(NamedTuple):
+    """Columns: numbers of words, ascending, and in how many documents and how often each occurs."""
+
+    words: list[int]
+    documents: list[int]
+    occurrences: list[int]
+
+
 @dataclass(slots=True)
 class Update:
     """Everything that one transaction changes in a store."""
@@ -276,8 +284,8 @@ class Update:
     sightings: list[tuple[int, str]] = field(default_factory=list)
     rejects: list[tuple[str, str]] = field(default_factory=list)
     new_words: list[tuple[int, str, str]] = field(default_factory=list)
-    frequencies: list[tuple[int, int, int]] = field(default_factory=list)
-    """(documents, occurrences, word) of every word whose counts changed, by word."""
+    frequencies: WordFrequencies = field(default_factory=lambda: WordFrequencies([], [], []))
+    """Of every word whose counts changed."""
     languages: dict[str, tuple[int, int]] = field(default_factory=dict)
     cohesion: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Of each language: units, and the sum of their cohesion in fixed point."""

@@ -32,6 +32,7 @@ from segapsith.engine.records import (
     UnitRecord,
     Update,
     VersionRecord,
+    WordFrequencies,
     assign,
     days_of,
     spill,
@@ -769,13 +770,10 @@ class UpdateBuilder:
         for numbers in self._words:
             changed[numbers] = True
         words = np.flatnonzero(changed)
-        update.frequencies = list(
-            zip(
-                frequencies.documents[words].tolist(),
-                frequencies.occurrences[words].tolist(),
-                words.tolist(),
-                strict=True,
-            )
+        update.frequencies = WordFrequencies(
+            words.tolist(),
+            frequencies.documents[words].tolist(),
+            frequencies.occurrences[words].tolist(),
         )
         update.languages = dict(frequencies.totals)
         update.cohesion = dict(frequencies.cohesion)

@@ -146,7 +146,8 @@ class Vocabulary:
 
     def since(self, number: int) -> list[tuple[int, str, str]]:
         """Return the words with this number or a higher one: (number, language, word)."""
-        return [(n, self._langs[n], self._words[n]) for n in range(number, len(self._words))]
+        numbers = range(number, len(self._words))
+        return list(zip(numbers, self._langs[number:], self._words[number:], strict=True))
 
 
 class Frequencies:

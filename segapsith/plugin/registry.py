@@ -297,10 +297,10 @@ _Candidate: TypeAlias = tuple[str, Callable[[], object], _Package]
 def _package(distribution: Distribution | None) -> _Package:
     if distribution is None:
         return _Package("unknown")
-    about = distribution.metadata
+    about = distribution.metadata  # is parsed at each access
     given = [about[name] for name in ("License-Expression", "License") if name in about]
     licence = given[0].splitlines() if given else []
-    return _Package(distribution.name, distribution.version, licence[0] if licence else "")
+    return _Package(about["Name"], about["Version"], licence[0] if licence else "")
 
 
 def _register(registry: Registry, name: str, load: Callable[[], object], package: _Package) -> None:

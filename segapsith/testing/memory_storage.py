@@ -482,7 +482,7 @@ def _drop_networks(tables: _Tables) -> None:
 
 def _write_sums(tables: _Tables, update: Update) -> None:
     tables.words.update((number, (lang, word, 0, 0)) for number, lang, word in update.new_words)
-    for documents, occurrences, number in update.frequencies:
+    for number, documents, occurrences in zip(*update.frequencies, strict=True):
         tables.words[number] = (*tables.words[number][:2], documents, occurrences)
     for lang, totals in update.languages.items():
         tables.languages[lang] = (*totals, *update.cohesion.get(lang, (0, 0)))

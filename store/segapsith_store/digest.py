@@ -11,6 +11,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
+from operator import itemgetter
 
 from segapsith_store.schema import BLOCK, BLOCKED
 from segapsith_store.store import Store
@@ -174,10 +176,11 @@ def _hash(store: Store, part: _Part, query: str, *parameters: int) -> str:
     """
     total = hashlib.sha256()
     empty, n_long = True, len(part.long)
+    short, long = itemgetter(slice(0, -n_long)), itemgetter(slice(-n_long, None))
     for chunk in store.chunks(query, parameters, BLOCK):
         empty = False
-        heads = [row[:-n_long] for row in chunk] if n_long else chunk
+        heads = list(map(short, chunk)) if n_long else chunk
         total.update(repr(heads).encode("utf-8", "surrogatepass"))
         if n_long:
-            total.update(b"".join(value or b"" for row in chunk for value in row[-n_long:]))
+            total.update(b"".join(filter(None, chain.from_iterable(map(long, chunk)))))
     return "" if empty else total.hexdigest()

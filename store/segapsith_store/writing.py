@@ -139,20 +139,22 @@ def _blocks(first: int, n: int) -> set[int]:
 
 def _write_words(c: sqlite3.Connection, update: Update) -> None:
     first_new = update.new_words[0][0] if update.new_words else sys.maxsize
-    n_known = bisect_left(update.frequencies, first_new, key=lambda counted: counted[2])
+    words, *counts = update.frequencies
+    n_known = bisect_left(words, first_new)
     documents, occurrences = [0] * len(update.new_words), [0] * len(update.new_words)
-    for n, times, word in update.frequencies[n_known:]:  # new words have no gap in their numbers
-        documents[word - first_new], occurrences[word - first_new] = n, times
+    for word, n, times in zip(words[n_known:], *(c[n_known:] for c in counts), strict=True):
+        at = word - first_new  # new words have no gap in their numbers
+        documents[at], occurrences[at] = n, times
     c.executemany(
         "INSERT INTO words (id, lang, word, documents, occurrences) VALUES (?, ?, ?, ?, ?)",
-        [
+        (
             (*entry, n, times)
             for entry, n, times in zip(update.new_words, documents, occurrences, strict=True)
-        ],
+        ),
     )
     c.executemany(
         "UPDATE words SET documents = ?, occurrences = ? WHERE id = ?",
-        update.frequencies[:n_known],
+        zip(*(c[:n_known] for c in counts), words[:n_known], strict=True),
     )
 
 
