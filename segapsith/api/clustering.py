@@ -43,6 +43,7 @@ __all__ = [
     "ClusteredUnit",
     "Clustering",
     "CostEstimate",
+    "Grouping",
     "NamedRows",
     "cluster",
     "cluster_rows",
@@ -137,13 +138,15 @@ def cluster(
     labels, cost, seconds = cluster_rows(
         wire.factory,
         _named(_weighted(rows, weights, similarity), learned.words),
-        clusterer,
-        similarity,
-        {"seed": seed, **(settings or {})},
-        k,
-        force,
-        on_estimate,
-        neighbours,
+        Grouping(
+            clusterer,
+            similarity,
+            {"seed": seed, **(settings or {})},
+            k=k,
+            force=force,
+            neighbours=neighbours,
+            on_estimate=on_estimate,
+        ),
     )
     plan = RunPlan(
         "cluster",
@@ -184,6 +187,25 @@ class NamedRows:
 
     rows: Rows
     words: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """How rows are clustered: see `cluster`."""
+
+    clusterer: str
+    similarity: str | None
+    settings: Mapping[str, Any]
+    """Settings of both plugins, as they are given."""
+    k: int | None = None
+    force: bool = False
+    neighbours: int | None = None
+    on_estimate: Callable[[clustering.Cost], None] | None = None
+
+    def estimated(self, cost: clustering.Cost) -> None:
+        """Report the estimated cost."""
+        if self.on_estimate is not None:
+            self.on_estimate(cost)
 
 
 def _named(rows: Rows | Views, words: Sequence[str]) -> NamedRows | Views:
@@ -253,22 +275,13 @@ def _seen(
 
 
 def cluster_rows(
-    factory: Factory,
-    given: Rows | Views | NamedRows,
-    clusterer: str,
-    similarity: str | None,
-    settings: Mapping[str, Any],
-    k: int | None,
-    force: bool = False,
-    on_estimate: Callable[[clustering.Cost], None] | None = None,
-    neighbours: int | None = None,
+    factory: Factory, given: Rows | Views | NamedRows, how: Grouping
 ) -> tuple[Labels, clustering.Cost, float]:
     """Cluster rows; return their labels, the estimated cost, and the seconds that it took."""
-    if neighbours is not None:
-        return _by_neighbours(
-            factory, given, clusterer, similarity, settings, k, neighbours, on_estimate
-        )
-    for_measure, for_clusterer = factory.sorted_settings(similarity, clusterer, settings)
+    if how.neighbours is not None:
+        return _by_neighbours(factory, given, how, how.neighbours)
+    clusterer, similarity, k = how.clusterer, how.similarity, how.k
+    for_measure, for_clusterer = factory.sorted_settings(similarity, clusterer, how.settings)
     rows = given.rows if isinstance(given, NamedRows) else given
     of_columns: State | None = None
 
@@ -291,9 +304,8 @@ def cluster_rows(
         return factory.registry.make("clusterer", clusterer, settings_with_k)
 
     cost = clustering.estimate(rows, measure, grouping)
-    if on_estimate is not None:
-        on_estimate(cost)
-    if not cost.fits and not force:
+    how.estimated(cost)
+    if not cost.fits and not how.force:
         raise clustering.TooLargeError(
             f"this would not fit: {cost}; take a sample (--sample N), a clusterer that needs no"
             f" similarity ({', '.join(_without_similarity(factory))}), a similarity with a factor"
@@ -317,20 +329,14 @@ def cluster_rows(
 
 
 def _by_neighbours(
-    factory: Factory,
-    given: Rows | Views | NamedRows,
-    clusterer: str,
-    similarity: str | None,
-    settings: Mapping[str, Any],
-    k: int | None,
-    m: int,
-    on_estimate: Callable[[clustering.Cost], None] | None,
+    factory: Factory, given: Rows | Views | NamedRows, how: Grouping, m: int
 ) -> tuple[Labels, clustering.Cost, float]:
     """Cluster rows by the similarities of their nearest neighbours, which are found in blocks."""
+    clusterer, similarity, k = how.clusterer, how.similarity, how.k
     rows = given.rows if isinstance(given, NamedRows) else given
     if similarity is None or isinstance(rows, Mapping):
         raise UsageError("neighbours need a similarity, and one matrix instead of views")
-    recipe = factory.recipe(clusterer, similarity, settings)
+    recipe = factory.recipe(clusterer, similarity, how.settings)
     measure, made = (recipe if k is None else recipe.into(k)).make(factory.registry)
     if not takes_neighbours(made):
         raise UsageError(
@@ -350,8 +356,7 @@ def _by_neighbours(
     plan = BlockPlan(recipe, m)
     plugins = factory.shared_plugins(("similarity", similarity))
     cost = _block_cost(rows, measure, plan, factory.executor.n_workers)
-    if on_estimate is not None:
-        on_estimate(cost)
+    how.estimated(cost)
     graph = nearest_neighbours(
         factory.executor, plugins, rows, measure, plan, on_block=progress.report
     )

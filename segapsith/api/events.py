@@ -16,26 +16,6 @@ class Events:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def __call__(
-        self,
-        *,
-        since: str | None = None,
-        until: str | None = None,
-        domain: int | None = None,
-        min_stories: int = 1,
-        limit: int | None = None,
-        offset: int = 0,
-    ) -> builtins.list[Event]:
-        """Return events, the latest first, as `list` does."""
-        return self.list(
-            since=since,
-            until=until,
-            domain=domain,
-            min_stories=min_stories,
-            limit=limit,
-            offset=offset,
-        )
-
     def list(
         self,
         *,
@@ -64,3 +44,5 @@ class Events:
                 labeller=labeller,
             )
         )
+
+    __call__ = list

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,7 +22,6 @@ from segapsith.settings import CLUSTERER
 if TYPE_CHECKING:
     from segapsith.api.wire import Wire
     from segapsith.arrays import Rows
-    from segapsith.evaluation.clustering import Cost
 
 __all__ = ["add_to"]
 
@@ -210,33 +210,19 @@ def _show_groups(groups: Sequence[Record], out: Output) -> None:
 
 
 def _cluster_matrix(
-    wire: Wire,
-    path: Path,
-    *,
-    clusterer: str,
-    similarity: str | None,
-    settings: Any,
-    k: int | None,
-    weights: str | None,
-    sample: int | None,
-    seed: int,
-    force: bool,
-    neighbours: int | None,
-    on_estimate: Callable[[Cost], None],
+    wire: Wire, path: Path, *, weights: str | None, sample: int | None, seed: int, **choice: Any
 ) -> dict[str, Any]:
-    """Cluster a matrix file; with scores if there are labels beside it."""
-    from segapsith.api.clustering import cluster_rows
+    """Cluster a matrix file, by the choice of a `Grouping`; with scores if it has labels."""
+    from segapsith.api.clustering import Grouping, cluster_rows
     from segapsith.evaluation.clustering import sample_rows, weight_rows
 
     rows, classes = _read(path)
-    if classes is not None and k is None and similarity is None:
-        k = len(set(classes))
+    grouping = Grouping(**{**choice, "settings": {"seed": seed, **choice["settings"]}})
+    if classes is not None and grouping.k is None and grouping.similarity is None:
+        grouping = replace(grouping, k=len(set(classes)))
     part, numbers = sample_rows(rows, sample or rows.shape[0], seed)
-    part = weight_rows(part, weights, similarity)
-    labels, cost, seconds = cluster_rows(
-        wire.factory, part, clusterer, similarity, {"seed": seed, **settings}, k, force,
-        on_estimate, neighbours,
-    )  # fmt: skip
+    part = weight_rows(part, weights, grouping.similarity)
+    labels, cost, seconds = cluster_rows(wire.factory, part, grouping)
     result: dict[str, Any] = {
         "units": len(labels),
         "clusters": int(labels.max(initial=-1)) + 1,
