@@ -252,9 +252,12 @@ class LineageEntry:
 class WordFrequencies(NamedTuple):
     """Columns: numbers of words, ascending, and in how many documents and how often each occurs."""
 
-    words: list[int]
-    documents: list[int]
-    occurrences: list[int]
+    words: Sequence[int]
+    documents: Sequence[int]
+    occurrences: Sequence[int]
+
+
+_NO_FREQUENCIES = WordFrequencies((), (), ())
 
 
 @dataclass(slots=True)
@@ -284,7 +287,7 @@ class Update:
     sightings: list[tuple[int, str]] = field(default_factory=list)
     rejects: list[tuple[str, str]] = field(default_factory=list)
     new_words: list[tuple[int, str, str]] = field(default_factory=list)
-    frequencies: WordFrequencies = field(default_factory=lambda: WordFrequencies([], [], []))
+    frequencies: WordFrequencies = _NO_FREQUENCIES
     """Of every word whose counts changed."""
     languages: dict[str, tuple[int, int]] = field(default_factory=dict)
     cohesion: dict[str, tuple[int, int]] = field(default_factory=dict)
