@@ -26,7 +26,7 @@ class Events:
         limit: int | None = None,
         offset: int = 0,
     ) -> builtins.list[Event]:
-        """Return events, the latest first; of one day the largest first, ties by id.
+        """Return events, the latest first; of one day those with most stories first, ties by id.
 
         `since` and `until` select those with a day in this period, `domain` those of a domain,
         `limit` and `offset` a part of the list. Events without any date are last, and in no period.

@@ -59,7 +59,7 @@ def list_events(
     offset: int = 0,
     labeller: Labeller | None = None,
 ) -> list[Event]:
-    """Return events, the latest first; of one day the largest first, ties by id.
+    """Return events, the latest first; of one day those with most stories first, ties by id.
 
     `since` and `until` select those with a day in this period, `domain` those of a domain, and
     `limit` and `offset` a part of the list. Without a `labeller`, an event is named by the headline that is nearest to its centre.
@@ -80,7 +80,7 @@ def list_events(
         rows = list(
             store.rows(
                 "SELECT id, first, last, units, stories, closed_by IS NOT NULL, words FROM events"
-                f" WHERE {' AND '.join(conditions)} ORDER BY last DESC, units DESC, id LIMIT ? OFFSET ?",
+                f" WHERE {' AND '.join(conditions)} ORDER BY last DESC, stories DESC, units DESC, id LIMIT ? OFFSET ?",
                 [*conditions.values(), *cut],
             )
         )
