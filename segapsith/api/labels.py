@@ -151,7 +151,7 @@ class LabelMaker:
         return Subject(
             "domain",
             lang,
-            _readable(evidence.by_name(), [candidate.lead for candidate in candidates]),
+            _readable(evidence.by_name(), _texts(candidates)),
             headlines,
             previous,
         )
@@ -255,11 +255,11 @@ class LabelMaker:
             strongest = naming.contrasted(own, of_all, whole=whole)
             parts = [_named_row(groups.parts, row, counts) for row in groups.parts_of[number]]
             strongest = naming.covering(strongest, parts, PARTS)
-            leads = [c.lead for domain in shown[number] for c in candidates.get(domain, ())]
+            shown_units = [c for domain in shown[number] for c in candidates.get(domain, ())]
             subjects[number] = Subject(
                 kind,
                 lang,
-                _readable(strongest, leads),
+                _readable(strongest, _texts(shown_units)),
                 [labels[domain] for domain in group[:TOPIC_STORIES] if domain in labels],
                 previous.get(number, ""),
             )
@@ -353,12 +353,17 @@ def _headlines(candidates: Sequence[stored.Candidate]) -> list[str]:
     return [*others, *filter(None, (naming.first_sentence(c.lead) for c in candidates))]
 
 
+def _texts(candidates: Iterable[stored.Candidate]) -> list[str]:
+    """Return the beginnings of units, or the title of a story that has no text."""
+    return [c.lead or ("" if naming.in_capitals(c.title) else c.title) for c in candidates]
+
+
 def _readable(words: Mapping[str, float], texts: Sequence[str]) -> dict[str, float]:
     """Return weighted words, the strongest of them as the texts write them."""
     if not texts:
         return dict(words)
     first = list(words)[:LABEL_WORDS]
-    forms = naming.readable_words(first, texts[: stored.CANDIDATES])
+    forms = naming.readable_words(first, texts)
     readable: dict[str, float] = {}
     for word, weight in words.items():
         readable.setdefault(forms.get(word, word), weight)

@@ -29,6 +29,7 @@ __all__ = [
     "distinct_labels",
     "first_sentence",
     "headline_score",
+    "in_capitals",
     "joined_names",
     "known_words",
     "readable_words",
@@ -166,14 +167,37 @@ def in_capitals(text: str) -> bool:
 def first_sentence(text: str) -> str:
     """Return the first sentence of a text, cut after 12 words; empty if there are too few words.
 
+    Wrapped lines are joined first.
+
     >>> first_sentence("A storm reached the coast. Nobody was hurt.")
     'A storm reached the coast'
+    >>> first_sentence("A storm has reached\\nthe coast of\\nWales.\\nmet office says")
+    'A storm has reached the coast of Wales'
     """
-    for part in _SENTENCE_END.split(text[: 40 * MAX_WORDS]):
+    for part in _SENTENCE_END.split(_unwrapped(text[: 40 * MAX_WORDS])):
         line = " ".join(part.split()).strip(_ENDS)
         if _n_words(line) >= MIN_WORDS and not in_capitals(line):
             return _cut(line).rstrip("." + _ENDS)
     return ""
+
+
+def _unwrapped(text: str) -> str:
+    """Return a text with its wrapped lines joined.
+
+    A text is wrapped if at least half of the lines after the first begin with a small letter or a
+    digit. An empty line always ends a line.
+    """
+    lines = text.split("\n")
+    begins = [line.lstrip(" \t")[:1] for line in lines[1:] if line.strip()]
+    n_small = sum(begin.islower() or begin.isdigit() for begin in begins)
+    if not n_small or 2 * n_small < len(begins):
+        return text
+    paragraphs = [list(group) for full, group in itertools.groupby(lines, _is_full) if full]
+    return "\n".join(" ".join(paragraph) for paragraph in paragraphs)
+
+
+def _is_full(line: str) -> bool:
+    return bool(line.strip())
 
 
 def _cut(line: str) -> str:

@@ -152,3 +152,27 @@ def test_any_text_gives_a_label_on_one_line_or_none(text: str) -> None:
 def test_any_headlines_give_one_of_them_cleaned_or_nothing(headlines: list[str]) -> None:
     label = naming.best_headline(headlines, WORDS)
     assert label == "" or label in [naming.clean_headline(headline) for headline in headlines]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            "The Bank of England said it\nhad offered early help to\n    "
+            "London discount houses.\nthe rate was\n10 percent.",
+            "The Bank of England said it had offered early help to London …",
+        ),
+        ("Strike at the airport of Lyon\nThe unions ask for\nmore pay.\nNo end is near.",
+         "Strike at the airport of Lyon"),
+        ("Rain falls in the whole\n\nnorth of Wales today.", "Rain falls in the whole"),
+    ],
+)  # fmt: skip
+def test_a_sentence_goes_on_over_wrapped_lines_but_not_over_a_heading(
+    text: str, sentence: str
+) -> None:
+    assert naming.first_sentence(text) == sentence
+
+
+def test_small_words_are_no_labels_unless_there_are_no_others() -> None:
+    assert naming.term_label({"ch": 0.9, "nm": 0.8, "EU": 0.5, "engine": 0.4}) == "EU, engine"
+    assert naming.term_label({"ch": 0.9, "nm": 0.8}) == "ch, nm"

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from segapsith.domains.index import LABEL_WORDS, story_vectors
-from segapsith.domains.naming import clean_headline, tidy
+from segapsith.domains.naming import clean_headline, first_sentence, in_capitals, tidy
 from segapsith.domains.values import DomainWords
 from segapsith.errors import MissingInputError
 from segapsith.model import Result, Subject
@@ -142,7 +142,8 @@ def _headlines(members: Iterable[Sequence[Any]], sums: DomainWords) -> list[str]
     """Return the headlines of the stories of an event, the nearest to its sums first."""
     stories: list[tuple[str, list[bytes]]] = []
     for (_, title, body), units in groupby(members, key=itemgetter(1, 2, 3)):
-        headline = clean_headline(title) or " ".join(title.split()) or _beginning(body)
+        instead = first_sentence(body) if in_capitals(title) else ""
+        headline = clean_headline(title) or instead or " ".join(title.split()) or _beginning(body)
         blobs = [unit[4] for unit in units]
         if headline and len(stories) < COMPARED_STORIES:
             stories.append((headline, blobs))

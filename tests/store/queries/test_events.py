@@ -111,3 +111,19 @@ def test_a_labeller_names_events_everywhere(open_wire: OpenWire) -> None:
     (event,) = wire.events()
     assert event.label != "Flood in Lyndhaven" and ", " in event.label
     assert wire.domains.show(event.domain).events[0].label == event.label
+
+
+def test_of_one_day_the_event_with_most_stories_comes_first(open_wire: OpenWire) -> None:
+    wire = open_wire(segmenter="paragraphs")
+    long = "\n\n".join(f"{VOTE}, said witness {n}." for n in range(8))
+    wire.ingest([story(1, "Karabo elects Odeya", long, "2026-03-01")])
+    wire.ingest([story(n, "Flood in Lyndhaven", f"{FLOOD}, {n}.", "2026-03-01") for n in (2, 3)])
+    shared, alone = wire.events()
+    assert (shared.stories, alone.stories) == (2, 1) and alone.units > shared.units
+
+
+def test_a_headline_in_capitals_is_replaced_by_the_first_sentence(open_wire: OpenWire) -> None:
+    wire = open_wire()
+    wire.ingest([story(1, "FLOOD IN LYNDHAVEN, SAY POLICE", f"{FLOOD}.", "2026-03-01")])
+    label = wire.events()[0].label
+    assert label.startswith("The river Lynd flooded the old town of") and not label.isupper()
