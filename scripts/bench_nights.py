@@ -10,6 +10,7 @@ the report.
     scripts/bench nights --stability 0                without clustering halves of the units
     scripts/bench nights --seeds 5                    kappa after the last night only, by five seeds
     scripts/bench nights --seeds 5 --units passages   the same with the default segmenter
+    scripts/bench nights --seeds 5 --units passages --set segmenter.penalty=1.6
 
 Writes nights.csv, nights-kappa.svg and nights-seconds.svg into --output (default: out/) after every
 night, so that an interrupted run has its charts. Seconds are processor time. With --seeds nothing is
@@ -161,13 +162,22 @@ def main() -> None:
         help="validate after the last night only, by this many seeds",
     )
     parser.add_argument("--units", choices=("articles", "passages"), default="articles")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a number for a setting of a plugin, such as segmenter.penalty=1.6",
+    )
     parser.add_argument("--output", type=Path, default=Path("out"))
     chosen = parser.parse_args()
     stories = articles(chosen.articles)
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as place:
         whole = {"segmenter": "none"} if chosen.units == "articles" else {}
-        settings = resolve({"lang": "fr", **whole}, environment={})
+        given = (one.partition("=") for one in chosen.set)
+        plugins = {name: float(value) for name, _, value in given}
+        settings = resolve({"lang": "fr", **whole}, plugins, environment={})
         with Wire(Path(place) / "nights.db", settings) as wire:
             for n in range(chosen.nights):
                 first, last = (len(stories) * i // chosen.nights for i in (n, n + 1))
