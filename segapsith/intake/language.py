@@ -11,6 +11,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING
 
 from segapsith.languages import ALIASES
+from segapsith.languages.mapping import MappedBytes, Turn
 from segapsith.model import Document, PreparedText
 
 if TYPE_CHECKING:
@@ -150,17 +151,41 @@ def _other_language(text: str, n_bytes: int, languages: tuple[str, ...]) -> str 
     return best if lead >= MIN_LEAD * math.sqrt(n_bytes) else None
 
 
-@cache
 def _model() -> LanguageIdentifier:
-    """Load the model of all languages (0.5 s)."""
+    """Return the model of all languages; only while it is in use are its tables in memory."""
+    identifier, tables = _loaded()
+    Turn.of(tables)
+    return identifier
+
+
+@cache
+def _loaded() -> tuple[LanguageIdentifier, MappedBytes]:
+    """Load the model (0.5 s), with its tables of 70 MB in a file."""
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-    return LanguageIdentifier.from_model_file(MODEL_FILE)
+    model = LanguageIdentifier.from_model_file(MODEL_FILE)
+    shares, moves = model.nb_ptc, model.tk_nextmove
+    tables = MappedBytes(shares.tobytes() + moves.tobytes())
+    first, second = tables.values[: shares.nbytes], tables.values[shares.nbytes :]
+    identifier = LanguageIdentifier(
+        first.view(shares.dtype).reshape(shares.shape),
+        model.nb_pc,
+        model.nb_classes,
+        memoryview(second).cast(moves.typecode),
+        model.tk_output,
+        tk_row=model.tk_row,
+    )
+    return identifier, tables
+
+
+def _identifier(languages: tuple[str, ...]) -> LanguageIdentifier:
+    """Return the model, restricted to these languages."""
+    _model()
+    return _restricted(languages)
 
 
 @cache
-def _identifier(languages: tuple[str, ...]) -> LanguageIdentifier:
-    """Return the model, restricted to these languages."""
+def _restricted(languages: tuple[str, ...]) -> LanguageIdentifier:
     identifier = copy.copy(_model())
     identifier.set_languages(list(languages))
     return identifier

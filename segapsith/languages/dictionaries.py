@@ -1,10 +1,11 @@
-"""Dictionaries of forms and lemmas that stay as compact in memory as they are stored.
+"""Dictionaries of forms and lemmas that stay as compact as they are stored, and outside memory.
 
 simplemma ships each dictionary as sorted, front-coded records: a form has only the bytes that the
 form before does not have, a lemma only what differs from its form. simplemma's own reader of this
 format stores Python objects for every 32nd record, more than the records themselves. Here the index
-is three arrays, and records are decoded by kernels: German takes 8 MB instead of 16 and is loaded
-in a third of the time, and a look-up takes half the time. The format is that of `simplemma.strategies.dictionaries.frontcode`.
+is three arrays, and records are decoded by kernels: German is loaded in a third of the time. The
+format is that of `simplemma.strategies.dictionaries.frontcode`. The records are in an unnamed file,
+and only the dictionary that was asked last has pages of it in the memory of this process.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from segapsith.jit import kernel
 from segapsith.languages import pack_of
+from segapsith.languages.mapping import MappedBytes, Turn
 
 __all__ = ["CompactDictionaries", "CompactDictionary", "forms_in"]
 
@@ -194,16 +196,19 @@ class CompactDictionary(Mapping[str, str]):
         is_reversed, count, self._begin = frontcode._read_header(records)
         if is_reversed:
             raise ValueError("dictionaries of reversed forms are not read")
-        self._records = records
-        self._data: Bytes = np.frombuffer(records, np.uint8)
-        self._places, self._starts, self._forms, self._count = _index(self._data, self._begin)
+        in_memory: Bytes = np.frombuffer(records, np.uint8)
+        self._places, self._starts, self._forms, self._count = _index(in_memory, self._begin)
         if self._count != count:
             raise ValueError(f"a dictionary has {self._count} records instead of {count}")
+        self._file = MappedBytes(records)
+        self._data: Bytes = self._file.values
 
     def get(self, key: str, default: Any = None) -> Any:
         """Return the lemma of a form, or `default`."""
         if not key:
             return default
+        if Turn.holder is not self._file:
+            Turn.of(self._file)
         target: Bytes = np.frombuffer(key.encode("utf-8", "surrogatepass"), np.uint8)
         lemma = _lookup(self._data, self._places, self._starts, self._forms, target)
         return lemma[1:].tobytes().decode() if len(lemma) else default
@@ -220,7 +225,7 @@ class CompactDictionary(Mapping[str, str]):
     def __iter__(self) -> Iterator[str]:
         from simplemma.strategies.dictionaries import frontcode
 
-        for _, form, _ in frontcode._iter_records(self._records, self._begin):
+        for _, form, _ in frontcode._iter_records(self._data.tobytes(), self._begin):
             yield form.decode()
 
     def __len__(self) -> int:
@@ -228,6 +233,7 @@ class CompactDictionary(Mapping[str, str]):
 
     def forms_of(self, lemma: str, most: int = 64) -> list[str]:
         """Return at most `most` forms of a lemma, in the order of the dictionary."""
+        Turn.of(self._file)
         target: Bytes = np.frombuffer(lemma.encode("utf-8", "surrogatepass"), np.uint8)
         forms = _forms_of(self._data, self._begin, target, most).tobytes()
         return [form.decode() for form in forms.split(b"\0")[:-1]]

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from segapsith.languages import LanguagePack
+from segapsith.languages.mapping import ForeignMap, Turn
 
 __all__ = ["FoundWord", "is_installed", "word_finder"]
 
@@ -111,7 +112,11 @@ def _sudachi(lang: str) -> Finder:
 
     tokenizer = Dictionary(dict="small").tokenizer(mode=SplitMode.C)
 
+    dictionary = ForeignMap("system.dic")  # it reads 80 MB of its file
+
     def find(text: str) -> Iterator[FoundWord]:
+        if Turn.holder is not dictionary:
+            Turn.of(dictionary)
         for part in tokenizer.tokenize(text):
             kind = part.part_of_speech()
             content = (

@@ -225,8 +225,8 @@ class Lemmas:
         self._simplemma: Callable[..., str] = _as_written_here
         self._is_known: Callable[..., bool] = _not_known
         if self._pack.lemmatiser == "dictionary":
-            factory, self._simplemma, self._is_known = _simplemma(lang in _WHOLE_DICTIONARIES)
-            self._entry = factory.get_dictionary(lang).get
+            self._simplemma, self._is_known = _simplemma()
+            self._entry = CompactDictionaries.get_dictionary(lang).get
         corrections = {"fr": self._french, "en": self._dictionary}
         self._corrected = corrections.get(lang, self._general)
 
@@ -286,7 +286,7 @@ class Lemmas:
         return None
 
     def _has(self, form: str) -> bool:
-        if self.lang not in _WHOLE_DICTIONARIES:
+        if self.lang not in _OWN_RULES:
             return self._found(form) is not None
         if form.isalpha():
             return (self._entry(form) or self._entry(form.capitalize())) is not None
@@ -359,8 +359,8 @@ class Lemmas:
         )
 
 
-_WHOLE_DICTIONARIES = ("en", "fr")
-"""Languages whose dictionary is loaded whole, as a table: the fastest way."""
+_OWN_RULES = ("en", "fr")
+"""Languages with rules of their own here, and a test of simplemma for forms that are no letters."""
 
 _MAX_RULE_CHARS = 30
 """Characters of a form to which simplemma's rules are applied."""
@@ -369,24 +369,25 @@ _MIN_STEM_CHARS = 2
 """Least characters that remain of a form without its proclitics."""
 
 
-@lru_cache(maxsize=2)
-def _simplemma(whole: bool) -> tuple[Any, Callable[..., str], Callable[..., bool]]:
-    """Return simplemma's dictionaries, its lemmas and its test of a form.
+@lru_cache(maxsize=1)
+def _simplemma() -> tuple[Callable[..., str], Callable[..., bool]]:
+    """Return simplemma's lemmas and its test of a form, with dictionaries that are loaded once.
 
-    A whole dictionary takes 40 to 400 MB of memory, a compact one 1 to 20 MB. Each is loaded once:
-    simplemma itself would drop the ninth language, and load it again.
+    simplemma itself stores a dictionary as a table of 20 to 400 MB, would drop the ninth language,
+    and load it again.
     """
     import simplemma  # takes 0.1 s, so only when a text is read
-    from simplemma.strategies import DefaultStrategy
-    from simplemma.strategies.dictionaries import DEFAULT_DICTIONARY_FACTORY
+    from simplemma.strategies import DefaultStrategy, DictionaryLookupStrategy
 
-    if whole:
-        return DEFAULT_DICTIONARY_FACTORY, simplemma.lemmatize, simplemma.is_known
-    factory = CompactDictionaries()
-    strategy = DefaultStrategy(dictionary_factory=factory)
+    strategy = DefaultStrategy(dictionary_factory=CompactDictionaries())
+    look_up = DictionaryLookupStrategy(CompactDictionaries()).get_lemma
     # Forms are cached by the reader, so simplemma need not.
     reader = simplemma.Lemmatizer(cache_max_size=0, lemmatization_strategy=strategy)
-    return factory, reader.lemmatize, _not_known  # `knows` looks the form up
+
+    def is_known(form: str, lang: str) -> bool:
+        return look_up(unicodedata.normalize("NFC", form), lang) is not None
+
+    return reader.lemmatize, is_known
 
 
 def _no_entry(form: str) -> str | None:
