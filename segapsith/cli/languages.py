@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import itertools
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -69,7 +70,7 @@ def check_language(
 ) -> None:
     """Test a language pack on a text: positions, lost words, coverage, the commonest forms.
 
-    Without a file, the stop words of the pack are the text.
+    Without a file, the text is the sample of the pack, or its stop words if it has none.
 
     Example: segapsith languages check de stories.txt
     """
@@ -82,17 +83,38 @@ def check_language(
             f"there is no language pack {code!r} (packs: {', '.join(known)})"
             f"{did_you_mean(code, known)}"
         )
+    pack = pack_of(code)
+    source = str(file) if file else "sample of the pack" if pack.sample else "its stop words"
     try:
-        sample = file.read_text("utf-8") if file else " ".join(sorted(pack_of(code).stop_words))
+        text = file.read_text("utf-8") if file else pack.sample or " ".join(sorted(pack.stop_words))
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{file}: {error}") from error
-    facts = _checked(context, code, sample)
-    context.show(facts, lambda out: _text(facts, out))
-    if facts["letters outside words"] > MAX_LOST or not facts["positions exact"]:
+    check = _checked(context, code, text, source)
+    context.show(check.as_json(), lambda out: _text(check, out))
+    if check.letters_outside_words > MAX_LOST or not check.positions_exact:
         raise InputError(f"the pack {code!r} does not read this text whole")
 
 
-def _checked(context: Context, code: str, text: str) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """What the default annotator made of a text."""
+
+    code: str
+    name: str
+    text: str
+    words: int
+    sentences: int
+    positions_exact: bool
+    letters_outside_words: float
+    content_share: float
+    lemma_differs: float
+    commonest: list[str]
+
+    def as_json(self) -> dict[str, Any]:
+        return {name.replace("_", " "): value for name, value in asdict(self).items()}
+
+
+def _checked(context: Context, code: str, text: str, source: str) -> _Check:
     """Return what the default annotator makes of a text."""
     import numpy as np
 
@@ -106,34 +128,27 @@ def _checked(context: Context, code: str, text: str) -> dict[str, Any]:
     spans = annotation.spans.tolist()
     for start, end in spans:
         covered[start:end] = True
-    lost = [
-        c for c, is_in in zip(text, covered.tolist(), strict=False) if c.isalpha() and not is_in
-    ]
-    exact = all(a < b for a, b in spans) and all(
-        one[1] <= two[0] for one, two in itertools.pairwise(spans)
-    )
+    letters = [is_in for c, is_in in zip(text, covered.tolist(), strict=False) if c.isalpha()]
+    in_order = all(one[1] <= two[0] for one, two in itertools.pairwise(spans))
     forms = [text[start:end].lower() for start, end in spans]
     content = np.asarray(annotation.content).tolist()
     changed = [lemma != form for lemma, form in zip(annotation.lemmas, forms, strict=True)]
-    counts = collections.Counter(
-        lemma for lemma, is_content in zip(annotation.lemmas, content, strict=True) if is_content
+    counts = collections.Counter(itertools.compress(annotation.lemmas, content))
+    return _Check(
+        code=code,
+        name=pack_of(code).name,
+        text=source,
+        words=len(spans),
+        sentences=len(annotation.sentences),
+        positions_exact=in_order and all(start < end for start, end in spans),
+        letters_outside_words=round(letters.count(False) / max(len(letters), 1), 3),
+        content_share=round(sum(content) / max(len(spans), 1), 3),
+        lemma_differs=round(sum(changed) / max(len(spans), 1), 3),
+        commonest=[word for word, _ in counts.most_common(20)],
     )
-    n = max(len(spans), 1)
-    n_letters = max(sum(map(str.isalpha, text)), 1)
-    return {
-        "code": code,
-        "name": pack_of(code).name,
-        "words": len(spans),
-        "sentences": len(annotation.sentences),
-        "positions exact": exact,
-        "letters outside words": round(len(lost) / n_letters, 3),
-        "content share": round(sum(content) / n, 3),
-        "lemma differs": round(sum(changed) / n, 3),
-        "commonest": [word for word, _ in counts.most_common(20)],
-    }
 
 
-def _text(facts: dict[str, Any], out: Output) -> None:
-    rows = [(name, value) for name, value in facts.items() if name != "commonest"]
+def _text(check: _Check, out: Output) -> None:
+    rows = [(name, value) for name, value in check.as_json().items() if name != "commonest"]
     out.table(rows, ("check", "result"))
-    out.line(f"commonest content words: {', '.join(facts['commonest']) or 'none'}")
+    out.line(f"commonest content words: {', '.join(check.commonest[:8]) or 'none'}")

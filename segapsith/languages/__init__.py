@@ -103,6 +103,8 @@ class LanguagePack:
     """Lemmas that may be inside a multi-word term. Their position is stored: append only."""
     lemmas: Mapping[str, str] = field(default_factory=dict)
     """Lemmas of forms that the dictionary lacks or gets wrong."""
+    sample: str = ""
+    """Some sentences in the language, for tests of the pack; nothing that is read depends on it."""
 
     @property
     def extra(self) -> str:

@@ -306,6 +306,9 @@ class Word(NamedTuple):
 MAX_COMPOUND_CHARS = 100
 """Characters of a chunk that may be a compound; a longer one is cut at each sign."""
 
+MAX_FORMS = 4096
+"""Forms whose lemma is stored beside the cached chunks; then they are looked up again."""
+
 _LETTERS = re.compile(r"[^\W_](?:\w|[^\W\d]|[^\x00-\x7f])*+")
 _APOSTROPHE = re.compile("['’ʼ‘`´]")
 _PART = re.compile("[^-‐‑_]+")
@@ -392,6 +395,9 @@ class ChunkReader:
     def _looked_up(self, form: str) -> tuple[str, bool]:
         entry = self._cache.get(form)
         if entry is None:  # Shares, SHARES and shares are looked up once
+            if len(self._cache) == MAX_FORMS:
+                self._cache.clear()
+                self._named.clear()
             # The lemma of a letter, a number or an overlong form is the form itself.
             is_word = 1 < len(form) <= MAX_COMPOUND_CHARS and not form[0].isdigit()
             lemma = self.lemmas.of(form) if is_word else form

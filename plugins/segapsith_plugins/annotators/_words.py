@@ -634,7 +634,7 @@ def rules_version(lang: str) -> str:
     True
     """
     pack = pack_of(lang)
-    values = {f.name: getattr(pack, f.name) for f in fields(pack)}
+    values = {f.name: getattr(pack, f.name) for f in fields(pack) if f.name != "sample"}
     plain = {n: sorted(v) if isinstance(v, frozenset) else v for n, v in values.items()}
     text = json.dumps(plain, sort_keys=True, default=dict)
     packages = ["simplemma", *_PACKAGES.get(pack.lemmatiser, ())]
