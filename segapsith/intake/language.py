@@ -171,7 +171,7 @@ def _loaded() -> tuple[LanguageIdentifier, MappedBytes]:
         first.view(shares.dtype).reshape(shares.shape),
         model.nb_pc,
         model.nb_classes,
-        memoryview(second).cast(moves.typecode),
+        second.data.cast(moves.typecode),
         model.tk_output,
         tk_row=model.tk_row,
     )
