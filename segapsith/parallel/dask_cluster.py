@@ -12,14 +12,14 @@ import logging
 import threading
 import uuid
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
 from segapsith.errors import ConfigurationError, WorkerKilledError, WorkersLostError
 from segapsith.parallel.choice import MAX_DEATHS, available_processors, look_ahead
 from segapsith.parallel.packing import Frozen, pack
-from segapsith.parallel.tasks import Shared, SharedValues, failed, perform, result_of
+from segapsith.parallel.tasks import Recent, Shared, SharedValues, failed, perform, result_of
 from segapsith.plugin.contracts import SharedValue
 
 __all__ = ["DaskCluster", "own_proof"]
@@ -38,9 +38,6 @@ ALONE_SECONDS = 30
 
 TRIM_BYTES = 1 << 28
 """Freed memory that a worker of this machine holds before it returns it to the system."""
-
-MOST_HELD = 32
-"""Shared values that the cluster holds for later calls."""
 
 
 class DaskCluster:
@@ -61,6 +58,7 @@ class DaskCluster:
         self._client: Any = None
         self._cluster: Any = None
         self._proof: bytes = b""
+        self._recent = Recent()
         self._held: dict[str, Any] = {}
         """The shared values that the cluster has, by their hash: those of the last calls."""
 
@@ -82,7 +80,7 @@ class DaskCluster:
         client = self._connected()
         values = dict(shared or {})
         with self._explained(task):
-            held = {one.digest: self._submitted(one) for one in values.values()}
+            held = self._submitted(values.values())
             names = {name: one.digest for name, one in values.items()}
         call = uuid.uuid4().hex  # a name of their own: results are never taken from an earlier call
         rest = enumerate(items)
@@ -130,15 +128,16 @@ class DaskCluster:
                     " same command to continue"
                 )
 
-    def _submitted(self, one: SharedValue) -> Any:
-        """Return the future of a shared value; the last ones are held, and do not travel again."""
-        future = self._held.pop(one.digest, None)
-        if future is None or future.status in ("lost", "cancelled", "error"):
-            future = self._client.submit(_same, one.data, key=f"segapsith-{one.digest}")
-        self._held[one.digest] = future
-        while len(self._held) > MOST_HELD:
-            del self._held[next(iter(self._held))]
-        return future
+    def _submitted(self, values: Collection[SharedValue]) -> dict[str, Any]:
+        """Return the futures of shared values; those of the last calls do not travel again."""
+        self._recent.use(one.digest for one in values)
+        self._held = {digest: held for digest, held in self._held.items() if digest in self._recent}
+        for one in values:
+            held = self._held.get(one.digest)
+            if held is None or held.status in ("lost", "cancelled", "error"):
+                key = f"segapsith-{one.digest}"
+                self._held[one.digest] = self._client.submit(_same, one.data, key=key)
+        return {one.digest: self._held[one.digest] for one in values}
 
     def _check_workers(self) -> None:
         """Let every worker prove itself; raise an error that names those that are refused."""
@@ -227,7 +226,7 @@ class DaskCluster:
                 with contextlib.suppress(Exception):
                     part.close(timeout=CONNECT_SECONDS)
         self._client = self._cluster = None
-        self._held = {}
+        self._held, self._recent = {}, Recent()
 
 
 _values = SharedValues()  # one in each worker process

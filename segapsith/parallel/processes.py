@@ -5,34 +5,25 @@ Each process has a queue of its own, so that a process that dies names the task 
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import multiprocessing
-import multiprocessing.connection
-import os
-import signal
-import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Any
 
 from segapsith.errors import WorkerKilledError
 from segapsith.parallel.choice import MAX_DEATHS, available_processors, look_ahead
 from segapsith.parallel.packing import pack
-from segapsith.parallel.tasks import Recent, SharedValues, perform, result_of
+from segapsith.parallel.tasks import Recent, result_of
+from segapsith.parallel.worker_process import ProcessDiedError, WorkerProcess
 from segapsith.plugin.contracts import SharedValue
 
-__all__ = ["Processes", "one_thread"]
+__all__ = ["Processes"]
 
 logger = logging.getLogger(__name__)
 
 DEPTH = 2
 """Items that a process has at a time: one that it does, and one that waits."""
-
-ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-"""Variables that limit the threads of numeric libraries: every processor has a process already."""
 
 
 class Processes:
@@ -134,7 +125,7 @@ class _Job:
             future is not None
             and future.done()
             and not future.cancelled()
-            and isinstance(future.exception(), BrokenProcessPool)
+            and isinstance(future.exception(), ProcessDiedError)
         )
 
     def result(self) -> Any:
@@ -146,15 +137,9 @@ class _Lane:
     """One process with its queue."""
 
     def __init__(self) -> None:
-        self._pool = self._new_pool()
-        self._pid: Future[int] | None = None
+        self._process = WorkerProcess()
         self._jobs: list[_Job] = []
         self._held = Recent()
-
-    @staticmethod
-    def _new_pool() -> ProcessPoolExecutor:
-        context = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(1, mp_context=context, initializer=_begin)
 
     def load(self) -> int:
         """Return the number of items that the process has not done."""
@@ -169,59 +154,13 @@ class _Lane:
         names = {name: one.digest for name, one in job.shared.items()}
         new = {one.digest: one.data for one in job.shared.values() if one.digest not in self._held}
         self._held.use(names.values())
-        with one_thread():
-            if self._pid is None:
-                self._pid = self._pool.submit(os.getpid)
-            try:
-                job.future = self._pool.submit(_work, job.task, job.item, names, new)
-            except BrokenProcessPool as error:  # it died since it was last looked at
-                job.future = Future()
-                job.future.set_exception(error)
+        job.future = self._process.submit(job.task, job.item, names, new)
         job.lane = self
         self._jobs.append(job)
 
     def restart(self) -> None:
-        self._pool.shutdown(wait=False, cancel_futures=True)
-        self._pool, self._pid = self._new_pool(), None
-        self._jobs, self._held = [], Recent()
+        self._process.close()
+        self._process, self._jobs, self._held = WorkerProcess(), [], Recent()
 
     def close(self) -> None:
-        if self.load() and self._pid is not None and self._pid.done():
-            with contextlib.suppress(Exception):
-                os.kill(self._pid.result(), signal.SIGTERM)
-        self._pool.shutdown(wait=True, cancel_futures=True)
-
-
-@contextlib.contextmanager
-def one_thread() -> Iterator[None]:
-    """Let processes that are started meanwhile use one thread for numeric work."""
-    before = {name: os.environ.get(name) for name in ONE_THREAD}
-    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-
-
-_values = SharedValues()  # one in each worker process
-
-
-def _begin() -> None:
-    """Prepare a worker process: the parent decides when it ends, also by ending itself."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
-
-
-def _end_with(sentinel: int) -> None:
-    multiprocessing.connection.wait([sentinel])
-    os._exit(1)
-
-
-def _work(task: str, item: bytes, names: Mapping[str, str], new: Mapping[str, bytes]) -> bytes:
-    return perform(task, item, _values.load(names, new))
+        self._process.close()

@@ -140,11 +140,11 @@ def _error(described: Mapping[str, Any]) -> Exception:
 class Recent:
     """The sets of hashes that were used last, at most `most`.
 
-    A worker holds the values of these sets. Its sender runs the same rule, so it knows which values
+    A worker holds the values of these sets: of an ingest, those of two epochs. Its sender runs the same rule, so it knows which values
     the worker has.
     """
 
-    def __init__(self, most: int = 4) -> None:
+    def __init__(self, most: int = 2) -> None:
         self._most = most
         self._sets: dict[tuple[str, ...], None] = {}
 

@@ -28,8 +28,9 @@ AHEAD_PER_WORKER = 8
 """Items per worker that may be read before the first result."""
 
 
-WAITS = 600
-"""How often an item that waits for others looks for them, 20 times a second."""
+WAITS = 3600
+"""How often an item that waits for others looks for them, 20 times a second: for three minutes,
+which is longer than a worker needs to start on a busy machine."""
 
 
 def checked_item(item: int, shared: Shared) -> list[int]:

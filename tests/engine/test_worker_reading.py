@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -14,7 +16,7 @@ from segapsith.engine.reading import Readings, ReadUnit
 from segapsith.engine.worker_reading import PART, WorkerReader, _packed, _unpacked
 from segapsith.errors import ConfigurationError
 from segapsith.model import Annotation, Document, Lexicon, Network
-from segapsith.parallel.packing import pack, unpack
+from segapsith.parallel.packing import Frozen, pack, unpack
 from segapsith.plugin.hookspecs import hookimpl
 from segapsith.plugin.registry import load_plugins
 from segapsith.settings import resolve
@@ -76,3 +78,39 @@ def test_a_plugin_that_was_given_as_an_object_cannot_be_used_by_workers() -> Non
     wire = Wire(":memory:", settings, load_plugins(Given()))
     with pytest.raises(ConfigurationError, match="workers import plugins by name"):
         wire.ingest([])
+
+
+def test_at_most_two_epochs_are_in_memory(
+    packed: Any, open_wire: Callable[..., Wire], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is read beyond a tick, and what was frozen before the last one is forgotten."""
+    epochs: list[weakref.ref[Frozen]] = []
+    digests, in_memory, in_worker = [], [], []
+    n_parts = {"given": 0, "read": 0}
+    original = packed.map
+
+    def counted(items: Iterable[object]) -> Iterator[object]:
+        for item in items:
+            n_parts["given"] += 1
+            yield item
+
+    def noted(task: str, items: Iterable[object], shared: Mapping[str, Frozen]) -> Iterator[Any]:
+        if task != "read":
+            yield from original(task, items, shared)
+            return
+        assert n_parts["given"] == n_parts["read"], "an epoch began before the last one was read"
+        digests.append(shared["lexicon"].digest)
+        epochs.append(weakref.ref(shared["lexicon"]))
+        for results in original(task, counted(items), shared):
+            n_parts["read"] += 1
+            gc.collect()
+            in_memory.append(len({id(one) for one in (epoch() for epoch in epochs) if one}))
+            held = [value.value for value in packed._values._values.values()]
+            in_worker.append(sum(isinstance(value, Lexicon) for value in held))
+            yield results
+
+    monkeypatch.setattr(packed, "map", noted)
+    with open_wire(workers=2) as wire:
+        wire.ingest(sample.lines("en")[:300])
+    assert len(set(digests)) >= 4, "too few epochs to see anything"
+    assert max(in_memory) <= 2 and max(in_worker) <= 2

@@ -1,0 +1,138 @@
+"""Workers that are killed while an archive is prepared: whole shards only, and the same store."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from segapsith.api.factory import Factory
+from segapsith.api.preparation import portions, prepare, prepare_with
+from segapsith.demo import sample
+from segapsith.settings import resolve
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
+
+Command = Callable[..., tuple[int, str, str]]
+
+N_STORIES = 120
+
+
+@pytest.fixture
+def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A file that is read here, so that this process decides how many stories a shard has."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(portions, "STORIES", 10)
+    monkeypatch.setattr(portions, "WHOLE_BYTES", 1000)
+    lines = map(json.dumps, sample.lines("en")[:N_STORIES])
+    Path("archive.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+    return "archive.jsonl"
+
+
+def shards(output: str) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(Path(output).iterdir())}
+
+
+@pytest.fixture
+def whole(archive: str) -> dict[str, bytes]:
+    prepare([archive], "whole")
+    made = shards("whole")
+    assert len(made) == N_STORIES // 10
+    return made
+
+
+@contextmanager
+def killing(output: str, n_shards: int, most: int) -> Iterator[list[int]]:
+    """Kill worker processes, at most so many, when the folder has so many shards.
+
+    The list has the number of shards at each kill.
+    """
+    kills: list[int] = []
+    ended = threading.Event()
+
+    def kill() -> None:
+        while len(kills) < most and not ended.wait(0.02):
+            there = len(list(Path(output).glob("*.shard")))
+            for child in multiprocessing.active_children() if there >= n_shards else ():
+                if child.pid is not None and len(kills) < most:
+                    os.kill(child.pid, signal.SIGKILL)
+                    kills.append(there)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    try:
+        yield kills
+    finally:
+        ended.set()
+        thread.join()
+
+
+def digest(command: Command, source: str, store: str) -> str:
+    assert command("ingest", source, "--store", store)[0] == 0
+    return str(json.loads(command("status", "--json", "--store", store)[1])["digest"])
+
+
+@pytest.mark.parametrize("n_shards", [1, 2, 4, 6, 8])
+def test_a_worker_that_dies_leaves_whole_shards_and_its_work_is_done_again(
+    command: Command, archive: str, whole: dict[str, bytes], n_shards: int
+) -> None:
+    with killing("shards", n_shards, 1) as kills:
+        code, _, err = command("prepare", archive, "--output", "shards", "--workers", "2")
+    assert code == 0, err
+    assert len(kills) == 1 and n_shards <= kills[0] < len(whole)
+    assert shards("shards") == whole
+
+
+def test_a_task_that_ends_its_workers_is_given_up_and_the_same_command_continues(
+    command: Command, archive: str, whole: dict[str, bytes]
+) -> None:
+    arguments = ("prepare", archive, "--output", "shards", "--workers", "2")
+    with killing("shards", 3, 1000) as kills:
+        code, _, err = command(*arguments)
+    assert code == 70 and len(kills) >= 3
+    assert "task 'prepare' ended its worker process 3 times: too little memory, or a fault" in err
+    left = shards("shards")
+    assert 3 <= len(left) < len(whole) and left.items() <= whole.items()
+    code, out, err = command(*arguments, "--json")
+    assert code == 0, err
+    assert json.loads(out)["kept"] == len(left) and shards("shards") == whole
+    assert digest(command, "shards", "shards.db") == digest(command, archive, "raw.db")
+
+
+def test_dask_workers_that_die_leave_whole_shards_and_their_work_is_done_again(
+    archive: str, whole: dict[str, bytes]
+) -> None:
+    pytest.importorskip("distributed")
+    factory = Factory(resolve({"workers": "dask:2"}, environment={}))
+    try:
+        for n_shards in (1, 2, 4, 6, 8):
+            output = f"shards-{n_shards}"
+            seen: list[Any] = []
+
+            def on_shard(
+                shard: Any, seen: list[Any] = seen, output: str = output, at: int = n_shards
+            ) -> None:
+                seen.append(shard)
+                if len(seen) == at:
+                    kill_a_worker(factory.executor)
+                    assert shards(output).items() <= whole.items()
+
+            prepare_with(factory, [archive], output, on_shard=on_shard)
+            assert shards(output) == whole and len(seen) == len(whole)
+    finally:
+        factory.close()
+
+
+def kill_a_worker(executor: Any) -> None:
+    """Kill the first worker process that runs; another may just be starting again."""
+    cluster = getattr(executor, "plugin", executor)._cluster
+    pids = [nanny.pid for nanny in cluster.workers.values() if nanny.pid]
+    os.kill(pids[0], signal.SIGKILL)
