@@ -237,7 +237,7 @@ class Reader:
 
     def _wait(self) -> None:
         """Wait until the server accepts connections."""
-        for _ in range(600):
+        for _ in range(6000):
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", self._port)) == 0:
                     return

@@ -6,12 +6,14 @@ __all__ = [
     "MAX_ARCHIVE_DEPTH",
     "MAX_ARCHIVE_MEMBERS",
     "MAX_BAG_WORDS",
+    "MAX_BATCH_CHARS",
     "MAX_DECODED_BYTES",
     "MAX_DIRECTORY_BYTES",
     "MAX_EXPANSION",
     "MAX_FETCHED_BYTES",
     "MAX_ITEM_CHARS",
     "MAX_JSON_VALUES",
+    "MAX_LEARNED_BYTES",
     "MAX_LINE_BYTES",
     "MAX_PAGE_BYTES",
     "MAX_TEXT_CHARS",
@@ -25,8 +27,15 @@ __all__ = [
     "SMALL_BYTES",
 ]
 
-MAX_TEXT_CHARS = 20_000_000
-"""Characters of one document: about three million words."""
+MAX_TEXT_CHARS = 10_000_000
+"""Characters of one document: about 1.5 million words."""
+
+MAX_LEARNED_BYTES = 800_000
+"""Bytes of one document, in UTF-8, that are learned: about 130,000 words, 250 pages. The rest is
+stored and searched."""
+
+MAX_BATCH_CHARS = 2_000_000
+"""Characters at which a batch ends, whatever its number of documents."""
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
 """Bytes of one line of JSON."""

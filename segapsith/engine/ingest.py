@@ -6,17 +6,19 @@ been read, and the same input continues behind the last batch that was.
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from segapsith import limits
 from segapsith.engine import domain_changes, removal
 from segapsith.engine.arrivals import Arrival, receive
 from segapsith.engine.classify import classify
 from segapsith.engine.components import Components
-from segapsith.engine.reading import Readings, read
+from segapsith.engine.reading import Readings, learned_part, read
 from segapsith.engine.runs import RunPlan, RunSummary
 from segapsith.engine.state import State, load_state
 from segapsith.engine.storage import Storage
@@ -26,6 +28,8 @@ from segapsith.model import Document, EndOfBatch, FeedState, Item, Positioned, R
 __all__ = ["BAGS", "Engine", "Items", "batches", "ingest", "preview"]
 
 Items = Iterable[Item]
+
+logger = logging.getLogger(__name__)
 
 BAGS = 32
 """Number of pre-segmented units that count as one item of a batch: they take about as long."""
@@ -190,6 +194,13 @@ def _read(
         for arrival, lang in zip(arrivals, langs, strict=True)
         if arrival.document.bag is None
     ]
+    for document in documents:
+        learned = learned_part(document)
+        if learned is not document:
+            logger.warning(
+                "%s: the first %s of %s characters are learned; the whole text is stored",
+                document.uid, f"{len(learned.text):,}", f"{len(document.text):,}",
+            )  # fmt: skip
     networks = {lang: state.network.by_lang[lang] for lang in set(langs)}
     if components.reader is not None:
         return components.reader.read(documents, state.lexicon, networks)
@@ -205,12 +216,13 @@ def _read(
 def batches(items: Items, size: int) -> Iterator[tuple[list[Document | Reject], FeedState | None]]:
     """Cut the input every `size` items, after the last item of a feed, and at each `EndOfBatch`.
 
-    Pre-segmented units count for less (`BAGS`): there is no text to read. With a batch comes the
-    feed state that is stored with it, if there is one.
+    Pre-segmented units count for less (`BAGS`): there is no text to read. Very long texts end a
+    batch early (`MAX_BATCH_CHARS`). With a batch comes the feed state that is stored with it, if
+    there is one.
     """
     batch: list[Document | Reject] = []
     position: FeedState | None = None
-    load = 0
+    load = n_characters = 0
     for item in items:
         if position is None and type(item) is Document:  # the usual case
             batch.append(item)
@@ -227,18 +239,20 @@ def batches(items: Items, size: int) -> Iterator[tuple[list[Document | Reject], 
                 yield batch, item
             elif batch:
                 yield batch, None
-            batch, position, load = [], None, 0
+            batch, position, load, n_characters = [], None, 0, 0
             continue
         item, state = _parts(item)
         if position is not None and (state is None or state.url != position.url):
             yield batch, position  # another input begins
-            batch, load = [], 0
+            batch, load, n_characters = [], 0, 0
         position = state
         batch.append(item)
+        if isinstance(item, Document):
+            n_characters += len(item.body)
         load += 1 if isinstance(item, Document) and item.bag is not None else BAGS
-        if load >= size * BAGS:
+        if load >= size * BAGS or n_characters >= limits.MAX_BATCH_CHARS:
             yield batch, position
-            batch, position, load = [], None, 0
+            batch, position, load, n_characters = [], None, 0, 0
     if batch:
         yield batch, position
 

@@ -7,7 +7,7 @@ small values, so that other processes can do it: words are numbered within a `Re
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +20,7 @@ from segapsith.model import Annotation, Document, Lexicon, Network, Unit
 from segapsith.plugin.contracts import Annotator
 from segapsith.tokens import Tokens, renumbered
 
-__all__ = ["GROUP", "ReadUnit", "Readings", "content_places", "read", "readings_of"]
+__all__ = ["GROUP", "ReadUnit", "Readings", "content_places", "learned_part", "read", "readings_of"]
 
 GROUP = 128
 """Documents that are read together, at most."""
@@ -73,8 +73,10 @@ def read(
 ) -> Iterator[Readings]:
     """Yield the readings of documents, whose language is set, in order and several together.
 
-    `networks` has the network of each language that occurs.
+    `networks` has the network of each language that occurs. Of a very long document only the
+    `learned_part` is read.
     """
+    documents = [learned_part(document) for document in documents]
     together = getattr(annotator, "annotate_all", None)  # of an `AnnotatesTogether`
     for lang, group in groups(documents):
         if together is None:
@@ -84,6 +86,33 @@ def read(
         if len(tokens) < len(group):
             raise ValueError(f"{len(tokens)} annotations of {len(group)} documents")
         yield readings_of(lang, tokens, segmenter, networks[lang])
+
+
+def learned_part(document: Document) -> Document:
+    """Return the document, or its beginning up to the end of a word if it is too long to be learned.
+
+    What is learned from one text is held in memory until it is stored, so this limits it.
+
+    >>> learned_part(Document(body="one two " * 200_000)).body[-7:], limits.MAX_LEARNED_BYTES
+    ('one two', 800000)
+    """
+    title = _beginning(document.title, limits.MAX_LEARNED_BYTES)
+    if title is not document.title:
+        return replace(document, title=title, body="", prepared=None)
+    body = _beginning(document.body, limits.MAX_LEARNED_BYTES - len(title))
+    return document if body is document.body else replace(document, body=body, prepared=None)
+
+
+def _beginning(text: str, most: int) -> str:
+    """Return a text, or its beginning of at most `most` bytes, which ends with a word if it can."""
+    if 4 * len(text) <= most or (text.isascii() and len(text) <= most):
+        return text
+    head = text[: most + 1].encode("utf-8", "surrogatepass")
+    if len(head) <= most:
+        return text
+    start = text[: len(head[:most].decode("utf-8", "ignore"))]
+    end = max(start.rfind(blank) for blank in " \n")
+    return start[:end].rstrip() if end > len(start) - limits.MAX_WORD_CHARS else start
 
 
 def groups(documents: Iterable[Document]) -> Iterator[tuple[str, list[Document]]]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from segapsith.engine.arrivals import sound
 from segapsith.engine.components import Components
-from segapsith.engine.reading import content_places
+from segapsith.engine.reading import content_places, learned_part
 from segapsith.engine.records import ReferenceRecord
 from segapsith.engine.runs import RunPlan
 from segapsith.engine.state import State
@@ -148,7 +148,7 @@ class ReferenceReader:
             if isinstance(document, Reject) or document.bag is not None:
                 self.rejected += 1
                 continue
-            yield replace(document, lang=self._language(document))
+            yield learned_part(replace(document, lang=self._language(document)))
 
     def _count(self, lang: str, words: np.ndarray[Any, np.dtype[np.int32]]) -> None:
         counts = self._langs.setdefault(lang, _Language())

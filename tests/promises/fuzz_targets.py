@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
 import io
 import tempfile
 from collections.abc import Callable
@@ -20,9 +21,11 @@ from segapsith.errors import SegapsithError
 from segapsith.io import html, markup
 from segapsith.io.encoding import decoded, encoding_of, text_chunks
 from segapsith.io.inputs import Inputs
+from segapsith.io.shards import MAGIC
 from segapsith.io.xml import XmlError, legal, parsed, root_name
 from segapsith.model import Document
 from segapsith.settings import resolve
+from segapsith_plugins.sources import redis_stream
 
 MOST_ITEMS = 200
 """Items of an input that are read at most."""
@@ -101,6 +104,21 @@ def settings(data: bytes) -> None:
     resolve(file=str(path), environment={})
 
 
+def shard(data: bytes) -> None:
+    """Read a shard whose hash is right, whatever follows it."""
+    head = MAGIC + f"1 {hashlib.sha256(data).hexdigest()}\n".encode("ascii")
+    for number, _ in enumerate(sources()["prepared"].read(io.BytesIO(head + data), "fuzz")):
+        if number >= MOST_ITEMS:
+            break
+
+
+def redis_entry(data: bytes) -> None:
+    """Read an entry of a Redis stream: names and values of fields, separated by zero bytes."""
+    parts = data.split(b"\0")
+    redis_stream.entry_item(dict(zip(parts[::2], parts[1::2], strict=False)), "fuzz", "1-1")
+    sources()["redis"].address("redis://" + data.decode("utf-8", "replace"))
+
+
 @functools.cache
 def _client() -> Any:
     from starlette.testclient import TestClient
@@ -154,6 +172,8 @@ def targets() -> dict[str, Target]:
         "xml": xml,
         "inputs": inputs,
         "settings": settings,
+        "shard": shard,
+        "redis-entry": redis_entry,
         "json-api": json_api,
     }
 

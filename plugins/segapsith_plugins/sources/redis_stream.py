@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO
-from urllib.parse import parse_qs, urlencode, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qs, urlencode, urlsplit, urlunsplit
 
 from segapsith import Document, Reject, hookimpl
 from segapsith.errors import ConfigurationError, FeedError, InputError
@@ -57,7 +57,7 @@ class RedisStream:
         yield Reject(name, "a Redis stream is read from its address: redis://HOST/0?stream=NAME")
 
     def address(self, url: str) -> str:
-        parts = urlsplit(url)
+        parts = _parts_of(url)
         query = urlencode({"stream": _stream_of(url)})
         place = parts.netloc.rpartition("@")[2].lower()
         return urlunsplit((parts.scheme, place, parts.path.rstrip("/") or "/0", query, ""))
@@ -77,7 +77,7 @@ class RedisStream:
                 for _, entries in answer:
                     for entry, fields in entries:
                         last = entry.decode()
-                        yield _item(fields, name, last), last
+                        yield entry_item(fields, name, last), last
                 if not answer:
                     yield None
         except (errors.ConnectionError, errors.TimeoutError, OSError) as error:
@@ -90,13 +90,21 @@ class RedisStream:
 
 def _stream_of(url: str) -> str:
     """Return the name of the stream in an address."""
-    names = parse_qs(urlsplit(url).query).get("stream", [])
+    names = parse_qs(_parts_of(url).query).get("stream", [])
     if len(names) != 1:
         raise InputError(
             "not read: the address of a Redis stream must name one stream:"
             " redis://HOST:PORT/0?stream=NAME"
         )
     return names[0]
+
+
+def _parts_of(url: str) -> SplitResult:
+    """Return the parts of an address."""
+    try:
+        return urlsplit(url)
+    except ValueError as error:  # such as [ without ]
+        raise InputError(f"not a Redis address: {error}") from error
 
 
 def _redis() -> Any:
@@ -147,7 +155,7 @@ def _numbers(entry: str) -> tuple[int, int]:
     return int(milliseconds), int(number or 0)
 
 
-def _item(fields: Mapping[bytes, bytes] | None, name: str, entry: str) -> Document | Reject:
+def entry_item(fields: Mapping[bytes, bytes] | None, name: str, entry: str) -> Document | Reject:
     """Return the document of an entry; a deleted entry has no fields."""
     where = f"{name}: entry {entry}"
     values = {decoded(key): decoded(value) for key, value in (fields or {}).items()}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from segapsith.api.preparation.portions import Item, Portion, read_portion
 from segapsith.engine.arrivals import sound
+from segapsith.engine.reading import learned_part
 from segapsith.engine.worker_reading import annotator_of, registry_of
 from segapsith.intake import fingerprints
 from segapsith.intake.documents import clean_bag, cleaned, marked, text_hash, texts_version
@@ -103,10 +104,11 @@ def _named(
 ) -> tuple[Document, str, str] | None:
     """Return a text with its hash and language; None if it is not one that will be read as it is.
 
-    That is a unit without text, a text that is rejected, or one whose title a notice changes.
+    That is a unit without text, a text that is rejected or too long to be learned whole, or one
+    whose title a notice changes.
     """
     if document.bag is not None or isinstance(sound(document), Reject):
         return None
-    if marked(document).title != document.title:
+    if marked(document).title != document.title or learned_part(document) is not document:
         return None
     return document, text_hash(document), language(document)
