@@ -27,8 +27,8 @@ _BLOCK_COLUMNS = 8
 _SPACE_PER_AXIS = 3
 """The Krylov space has this many dimensions per requested axis."""
 
-_SUM_COLUMNS, _PRODUCT_COLUMNS = 512, 8
-"""Columns that `_combined` and `_products` process at a time; the second is a multiple of 4."""
+_SUM_COLUMNS = 512
+"""Columns that `_combined` and `_products` process at a time."""
 
 _EIGENVALUE_TOLERANCE = 1e-10
 """An axis with a smaller share of the largest eigenvalue is dropped."""
@@ -232,17 +232,28 @@ def _image(
     for j in range(n_columns):
         for i in range(n_rows):
             turned[j, i] = block[i, j]
-    along = np.zeros(_BLOCK_COLUMNS)
     for row in range(len(starts) - 1):
-        along[:] = 0.0
+        p = q = r = s = t = u = v = w = 0.0  # the image of the row; see `_products`
         for k in range(starts[row], starts[row + 1]):
             value, entry = values[k], turned[columns[k]]
-            for i in range(_BLOCK_COLUMNS):
-                along[i] += value * entry[i]
+            p += value * entry[0]
+            q += value * entry[1]
+            r += value * entry[2]
+            s += value * entry[3]
+            t += value * entry[4]
+            u += value * entry[5]
+            v += value * entry[6]
+            w += value * entry[7]
         for k in range(starts[row], starts[row + 1]):
             value, total = values[k], sums[columns[k]]
-            for i in range(_BLOCK_COLUMNS):
-                total[i] += value * along[i]
+            total[0] += value * p
+            total[1] += value * q
+            total[2] += value * r
+            total[3] += value * s
+            total[4] += value * t
+            total[5] += value * u
+            total[6] += value * v
+            total[7] += value * w
     out = np.empty((n_rows, n_columns))
     for j in range(n_columns):
         for i in range(n_rows):
@@ -262,35 +273,36 @@ def _orthonormal(block: Matrix) -> Matrix:
 
 @kernel
 def _products(a: Matrix, b: Matrix) -> Matrix:
-    """Return a b', each sum in the order of the columns.
+    """Return a b' for at most `_BLOCK_COLUMNS` rows a, each sum in the order of the columns.
 
-    Blocks of columns of b are transposed, so that inner loops run along rows, and four columns are
-    added at a time.
+    The eight sums of one row of b are separate variables, because a compiler keeps them in one or two
+    vector registers; elements of an array would be stored after every column.
     """
-    n, width = a.shape[1], len(b)
-    out = np.zeros((len(a), width))
-    turned = np.zeros((_PRODUCT_COLUMNS, width))
-    for first in range(0, n, _PRODUCT_COLUMNS):
-        size = min(n - first, _PRODUCT_COLUMNS)
-        for low in range(0, width, _PRODUCT_COLUMNS):  # squares: both sides stay in the cache
-            for k in range(size):
-                for j in range(low, min(low + _PRODUCT_COLUMNS, width)):
-                    turned[k, j] = b[j, first + k]
-        turned[size:] = 0.0  # the last block may be smaller
-        for i in range(len(a)):
-            sums = out[i]
-            for k in range(0, size, 4):
-                u, v, w, x = turned[k], turned[k + 1], turned[k + 2], turned[k + 3]
-                p, q, r, s = a[i, first + k], 0.0, 0.0, 0.0
-                if k + 1 < size:
-                    q = a[i, first + k + 1]
-                if k + 2 < size:
-                    r = a[i, first + k + 2]
-                if k + 3 < size:
-                    s = a[i, first + k + 3]
-                for j in range(width):
-                    sums[j] = (((sums[j] + p * u[j]) + q * v[j]) + r * w[j]) + s * x[j]
-    return out
+    n_rows, n = a.shape
+    turned = np.zeros((n, _BLOCK_COLUMNS))
+    for i in range(n_rows):
+        for column in range(n):
+            turned[column, i] = a[i, column]
+    out = np.zeros((len(b), _BLOCK_COLUMNS))
+    for first in range(0, n, _SUM_COLUMNS):  # so that this part of `turned` stays in the cache
+        part = turned[first : first + _SUM_COLUMNS]
+        for j in range(len(b)):
+            row, sums = b[j, first : first + _SUM_COLUMNS], out[j]
+            p, q, r, s = sums[0], sums[1], sums[2], sums[3]
+            t, u, v, w = sums[4], sums[5], sums[6], sums[7]
+            for k in range(len(part)):
+                value, entry = row[k], part[k]
+                p += value * entry[0]
+                q += value * entry[1]
+                r += value * entry[2]
+                s += value * entry[3]
+                t += value * entry[4]
+                u += value * entry[5]
+                v += value * entry[6]
+                w += value * entry[7]
+            sums[0], sums[1], sums[2], sums[3] = p, q, r, s
+            sums[4], sums[5], sums[6], sums[7] = t, u, v, w
+    return out[:, :n_rows].T.copy()
 
 
 @kernel
