@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import metadata
-from typing import TYPE_CHECKING
 
+from segapsith.intake.language_model import LanguageModel
 from segapsith.languages import ALIASES
-from segapsith.languages.mapping import MappedBytes, Turn
 from segapsith.model import Document, PreparedText
-
-if TYPE_CHECKING:
-    from py3langid.langid import LanguageIdentifier
 
 __all__ = ["KNOWN", "language_of", "language_version"]
 
@@ -123,7 +118,7 @@ def _identify(languages: tuple[str, ...]) -> Callable[[str], str]:
         if not any(c.isalpha() for c in text):
             return languages[0]
         if len(text) < MIN_CHARS and text.isascii():
-            return str(_identifier(languages).classify(text)[0])
+            return _model_among(languages).best(text)[0]
         words = text.lower().split()
         total, most, lang = 0, 0, ""
         for candidate, function_words in word_lists:
@@ -133,59 +128,31 @@ def _identify(languages: tuple[str, ...]) -> Callable[[str], str]:
                 most, lang = len(hits), candidate
         if most >= MIN_FUNCTION_WORDS and most > 4 * (total - most):
             return lang
-        lang, score = _identifier(languages).classify(text)
+        lang, score = _model_among(languages).best(text)
         n_bytes = len(text.encode("utf-8", "surrogatepass"))
         has_few_function_words = WORDS_PER_FUNCTION_WORD * total < len(words)
         if has_few_function_words and score < -MIN_SURPRISE * n_bytes:
-            return _other_language(text, n_bytes, languages) or str(lang)
-        return str(lang)
+            return _other_language(text, n_bytes, languages) or lang
+        return lang
 
     return identify
 
 
 def _other_language(text: str, n_bytes: int, languages: tuple[str, ...]) -> str | None:
     """Return the language of a text that is clearly not in a known one, else None."""
-    scores = dict(_model().rank(text))
+    scores = _model(languages).scores(text)
     best = max(OTHERS.difference(languages), key=lambda lang: (scores[lang], lang))
     lead = scores[best] - max(scores[lang] for lang in languages)
     return best if lead >= MIN_LEAD * math.sqrt(n_bytes) else None
 
 
-def _model() -> LanguageIdentifier:
-    """Return the model of all languages; only while it is in use are its tables in memory."""
-    identifier, tables = _loaded()
-    Turn.of(tables)
-    return identifier
+@cache
+def _model(languages: tuple[str, ...]) -> LanguageModel:
+    """Return the model of all languages that a text may be in."""
+    return LanguageModel.load(OTHERS.union(languages))
 
 
 @cache
-def _loaded() -> tuple[LanguageIdentifier, MappedBytes]:
-    """Load the model (0.5 s), with its tables of 70 MB in a file."""
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier
-
-    model = LanguageIdentifier.from_model_file(MODEL_FILE)
-    shares, moves = model.nb_ptc, model.tk_nextmove
-    tables = MappedBytes(shares.tobytes() + moves.tobytes())
-    first, second = tables.values[: shares.nbytes], tables.values[shares.nbytes :]
-    identifier = LanguageIdentifier(
-        first.view(shares.dtype).reshape(shares.shape),
-        model.nb_pc,
-        model.nb_classes,
-        second.data.cast(moves.typecode),
-        model.tk_output,
-        tk_row=model.tk_row,
-    )
-    return identifier, tables
-
-
-def _identifier(languages: tuple[str, ...]) -> LanguageIdentifier:
+def _model_among(languages: tuple[str, ...]) -> LanguageModel:
     """Return the model, restricted to these languages."""
-    _model()
-    return _restricted(languages)
-
-
-@cache
-def _restricted(languages: tuple[str, ...]) -> LanguageIdentifier:
-    identifier = copy.copy(_model())
-    identifier.set_languages(list(languages))
-    return identifier
+    return _model(languages).among(languages)

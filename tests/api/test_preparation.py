@@ -107,7 +107,7 @@ def test_the_words_of_prepared_texts_are_not_found_again(
 
     monkeypatch.setattr(SimplemmaWords, "annotate", forbidden)
     monkeypatch.setattr(fingerprints, "signature", forbidden)
-    monkeypatch.setattr(language, "_identifier", forbidden)
+    monkeypatch.setattr(language, "_model", forbidden)
     assert outcome("prepared.db", ["shards"]) == expected
 
 
