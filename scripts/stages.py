@@ -27,6 +27,7 @@ STAGES = {
     "segapsith.intake.fingerprints": "copies",
     "segapsith.intake.near_duplicates": "copies",
     "segapsith.intake.language": "language",
+    "segapsith.intake.language_model": "language",
     "segapsith.intake": "reception",
     "segapsith.engine.arrivals": "reception",
     "segapsith_plugins.annotators": "annotation",

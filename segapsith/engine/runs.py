@@ -19,8 +19,8 @@ from segapsith.errors import StorageError
 
 __all__ = ["Run", "RunLog", "RunPlan", "RunSummary", "Unfinished", "collector_paused"]
 
-BATCH = 500
-"""Items of one transaction."""
+BATCH = 2000
+"""Items of one transaction at most."""
 
 MAX_REASONS = 3
 """Rejected items that a summary names."""

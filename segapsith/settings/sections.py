@@ -102,7 +102,9 @@ class StoreSection:
         least=0,
     )
     batch_size: int = _declare(
-        500, "stories per transaction (32 pre-segmented units count as one)", least=1
+        2000,
+        "stories per transaction at most (32 pre-segmented units count as one)",
+        least=1,
     )
 
 

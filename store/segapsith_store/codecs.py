@@ -6,6 +6,7 @@ import io
 import json
 import re
 import unicodedata
+import zipfile
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -23,6 +24,7 @@ __all__ = [
     "as_json",
     "bag_from",
     "bags_bytes",
+    "deflated_arrays",
     "domain_from",
     "domains_bytes",
     "integers",
@@ -201,6 +203,19 @@ def named_arrays(arrays: Mapping[str, NDArray[Any]]) -> memoryview:
     """Arrays by name in NumPy's npz format."""
     out = io.BytesIO()
     np.savez(out, allow_pickle=False, **dict(arrays))
+    return out.getbuffer()
+
+
+def deflated_arrays(arrays: Mapping[str, NDArray[Any]]) -> memoryview:
+    """Arrays by name in NumPy's npz format, deflated at the fastest level.
+
+    The bytes depend on the release of zlib, so what the digest covers is not written like this.
+    """
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                np.lib.format.write_array(file, np.asanyarray(array), allow_pickle=False)
     return out.getbuffer()
 
 

@@ -48,6 +48,9 @@ MEMORY = ":memory:"
 CACHE = 32 * 1024
 """Kilobytes of page cache of a writer, enough to write a batch once, at its end."""
 
+PAGE = 16 * 1024
+"""Bytes of a page of a new store: a text rarely leaves a large part of it empty."""
+
 CHECK_EVERY = 20_000
 """Steps of SQLite between two looks at the clock, about a millisecond."""
 
@@ -251,7 +254,9 @@ def open_writer(path: str, wait: float) -> Database:
     with plain_errors(path):
         connection = sqlite3.connect(path, isolation_level=None, timeout=wait)
         try:
-            if not _is_empty(connection):
+            if _is_empty(connection):
+                connection.execute(f"PRAGMA page_size = {PAGE}")
+            else:
                 _check_is_store(path, connection)
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute(f"PRAGMA cache_size = -{CACHE}")

@@ -379,7 +379,7 @@ def _write_epochs(c: sqlite3.Connection, update: Update) -> None:
     c.executemany(
         "INSERT OR REPLACE INTO epochs (name, epoch, ordinal, arrays) VALUES (?, ?, ?, ?)",
         [
-            (epoch.name, epoch.epoch, epoch.ordinal, codecs.named_arrays(epoch.arrays))
+            (epoch.name, epoch.epoch, epoch.ordinal, codecs.deflated_arrays(epoch.arrays))
             for epoch in update.epochs.values()
         ],
     )
@@ -406,7 +406,7 @@ def _write_term_runs(c: sqlite3.Connection, update: Update) -> None:
             c.execute("DELETE FROM term_runs WHERE lang = ?", [lang])
         c.execute(
             "INSERT INTO term_runs (lang, arrays) VALUES (?, ?)",
-            [lang, codecs.named_arrays({name: codecs.narrowed(a) for name, a in run.items()})],
+            [lang, codecs.deflated_arrays({name: codecs.narrowed(a) for name, a in run.items()})],
         )
 
 
