@@ -38,9 +38,7 @@ def library() -> LanguageIdentifier:
     return identifier
 
 
-def test_scores_are_those_of_the_library(
-    model: LanguageModel, library: LanguageIdentifier
-) -> None:
+def test_scores_are_those_of_the_library(model: LanguageModel, library: LanguageIdentifier) -> None:
     for text in (*TEXTS, *(story["text"][:500] for story in sample.lines("de"))):
         assert model.scores(text) == pytest.approx(dict(library.rank(text)), rel=1e-5)
         assert model.best(text)[0] == library.classify(text)[0]
