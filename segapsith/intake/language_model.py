@@ -115,8 +115,8 @@ class LanguageModel:
         counts = Counter(self.automaton.features(encoded).tolist())
         if counts:
             weights = np.log1p(np.fromiter(counts.values(), np.float32, len(counts)))
-            found = np.fromiter(counts, np.intp, len(counts))
-            values = (weights @ self.likelihoods[found] + self.priors).tolist()
+            features = np.fromiter(counts, np.intp, len(counts))
+            values = (weights @ self.likelihoods[features] + self.priors).tolist()
         else:
             values = [_FLOOR] * len(self.labels)
         scores: dict[str, float] = {}
