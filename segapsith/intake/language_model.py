@@ -75,6 +75,8 @@ class LanguageModel:
     likelihoods: NDArray[np.float16]
     """Log-likelihoods of features by language."""
     automaton: _Automaton
+    table: MappedBytes
+    """The likelihoods of all languages, in a file."""
 
     @classmethod
     def load(cls, languages: Collection[str]) -> Self:
@@ -90,22 +92,26 @@ class LanguageModel:
                 if unknown:
                     raise ValueError(f"unknown language codes: {', '.join(sorted(unknown))}")
                 columns = [i for i, label in enumerate(labels) if label in languages]
+                table = _columns(arrays, "ptc", columns)
                 return cls(
                     tuple(labels[i] for i in columns),
                     _array(arrays, "pc")[columns],
-                    _columns(arrays, "ptc", columns),
+                    table.values.view(np.float16).reshape(-1, len(columns)),
                     _automaton(arrays),
+                    table,
                 )
 
     def among(self, languages: Collection[str]) -> Self:
-        """Return the model of fewer languages."""
+        """Return the model of fewer languages, with their likelihoods in memory."""
         columns = [i for i, label in enumerate(self.labels) if label in languages]
-        return replace(
+        fewer = replace(
             self,
             labels=tuple(self.labels[i] for i in columns),
             priors=self.priors[columns],
             likelihoods=self.likelihoods[:, columns],
         )
+        self.table.release()
+        return fewer
 
     def scores(self, text: str) -> dict[str, float]:
         """Return the log-odds of each language, in the order of the columns."""
@@ -135,12 +141,12 @@ def _array(arrays: zipfile.ZipFile, name: str) -> NDArray[Any]:
         return array
 
 
-def _columns(arrays: zipfile.ZipFile, name: str, columns: Sequence[int]) -> NDArray[np.float16]:
+def _columns(arrays: zipfile.ZipFile, name: str, columns: Sequence[int]) -> MappedBytes:
     """Return some columns of an array, in a file; the others are not held."""
     with arrays.open(f"{name}.npy") as file:
-        (n_rows, width), dtype = _header(file)
+        (_, width), dtype = _header(file)
         chosen = b"".join(part[:, columns].tobytes() for part in _parts(file, dtype, width))
-    return MappedBytes(chosen).values.view(dtype).reshape(n_rows, len(columns))
+    return MappedBytes(chosen)
 
 
 def _parts(file: IO[bytes], dtype: np.dtype[Any], width: int) -> Iterator[NDArray[Any]]:
