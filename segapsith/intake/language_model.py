@@ -145,8 +145,8 @@ def _columns(arrays: zipfile.ZipFile, name: str, columns: Sequence[int]) -> Mapp
     """Return some columns of an array, in a file; the others are not held."""
     with arrays.open(f"{name}.npy") as file:
         (_, width), dtype = _header(file)
-        chosen = b"".join(part[:, columns].tobytes() for part in _parts(file, dtype, width))
-    return MappedBytes(chosen)
+        likelihoods = b"".join(part[:, columns].tobytes() for part in _parts(file, dtype, width))
+    return MappedBytes(likelihoods)
 
 
 def _parts(file: IO[bytes], dtype: np.dtype[Any], width: int) -> Iterator[NDArray[Any]]:
