@@ -17,6 +17,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 __all__ = [
     "MAX_CHARS",
@@ -221,18 +222,18 @@ class _Text:
         self.folded = text.casefold()
         self.tokens = _PLAIN.findall(self.folded)
         self.unspaced = bool(_UNSPACED.search(text))
-        self._beginnings = {t[:n] for t in self.tokens for n in range(1, len(t) + 1)}
+        self._spaced = f" {' '.join(self.tokens)}"
+        """The words, a blank before each: a search for a blank and a stem finds beginnings."""
 
     def contains(self, word: str) -> bool:
         """Return whether all parts of a lemma or multi-word term occur in the text."""
-        if " " not in word:
-            return self._part(word.casefold())
-        return all(map(self._part, word.casefold().split()))
-
-    def _part(self, part: str) -> bool:
-        if self.unspaced and _UNSPACED.search(part):
-            return part in self.folded
-        return _stem(part) in self._beginnings
+        for part, beginning in _parts(word):
+            if self.unspaced and _UNSPACED.search(part):
+                if part not in self.folded:
+                    return False
+            elif beginning not in self._spaced:
+                return False
+        return True
 
     @property
     def length(self) -> int:
@@ -247,7 +248,14 @@ def _text(text: str) -> _Text:
     return _Text(text)
 
 
-@lru_cache(maxsize=16 * CACHED)
+@lru_cache(maxsize=2 * CACHED)
+def _parts(word: str) -> list[tuple[str, str]]:
+    """Return each part of a lemma or multi-word term, and a blank with its stem."""
+    folded = word.casefold()
+    parts = folded.split() if " " in word else [folded]
+    return [(part, f" {_stem(part)}") for part in parts]
+
+
 def _stem(word: str) -> str:
     """Return the common beginning of the forms of a word.
 
@@ -299,18 +307,32 @@ def headline_score(headline: str, words: Mapping[str, float]) -> float:
     >>> headline_score("Storm reaches the coast", words) > headline_score("Wind is rising", words)
     True
     """
-    return _score(headline, contained(headline, words), words)
+    return _Weighted.of(words).score(headline, contained(headline, words))
 
 
-def _score(headline: str, covered: Sequence[str], words: Mapping[str, float]) -> float:
-    weights = sorted(words.values(), reverse=True)
-    if not weights or weights[0] <= 0:
-        return 0.0
-    weight = sum(words[word] for word in covered)
-    length = max(_text(headline).length, MIN_WORDS)
-    norm = math.sqrt(sum(w * w for w in weights)) * math.sqrt(length)
-    heaviest = [word for word, w in words.items() if w >= weights[:3][-1]]
-    return (weight / norm) * (1.0 if any(word in covered for word in heaviest) else 0.5)
+class _Weighted(NamedTuple):
+    """Weighted words, the norm of their weights, and the three heaviest of them."""
+
+    words: Mapping[str, float]
+    norm: float
+    """0 if no word has a weight."""
+    heaviest: frozenset[str]
+
+    @classmethod
+    def of(cls, words: Mapping[str, float]) -> _Weighted:
+        weights = sorted(words.values(), reverse=True)
+        if not weights or weights[0] <= 0:
+            return cls(words, 0.0, frozenset())
+        heaviest = frozenset(word for word, w in words.items() if w >= weights[:3][-1])
+        return cls(words, math.sqrt(sum(w * w for w in weights)), heaviest)
+
+    def score(self, headline: str, covered: Sequence[str]) -> float:
+        """Return how well a headline that contains some of the words represents all of them."""
+        if not self.norm:
+            return 0.0
+        weight = sum(self.words[word] for word in covered)
+        norm = self.norm * math.sqrt(max(_text(headline).length, MIN_WORDS))
+        return (weight / norm) * (0.5 if self.heaviest.isdisjoint(covered) else 1.0)
 
 
 def best_headline(headlines: Iterable[str], words: Mapping[str, float]) -> str:
@@ -325,6 +347,7 @@ def best_headline(headlines: Iterable[str], words: Mapping[str, float]) -> str:
     """
     scored: list[tuple[float, str]] = []
     seen: set[str] = set()
+    weighted = _Weighted.of(words)
     for headline in headlines:
         line = clean_headline(headline)
         if not line or line.casefold() in seen:
@@ -332,7 +355,7 @@ def best_headline(headlines: Iterable[str], words: Mapping[str, float]) -> str:
         seen.add(line.casefold())
         covered = contained(line, words)
         if len(covered) >= min(2, len(words)):
-            scored.append((_score(line, covered, words), line))
+            scored.append((weighted.score(line, covered), line))
     best = max((score for score, _ in scored), default=0.0)
     return next((line for score, line in scored if score > 0 and score >= NEARLY * best), "")
 

@@ -119,13 +119,13 @@ def _made(ask: Ask, work: Work, moment: Moment) -> Page | Response:
     if "done=" in query or "ui=" in query or ask.path == "/watch":
         return work(ask)
 
-    def make() -> str | Page | Response:
+    def make() -> bytes | Page | Response:
         result = work(ask)
         whole = isinstance(result, Page) and result.status == 200
-        return render(result, ask) if whole and isinstance(result, Page) else result
+        return render(result, ask).encode() if whole and isinstance(result, Page) else result
 
-    made: str | Page | Response = moment.made((ask.path, query, ask.texts.language), make)
-    if isinstance(made, str):
+    made: bytes | Page | Response = moment.made((ask.path, query, ask.texts.language), make)
+    if isinstance(made, bytes):
         return HTMLResponse(made, headers={"vary": "Cookie, Accept-Language"})
     return made
 

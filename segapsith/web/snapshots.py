@@ -43,8 +43,8 @@ IDLE = 3.0
 """Seconds without a request after which connections are closed: the write-ahead log of SQLite cannot
 shrink while they hold a state."""
 
-MOST_MADE, MOST_CHARS = 300, 3_000_000
-"""Pages that are held for a state, and their characters together."""
+MOST_MADE, MOST_BYTES = 300, 3_000_000
+"""Pages that are held for a state, and their bytes together."""
 
 
 @dataclass(slots=True)
@@ -63,21 +63,21 @@ class Moment:
     is_open: bool = True
     _free: queue.SimpleQueue[Store] = field(default_factory=queue.SimpleQueue)
     """The connections that no request uses."""
-    _made: dict[tuple[str, ...], str] = field(default_factory=dict)
-    _n_chars: int = 0
+    _made: dict[tuple[str, ...], bytes] = field(default_factory=dict)
+    _n_bytes: int = 0
 
-    def made(self, key: tuple[str, ...], make: Callable[[], str | T]) -> str | T:
-        """Return the text that was made for a key from this state, or make it now.
+    def made(self, key: tuple[str, ...], make: Callable[[], bytes | T]) -> bytes | T:
+        """Return the bytes that were made for a key from this state, or make them now.
 
-        Anything but a text is not held.
+        Anything but bytes is not held.
         """
         known = self._made.get(key)
         if known is not None:
             return known
         value = make()
-        if isinstance(value, str) and len(self._made) < MOST_MADE:
-            self._n_chars += len(value)
-            if self._n_chars <= MOST_CHARS:
+        if isinstance(value, bytes) and len(self._made) < MOST_MADE:
+            self._n_bytes += len(value)
+            if self._n_bytes <= MOST_BYTES:
                 self._made[key] = value
         return value
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -72,6 +74,24 @@ def test_a_headline_without_the_words_is_no_label() -> None:
     assert naming.best_headline(["Council debates a new budget"], WORDS) == ""
     assert naming.best_headline([], WORDS) == ""
     assert naming.best_headline(["Council debates a new budget"], {}) == ""
+
+
+WORD = st.text("abcdeé -'1ß東京", min_size=1, max_size=9).filter(str.strip)
+
+
+@given(st.text("abcdeé -'.1ßA東京", max_size=40), WORD)
+def test_a_text_contains_a_word_if_its_words_begin_with_the_stems(text: str, word: str) -> None:
+    folded = text.casefold()
+    tokens = re.findall(r"[^\W\d_]+", folded)
+    parts = word.casefold().split() if " " in word else [word.casefold()]
+    expected = all(
+        part in folded
+        if set("東京") & set(text) and set("東京") & set(part)
+        else any(token.startswith(naming._stem(part)) for token in tokens)
+        for part in parts
+    )
+
+    assert naming._text(text).contains(word) == expected
 
 
 def test_the_first_sentence_is_cut_after_twelve_words() -> None:

@@ -128,7 +128,7 @@ def test_a_state_that_took_long_to_read_is_shown_for_longer(
 
 def test_without_requests_no_connection_stays_open(watched: Watched) -> None:
     with watched.snapshots.reading(5) as (moment, _):
-        made = moment.made(("a",), lambda: "text")
+        made = moment.made(("a",), lambda: b"text")
         watched.time = snapshots.IDLE + 1
         watched.snapshots._release()
         assert moment.is_open, "a request uses it"
@@ -139,7 +139,7 @@ def test_without_requests_no_connection_stays_open(watched: Watched) -> None:
     watched.snapshots._release()
     assert not moment.is_open
     with watched.snapshots.reading(5) as (again, _):
-        assert again is moment and again.made(("a",), lambda: "other") is made
+        assert again is moment and again.made(("a",), lambda: b"other") is made
     watched.snapshots.close()
 
 
@@ -156,18 +156,18 @@ def test_a_restored_file_is_noticed(watched: Watched, own_path: Path) -> None:
 
 
 def test_pages_are_made_once_for_a_state(watched: Watched, own_path: Path) -> None:
-    calls: list[str] = []
+    calls: list[bytes] = []
 
-    def make(text: str) -> Callable[[], str]:
+    def make(text: bytes) -> Callable[[], bytes]:
         return lambda: calls.append(text) or text
 
     with watched.snapshots.reading(5) as (moment, _):
-        assert [moment.made(("a",), make("1")), moment.made(("a",), make("2"))] == ["1", "1"]
+        assert [moment.made(("a",), make(b"1")), moment.made(("a",), make(b"2"))] == [b"1", b"1"]
         assert moment.made(("b",), lambda: 3) == 3 and moment.made(("b",), lambda: 4) == 4
     renamed(own_path, "Mine")
     with watched.snapshots.reading(5) as (moment, _):
-        assert moment.made(("a",), make("5")) == "5"
-    assert calls == ["1", "5"]
+        assert moment.made(("a",), make(b"5")) == b"5"
+    assert calls == [b"1", b"5"]
 
 
 def test_more_requests_than_connections_wait_for_each_other(watched: Watched) -> None:

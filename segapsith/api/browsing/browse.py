@@ -62,7 +62,7 @@ from segapsith_store.queries.domains import (
     successors,
     typical_of,
 )
-from segapsith_store.queries.news import News, Today, read_news, read_today
+from segapsith_store.queries.news import DomainSizes, News, Today, read_news, read_today
 from segapsith_store.queries.nights import Night
 from segapsith_store.queries.search import DomainHit, TextMatch, find_domains
 from segapsith_store.queries.sections import Section, list_sections, section_labels
@@ -70,7 +70,7 @@ from segapsith_store.queries.status import read_counts
 from segapsith_store.queries.subscriptions import Feed
 from segapsith_store.queries.topics import Outline, Topic, list_topics, read_outline
 from segapsith_store.queries.validations import last_validations
-from segapsith_store.queries.words import WeightedWord, Words, read_word
+from segapsith_store.queries.words import WeightedWord, Words, WordTexts, read_word, read_word_texts
 
 __all__ = ["Browsing"]
 
@@ -99,6 +99,7 @@ class Browsing:
         self._activity: Kept[Activity] = Kept(read_activity)
         self._vectors: Kept[DomainVectors] = Kept(read_vectors)
         self._columns: Kept[StoryColumns] = Kept(read_columns)
+        self._texts: Kept[WordTexts] = Kept(read_word_texts)
         self._outline: Kept[Outline] = Kept(lambda store, _: read_outline(store))
         self._topics: Kept[Sequence[Topic]] = Kept(
             lambda store, _: self._listed_topics(store, limit=KEPT_TOPICS)
@@ -115,10 +116,8 @@ class Browsing:
         self._section_labels: Kept[Mapping[int, str]] = Kept(lambda store, _: section_labels(store))
         self._earlier: tuple[Activity, str | int, Activity] | None = None
         """The present columns, and those of the moment that was last asked for."""
-        self._names: dict[int, str] = {}
-        """Texts of words by number; they never change."""
         self._kept: tuple[Kept[Any], ...] = (
-            self._activity, self._outline, self._today, self._vectors, self._columns, self._topics,
+            self._texts, self._activity, self._outline, self._today, self._vectors, self._columns, self._topics,
             self._sections, self._section_labels, self._validations, self._counts,
         )  # fmt: skip
 
@@ -135,6 +134,10 @@ class Browsing:
         self._earlier = None
         for snapshot in self._kept:
             snapshot.show(state)
+
+    def _words_of(self, store: Store) -> Words:
+        """Return the words of the store with their texts in memory."""
+        return Words(store, self._texts.get(store))
 
     # -- columns of the whole store ----------------------------------------------------------
 
@@ -186,11 +189,11 @@ class Browsing:
             only=only,
             outline=self._outline.get(store),
             totals=self._vectors.get(store).total,
-            words=Words(store, self._names),
+            words=self._words_of(store),
         )
 
     def _read_sections(self, store: Store) -> Sequence[Section]:
-        totals, words = self._vectors.get(store).total, Words(store, self._names)
+        totals, words = self._vectors.get(store).total, self._words_of(store)
         return list_sections(store, top=TOPIC_WORDS, totals=totals, words=words)
 
     def _read_today(self, store: Store, since: str | int | None = None, most: int = TODAY) -> Today:
@@ -200,9 +203,13 @@ class Browsing:
             since,
             most=most,
             outline=self._outline.get(store),
-            arrived_since=activity.arrived_since,
-            rows=((row.id, row.label, row.units) for row in activity.described.values()),
-            words=Words(store, self._names),
+            arrivals=activity,
+            domains=DomainSizes(
+                activity.spans.domains,
+                activity.spans.units,
+                lambda number: activity.described[number].label,
+            ),
+            words=self._words_of(store),
         )
 
     def counts(self) -> Mapping[str, int]:
@@ -316,7 +323,7 @@ class Browsing:
         sums = self._vectors.get(store).sums(number) if now else None
         if sums is None:
             sums = history.sum_units(store, activity.members(number).tolist())
-        return Words(store, self._names).best(sums, top)
+        return self._words_of(store).best(sums, top)
 
     def _near(self, store: Store, activity: Activity, number: int, most: int) -> list[NearDomain]:
         return [
@@ -408,7 +415,7 @@ class Browsing:
                 run = history.run_before_last(store)
             else:
                 run = 0 if str(since) == "0" else history.run_at(store, since)
-            return read_news(store, run, most, self.activity().arrived_after(run))
+            return read_news(store, run, most, self.activity().arrived_since(run))
 
         return self._session.read(query)
 
@@ -480,7 +487,7 @@ class Browsing:
         """Return what merging domains would give: their words together, and their similarities."""
         with self._session.reading() as store:
             described, vectors = self.activity().described, self._vectors.get(store)
-            words, parts = Words(store, self._names), []
+            words, parts = self._words_of(store), []
             for number in numbers:
                 sums = vectors.sums(number)
                 if number not in described or sums is None:

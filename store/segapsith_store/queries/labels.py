@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,9 @@ MAX_RIVALS = 20_000
 """Largest domains of a language with which headlines are compared."""
 
 _CHUNK = 500
+
+UnitsSince = Callable[[Sequence[int], int], list[int]]
+"""Returns those of the newest units of each of some domains that are new enough; all if -1."""
 
 
 class Candidate(NamedTuple):
@@ -136,35 +139,49 @@ def headlines_since(
     since: str | int,
     *,
     first: int = 0,
+    units: UnitsSince | None = None,
     most: int = CANDIDATES,
 ) -> dict[int, list[str]]:
     """Return titles of stories that some domains took after a run or since a date, newest first.
 
     Titles of first units come before those of others; at most `most` of each domain, of its
     `NEWEST_UNITS` newest units if one of these is new enough. Units before `first` are known to be
-    older and are not looked at.
+    older and are not looked at. `units` selects them if it is known which are new.
     """
-    titles = _titles_since(store, numbers, since, first=first, most=most, newest=NEWEST_UNITS)
+
+    def titles_of(some: Sequence[int], newest: int) -> dict[int, list[str]]:
+        if units is not None:
+            return _titles(
+                store, "SELECT value FROM json_each(?)", [json.dumps(units(some, newest))], most
+            )
+        condition = "d.run > ?" if isinstance(since, int) else "coalesce(v.date, r.started_at) >= ?"
+        return _titles(
+            store,
+            "SELECT u.id AS value FROM json_each(?) j JOIN units u ON u.id IN (SELECT b.unit FROM"
+            " assignments b WHERE b.domain = j.value AND b.unit >= ? ORDER BY b.unit DESC LIMIT ?)"
+            " JOIN versions v ON v.id = u.version JOIN documents d ON d.id = u.document"
+            f" JOIN runs r ON r.id = d.run WHERE {condition}",
+            [json.dumps(list(some)), first, newest, since],
+            most,
+        )
+
+    titles = titles_of(numbers, NEWEST_UNITS) if numbers else {}
     others = [number for number in numbers if number not in titles]
-    return titles | _titles_since(store, others, since, first=first, most=most, newest=-1)
+    return titles | (titles_of(others, -1) if others else {})
 
 
-def _titles_since(
-    store: Store, numbers: Sequence[int], since: str | int, *, first: int, most: int, newest: int
+def _titles(
+    store: Store, selection: str, parameters: Sequence[Any], most: int
 ) -> dict[int, list[str]]:
-    condition = "d.run > ?" if isinstance(since, int) else "coalesce(v.date, r.started_at) >= ?"
+    """Return the titles of the units that a query selects, by domain."""
     titles: dict[int, list[str]] = {}
-    if not numbers:
-        return titles
     for domain, title in store.rows(
         "SELECT domain, title FROM (SELECT a.domain, v.title, u.id, row_number() OVER"
         " (PARTITION BY a.domain ORDER BY u.position > 0, a.score DESC, u.id) AS place"
-        " FROM json_each(?) j JOIN assignments a ON a.unit IN (SELECT b.unit FROM assignments b"
-        " WHERE b.domain = j.value AND b.unit >= ? ORDER BY b.unit DESC LIMIT ?)"
+        f" FROM ({selection}) s JOIN assignments a ON a.unit = s.value"
         " JOIN units u ON u.id = a.unit JOIN versions v ON v.id = u.version"
-        " JOIN documents d ON d.id = u.document JOIN runs r ON r.id = d.run"
-        f" WHERE v.title <> '' AND {condition}) WHERE place <= ? ORDER BY domain, id DESC",
-        [json.dumps(list(numbers)), first, newest, since, most],
+        " WHERE v.title <> '') WHERE place <= ? ORDER BY domain, id DESC",
+        [*parameters, most],
     ):
         titles.setdefault(domain, []).append(title)
     return titles

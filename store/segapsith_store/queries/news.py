@@ -6,21 +6,24 @@ another domain later is not news.
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from functools import partial
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from segapsith.domains.naming import best_headline
 from segapsith.domains.trends import MIN_UNITS
 from segapsith.model import Result
 from segapsith_store.queries import history, nights
 from segapsith_store.queries.domains import units_since
-from segapsith_store.queries.labels import first_unit_after, headlines_since
+from segapsith_store.queries.labels import UnitsSince, first_unit_after, headlines_since
 from segapsith_store.queries.sections import section_labels
-from segapsith_store.queries.topics import Outline, read_outline, topic_labels
+from segapsith_store.queries.topics import NO_GROUP, Outline, read_outline, topic_labels
 from segapsith_store.queries.words import Words
 from segapsith_store.store import Store
 
@@ -28,6 +31,7 @@ __all__ = [
     "Arrivals",
     "DomainChange",
     "DomainName",
+    "DomainSizes",
     "Highlight",
     "Highlights",
     "MergeSummary",
@@ -61,8 +65,7 @@ HIGHLIGHT_WORDS = 5
 DEVIATIONS = 2.0
 """Standard errors between two shares of a domain that count as growing or fading."""
 
-DomainRow: TypeAlias = tuple[int, str, int]
-"""Id, label and units of a domain."""
+Column: TypeAlias = NDArray[np.int64]
 
 _LIVE = "JOIN runs r ON r.id = e.run WHERE e.run > ? AND r.status <> 'undone'"
 
@@ -151,6 +154,58 @@ class News(Result):
 # -- what arrived --------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class DomainSizes:
+    """The domains that have units."""
+
+    ids: NDArray[np.integer]
+    """In ascending order."""
+    units: NDArray[np.integer]
+    label: Callable[[int], str]
+    """Returns the label of a domain."""
+
+    @classmethod
+    def read(cls, store: Store) -> DomainSizes:
+        """Read the domains of a store."""
+        rows = list(store.rows("SELECT id, units, label FROM domains WHERE units > 0 ORDER BY id"))
+        labels = {number: label for number, _, label in rows}
+        ids, units = (np.array([row[i] for row in rows], np.int64) for i in (0, 1))
+        return cls(ids, units, labels.__getitem__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    """Units before and since of domains or topics, in ascending order of their ids."""
+
+    ids: Column
+    before: Column
+    after: Column
+    totals: tuple[int, int]
+    """Units before and since of all domains or topics."""
+
+    def scores(self) -> NDArray[np.float64]:
+        """Return the difference of two shares in standard errors; 0 without anything to compare."""
+        n_before, n_after = self.totals
+        if not n_before or not n_after:
+            return np.zeros(len(self.ids))
+        pooled = (self.before + self.after) / (n_before + n_after)
+        spread = np.sqrt(pooled * (1 - pooled) * (1 / n_before + 1 / n_after))
+        scores: NDArray[np.float64] = np.zeros(len(self.ids))
+        difference = self.after / n_after - self.before / n_before
+        np.divide(difference, spread, out=scores, where=spread > 0)
+        return scores
+
+    def ordered(self, chosen: NDArray[np.bool_], strength: NDArray[Any]) -> Column:
+        """Return the places of those that were chosen, the strongest first, ties by id."""
+        places = np.flatnonzero(chosen)
+        return places[np.lexsort((self.ids[places], -strength[places]))]
+
+    def change(self, place: int, label: Callable[[int], str]) -> DomainChange:
+        """Return the row at a place."""
+        number = int(self.ids[place])
+        return DomainChange(number, label(number), int(self.before[place]), int(self.after[place]))
+
+
 def read_arrivals(store: Store, run: int, units: Mapping[int, int] | None = None) -> Arrivals:
     """Return what arrived after a run; only the stories of later runs are read.
 
@@ -202,86 +257,51 @@ def read_news(
     """
     with store.frozen():
         arrivals, founded = read_arrivals(store, run, units), _founded(store, run)
-        changes, totals = _changes(store, arrivals.units)
-        ranked = _ranked(changes, founded, totals)
+        domains = DomainSizes.read(store)
+        counts = _counted(domains, arrivals.units)
+        ranked = _ranked(counts, founded)
+        new, growing, fading = (
+            [counts.change(place, domains.label) for place in ranked[kind][:most].tolist()]
+            for kind in KINDS[:3]
+        )
         return News(
             since=run,
             stories_since=arrivals.stories,
-            units_before=totals[0],
+            units_before=counts.totals[0],
             units_since=arrivals.n_units,
-            new=ranked["new"][:most],
-            growing=ranked["growing"][:most],
-            fading=ranked["fading"][:most],
+            new=new,
+            growing=growing,
+            fading=fading,
             counts={kind: len(of_kind) for kind, of_kind in ranked.items()},
             rearranged=read_rearrangements(store, run, most),
         )
 
 
-def _changes(
-    store: Store, arrived: Mapping[int, int], known: Iterable[DomainRow] | None = None
-) -> tuple[list[DomainChange], tuple[int, int]]:
-    """Return domains with their units before and since, and the sums of these for all domains.
+def _counted(domains: DomainSizes, arrived: Mapping[int, int]) -> _Counts:
+    """Return the units of all domains before and since; `arrived` are the units since."""
+    numbers = np.fromiter(arrived.keys(), np.int64, len(arrived))
+    counts = np.fromiter(arrived.values(), np.int64, len(arrived))
+    present = np.isin(numbers, domains.ids)
+    after = np.zeros(len(domains.ids), np.int64)
+    after[np.searchsorted(domains.ids, numbers[present])] = counts[present]
+    before = domains.units - after
+    return _Counts(domains.ids.astype(np.int64), before, after, (int(before.sum()), int(after.sum())))
 
-    `arrived` are the units since. Domains without any are returned only if they may be fading.
+
+def _ranked(counts: _Counts, founded: set[int] | None) -> dict[str, Column]:
+    """Return the places of new, growing and fading domains, the strongest change first, ties by id.
+
+    `founded` are the domains that may be new: if None, those that had no unit before.
     """
-    rows: list[DomainRow] = list(
-        store.rows("SELECT id, label, units FROM domains WHERE units > 0 ORDER BY id")
-        if known is None
-        else known
-    )
-    sizes = np.array([n_units for _, _, n_units in rows], np.int64)
-    after = np.array([arrived.get(number, 0) for number, _, _ in rows], np.int64)
-    totals = int((sizes - after).sum()), int(after.sum())
-    may_fade = np.zeros(len(rows), np.bool_)
-    if all(totals):
-        pooled = sizes / sum(totals)
-        spread = np.sqrt(pooled * (1 - pooled) * (1 / totals[0] + 1 / totals[1]))
-        # a little more than `_score` decides, whatever the rounding
-        may_fade = sizes / totals[0] >= 0.99 * DEVIATIONS * spread
-    places = np.flatnonzero((after > 0) | may_fade).tolist()
-    changes = [
-        DomainChange(rows[i][0], rows[i][1], rows[i][2] - int(after[i]), int(after[i]))
-        for i in places
-    ]
-    return changes, totals
-
-
-def _ranked(
-    changes: Sequence[DomainChange], founded: set[int], totals: tuple[int, int]
-) -> dict[str, list[DomainChange]]:
-    """Return the new, growing and fading domains, the strongest change first, ties by id.
-
-    `founded` are the domains that may be new, `totals` the units before and since of all domains.
-    """
-    n_before, n_after = totals
-    ranked: dict[str, list[tuple[float, int, DomainChange]]] = {
-        "new": [],
-        "growing": [],
-        "fading": [],
-    }
-    for change in changes:
-        if change.id in founded and change.after > change.before:
-            if change.after > 1:
-                ranked["new"].append((-change.after, change.id, change))
-            continue
-        score = _score(change.before, n_before, change.after, n_after)
-        if score > DEVIATIONS and change.after >= MIN_UNITS:
-            ranked["growing"].append((-score, change.id, change))
-        elif score < -DEVIATIONS:
-            ranked["fading"].append((score, change.id, change))
+    before, after = counts.before, counts.after
+    candidates = before == 0 if founded is None else np.isin(counts.ids, list(founded))
+    new = candidates & (after > before)
+    scores = counts.scores()
     return {
-        kind: [change for _, _, change in sorted(of_kind, key=lambda one: one[:2])]
-        for kind, of_kind in ranked.items()
+        "new": counts.ordered(new & (after > 1), after),
+        "growing": counts.ordered(~new & (scores > DEVIATIONS) & (after >= MIN_UNITS), scores),
+        "fading": counts.ordered(~new & (scores < -DEVIATIONS), -scores),
     }
-
-
-def _score(before: int, total_before: int, after: int, total_after: int) -> float:
-    """Return the difference of two shares in standard errors; 0 if there is nothing to compare."""
-    if not total_before or not total_after:
-        return 0.0
-    pooled = (before + after) / (total_before + total_after)
-    spread = (pooled * (1 - pooled) * (1 / total_before + 1 / total_after)) ** 0.5
-    return (after / total_after - before / total_before) / spread if spread else 0.0
 
 
 # -- what was rearranged -------------------------------------------------------------------------
@@ -424,66 +444,80 @@ class Today(Result):
     sections: Sequence[TodaySection]
 
 
+class KnownArrivals(Protocol):
+    """Knows which units arrived when, such as `Activity`."""
+
+    def arrived_since(self, bound: str | int) -> Mapping[int, int] | None:
+        """Return the units that arrived after a run or since a date, by domain, if known."""
+
+    def newest_since(self, domains: Sequence[int], bound: str | int, newest: int) -> list[int]:
+        """Return those of the newest units of each domain that arrived since then."""
+
+
+def _newest(
+    arrivals: KnownArrivals, bound: str | int, domains: Sequence[int], newest: int
+) -> list[int]:
+    return arrivals.newest_since(domains, bound, newest)
+
+
 def read_today(
     store: Store,
     since: str | int | None = None,
     *,
     most: int = 12,
     outline: Outline | None = None,
-    arrived_since: Callable[[str | int], Mapping[int, int] | None] | None = None,
+    arrivals: KnownArrivals | None = None,
     words: Words | None = None,
-    rows: Iterable[DomainRow] | None = None,
+    domains: DomainSizes | None = None,
 ) -> Today:
     """Return what is new, rising and falling, at most `most` domains of each kind in a section.
 
     Without `since`, what the last night brought, or the last run that learned. Where nothing was
     learned before, everything is new and the largest domains come first. `outline`, `words`,
-    the `rows` of the domains and the units that arrived after a run or since a date, by domain, are
-    given if they are known already.
+    the sizes of the `domains` and `arrivals` are given if they are known already.
     """
     with store.frozen():
         bound = _last_night(store) if since is None else _bound(store, since)
-        known = None if arrived_since is None else arrived_since(bound)
+        known = None if arrivals is None else arrivals.arrived_since(bound)
         arrived = units_since(store, bound) if known is None else known
-        outline = outline or read_outline(store)
-        changes, totals = _changes(store, arrived, rows)
-        founded = (
-            _founded(store, bound)
-            if isinstance(bound, int)
-            else {change.id for change in changes if not change.before}
-        )
-        kinds = _ranked(changes, founded, totals)
-        kinds["active"] = _others(changes, kinds)
-        section_of = {
-            change.id: outline.section_of.get(outline.topic_of[change.id])
-            for change in changes
-            if change.id in outline.topic_of
-        }
+        outline, domains = outline or read_outline(store), domains or DomainSizes.read(store)
+        counts = _counted(domains, arrived)
+        kinds = _ranked(counts, _founded(store, bound) if isinstance(bound, int) else None)
+        kinds["active"] = _others(counts, kinds)
         labels = section_labels(store) if outline.section_of else {}
-        of_section: dict[int | None, dict[str, list[DomainChange]]] = {}
+        of_section: dict[int, dict[str, list[DomainChange]]] = {}
         for kind, ranked in kinds.items():
-            for change in ranked:
-                of = of_section.setdefault(section_of.get(change.id), {})
-                of.setdefault(kind, []).append(change)
-        sizes: dict[int | None, int] = {}
-        for number, n_units in arrived.items():
-            section = section_of.get(number)
-            sizes[section] = sizes.get(section, 0) + n_units
+            _, sections_of = outline.groups_of(counts.ids[ranked])
+            for section in np.unique(sections_of).tolist():
+                of_section.setdefault(section, {})[kind] = [
+                    counts.change(place, domains.label)
+                    for place in ranked[sections_of == section][:most].tolist()
+                ]
+        changed = np.flatnonzero(counts.after)
+        topics_of, sections_of = outline.groups_of(counts.ids[changed])
+        sizes = _summed(sections_of, counts.after[changed])
+        for section in sizes:
             of_section.setdefault(section, {})
-        topics = _topics(store, arrived, outline, most)
-        describe = _Headlines(store, bound, words)
+        topics = _topics(store, _summed(topics_of, counts.after[changed]), outline, most)
+        units = None if arrivals is None or known is None else partial(_newest, arrivals, bound)
+        describe = _Headlines(store, bound, words, units)
+        listed = {
+            section: [of.get(kind, []) for kind in KINDS] for section, of in of_section.items()
+        }
+        described = iter(describe([c for lists in listed.values() for some in lists for c in some]))
+        shown = {
+            section: [list(itertools.islice(described, len(some))) for some in lists]
+            for section, lists in listed.items()
+        }
         sections = [
             TodaySection(
-                section,
-                UNGROUPED if section is None else labels.get(section, UNGROUPED),
+                None if section == NO_GROUP else section,
+                labels.get(section, UNGROUPED),
                 sizes.get(section, 0),
                 topics.get(section, []),
-                *(describe(of.get(kind, [])[:most]) for kind in KINDS),
+                *shown[section],
             )
-            for section, of in sorted(
-                of_section.items(),
-                key=lambda entry: (-sizes.get(entry[0], 0), entry[0] is None, entry[0] or 0),
-            )
+            for section in sorted(shown, key=lambda one: (-sizes.get(one, 0), one == NO_GROUP, one))
         ]
         return Today(
             since=bound,
@@ -498,20 +532,15 @@ def read_today(
         )
 
 
-def _others(
-    changes: Sequence[DomainChange], kinds: Mapping[str, Sequence[DomainChange]]
-) -> list[DomainChange]:
-    """Return the domains with new units that are of no other kind, most units first.
+def _others(counts: _Counts, kinds: Mapping[str, Column]) -> Column:
+    """Return the places of domains with new units that are of no other kind, most units first.
 
     A domain of one unit in all is not news.
     """
-    listed = {change.id for ranked in kinds.values() for change in ranked}
-    others = [
-        change
-        for change in changes
-        if change.after and change.before + change.after > 1 and change.id not in listed
-    ]
-    return sorted(others, key=lambda change: (-change.after, change.id))
+    others = (counts.after > 0) & (counts.before + counts.after > 1)
+    for listed in kinds.values():
+        others[listed] = False
+    return counts.ordered(others, counts.after)
 
 
 def _bound(store: Store, since: str | int) -> str | int:
@@ -534,38 +563,52 @@ def _began(store: Store, bound: str | int) -> str | None:
     return row[0] if row and isinstance(bound, int) else None
 
 
+def _summed(groups: NDArray[np.integer], counts: Column) -> dict[int, int]:
+    """Return the sum of the counts of each group."""
+    numbers, places = np.unique(groups, return_inverse=True)
+    sums = np.bincount(places, counts, len(numbers)).astype(np.int64)  # exact below 2 ** 53
+    return dict(zip(numbers.tolist(), sums.tolist(), strict=True))
+
+
 def _topics(
-    store: Store, arrived: Mapping[int, int], outline: Outline, most: int
-) -> dict[int | None, list[TodayTopic]]:
-    """Return the topics with units since then, at most `most` of a section.
+    store: Store, units: Mapping[int, int], outline: Outline, most: int
+) -> dict[int, list[TodayTopic]]:
+    """Return the topics by section, at most `most` of a section; `units` are those since then.
 
     Rising ones come first, then the largest.
     """
-    after: dict[int, int] = {}
-    for number, n_units in arrived.items():
-        topic = outline.topic_of.get(number)
-        if topic is not None:
-            after[topic] = after.get(topic, 0) + n_units
-    sums = {
-        topic: DomainChange(topic, "", outline.units[topic] - n_units, n_units)
-        for topic, n_units in after.items()
-    }
-    n_all, n_after = sum(outline.units.values()), sum(after.values())
-    ranked = _ranked(list(sums.values()), set(), (n_all - n_after, n_after))
-    rising = [change.id for change in ranked["growing"]]
-    place = {topic: n for n, topic in enumerate(rising)}
-    by_section: dict[int | None, list[int]] = {}
-    for topic in sorted(sums, key=lambda t: (place.get(t, len(place)), -sums[t].after, t)):
-        of_section = by_section.setdefault(outline.section_of.get(topic), [])
+    after = {topic: n_units for topic, n_units in units.items() if topic != NO_GROUP}
+    numbers = np.array(sorted(after), np.int64)
+    since = np.array([after[topic] for topic in numbers.tolist()], np.int64)
+    before = np.array([outline.units[topic] for topic in numbers.tolist()], np.int64) - since
+    n_after = sum(after.values())
+    sums = _Counts(numbers, before, since, (sum(outline.units.values()) - n_after, n_after))
+    growing = _ranked(sums, set())["growing"]
+    is_rising = np.zeros(len(numbers), np.bool_)
+    is_rising[growing] = True
+    by_section: dict[int, list[int]] = {}
+    for place in (*growing.tolist(), *sums.ordered(~is_rising, since).tolist()):
+        of_section = by_section.setdefault(
+            outline.section_of.get(int(numbers[place]), NO_GROUP), []
+        )
         if len(of_section) < most:
-            of_section.append(topic)
-    labels = topic_labels(store, {topic for some in by_section.values() for topic in some})
+            of_section.append(place)
+    shown = [int(numbers[place]) for some in by_section.values() for place in some]
+    labels = {topic: outline.names[topic][1] or outline.labels.get(topic, "") for topic in shown}
+    unnamed = {topic for topic, label in labels.items() if not label}
+    labels |= topic_labels(store, unnamed) if unnamed else {}
     return {
         section: [
-            TodayTopic(topic, labels[topic], topic in place, sums[topic].after, sums[topic].before)
-            for topic in topics
+            TodayTopic(
+                topic := int(numbers[place]),
+                labels[topic],
+                bool(is_rising[place]),
+                int(since[place]),
+                int(before[place]),
+            )
+            for place in places
         ]
-        for section, topics in by_section.items()
+        for section, places in by_section.items()
     }
 
 
@@ -593,8 +636,9 @@ class Highlights(Result):
 def read_highlights(store: Store, run: int, most: int = 5) -> Highlights:
     """Return at most `most` domains that are new, and that are rising, since a run."""
     with store.frozen():
-        changes, totals = _changes(store, read_arrivals(store, run).units)
-        ranked = _ranked(changes, _founded(store, run), totals)
+        domains = DomainSizes.read(store)
+        counts = _counted(domains, read_arrivals(store, run).units)
+        ranked = _ranked(counts, _founded(store, run))
         describe, words = _Headlines(store, run), Words(store)
         return Highlights(
             *(
@@ -607,7 +651,9 @@ def read_highlights(store: Store, run: int, most: int = 5) -> Highlights:
                         one.units,
                         one.before,
                     )
-                    for one in describe(ranked[kind][:most])
+                    for one in describe(
+                        [counts.change(place, domains.label) for place in ranked[kind][:most]]
+                    )
                 ]
                 for kind in ("new", "growing")
             )
@@ -617,13 +663,22 @@ def read_highlights(store: Store, run: int, most: int = 5) -> Highlights:
 class _Headlines:
     """Chooses for each domain a headline of the stories since a run or date."""
 
-    def __init__(self, store: Store, bound: str | int, words: Words | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        bound: str | int,
+        words: Words | None = None,
+        units: UnitsSince | None = None,
+    ) -> None:
         self._store, self._bound, self._words = store, bound, words or Words(store)
+        self._units = units
         self._first = first_unit_after(store, bound) if isinstance(bound, int) else 0
 
     def __call__(self, changes: Sequence[DomainChange]) -> list[TodayDomain]:
         older = [change.id for change in changes if change.before]
-        titles = headlines_since(self._store, older, self._bound, first=self._first)
+        titles = headlines_since(
+            self._store, older, self._bound, first=self._first, units=self._units
+        )
         described = []
         for change in changes:
             headline = ""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from segapsith.domains.groups import majority
 from segapsith.domains.index import LABEL_WORDS
@@ -18,6 +19,7 @@ from segapsith_store.queries.words import WeightedWord, Words
 from segapsith_store.store import Store
 
 __all__ = [
+    "NO_GROUP",
     "Outline",
     "Topic",
     "Totals",
@@ -33,6 +35,11 @@ __all__ = [
     "unit_texts",
 ]
 
+
+Column = NDArray[np.int32]
+
+NO_GROUP = -1
+"""In a column of topics or sections: the domain is in none."""
 
 Totals = Callable[[Sequence[int]], DomainWords]
 """Returns the sums of several domains as the sums of one."""
@@ -56,6 +63,24 @@ class Outline:
     """Language and given name of each topic."""
     labels: Mapping[int, str]
     """What a labeller computed for topics."""
+    topics: Column
+    """The topic of each domain by its id; `NO_GROUP` without one, and for the last, unused id."""
+    sections: Column
+    """The section of each domain by its id in the same way."""
+
+    def groups_of(self, domains: NDArray[np.integer]) -> tuple[Column, Column]:
+        """Return the topics and the sections of some domains; `NO_GROUP` where there is none."""
+        places = np.minimum(domains, len(self.topics) - 1)
+        return self.topics[places], self.sections[places]
+
+
+def _by_domain(group_of: Mapping[int, int | None]) -> Column:
+    """Return groups by domain, with one more row without a group."""
+    column = np.full(max(group_of, default=-1) + 2, NO_GROUP, np.int32)
+    for domain, group in group_of.items():
+        if group is not None:
+            column[domain] = group
+    return column
 
 
 def read_outline(store: Store) -> Outline:
@@ -66,17 +91,20 @@ def read_outline(store: Store) -> Outline:
         for domain, topic in sorted(topic_of.items()):
             if domain in sizes:
                 members.setdefault(topic, []).append(domain)
+        section_of = majority(topic_of, group_of_domain(store, SECTIONS), sizes)
         return Outline(
             sizes,
             topic_of,
             members,
             {topic: sum([sizes[domain] for domain in some]) for topic, some in members.items()},
-            majority(topic_of, group_of_domain(store, SECTIONS), sizes),
+            section_of,
             {
                 topic: (lang, name)
                 for topic, lang, name in store.rows("SELECT id, lang, name FROM topics")
             },
             group_labels(store, TOPICS),
+            _by_domain(topic_of),
+            _by_domain({domain: section_of.get(topic) for domain, topic in topic_of.items()}),
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,10 +19,13 @@ from segapsith.model import Result
 from segapsith_store import codecs
 from segapsith_store.store import Store
 
-__all__ = ["WeightedWord", "WordCounts", "Words", "read_word"]
+__all__ = ["WeightedWord", "WordCounts", "WordTexts", "Words", "read_word", "read_word_texts"]
 
-MOST_SINGLE = 2000
-"""Words that are read one by one; beyond that all of them are read at once."""
+MOST_CHOSEN = 2000
+"""Words that are read when they are asked for; beyond that all of them are read at once."""
+
+ROWS = 20_000
+"""Words that are in memory as objects at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +60,51 @@ def read_word(store: Store, lang: str, word: str) -> WordCounts:
     return WordCounts(*row)
 
 
+@dataclass(frozen=True, slots=True)
+class WordTexts:
+    """The texts of all words, one after the other: as objects they would take ten times as much."""
+
+    content: bytes
+    starts: NDArray[np.int64]
+    """Where the text of each word begins, by number, and one more: where the last one ends. A number
+    without a word has an empty text."""
+
+    def __getitem__(self, number: int) -> str:
+        return self.content[self.starts[number] : self.starts[number + 1]].decode()
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+
+def read_word_texts(store: Store, earlier: WordTexts | None = None) -> WordTexts:
+    """Read the texts of all words; words never change, so those of an earlier reading are kept."""
+    known = WordTexts(b"", np.zeros(1, np.int64)) if earlier is None else earlier
+    numbers, lengths, parts = [], [], [known.content]
+    rows = store.rows("SELECT id, word FROM words WHERE id >= ? ORDER BY id", [len(known)])
+    while some := list(itertools.islice(rows, ROWS)):
+        texts = [word.encode() for _, word in some]
+        numbers.append(np.array([number for number, _ in some]))
+        lengths.append(np.array([len(text) for text in texts]))
+        parts.append(b"".join(texts))
+    if not numbers:
+        return known
+    sizes = np.zeros(int(numbers[-1][-1]) + 1 - len(known), np.int64)
+    sizes[np.concatenate(numbers) - len(known)] = np.concatenate(lengths)
+    starts = np.concatenate([known.starts, known.starts[-1] + np.cumsum(sizes)])
+    return WordTexts(b"".join(parts), starts)
+
+
 class Words:
     """The words of a store by number: their text and their significance, each read once.
 
-    `names` are texts that were read before, by number; new ones are added. Words never change, so
-    they serve for later states of the same store too.
+    `texts` are those of all words, if they were read already.
     """
 
-    def __init__(self, store: Store, names: dict[int, str] | None = None) -> None:
+    def __init__(self, store: Store, texts: WordTexts | None = None) -> None:
         self._store = store
-        self._names = {} if names is None else names
-        self._n_single = 0
+        self._names: dict[int, str] = {}
+        self._known = texts
+        self._n_chosen = 0
         self.significance: NDArray[np.float64] | None = None
         """By word number, if the store weighs domains by occurrence and significance."""
         if store.facts().get("domain_weight") == "occurrence-significance":
@@ -87,14 +125,7 @@ class Words:
     def name(self, number: int) -> str:
         """Return the text of a word."""
         if number not in self._names:
-            if self._n_single < MOST_SINGLE:
-                self._n_single += 1
-                row = self._store.row("SELECT word FROM words WHERE id = ?", [number])
-                if row is None:
-                    raise KeyError(number)
-                self._names[number] = row[0]
-            else:
-                self._names.update(self._store.rows("SELECT id, word FROM words"))
+            self._read({number})
         return self._names[number]
 
     def texts(self, numbers: Sequence[int]) -> list[str]:
@@ -116,8 +147,13 @@ class Words:
         row = self._store.row("SELECT words, units FROM domains WHERE id = ?", [number])
         if row is None:
             return {}
-        best = self.best(codecs.domain_from(*row), top)
-        return {word.word: word.weight for word in best}
+        return self.weights(codecs.domain_from(*row), top)
+
+    def weights(self, sums: DomainWords, top: int) -> dict[str, float]:
+        """Return the `top` heaviest words with their weights, heaviest first."""
+        words = self._heaviest(sums, top)
+        self._read({word.number for word in words})
+        return {self._names[word.number]: round(-word.negative_weight, 6) for word in words}
 
     def best(
         self, sums: DomainWords, top: int | None, above: float | None = None
@@ -126,7 +162,9 @@ class Words:
 
         With `above`, words beyond the first `top` are included if they weigh more than that.
         """
-        return self._named(self._heaviest(sums, top, above))
+        words = self._heaviest(sums, top, above)
+        self._read({word.number for word in words})
+        return self._named(words)
 
     def best_of_each(
         self, many: Iterable[DomainWords], top: int | None
@@ -138,16 +176,26 @@ class Words:
 
     def _read(self, numbers: set[int]) -> None:
         """Read the texts of words that were not read before."""
-        missing = json.dumps(sorted(numbers - self._names.keys()))
+        missing = numbers - self._names.keys()
+        if not missing:
+            return
+        if self._known is not None:
+            self._names.update({number: self._known[number] for number in missing})
+            return
+        self._n_chosen += len(missing)
+        if self._n_chosen > MOST_CHOSEN:
+            self._names.update(self._store.rows("SELECT id, word FROM words"))
+            return
         self._names.update(
             self._store.rows(
-                "SELECT id, word FROM words WHERE id IN (SELECT value FROM json_each(?))", [missing]
+                "SELECT id, word FROM words WHERE id IN (SELECT value FROM json_each(?))",
+                [json.dumps(sorted(missing))],
             )
         )
 
     def _named(self, words: Iterable[_Weighed]) -> list[WeightedWord]:
         return [
-            WeightedWord(self.name(number), round(-negative_weight, 6), -negative_occurrences)
+            WeightedWord(self._names[number], round(-negative_weight, 6), -negative_occurrences)
             for negative_weight, negative_occurrences, number in words
         ]
 

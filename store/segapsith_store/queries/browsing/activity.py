@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import functools
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -254,29 +254,44 @@ class Activity:
         """Size, first and last day of all domains."""
         return _Spans.read(self)
 
-    def arrived_after(self, run: int) -> dict[int, int]:
-        """Return the units of the stories that were first read after a run, by present domain."""
-        domains, counts = np.unique(
-            self.domains[self.origins.runs[self.units] > run], return_counts=True
-        )
-        return dict(zip(domains.tolist(), counts.tolist(), strict=True))
-
     def arrived_since(self, bound: str | int) -> dict[int, int] | None:
         """Return the units that arrived after a run or since a day, by present domain.
 
         A story without a date counts from the day on which it was read. None for a point in time,
         which days do not tell.
         """
+        new = self._new(bound)
+        if new is None:
+            return None
+        domains, counts = np.unique(self.domains[new], return_counts=True)
+        return dict(zip(domains.tolist(), counts.tolist(), strict=True))
+
+    def newest_since(self, domains: Sequence[int], bound: str | int, newest: int) -> list[int]:
+        """Return those of the `newest` units of each domain (all if -1) that arrived since then."""
+        new = self._new(bound)
+        if new is None:
+            raise ValueError(f"days do not tell what arrived since {bound}")
+        chosen: list[int] = []
+        for domain in domains:
+            at = self._slice(domain)
+            if newest >= 0:
+                at = slice(max(at.start, at.stop - newest), at.stop)
+            chosen += self.units[at][new[at]].tolist()
+        return chosen
+
+    def _new(self, bound: str | int) -> NDArray[np.bool_] | None:
+        """Return which units arrived after a run or since a day; None for a point in time."""
+        runs = self.origins.runs[self.units]
         if isinstance(bound, int):
-            return self.arrived_after(bound)
+            after: NDArray[np.bool_] = runs > bound
+            return after
         if len(bound) != len("2026-02-28"):
             return None
         first = datetime.date.fromisoformat(bound).toordinal()
         began = np.zeros(int(max(self.run_days, default=0)) + 1, np.int32)
         began[list(self.run_days)] = list(self.run_days.values())
-        days = np.where(self.days > 0, self.days, began[self.origins.runs[self.units]])
-        domains, counts = np.unique(self.domains[days >= first], return_counts=True)
-        return dict(zip(domains.tolist(), counts.tolist(), strict=True))
+        since: NDArray[np.bool_] = np.where(self.days > 0, self.days, began[runs]) >= first
+        return since
 
     def labels(self, numbers: Iterable[int]) -> dict[int, str]:
         """Return the labels of those of some domains that have units."""

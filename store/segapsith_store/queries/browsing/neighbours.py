@@ -21,8 +21,8 @@ __all__ = ["DomainVectors", "Near", "read_vectors"]
 BLOCK = 200_000
 """Words that are compared at once."""
 
-MOST_NEW = 200_000
-"""Words of new rows that are held in pieces before they are joined."""
+FIRST_SIZE = 1_000_000
+"""Words for which there is room at first, and more than in an earlier reading."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,21 +169,20 @@ def read_vectors(store: Store, earlier: DomainVectors | None = None) -> DomainVe
     """
     known = {} if earlier is None else {n: i for i, n in enumerate(earlier.ids.tolist())}
     ids, langs, marks, sizes = [], [], [], []
-    parts = _Parts(earlier)
+    filled = _Rows(earlier)
     for number, lang, n_units, blob in store.rows(
         "SELECT id, lang, units, words FROM domains WHERE units > 0 ORDER BY id"
     ):
         mark, row = hash(blob), known.get(number)
         if earlier is not None and row is not None and earlier.marks[row] == mark:
-            parts.copy(row)
+            filled.copy(row)
         else:
-            parts.add(codecs.domain_from(blob, n_units))
+            filled.add(codecs.domain_from(blob, n_units))
         ids.append(number)
         langs.append(lang)
         marks.append(mark)
         sizes.append(n_units)
-    words, occurrences, weights, lengths = parts.joined()
-    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(_narrow(int(lengths.sum())))
+    starts, words, occurrences, weights = filled.filled()
     return DomainVectors(
         np.array(ids, dtype=np.int64),
         tuple(langs),
@@ -198,23 +197,32 @@ def read_vectors(store: Store, earlier: DomainVectors | None = None) -> DomainVe
 
 
 def _narrow(most: int) -> type[np.signedinteger]:
-    """Return the narrower of two types that holds a number: columns of a large store are long."""
-    return np.int32 if most < 2**31 else np.int64
+    """Return the narrowest type that holds a number: columns of a large store are long."""
+    return next(kind for kind in (np.int16, np.int32, np.int64) if most <= np.iinfo(kind).max)
 
 
-class _Parts:
-    """Columns in pieces: new rows one by one, unchanged rows of an earlier reading in stretches."""
+class _Rows:
+    """Columns that grow row by row: new rows, and unchanged rows of an earlier reading in stretches.
+
+    They are filled in place, since pieces that are joined at the end would be held twice. Memory
+    that is not filled yet is not taken from the system.
+    """
 
     def __init__(self, earlier: DomainVectors | None) -> None:
         self._earlier = earlier
-        self._columns: list[tuple[NDArray[np.integer], ...]] = []
-        self._new: list[DomainWords] = []
-        self._n_new = 0
+        size = FIRST_SIZE if earlier is None else len(earlier.words) * 5 // 4 + FIRST_SIZE
+        types = (
+            (np.dtype(np.int32), np.dtype(np.int16), np.dtype(np.int32))
+            if earlier is None
+            else (earlier.words.dtype, earlier.occurrences.dtype, earlier.weights.dtype)
+        )
+        self._columns = [np.empty(size, kind) for kind in types]
+        self._end = 0
+        self._starts = [0]
         self._stretch: tuple[int, int] | None = None
 
     def copy(self, row: int) -> None:
         """Take a row from the earlier reading."""
-        self._end_new()
         if self._stretch is not None and self._stretch[1] == row:
             self._stretch = (self._stretch[0], row + 1)
         else:
@@ -224,21 +232,8 @@ class _Parts:
     def add(self, sums: DomainWords) -> None:
         """Take a row that was read now."""
         self._end_stretch()
-        self._new.append(sums)
-        self._n_new += len(sums.words)
-        if self._n_new > MOST_NEW:
-            self._end_new()
-
-    def _end_new(self) -> None:
-        """Join the new rows, with columns as narrow as they can be."""
-        if self._new:
-            columns = zip(*((s.words, s.occurrences, s.weights) for s in self._new), strict=True)
-            joined = [np.concatenate(column) for column in columns]
-            lengths = np.array([len(s.words) for s in self._new])
-            self._columns.append(
-                (*(c.astype(_narrow(int(c.max(initial=0)))) for c in joined), lengths)
-            )
-            self._new, self._n_new = [], 0
+        self._append(sums.words, sums.occurrences, sums.weights)
+        self._starts.append(self._end)
 
     def _end_stretch(self) -> None:
         if self._stretch is None or self._earlier is None:
@@ -246,19 +241,28 @@ class _Parts:
         first, end = self._stretch
         starts = self._earlier.starts
         at = slice(int(starts[first]), int(starts[end]))
-        lengths = np.diff(starts[first : end + 1])
-        earlier = (self._earlier.words, self._earlier.occurrences, self._earlier.weights)
-        self._columns.append((*(column[at] for column in earlier), lengths))
+        moved = self._end - at.start
+        self._append(*(c[at] for c in (self._earlier.words, self._earlier.occurrences,
+                                       self._earlier.weights)))  # fmt: skip
+        self._starts += (starts[first + 1 : end + 1].astype(np.int64) + moved).tolist()
         self._stretch = None
 
-    def joined(self) -> list[NDArray[np.integer]]:
-        """Return words, occurrences, weights and the lengths of the rows."""
-        self._end_new()
+    def _append(self, *values: NDArray[np.integer]) -> None:
+        end = self._end + len(values[0])
+        for i, (column, new) in enumerate(zip(self._columns, values, strict=True)):
+            kind = np.result_type(column, _narrow(int(new.max(initial=0))))
+            if end > len(column) or kind != column.dtype:
+                grown = np.empty(max(len(column), end * 5 // 4), kind)
+                grown[: self._end] = column[: self._end]
+                self._columns[i] = column = grown
+            column[self._end : end] = new
+        self._end = end
+
+    def filled(self) -> tuple[NDArray[np.integer], ...]:
+        """Return where rows start, the words, the occurrences and the weights."""
         self._end_stretch()
-        none = np.zeros(0, np.int32)
-        columns = [*zip(*self._columns, strict=True)] or [()] * 4
-        self._columns = []
-        return [np.concatenate([none, *columns.pop(0)]) for _ in range(4)]
+        starts = np.array(self._starts, np.result_type(np.int32, _narrow(self._end)))
+        return (starts, *(column[: self._end] for column in self._columns))
 
 
 def _summed(column: NDArray[np.integer], starts: NDArray[np.integer]) -> NDArray[np.int64]:

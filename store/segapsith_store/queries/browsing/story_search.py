@@ -7,6 +7,7 @@ in memory, which are read once after each run, so that a frequent word costs lit
 from __future__ import annotations
 
 import datetime
+import itertools
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,6 +37,9 @@ MARKS = (f"\ue000{_SALT}", f"\ue001{_SALT}")
 
 MOST_RANKED = 3000
 """Hits up to which the best ones come first; more are ordered by date."""
+
+ROWS = 10_000
+"""Rows that are in memory at once."""
 
 Column = NDArray[np.int32]
 
@@ -133,17 +137,7 @@ def read_columns(store: Store, earlier: StoryColumns | None = None) -> StoryColu
         names: dict[str, int] = (
             {} if earlier is None else {n: i for i, n in enumerate(earlier.names)}
         )
-        rows = [
-            (number, document, count, _day_number(date), _numbered(names, lang),
-             _numbered(names, source))
-            for number, document, count, date, lang, source in store.rows(
-                "SELECT id, document, number, date, lang, source FROM versions WHERE id > ?"
-                " ORDER BY id",
-                [last],
-            )
-        ]  # fmt: skip
-        current = dict(store.rows("SELECT id, version FROM documents WHERE version > 1"))
-        size = (rows[-1][0] if rows else last) + 1
+        size = max(last, store.number("SELECT max(id) FROM versions")) + 1
         table = np.zeros((5, size), np.int32)
         if earlier is not None:
             columns_kept = (
@@ -154,9 +148,21 @@ def read_columns(store: Store, earlier: StoryColumns | None = None) -> StoryColu
                 earlier.sources,
             )
             table[:, : last + 1] = columns_kept
-        if rows:
-            values = np.array(rows, dtype=np.int64)
+        rows = store.rows(
+            "SELECT id, document, number, date, lang, source FROM versions WHERE id > ? ORDER BY id",
+            [last],
+        )
+        while some := list(itertools.islice(rows, ROWS)):
+            values = np.array(
+                [
+                    (number, document, count, _day_number(date), _numbered(names, lang),
+                     _numbered(names, source))
+                    for number, document, count, date, lang, source in some
+                ],
+                dtype=np.int64,
+            )  # fmt: skip
             table[:, values[:, 0]] = values[:, 1:].T
+        current = dict(store.rows("SELECT id, version FROM documents WHERE version > 1"))
         documents, numbers, days, langs, sources = table
         return StoryColumns(documents, numbers, days, langs, sources, tuple(names), current)
 

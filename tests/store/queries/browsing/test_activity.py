@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from segapsith_store.queries import history
 from segapsith_store.queries.browsing import activity as module
 from segapsith_store.queries.browsing.activity import read_activity, read_state
 from segapsith_store.queries.domains import units_since
+from segapsith_store.queries.labels import headlines_since
 from segapsith_store.queries.news import read_arrivals
 
 
@@ -57,7 +59,7 @@ def test_arrivals_are_those_of_the_store(sampled: Wire) -> None:
     activity = sampled.read(read_activity)
     for run in (0, 1):
         arrivals = sampled.read(lambda store, run=run: read_arrivals(store, run))
-        assert activity.arrived_after(run) == dict(arrivals.units)
+        assert activity.arrived_since(run) == dict(arrivals.units)
 
 
 def test_units_since_a_day_are_those_of_the_store(sampled: Wire) -> None:
@@ -67,6 +69,27 @@ def test_units_since_a_day_are_those_of_the_store(sampled: Wire) -> None:
         expected = sampled.read(lambda store, day=day: units_since(store, day))
         assert activity.arrived_since(day) == expected
     assert activity.arrived_since("2026-03") is None
+
+
+def test_titles_of_the_newest_units_are_those_that_the_store_selects(sampled: Wire) -> None:
+    """Whether the store looks for what is new or the columns know it."""
+    activity = sampled.read(read_activity)
+    days = sorted(activity.stream.days)
+    numbers = list(activity.described)
+    for bound in (0, 1, days[0], days[len(days) // 2], days[-1]):
+        for newest in (1, 3, -1):
+            units = activity.newest_since(numbers, bound, newest)
+            assert newest > 0 or len(units) == sum((activity.arrived_since(bound) or {}).values())
+        known = partial(activity.newest_since, bound=bound)
+        slow, fast = (
+            sampled.read(
+                lambda store, bound=bound, units=units: headlines_since(
+                    store, numbers, bound, units=units
+                )
+            )
+            for units in (None, lambda some, newest, known=known: known(some, newest=newest))
+        )
+        assert fast == slow
 
 
 def test_placements_at_a_moment_are_those_that_the_store_selects(

@@ -91,7 +91,7 @@ def test_small_pieces_and_blocks_give_the_same(
 ) -> None:
     whole = sampled.read(read_vectors)
     near = [whole.near(number, 5) for number in whole.ids.tolist()[:5]]
-    monkeypatch.setattr(neighbours, "MOST_NEW", 7)
+    monkeypatch.setattr(neighbours, "FIRST_SIZE", 7)
     monkeypatch.setattr(neighbours, "BLOCK", 11)
     pieces = sampled.read(read_vectors)
     for name in ("starts", "words", "occurrences", "weights", "totals"):
