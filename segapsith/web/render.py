@@ -9,6 +9,7 @@ from typing import Any
 from segapsith.web.ask import Ask
 from segapsith.web.charts import Chart
 from segapsith.web.templating import asset, environment
+from segapsith.web.verdicts import verdict_sentence
 
 __all__ = ["Page", "render"]
 
@@ -61,6 +62,7 @@ def render(page: Page, ask: Ask) -> str:
         url=ask.url,
         here=ask.here,
         texts=texts,
+        verdict_sentence=verdict_sentence,
         charts={chart.name: chart for chart in page.charts if chart is not None},
         navigation=NAVIGATION,
         changes=ask.desk.options.allow_changes,

@@ -82,7 +82,9 @@ TOPIC_WORDS = 12
 KEPT_TOPICS = 200
 TODAY = 6
 """Domains of each kind in a section."""
-PREVIEW_STORIES = 5
+PREVIEW_STORIES, PREVIEW_UNITS = 5, 30
+"""Stories of a domain in the preview of a merge, and its newest units that they are taken from."""
+
 DEFAULT_SERIES = 6
 """Topics or domains of a timeline that names none."""
 
@@ -494,8 +496,10 @@ class Browsing:
                     raise MissingInputError(
                         f"there is no domain {number}; `segapsith domains` lists them"
                     )
-                stories = describe_units(store, self.activity().newest(number, PREVIEW_STORIES))
-                parts.append(MergePart(described[number], words.best(sums, top), stories))
+                units = self.activity().newest(number, PREVIEW_UNITS)
+                stories = {one.document: one for one in reversed(describe_units(store, units))}
+                newest = list(stories.values())[::-1][:PREVIEW_STORIES]
+                parts.append(MergePart(described[number], words.best(sums, top), newest))
             similar = vectors.similarities(numbers)
             units = np.concatenate([self.activity().members(number) for number in numbers])
             total = history.sum_units(store, units.tolist())

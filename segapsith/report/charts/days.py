@@ -164,7 +164,8 @@ def _figure(value: float) -> str:
 
 def _grid(most: float, percent: bool = False) -> list[Markup]:
     parts = []
-    for share in (0.0, 0.5, 1.0):
+    middle = not percent and most == int(most) and most % 2 == 1
+    for share in (0.0, 1.0) if middle else (0.0, 0.5, 1.0):  # half a story is no count
         value = most * share
         if percent:
             written = f"{100 * value:.3g} %"
