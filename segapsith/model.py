@@ -116,9 +116,9 @@ class Result:
         return self.as_json().items()
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self:
-            raise KeyError(name)
-        return getattr(self, name)
+        if name in _PRESENT.get(type(self), ()) or name in self:  # lists ask for many fields
+            return getattr(self, name)
+        raise KeyError(name)
 
     def __contains__(self, name: object) -> bool:
         if type(self).keys is not Result.keys:  # a subclass with other names than its fields
@@ -135,6 +135,8 @@ class Result:
 
 
 _FIELD_NAMES: dict[type, tuple[tuple[str, ...], frozenset[str]]] = {}
+_PRESENT: dict[type, frozenset[str]] = {}
+"""The fields of a kind of result that are never absent."""
 
 
 def _field_names(kind: type[Any]) -> tuple[tuple[str, ...], frozenset[str]]:
@@ -144,6 +146,8 @@ def _field_names(kind: type[Any]) -> tuple[tuple[str, ...], frozenset[str]]:
         of_kind = fields(kind)
         optional = frozenset(f.name for f in of_kind if f.metadata.get(_OPTIONAL))
         names = _FIELD_NAMES[kind] = (tuple(f.name for f in of_kind), optional)
+        if kind.keys is Result.keys:
+            _PRESENT[kind] = frozenset(names[0]) - optional
     return names
 
 

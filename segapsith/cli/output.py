@@ -433,7 +433,8 @@ def _cell(value: object) -> str:
         return ""
     if isinstance(value, float):
         return f"{value:.3f}"
-    return plain(str(value)).replace("\n", " ").replace("\t", " ")
+    text = str(value)
+    return text if text.isprintable() else plain(text).replace("\n", " ").replace("\t", " ")
 
 
 def _numeric(cell: str) -> bool:

@@ -496,8 +496,8 @@ class Browsing:
                     raise MissingInputError(
                         f"there is no domain {number}; `segapsith domains` lists them"
                     )
-                units = self.activity().newest(number, PREVIEW_UNITS)
-                stories = {one.document: one for one in reversed(describe_units(store, units))}
+                chosen = self.activity().newest(number, PREVIEW_UNITS)
+                stories = {one.document: one for one in reversed(describe_units(store, chosen))}
                 newest = list(stories.values())[::-1][:PREVIEW_STORIES]
                 parts.append(MergePart(described[number], words.best(sums, top), newest))
             similar = vectors.similarities(numbers)

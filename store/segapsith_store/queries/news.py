@@ -285,7 +285,9 @@ def _counted(domains: DomainSizes, arrived: Mapping[int, int]) -> _Counts:
     after = np.zeros(len(domains.ids), np.int64)
     after[np.searchsorted(domains.ids, numbers[present])] = counts[present]
     before = domains.units - after
-    return _Counts(domains.ids.astype(np.int64), before, after, (int(before.sum()), int(after.sum())))
+    return _Counts(
+        domains.ids.astype(np.int64), before, after, (int(before.sum()), int(after.sum()))
+    )
 
 
 def _ranked(counts: _Counts, founded: set[int] | None) -> dict[str, Column]:
