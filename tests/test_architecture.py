@@ -246,7 +246,7 @@ TESTED_BY_OTHERS = {
         "segapsith_plugins.sources": "_json_values _news_xml",
         "segapsith_reproduce": "data_sets month segmentation_baselines",
         "segapsith_store": ("connections feed_states pair_runs schema verify writing"),
-        "segapsith_store.queries": "nights targets topics words",
+        "segapsith_store.queries": "nights targets topics",
     }.items()
     for name in names.split()
 }
