@@ -496,8 +496,10 @@ class Browsing:
                     raise MissingInputError(
                         f"there is no domain {number}; `segapsith domains` lists them"
                     )
-                chosen = self.activity().newest(number, PREVIEW_UNITS)
-                stories = {one.document: one for one in reversed(describe_units(store, chosen))}
+                newest_units = self.activity().newest(number, PREVIEW_UNITS)
+                stories = {
+                    one.document: one for one in reversed(describe_units(store, newest_units))
+                }
                 newest = list(stories.values())[::-1][:PREVIEW_STORIES]
                 parts.append(MergePart(described[number], words.best(sums, top), newest))
             similar = vectors.similarities(numbers)

@@ -271,13 +271,13 @@ class Activity:
         new = self._new(bound)
         if new is None:
             raise ValueError(f"days do not tell what arrived since {bound}")
-        chosen: list[int] = []
+        selected: list[int] = []
         for domain in domains:
             at = self._slice(domain)
             if newest >= 0:
                 at = slice(max(at.start, at.stop - newest), at.stop)
-            chosen += self.units[at][new[at]].tolist()
-        return chosen
+            selected += self.units[at][new[at]].tolist()
+        return selected
 
     def _new(self, bound: str | int) -> NDArray[np.bool_] | None:
         """Return which units arrived after a run or since a day; None for a point in time."""
