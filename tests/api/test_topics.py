@@ -35,6 +35,7 @@ def subjects_of_topics(wire: Wire) -> dict[int, set[str]]:
     return {t: {s for s, n in c.items() if n * 4 >= c.total()} for t, c in counts.items()}
 
 
+@pytest.mark.slow
 def test_links_across_join_topics_of_one_subject(wire: Wire) -> None:
     links = wire.topics.propose_links()
     subjects = subjects_of_topics(wire)

@@ -12,6 +12,7 @@ Command = Callable[..., tuple[int, str, str]]
 Answer = Callable[..., Any]
 
 
+@pytest.mark.slow
 def test_the_demo_is_the_whole_line(command: Command) -> None:
     code, out, err = command("demo", "--store", "demo.db")
     assert code == 0, err

@@ -62,6 +62,7 @@ SETTINGS: dict[str, tuple[dict[str, Any], str | None]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clusterer", SETTINGS)
 def test_the_starts_of_several_workers_give_the_labels_of_one(clusterer: str, packed: Any) -> None:
     plugins = share_plugins(load_plugins(only_own=True))
@@ -119,6 +120,7 @@ def test_progress_counts_every_clustering(open_wire: Callable[..., Wire]) -> Non
     assert steps == [(number, 5) for number in range(1, 6)]
 
 
+@pytest.mark.slow
 def test_the_command_shares_the_starts_of_a_clusterer(
     open_wire: Callable[..., Wire], tmp_path: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:

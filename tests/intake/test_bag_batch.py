@@ -106,3 +106,22 @@ def test_units_are_sound_together_as_each_by_itself(given: list[dict[str, int]])
     assert found == [sound(item) for item in items]
     taken = [item.bag for item in found if isinstance(item, Document) and item.bag is not None]
     assert list(bag_batch.hashes()) == [plain_hash(bag) for bag in taken]
+
+
+units = st.builds(
+    Document,
+    uid=st.sampled_from(["", "u", " u", "u\0", "x" * (limits.MAX_UID_CHARS + 1)]),
+    title=st.sampled_from(["", "", "", "T"]),
+    body=st.sampled_from(["", "", "", "\ud800"]),
+    date=st.sampled_from([None, "1998-01-04", "soon\0"]),
+    lang=st.sampled_from([None, "en", "\0"]),
+    source=st.sampled_from(["", "reuters", "\ud800"]),
+    metadata=st.sampled_from([{}, {}, {"label": "hail"}, {"label": 1}, {"label\0": "hail"}]),
+    bag=st.just({"c": 1}),
+)
+
+
+@given(st.lists(st.one_of(st.just(Document("u", source="s", bag={"d": 2})), units)))
+def test_other_fields_are_sound_together_as_each_by_itself(given: list[Document]) -> None:
+    found, _ = sound_all(given)
+    assert found == [sound(item) for item in given]

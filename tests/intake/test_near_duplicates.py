@@ -286,6 +286,7 @@ def read_stories(data: Path, corpus: str, limit: int | None = None) -> list[Stor
 # -- copies and other stories -------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("corpus", ["reuters21578", "orangesum-fr"])
 def test_copies_of_real_wires_are_found_and_other_stories_are_not(data: Path, corpus: str) -> None:
     path = data / corpus / "docs.jsonl.gz"

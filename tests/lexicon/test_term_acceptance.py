@@ -205,6 +205,7 @@ NAMED = {
 CORPORA = {"en": "reuters21578", "fr": "orangesum-fr"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lang", CORPORA)
 def test_real_wires_teach_their_terms_on_the_clock(data: Path, lang: str) -> None:
     path = data / CORPORA[lang] / "docs.jsonl.gz"
