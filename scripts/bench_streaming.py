@@ -2,6 +2,7 @@
 
     scripts/bench streaming                 # tdt2 into a store on disk, then growth to 50,000 units
     scripts/bench streaming --growth 200000
+    scripts/bench streaming --growth 100000 --night   # then the steps of a night of 2,000 units
 
 The single pass makes TF-IDF rows from the same units with SciPy and compares each with the centroids
 so far, with threshold 0.1, in memory. It has two forms with the same clusters. The plain form takes
@@ -27,8 +28,9 @@ import argparse
 import resource
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +46,9 @@ from segapsith.model import Document
 
 DATA = Path(os.environ.get("SEGAPSITH_DATA", Path(__file__).parents[2] / "shared" / "data"))
 THRESHOLD = 0.1
+
+NIGHT = 2_000
+"""Units of a night."""
 
 
 def count_rows(units: list[Document]) -> csr_array:
@@ -165,10 +170,33 @@ def seconds_per_unit(n_others: int) -> tuple[int, float]:
     return index.next_domain - 1, (time.process_time() - began) / len(asked)
 
 
+def night_steps(wire: Wire, units: list[dict[str, Any]]) -> None:
+    """Print the seconds of learning some units and of each step of the night after it."""
+    last = wire.runs.list(1)[0].id
+    steps: dict[str, Callable[[], object]] = {
+        "learning": lambda: wire.learn(units),
+        "merging": lambda: wire.domains.merge_similar(since=last),
+        "splitting": lambda: wire.domains.split_broad(after=last),
+        "reassigning": wire.domains.reassign,
+        "topics": lambda: wire.topics(limit=0),
+        "sections": wire.sections.regroup,
+        "validating": lambda: wire.validate(last=wire.settings.validation.last),
+    }
+    total = 0.0
+    for name, step in steps.items():
+        began = time.process_time()
+        step()
+        seconds = time.process_time() - began
+        total += seconds
+        print(f"night: {name:12} {seconds:.2f} s")
+    print(f"night: {'all':12} {total:.2f} s for {len(units):,} units")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--growth", type=int, default=50_000, metavar="UNITS")
+    parser.add_argument("--night", action="store_true", help="and the steps of a night after it")
     parser.add_argument("--rounds", type=int, default=3, help="measurements of both, in turns")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -208,7 +236,7 @@ def main() -> None:
             print(f"place: {1e6 * seconds:.1f} µs a unit among {n_domains:,} domains")
         first = 0.0
         with Wire(Path(folder, "growth.db")) as wire:
-            stream = zipf_units(options.growth)
+            stream = zipf_units(options.growth + NIGHT)
             for done in range(10_000, options.growth + 1, 10_000):
                 chunk = [next(stream) for _ in range(10_000)]
                 began = time.process_time()
@@ -220,6 +248,8 @@ def main() -> None:
                     f"growth: {done:>7,} units  {per_1000:.2f} s per 1,000"
                     f" ({per_1000 / first:.2f} times)  {peak:,.0f} MB"
                 )
+            if options.night:
+                night_steps(wire, list(islice(stream, NIGHT)))
 
 
 if __name__ == "__main__":
