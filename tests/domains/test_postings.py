@@ -108,3 +108,13 @@ def test_compiled_kernels_and_their_plain_form_agree() -> None:
         postings.reset_sums.python(index._index, n_touched)
         assert not index._index.sums.any()
         assert plain_best == best
+
+
+@given(
+    st.lists(st.integers(-3, 9) | st.integers(-(2**40), 2**40), min_size=1, max_size=60), st.data()
+)
+def test_a_value_is_found_by_its_rank(values: list[int], data: st.DataObject) -> None:
+    rank = data.draw(st.integers(0, len(values) - 1))
+    row = np.array(values, np.int64)
+    assert postings.ranked(row, rank) == postings.ranked.python(row, rank) == sorted(values)[rank]
+    assert row.tolist() == values
