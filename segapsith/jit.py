@@ -134,8 +134,9 @@ def _compile(function: Callable[P, R]) -> Callable[P, R]:
 
     if not _stopwatch.is_listening:
         _stopwatch.listen()
+    njit: Any = numba.njit  # its types do not have every option
     try:
-        compiled: Callable[P, R] = numba.njit(cache=True, **_OPTIONS)(function)
+        compiled: Callable[P, R] = njit(cache=True, **_OPTIONS)(function)
     except RuntimeError:  # no writable directory for the cache: compile in every process
-        compiled = numba.njit(**_OPTIONS)(function)
+        compiled = njit(**_OPTIONS)(function)
     return compiled

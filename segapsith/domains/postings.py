@@ -861,7 +861,8 @@ def ranked(values: Array, rank: int) -> int:
             low = i
         else:
             break
-    return row[rank]
+    value: int = row[rank]
+    return value
 
 
 @kernel
