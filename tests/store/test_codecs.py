@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 
 import numpy as np
@@ -98,17 +99,24 @@ def test_integers_and_words_come_back(numbers: list[int], words: list[int]) -> N
     assert codecs.words_from(codecs.words_bytes(ids)).tolist() == words
 
 
-def test_named_arrays_come_back_with_their_types() -> None:
+@pytest.mark.parametrize("write", [codecs.named_arrays, codecs.deflated_arrays])
+def test_named_arrays_come_back_with_their_types(write: Callable[..., memoryview]) -> None:
     arrays = {"points": np.zeros((2, 3), np.int16), "langs": np.array(["en", "fr"])}
-    again = codecs.named_arrays_from(codecs.named_arrays(arrays))
+    again = codecs.named_arrays_from(write(arrays))
     assert list(again) == list(arrays)
     for name, array in arrays.items():
         assert again[name].dtype == array.dtype and np.array_equal(again[name], array)
 
 
-def test_objects_are_never_pickled() -> None:
+@pytest.mark.parametrize("write", [codecs.named_arrays, codecs.deflated_arrays])
+def test_objects_are_never_pickled(write: Callable[..., memoryview]) -> None:
     with pytest.raises(ValueError, match="allow_pickle"):
-        codecs.named_arrays({"objects": np.array([{}], dtype=object)})
+        write({"objects": np.array([{}], dtype=object)})
+
+
+def test_deflated_arrays_are_small() -> None:
+    arrays = {"points": np.zeros((100, 100), np.int16)}
+    assert len(codecs.deflated_arrays(arrays)) * 10 < len(codecs.named_arrays(arrays))
 
 
 def test_json_has_sorted_keys_and_only_finite_numbers() -> None:

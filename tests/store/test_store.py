@@ -26,6 +26,7 @@ def test_a_new_store_has_every_table_view_and_mark(tmp_path: Path) -> None:
         assert connection.execute("PRAGMA application_id").fetchone()[0] == schema.APPLICATION_ID
         assert connection.execute("PRAGMA user_version").fetchone()[0] == schema.SCHEMA
         assert connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
+        assert connection.execute("PRAGMA page_size").fetchone()[0] == connections.PAGE
         for view in schema.VIEWS:
             connection.execute(f'SELECT * FROM "{view.name}"').fetchall()
     connection.close()
