@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -59,16 +60,18 @@ def _facts(context: Context) -> dict[str, Any]:
 
     wire = context.reader()
     store = None
-    if Path(context.path).is_file():
-        status = wire.status()
-        store = {
-            name: status[name] for name in ("digest", "schema", "documents", "units", "domains")
+    exists = Path(context.path).is_file()
+    with wire.reading() if exists else contextlib.nullcontext():
+        if exists:
+            status = wire.status()
+            store = {
+                name: status[name] for name in ("digest", "schema", "documents", "units", "domains")
+            }
+        settings = {
+            name: entry["value"]
+            for name, entry in wire.settings.as_json().items()
+            if entry["origin"] == "store"
         }
-    settings = {
-        name: entry["value"]
-        for name, entry in wire.settings.as_json().items()
-        if entry["origin"] == "store"
-    }
     used = versions()
     return {
         "title": TITLE,

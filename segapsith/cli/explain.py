@@ -49,17 +49,18 @@ def explain(
     Example: segapsith explain urn:story:9 --store wire.db
     """
     wire = context.reader()
-    try:
-        result = wire.explain(int(wanted)) if wanted.isdecimal() else None
-    except MissingInputError:
-        document = wire.explain_document(wanted)
-        if document is None:
-            raise
-    else:
-        if result is not None:
-            context.show(result, lambda out: _text(result, out))
-            return
-        document = wire.explain_document(wanted)
+    with wire.reading():
+        try:
+            result = wire.explain(int(wanted)) if wanted.isdecimal() else None
+        except MissingInputError:
+            result, document = None, wire.explain_document(wanted)
+            if document is None:
+                raise
+        else:
+            document = wire.explain_document(wanted) if result is None else None
+    if result is not None:
+        context.show(result, lambda out: _text(result, out))
+        return
     if document is None:
         raise MissingInputError(
             f"no unit or document is called {wanted!r}; `segapsith search` finds ids"

@@ -118,12 +118,17 @@ def link(
     if not across:
         raise UsageError("topics link: give --across, for links between languages")
     context.require_store()
-    with context.out.progress() as progress, progress.following("reading topics"):
-        links = context.reader().topics.propose_links(
+    wire = context.reader()
+    with (
+        wire.reading(),
+        context.out.progress() as progress,
+        progress.following("reading topics"),
+    ):
+        links = wire.topics.propose_links(
             lang=lang, min_units=min_units, min_score=min_score, limit=limit
         )
+        languages = {} if links else wire.status().languages
     most = None if everything or limit else LISTED
-    languages = {} if links else context.reader().status().languages
     context.show(links, lambda out: _links(links, languages, out, most))
 
 

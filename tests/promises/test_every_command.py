@@ -29,7 +29,9 @@ import pytest
 from segapsith.api.wire import Wire
 from segapsith.cli.app import run
 from segapsith.demo import sample
+from segapsith.errors import StorageError
 from segapsith.settings import resolve
+from segapsith_store import Store
 from segapsith_store.schema import SCHEMA
 
 pytestmark = pytest.mark.slow
@@ -318,6 +320,63 @@ def test_a_kill_at_a_change_of_a_file_is_healed_by_the_same_command(
     kills = healed(prepared, tmp_path, command, kill_at_file_call, 3)
     print("trials:", kills)
     assert kills >= bool(command.files or command.folder)
+
+
+def fail_once_inside_a_run(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Let the first change of a store inside a run fail; return a list of what failed."""
+    original, failed = sqlite3.connect, list[str]()
+
+    class Failing(sqlite3.Connection):
+        in_run = False
+
+        def _fail(self, sql: str) -> None:
+            words = sql.replace('"', " ").split()[:5]
+            changes = words[0] in ("INSERT", "UPDATE", "DELETE", "REPLACE")
+            if changes and self.in_run and not failed and "runs" not in words:
+                failed.append(sql)
+                raise sqlite3.OperationalError("disk I/O error")
+            self.in_run = self.in_run or (words[0] == "INSERT" and "runs" in words)
+
+        def execute(self, sql: str, *more: Any) -> Any:
+            self._fail(sql)
+            return super().execute(sql, *more)
+
+        def executemany(self, sql: str, *more: Any) -> Any:
+            self._fail(sql)
+            return super().executemany(sql, *more)
+
+    monkeypatch.setattr(
+        sqlite3, "connect", lambda *a, **more: original(*a, **more, factory=Failing)
+    )
+    return failed
+
+
+NOT_FAILED = ("feeds add", "backup", "prepare", "merge --auto", "split --auto", "reassign")
+"""Three make no run; the other three end well in spite of the failure that the test plans."""
+
+IN_RUNS = [command for command in COMMANDS if command.name not in NOT_FAILED]
+"""Commands whose changes of the store are runs."""
+
+
+@pytest.mark.parametrize("command", IN_RUNS, ids=by_name)
+def test_a_run_that_fails_is_marked_whatever_the_command(
+    prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
+) -> None:
+    folder = tmp_path / "failed"
+    shutil.copytree(prepared, folder)
+    with inside(folder):
+        with monkeypatch.context() as patch:
+            failed = fail_once_inside_a_run(patch)
+            code = -1
+            with contextlib.suppress(StorageError):  # from a form
+                code = called(*command.arguments)
+        assert failed
+        assert code != 0
+        with Store.reading("wire.db") as store:
+            states = [status for (status,) in store.rows("SELECT status FROM runs ORDER BY id")]
+        assert "running" not in states
+        assert {"failed", "interrupted"} & set(states)
+        digest()
 
 
 @pytest.mark.long
