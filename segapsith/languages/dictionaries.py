@@ -11,7 +11,7 @@ and only the dictionary that was asked last has pages of it in the memory of thi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,9 @@ __all__ = ["CompactDictionaries", "CompactDictionary", "forms_in"]
 
 Bytes = NDArray[np.uint8]
 Numbers = NDArray[np.uint32]
+
+_RECENT = 256
+"""Forms whose lemma is stored: the rules for one word ask several times for the same form."""
 
 _BLOCK = 32
 """Records between two entries of the index."""
@@ -202,16 +205,19 @@ class CompactDictionary(Mapping[str, str]):
             raise ValueError(f"a dictionary has {self._count} records instead of {count}")
         self._file = MappedBytes(records)
         self._data: Bytes = self._file.values
+        self._recent = lru_cache(maxsize=_RECENT)(self._look_up)
 
     def get(self, key: str, default: Any = None) -> Any:
         """Return the lemma of a form, or `default`."""
-        if not key:
-            return default
+        lemma = self._recent(key) if key else None
+        return default if lemma is None else lemma
+
+    def _look_up(self, form: str) -> str | None:
         if Turn.holder is not self._file:
             Turn.of(self._file)
-        target: Bytes = np.frombuffer(key.encode("utf-8", "surrogatepass"), np.uint8)
+        target: Bytes = np.frombuffer(form.encode("utf-8", "surrogatepass"), np.uint8)
         lemma = _lookup(self._data, self._places, self._starts, self._forms, target)
-        return lemma[1:].tobytes().decode() if len(lemma) else default
+        return lemma[1:].tobytes().decode() if len(lemma) else None
 
     def __getitem__(self, key: str) -> str:
         lemma = self.get(key)
