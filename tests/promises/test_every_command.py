@@ -352,7 +352,7 @@ def fail_once_inside_a_run(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 NOT_FAILED = ("feeds add", "backup", "prepare", "merge --auto", "split --auto", "reassign")
-"""Three make no run; the other three end well in spite of the failure that the test plans."""
+"""Three write no run; the other three find nothing to change in this store, so no run begins."""
 
 IN_RUNS = [command for command in COMMANDS if command.name not in NOT_FAILED]
 """Commands whose changes of the store are runs."""
