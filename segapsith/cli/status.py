@@ -70,7 +70,7 @@ def _condition(wire: Wire, full: bool) -> dict[str, Any]:
         }
         if full:
             last = next(iter(nights.listed(store, 1)), None)
-            facts |= {"sizes": health.sizes(store), "feeds": feeds}
+            facts |= {"sizes": health.sizes(store).as_json(), "feeds": feeds}
             facts["last_night"] = None if last is None else last.line
         return facts
 

@@ -50,6 +50,7 @@ def test_status_reports_the_same_for_equal_stores(command: Command, tmp_path: Pa
     code, out, _ = command("status", "--full", "--store", "one.db")
     assert code == 0
     assert "run              1 ingest done" in out
+    assert f"sizes            file_bytes {full['sizes']['file_bytes']}, wal_bytes " in out
 
 
 @pytest.mark.parametrize("arguments", [("topics",), ("sections",), ("today",)])
