@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -149,7 +149,9 @@ def _map_and_tree(facts: Facts, lang: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def validation_charts(names: Mapping[int, str], validation: Mapping[str, Any]) -> dict[str, Any]:
+def validation_charts(
+    names: Mapping[int, str], validation: Mapping[str, Any], translate: Callable[[str], str] = str
+) -> dict[str, Any]:
     """Return a validation with its charts; `names` are the labels of domains."""
     from segapsith.report.charts import curves, gauges, tables
 
@@ -171,16 +173,19 @@ def validation_charts(names: Mapping[int, str], validation: Mapping[str, Any]) -
         **validation,
         "counts": counts,
         "charts": {
-            "kappa": gauges.kappa(validation["kappa"], validation.get("kappa_interval")),
-            "mantel": gauges.mantel(validation["mantel"]),
+            "kappa": gauges.kappa(
+                validation["kappa"], validation.get("kappa_interval"), translate
+            ),
+            "mantel": gauges.mantel(validation["mantel"], translate),
             "coverage": gauges.bars(
-                bins, ("domains", "clusters"),
-                "number of domains by their largest share in one cluster, and the reverse",
+                bins, (translate("domains"), translate("clusters")),
+                translate("number of domains by their largest share in one cluster, and the reverse"),
             ),
             "verdicts": gauges.shares(counts, ", ".join(f"{n} {kind}" for kind, n in counts.items()))
             if kinds else None,
             "heat": tables.heat(
-                table, names, clusters, "domains by clusters: share of each domain"
+                table, names, clusters, translate("domains by clusters: share of each domain"),
+                translate,
             ) if table else None,
             "ribbons": tables.ribbons(
                 table, names, clusters, kinds, "clusters that contain the units of each domain"

@@ -47,6 +47,9 @@ DYNAMIC = COLUMNS | frozenset(
         *("day", "week", "month", "topic", "domain", "New domains", "Rising domains"),
         *("This cannot be asked", "Not found", "The store has changed", "Not allowed"),
         *("The store is busy", "Something failed"),
+        *("by chance", "observed", "maximum", "share of units in stable domains"),
+        *("standard deviations above chance", "domains by clusters: share of each domain"),
+        "number of domains by their largest share in one cluster, and the reverse",
     }
 )
 """Texts that are put together from values, so that a search for calls does not find them."""

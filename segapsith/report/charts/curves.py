@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from markupsafe import Markup
 
@@ -20,7 +20,9 @@ BARS_WIDTH, BREAK = 160.0, 11.0
 """Width of the bars of a domain by day, and of a break in their axis."""
 
 
-def over_time(history: Sequence[Record], label: str) -> Markup:
+def over_time(
+    history: Sequence[Record], label: str, translate: Callable[[str], str] = str
+) -> Markup:
     """Draw kappa with its interval, and the share of units, for each validation."""
     validations = [one for one in history if one["kappa"] is not None]
     xs = _positions(len(validations))
@@ -37,13 +39,16 @@ def over_time(history: Sequence[Record], label: str) -> Markup:
     parts.append(_line([(x, one["kappa"]) for x, one in zip(xs, validations, strict=True)], "line"))
     every = max(1, (len(validations) + 9) // 10)
     for i, (x, one) in enumerate(zip(xs, validations, strict=True)):
-        title = f"run {one['run']}, {one['at'][:10]}: kappa {one['kappa']:.3f}, share {one['share']:.2f}"
+        title = (
+            f"{translate('run')} {one['run']}, {one['at'][:10]}: kappa {one['kappa']:.3f},"
+            f" {translate('share')} {one['share']:.2f}"
+        )
         parts.append(
             tag("circle", tag("title", title), cx=x, cy=_y(one["kappa"]), r=3.5, class_="dot")
         )
         if i % every == 0:
-            parts.append(text(x, HEIGHT - 20, f"run {one['run']}", "tick", "middle"))
-    parts += _legend("kappa", "share of units in stable domains")
+            parts.append(text(x, HEIGHT - 20, f"{translate('run')} {one['run']}", "tick", "middle"))
+    parts += _legend("kappa", translate("share of units in stable domains"))
     return picture(WIDTH, HEIGHT, label, parts)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
@@ -14,7 +14,11 @@ __all__ = ["bars", "kappa", "mantel", "shares"]
 WIDTH = 460.0
 
 
-def kappa(values: Mapping[str, Any], interval: Mapping[str, float] | None) -> Markup:
+def kappa(
+    values: Mapping[str, Any],
+    interval: Mapping[str, float] | None,
+    translate: Callable[[str], str] = str,
+) -> Markup:
     """Draw kappa between chance and full agreement, with its interval and the best mapping."""
     low, high = min(-0.1, float(values["random"])), 1.0
 
@@ -34,16 +38,16 @@ def kappa(values: Mapping[str, Any], interval: Mapping[str, float] | None) -> Ma
     chance, best = x(float(values["random"])), x(float(values["optimal"]))
     parts += [
         tag("path", d=f"M{number(chance)} 50V74", class_="mark soft-mark"),
-        text(max(chance, 50), 44, "by chance", "tick", "middle"),
+        text(max(chance, 50), 44, translate("by chance"), "tick", "middle"),
         tag("circle", cx=best, cy=62, r=4, class_="mark-ring"),
         tag("circle", cx=x(greedy), cy=62, r=7, class_="dot"),
         text(min(max(x(greedy), 30), WIDTH - 40), 34, f"{greedy:.2f}", "figure", "middle"),
     ]
-    spoken = f"kappa {greedy:.3f}, by chance {float(values['random']):.3f}"
+    spoken = f"kappa {greedy:.3f}, {translate('by chance')} {float(values['random']):.3f}"
     return picture(WIDTH, 92, spoken, parts)
 
 
-def mantel(test: Mapping[str, Any]) -> Markup:
+def mantel(test: Mapping[str, Any], translate: Callable[[str], str] = str) -> Markup:
     """Draw the sampled values of Z as bars, the observed and the largest possible one as lines."""
     law = test.get("law") or {"low": test["expected"], "high": test["expected"], "counts": []}
     low = float(min(law["low"], test["z"]))
@@ -71,12 +75,19 @@ def mantel(test: Mapping[str, Any]) -> Markup:
         tag("path", d=f"M20 96H{number(WIDTH - 20)}", class_="axis"),
         tag("path", d=f"M{number(best)} 66V96", class_="mark soft-mark"),
         tag("path", d=f"M{number(z)} 34V96", class_="mark"),
-        text(min(max(z, 40), WIDTH - 60), 26, "observed", "figure-small", "middle"),
-        text(min(max(x(test["expected"]), 50), WIDTH - 50), 114, "by chance", "tick", "middle"),
-        text(min(best, WIDTH - 30), 114, "maximum", "tick", "end"),
+        text(min(max(z, 40), WIDTH - 60), 26, translate("observed"), "figure-small", "middle"),
+        text(
+            min(max(x(test["expected"]), 50), WIDTH - 50),
+            114,
+            translate("by chance"),
+            "tick",
+            "middle",
+        ),
+        text(min(best, WIDTH - 30), 114, translate("maximum"), "tick", "end"),
     ]
     spoken = (
-        f"Mantel Z {test['z']}, {test['z_score']:.0f} standard deviations above chance,"
+        f"Mantel Z {test['z']}, {test['z_score']:.0f}"
+        f" {translate('standard deviations above chance')},"
         f" p {test['p']:.3f}"
     )
     return picture(WIDTH, 120, spoken, parts)

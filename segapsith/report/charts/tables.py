@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ def heat(
     domain_names: Mapping[Any, str],
     cluster_names: Mapping[Any, str],
     label: str,
+    translate: Callable[[str], str] = str,
 ) -> Markup:
     """Draw the share of each domain (rows) in each cluster (columns), sorted towards the diagonal."""
     cells = _contingency(table)
@@ -37,7 +38,7 @@ def heat(
     parts = [
         tag("rect", x=NAMES, y=22, width=size * len(columns), height=size * len(rows),
             class_="ground"),
-        text(NAMES, 14, f"{len(columns)} clusters →", "tick"),
+        text(NAMES, 14, f"{len(columns)} {translate('clusters')} →", "tick"),
     ]  # fmt: skip
     for row, column, count in zip(
         cells.left.tolist(), cells.right.tolist(), cells.counts.tolist(), strict=True

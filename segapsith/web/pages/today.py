@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from segapsith.errors import UsageError
@@ -48,7 +48,7 @@ def today(ask: Ask) -> Page:
         validations = ask.wire.validation.history(limit=NIGHTS)
     charts = [
         by_day("stories", t("Stories by day"), _last(stories), columns=("day", "stories")),
-        kappa_chart(t("Agreement of the last validations (kappa)"), validations),
+        kappa_chart(t("Agreement of the last validations (kappa)"), validations, t),
     ]
     return Page("today.html", t("Today"), values, charts)
 
@@ -75,7 +75,9 @@ def _last(stories: Mapping[str, int]) -> dict[str, int]:
     return {day: count for day, count in stories.items() if day >= first}
 
 
-def kappa_chart(title: str, validations: Sequence[Record]) -> Chart | None:
+def kappa_chart(
+    title: str, validations: Sequence[Record], translate: Callable[[str], str]
+) -> Chart | None:
     """Return kappa over the last validations; None with fewer than two."""
     measured = [one for one in validations if one["kappa"] is not None]
     if len(measured) < 2:
@@ -85,4 +87,4 @@ def kappa_chart(title: str, validations: Sequence[Record]) -> Chart | None:
         for one in reversed(measured)
     ]
     columns = ("run", "date", "lang", "kappa", "share")
-    return Chart("kappa", title, curves.over_time(measured, title), columns, rows)
+    return Chart("kappa", title, curves.over_time(measured, title, translate), columns, rows)

@@ -36,7 +36,7 @@ def validation_page(ask: Ask) -> Page:
         "span": span,
         "described": described,
     }
-    charts: list[Chart | None] = [kappa_chart(t("Kappa over time"), history)]
+    charts: list[Chart | None] = [kappa_chart(t("Kappa over time"), history, t)]
     verdicts = [] if shown is None else shown.get("verdicts", [])
     listed = [one for one in verdicts if kind in ("", one["verdict"])]
     values |= {
@@ -45,7 +45,7 @@ def validation_page(ask: Ask) -> Page:
         "counts": {name: sum(one["verdict"] == name for one in verdicts) for name in VERDICTS},
     }
     if shown is not None and shown["domains"]:
-        charts += _charts(ask, validation_charts(names, shown))
+        charts += _charts(ask, validation_charts(names, shown, t))
     return Page("validation.html", t("Validation"), values, charts)
 
 
