@@ -36,6 +36,10 @@ MIN_FAILURES = 3
 MIN_FREE_BYTES = 50_000_000
 """Free bytes that a night needs beside a copy of the store."""
 
+RESTORE = "put the last backup in the place of the store, then segapsith verify"
+OUTSIDE_CODES = frozenset({0, 65, 66, 69, 76})
+"""Exit codes of nights that did their own work: a bad delivery, a feed, an alarm."""
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -123,9 +127,7 @@ def _plugins(wire: Wire) -> Iterator[Finding]:
 def _unopened(wire: Wire, error: SegapsithError) -> Finding:
     if isinstance(error, MissingInputError):
         return Finding("store", "trouble", str(error), f"segapsith ingest SOURCE {_at(wire)}")
-    return Finding(
-        "store", "trouble", str(error), "restore the last backup (docs/operations/backup.md)"
-    )
+    return Finding("store", "trouble", str(error), RESTORE)
 
 
 def _store(store: Store) -> Iterator[Finding]:
@@ -137,7 +139,7 @@ def _store(store: Store) -> Iterator[Finding]:
     if faults:
         yield Finding(
             "store", "trouble", "; ".join(faults),
-            "restore the last backup (docs/operations/backup.md)",
+            RESTORE,
         )  # fmt: skip
     else:
         yield Finding(
@@ -247,7 +249,10 @@ def _nights(wire: Wire, store: Store, now: str) -> Iterator[Finding]:
         )  # fmt: skip
     elif last.code or last.result.get("alarms"):
         yield Finding(
-            "nights", "note", last.line, "docs/operations/schedule.md explains the exit codes"
+            "nights",
+            "note" if last.code in OUTSIDE_CODES else "trouble",
+            last.line,
+            f"correct what it names, then segapsith update --nightly {_at(wire)}",
         )
     else:
         yield Finding("nights", "ok", last.line)
@@ -258,7 +263,9 @@ def _nights(wire: Wire, store: Store, now: str) -> Iterator[Finding]:
             f"segapsith update --nightly {_at(wire)}",
         )  # fmt: skip
     else:
-        yield Finding("backup", "ok", f"{len(copies)} backups, the last of {copies[-1]}")
+        yield Finding(
+            "backup", "ok", f"the last one is of {copies[-1]}; number of copies: {len(copies)}"
+        )
 
 
 def _notifications(wire: Wire, store: Store) -> Iterator[Finding]:

@@ -114,7 +114,7 @@ def database_errors(path: str) -> Iterator[None]:
         if "not a database" in str(error):
             raise ForeignStoreError(f"{path} is not a store: {error}") from error
         raise StorageError(
-            f"{path} is damaged ({error}); take the last backup, or see `segapsith verify`"
+            f"{path} is damaged ({error}); put the last backup in its place"
         ) from error
 
 

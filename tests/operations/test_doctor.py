@@ -12,7 +12,9 @@ import pytest
 
 from segapsith.demo import sample
 from segapsith.engine.runs import RunPlan
+from segapsith.errors import StorageError
 from segapsith.operations.doctor import examine
+from segapsith.operations.nightly import STEPS, NightlyRun, Outcome, Step
 from segapsith_store import Store
 from segapsith_store.feed_states import later
 from segapsith_store.queries import subscriptions
@@ -85,6 +87,20 @@ def test_each_problem_is_named_with_advice(house: Any) -> None:
     assert states(house, segmenter="nosuch")["plugins"] == "trouble"
 
 
+def test_a_night_that_failed_is_trouble_until_one_succeeds(house: Any) -> None:
+    house.drop("a.jsonl", ITEMS[:10])
+
+    def broken(_: NightlyRun) -> Outcome:
+        raise StorageError("no room")
+
+    assert house.night((*STEPS[:3], Step("broken", broken), *STEPS[3:])).code == 74
+    house.date = later(house.date, 3600)
+    assert states(house)["nights"] == "trouble"
+    assert house.night().code == 0
+    house.date = later(house.date, 3600)
+    assert states(house)["nights"] == "ok"
+
+
 def test_a_full_disk_and_a_damaged_store_are_trouble(
     house: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -95,7 +111,8 @@ def test_a_full_disk_and_a_damaged_store_are_trouble(
         patch.setattr("segapsith.operations.doctor.shutil.disk_usage", lambda _: usage)
         assert states(house)["disk"] == "trouble"
     data = bytearray(house.path.read_bytes())
-    data[8192:12288] = b"\xff" * 4096
+    page = int.from_bytes(data[16:18], "big")
+    data[2 * page : 3 * page] = b"\xff" * page
     house.path.write_bytes(data)
     assert states(house)["store"] == "trouble"
 
