@@ -8,7 +8,7 @@ from typing import Any
 
 from segapsith.api.session import Session
 from segapsith.engine.ingest import Engine
-from segapsith.intake.language import language_of
+from segapsith.intake.documents import language_of
 from segapsith.model import Document, Result
 from segapsith_store.queries.sections import PathStep, paths
 

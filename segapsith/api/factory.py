@@ -26,7 +26,8 @@ from segapsith.engine.learning_settings import (
 )
 from segapsith.engine.runs import RunPlan
 from segapsith.errors import ConfigurationError, SettingError
-from segapsith.intake.language import KNOWN, language_of
+from segapsith.intake.documents import language_of
+from segapsith.intake.language import KNOWN
 from segapsith.languages import has_pack
 from segapsith.lexicon.multiword_terms import given_terms
 from segapsith.lexicon.network import NetworkSettings

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from segapsith.engine.network_state import used_by
 from segapsith.errors import ConfigurationError
-from segapsith.intake.language import language_of
+from segapsith.intake.documents import language_of
 from segapsith.model import Annotation, Document, Json, Lexicon, Network, Result
 from segapsith.plugin.contracts import NETWORK_PARTS, Annotator
 from segapsith.plugin.guards import GuardedSegmenter

@@ -226,10 +226,11 @@ def batches(items: Items, size: int) -> Iterator[tuple[list[Document | Reject], 
     for item in items:
         if position is None and type(item) is Document:  # the usual case
             batch.append(item)
+            n_characters += len(item.body)
             load += 1 if item.bag is not None else BAGS
-            if load >= size * BAGS:
+            if load >= size * BAGS or n_characters >= limits.MAX_BATCH_CHARS:
                 yield batch, None
-                batch, load = [], 0
+                batch, load, n_characters = [], 0, 0
             continue
         if isinstance(item, FeedState | EndOfBatch):
             if position is not None:

@@ -1,4 +1,4 @@
-"""A document on arrival: text that can be stored, its hash, its date in UTC, and its notices.
+"""A document on arrival: storable text, its hash, language, date in UTC, and its notices.
 
 A notice is what a headline or a sender says about an earlier story, or about the use of this one.
 An embargoed story is stored and learned, because learning publishes nothing; it has the time in
@@ -14,14 +14,16 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any, cast
 
-from segapsith.model import Document, Json
+from segapsith.intake.language import KNOWN, identifier, language_version
+from segapsith.languages import ALIASES
+from segapsith.model import Document, Json, PreparedText
 
 __all__ = [
     "EMBARGO",
@@ -31,6 +33,7 @@ __all__ = [
     "clean_bag",
     "cleaned",
     "is_clean",
+    "language_of",
     "marked",
     "notice",
     "text_hash",
@@ -358,3 +361,44 @@ def as_json(metadata: Mapping[str, Any]) -> str:
 @lru_cache(maxsize=1024)
 def _text_as_json(items: tuple[tuple[str, str], ...]) -> str:
     return _encode(dict(items))
+
+
+_LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}")
+
+
+def language_of(lang: str, languages: Sequence[str] = KNOWN) -> Callable[[Document], str]:
+    """Return a function that gives the language of a document.
+
+    With `auto`, the language that the document declares counts. Without one the text decides: it
+    is in one of the known languages unless it is clearly in another. Any other value of `lang` is
+    the language of all documents.
+
+    >>> language_of("auto")(Document(body="...", lang="fr-FR"))
+    'fr'
+    >>> language_of("en")(Document(body="...", lang="fr"))
+    'en'
+    >>> language_of("auto")(Document(body="Le ministre a dit que la grève continue."))
+    'fr'
+    >>> german = "Der Minister sagte am Mittwoch, dass der Streik bis zum Wochenende weitergehen wird."
+    >>> language_of("auto")(Document(body=german))
+    'de'
+    """
+    if lang != "auto":
+        return lambda document: lang
+    known = tuple(languages)
+    identify = identifier(known)
+
+    def declared_or_identified(document: Document) -> str:
+        prepared = document.prepared
+        if prepared is not None and _fits(prepared, document, known):
+            return prepared.lang
+        tag = _LANGUAGE_TAG.match(document.lang) if document.lang else None
+        code = tag.group().lower() if tag else identify(document.text[:500])
+        return ALIASES.get(code, code)
+
+    return declared_or_identified
+
+
+def _fits(prepared: PreparedText, document: Document, languages: tuple[str, ...]) -> bool:
+    """Return whether the language that was found before is the one that would be found now."""
+    return prepared.lang_by == language_version("auto", languages) and prepared.is_of(document)

@@ -1,18 +1,15 @@
-"""The language of a document: declared, requested, or identified from its words."""
+"""The language of a text, identified from its words."""
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import metadata
 
 from segapsith.intake.language_model import LanguageModel
-from segapsith.languages import ALIASES
-from segapsith.model import Document, PreparedText
 
-__all__ = ["KNOWN", "language_of", "language_version"]
+__all__ = ["KNOWN", "identifier", "language_version"]
 
 
 def _set(words: str) -> frozenset[str]:
@@ -61,46 +58,6 @@ MIN_SURPRISE = 3.7
 """A text may be in another language at this negative log-likelihood per byte under the best known
 language, or above. Most English and French texts are below it."""
 
-_TAG = re.compile(r"[A-Za-z]{2,3}")
-
-
-def language_of(lang: str, languages: Sequence[str] = KNOWN) -> Callable[[Document], str]:
-    """Return a function that gives the language of a document.
-
-    With `auto`, the language that the document declares counts. Without one the text decides: it
-    is in one of the known languages unless it is clearly in another. Any other value of `lang` is
-    the language of all documents.
-
-    >>> language_of("auto")(Document(body="...", lang="fr-FR"))
-    'fr'
-    >>> language_of("en")(Document(body="...", lang="fr"))
-    'en'
-    >>> language_of("auto")(Document(body="Le ministre a dit que la grève continue."))
-    'fr'
-    >>> german = "Der Minister sagte am Mittwoch, dass der Streik bis zum Wochenende weitergehen wird."
-    >>> language_of("auto")(Document(body=german))
-    'de'
-    """
-    if lang != "auto":
-        return lambda document: lang
-    known = tuple(languages)
-    identify = _identify(known)
-
-    def declared_or_identified(document: Document) -> str:
-        prepared = document.prepared
-        if prepared is not None and _fits(prepared, document, known):
-            return prepared.lang
-        tag = _TAG.match(document.lang) if document.lang else None
-        code = tag.group().lower() if tag else identify(document.text[:500])
-        return ALIASES.get(code, code)
-
-    return declared_or_identified
-
-
-def _fits(prepared: PreparedText, document: Document, languages: tuple[str, ...]) -> bool:
-    """Return whether the language that was found before is the one that would be found now."""
-    return prepared.lang_by == language_version("auto", languages) and prepared.is_of(document)
-
 
 @cache
 def language_version(lang: str, languages: tuple[str, ...] = KNOWN) -> str:
@@ -111,7 +68,8 @@ def language_version(lang: str, languages: tuple[str, ...] = KNOWN) -> str:
     return f"lang=auto among {' '.join(languages)}, rules {RULES}, py3langid {model}"
 
 
-def _identify(languages: tuple[str, ...]) -> Callable[[str], str]:
+def identifier(languages: tuple[str, ...]) -> Callable[[str], str]:
+    """Return a function that gives the language of a text: a known one, unless it is clearly another."""
     word_lists = [(lang, FUNCTION_WORDS[lang]) for lang in languages if lang in FUNCTION_WORDS]
 
     def identify(text: str) -> str:

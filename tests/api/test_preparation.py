@@ -22,7 +22,8 @@ from segapsith.api.preparation.tasks import prepared_items
 from segapsith.demo import sample
 from segapsith.errors import BusyError, InputError, SegapsithError, UsageError
 from segapsith.intake import fingerprints, language
-from segapsith.intake.language import language_of, language_version
+from segapsith.intake.documents import language_of
+from segapsith.intake.language import language_version
 from segapsith.io.shards import read_header
 from segapsith.model import Document, document_of
 from segapsith.settings import resolve

@@ -10,7 +10,8 @@ import pytest
 
 from segapsith.api.wire import Wire
 from segapsith.demo import sample
-from segapsith.intake.language import KNOWN, language_of
+from segapsith.intake.documents import language_of
+from segapsith.intake.language import KNOWN
 from segapsith.model import Document
 
 GERMAN = (

@@ -8,6 +8,7 @@ import os
 import signal
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
+from pathlib import Path
 
 import pytest
 
@@ -80,8 +81,9 @@ def test_a_process_that_is_killed_in_the_middle_of_a_result_is_replaced(
     assert results == [[1, LARGE], [2, LARGE]] and len(kills) == 1
 
 
-def test_a_process_that_works_is_ended(process: WorkerProcess) -> None:
-    future = process.submit("check-waits", pack(("/nowhere", 0, 1)), {}, {})
+def test_a_process_that_works_is_ended(process: WorkerProcess, tmp_path: Path) -> None:
+    waits = pack((str(tmp_path), 0, 1))  # for another item, which never comes
+    future = process.submit("check-waits", waits, {}, {})
     process.close()
     with pytest.raises(ProcessDiedError):
         future.result(timeout=60)

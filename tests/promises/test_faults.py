@@ -30,7 +30,7 @@ from segapsith_store.seal import seal, sealed_digest
 
 pytestmark = pytest.mark.slow
 
-PAGE = 4096
+PAGE = 16_384
 FORGOTTEN = "en-003"
 
 
@@ -413,7 +413,7 @@ def test_an_ingest_that_brings_much_seals(trials: Any) -> None:
 
 
 def test_a_changed_byte_is_noticed_or_does_not_matter(trials: Any, whole: Path) -> None:
-    noticed, _ = flipped(trials, whole, range(17, 100 * 9973, 9973))
+    noticed, _ = flipped(trials, whole, range(17, 200 * 9973, 9973))
     assert noticed >= 10
 
 

@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 
 Command = Callable[..., tuple[int, str, str]]
 
-N_STORIES = 120
+N_STORIES = 180
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ WRITING = (
     ["sections"],
     ["update", "--nightly"],
 )
-PAGE = 4096
+PAGE = 16_384
 
 
 def text_file(path: Path, _: Path) -> None:

@@ -10,8 +10,15 @@ from segapsith.engine.arrivals import sound
 from segapsith.engine.reading import learned_part
 from segapsith.engine.worker_reading import annotator_of, registry_of
 from segapsith.intake import fingerprints
-from segapsith.intake.documents import clean_bag, cleaned, marked, text_hash, texts_version
-from segapsith.intake.language import language_of, language_version
+from segapsith.intake.documents import (
+    clean_bag,
+    cleaned,
+    language_of,
+    marked,
+    text_hash,
+    texts_version,
+)
+from segapsith.intake.language import language_version
 from segapsith.io.inputs import Inputs
 from segapsith.io.shards import ShardHeader, write_shard
 from segapsith.model import Document, PreparedText, Reject
