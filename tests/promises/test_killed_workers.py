@@ -8,7 +8,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +63,9 @@ def killing(output: str, n_shards: int, most: int) -> Iterator[list[int]]:
             there = len(list(Path(output).glob("*.shard")))
             for child in multiprocessing.active_children() if there >= n_shards else ():
                 if child.pid is not None and len(kills) < most:
-                    os.kill(child.pid, signal.SIGKILL)
-                    kills.append(there)
+                    with suppress(ProcessLookupError):  # it ended by itself meanwhile
+                        os.kill(child.pid, signal.SIGKILL)
+                        kills.append(there)
 
     thread = threading.Thread(target=kill)
     thread.start()
