@@ -148,6 +148,7 @@ def _executor(context: Context, name: str) -> Iterator[Executor | None]:
         yield None
         return
     with contextlib.closing(Factory(context.settings, context.registry())) as factory:
+        factory.start_workers("reproduce")
         yield factory.executor
 
 

@@ -34,7 +34,13 @@ from segapsith.lexicon.network import NetworkSettings
 from segapsith.model import Document, FeedState, Lexicon
 from segapsith.parallel.choice import available_processors, parse_workers
 from segapsith.parallel.plugins import check_installed, share_plugins
-from segapsith.plugin.contracts import Annotator, Executor, Source, compares_learned_rows_only
+from segapsith.plugin.contracts import (
+    Annotator,
+    Executor,
+    Source,
+    compares_learned_rows_only,
+    starts_early,
+)
 from segapsith.plugin.guards import (
     GuardedAnnotator,
     GuardedLabeller,
@@ -214,6 +220,13 @@ class Factory:
             given = {"workers": rest} if rest else {}
             self._executor = self.registry.make("executor", name, given)
         return self._executor
+
+    def start_workers(self, task: str) -> None:
+        """Let the workers start now, if there are any, for a task that comes soon."""
+        if self._has_workers:
+            executor = self.executor
+            if starts_early(executor):
+                executor.start(task)
 
     @property
     def _reading_executor(self) -> Executor:

@@ -234,6 +234,7 @@ class Validation:
             versions=self._wire.factory.versions(),
             seed=seed,
         )  # fmt: skip
+        self._wire.factory.start_workers("cluster")
         with writer.run(plan) as run:
             selection = select(learned_units(writer, lang, last=last), least, cut)
             size = numbers[0] if len(numbers) == 1 else selection.n_domains
@@ -478,6 +479,7 @@ class Validation:
         ordered = sorted(set(thresholds))
         if not ordered or not 0 < ordered[0] <= ordered[-1] <= 1:
             raise UsageError(f"thresholds={ordered} should lie above 0 and be at most 1")
+        self._wire.factory.start_workers("curve")
         with self._wire.reading() as store:
             least, cut = self._least(min_units), self._cut(word_cut)
             factory = self._wire.factory
@@ -534,6 +536,7 @@ class Validation:
         """
         if shuffles < 2:
             raise UsageError(f"shuffles={shuffles} should be >= 2: one order has no other")
+        self._wire.factory.start_workers("replay-order")
         with self._wire.reading() as store:
             factory = self._wire.factory
             making = topic_grouping(factory)

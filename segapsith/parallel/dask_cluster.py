@@ -14,12 +14,21 @@ import uuid
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
+from importlib import import_module
 from typing import Any
 
 from segapsith.errors import ConfigurationError, WorkerKilledError, WorkersLostError
 from segapsith.parallel.choice import MAX_DEATHS, available_processors, look_ahead
 from segapsith.parallel.packing import Frozen, pack
-from segapsith.parallel.tasks import Recent, Shared, SharedValues, failed, perform, result_of
+from segapsith.parallel.tasks import (
+    Recent,
+    Shared,
+    SharedValues,
+    failed,
+    load_task,
+    perform,
+    result_of,
+)
 from segapsith.plugin.contracts import SharedValue
 
 __all__ = ["DaskCluster", "own_proof"]
@@ -58,6 +67,7 @@ class DaskCluster:
         self._client: Any = None
         self._cluster: Any = None
         self._proof: bytes = b""
+        self._starting: threading.Thread | None = None
         self._recent = Recent()
         self._held: dict[str, Any] = {}
         """The shared values that the cluster has, by their hash: those of the last calls."""
@@ -72,6 +82,20 @@ class DaskCluster:
     def _workers(self) -> list[str]:
         """Return the addresses of the workers; none if the scheduler is lost."""
         return sorted(self._client.scheduler_info(n_workers=-1).get("workers", ()))
+
+    def start(self, task: str) -> None:
+        """Start the cluster of this machine, and let its workers import the task, meanwhile.
+
+        Workers elsewhere run already, and prove themselves at the first call.
+        """
+        if self._client is None and self._starting is None and not self._address:
+            self._starting = threading.Thread(target=self._open_and_load, args=(task,), daemon=True)
+            self._starting.start()
+
+    def _open_and_load(self, task: str) -> None:
+        with contextlib.suppress(Exception):  # the first call meets the same fault, and explains it
+            self._open()
+            self._client.run(load_task, task)
 
     def map(
         self, task: str, items: Iterable[object], shared: Mapping[str, SharedValue] | None = None
@@ -151,23 +175,26 @@ class DaskCluster:
 
     def _connected(self) -> Any:
         """Return the client; connect, or start a cluster, at the first use."""
+        if self._starting is not None:
+            self._starting.join()
+            self._starting = None
         if self._client is None:
-            try:
-                import distributed
-            except ImportError as error:
-                raise ConfigurationError(
-                    f"workers=dask needs the extra `cluster`: pip install 'segapsith[cluster]'"
-                    f" ({error})",
-                    setting="workers",
-                ) from error
-            self._open(distributed)
+            self._open()
             if self._address:  # workers of this machine have the same libraries and processor
                 self._check_workers()
         return self._client
 
-    def _open(self, distributed: Any) -> None:
-        import dask
+    def _open(self) -> None:
+        try:
+            import dask
 
+            distributed: Any = import_module("distributed")
+        except ImportError as error:
+            raise ConfigurationError(
+                f"workers=dask needs the extra `cluster`: pip install 'segapsith[cluster]'"
+                f" ({error})",
+                setting="workers",
+            ) from error
         # a lost scheduler is reported soon, and a task that ends its workers is given up
         dask.config.set(
             {
@@ -192,7 +219,7 @@ class DaskCluster:
                 )  # fmt: skip
                 self._client = distributed.Client(self._cluster, set_as_default=False)
         except (OSError, TimeoutError) as error:
-            self.close()
+            self._disconnect()
             where = self._address or "a cluster on this machine"
             raise WorkersLostError(
                 f"workers=dask:{self._address}: {where} cannot be reached, or has no worker,"
@@ -221,6 +248,12 @@ class DaskCluster:
 
     def close(self) -> None:
         """End the connection, and the workers that were started here."""
+        if self._starting is not None:
+            self._starting.join()
+            self._starting = None
+        self._disconnect()
+
+    def _disconnect(self) -> None:
         for part in (self._client, self._cluster):
             if part is not None:
                 with contextlib.suppress(Exception):

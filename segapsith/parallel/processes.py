@@ -35,12 +35,16 @@ class Processes:
         self.n_workers = int(workers) if workers else available_processors()
         self._lanes: list[_Lane] = []
 
+    def start(self, task: str) -> None:
+        """Start the processes, which import the task meanwhile."""
+        if not self._lanes:
+            self._lanes = [_Lane(task) for _ in range(self.n_workers)]
+
     def map(
         self, task: str, items: Iterable[object], shared: Mapping[str, SharedValue] | None = None
     ) -> Iterator[Any]:
         """Yield the result of a task for each item; items are read a few ahead."""
-        if not self._lanes:
-            self._lanes = [_Lane() for _ in range(self.n_workers)]
+        self.start(task)
         values = dict(shared or {})
         rest = iter(items)
         jobs: deque[_Job] = deque()
@@ -136,8 +140,9 @@ class _Job:
 class _Lane:
     """One process with its queue."""
 
-    def __init__(self) -> None:
-        self._process = WorkerProcess()
+    def __init__(self, task: str) -> None:
+        self._task = task
+        self._process = WorkerProcess(task)
         self._jobs: list[_Job] = []
         self._held = Recent()
 
@@ -160,7 +165,7 @@ class _Lane:
 
     def restart(self) -> None:
         self._process.close()
-        self._process, self._jobs, self._held = WorkerProcess(), [], Recent()
+        self._process, self._jobs, self._held = WorkerProcess(self._task), [], Recent()
 
     def close(self) -> None:
         self._process.close()

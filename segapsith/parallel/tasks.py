@@ -6,6 +6,7 @@ item and the shared values, and returns a value that can be packed.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import traceback
@@ -86,6 +87,12 @@ def find_task(name: str) -> Task:
         )
     task: Task = points[name].load()
     return task
+
+
+def load_task(task: str) -> None:
+    """Import a task before its first item comes; what fails is reported with that item."""
+    with contextlib.suppress(Exception, SystemExit):
+        find_task(task)
 
 
 def perform(task: str, item: bytes, shared: Shared) -> bytes:

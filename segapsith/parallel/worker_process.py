@@ -21,7 +21,7 @@ from queue import SimpleQueue
 from typing import NamedTuple
 
 from segapsith.parallel.packing import pack, unpack
-from segapsith.parallel.tasks import SharedValues, perform
+from segapsith.parallel.tasks import SharedValues, load_task, perform
 
 __all__ = ["ProcessDiedError", "WorkerProcess", "one_thread"]
 
@@ -46,12 +46,15 @@ class _Call(NamedTuple):
 
 
 class WorkerProcess:
-    """A process that is started at once and performs one call after the other."""
+    """A process that is started at once and performs one call after the other.
 
-    def __init__(self) -> None:
+    It imports `task`, if one is named, before the first call comes.
+    """
+
+    def __init__(self, task: str = "") -> None:
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs,))
+        self._process = context.Process(target=_serve, args=(theirs, task))
         with one_thread():
             self._process.start()
         theirs.close()
@@ -147,19 +150,21 @@ def one_thread() -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _serve(pipe: Connection) -> None:
+def _serve(pipe: Connection, task: str) -> None:
     """Perform calls until an empty message comes: the work of the process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when it ends
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
+    if task:
+        load_task(task)
     values = SharedValues()
     with contextlib.suppress(EOFError, OSError):
         while head := pipe.recv_bytes():
-            task, names, new = unpack(head)
+            name, names, new = unpack(head)
             item = pipe.recv_bytes()
             data = {digest: pipe.recv_bytes() for digest in new}
-            pipe.send_bytes(perform(task, item, values.load(names, data)))
+            pipe.send_bytes(perform(name, item, values.load(names, data)))
 
 
 def _end_with(sentinel: int) -> None:

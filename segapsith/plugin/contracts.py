@@ -57,6 +57,7 @@ __all__ = [
     "SharedValue",
     "Similarity",
     "Source",
+    "StartsEarly",
     "TakesNeighbours",
     "TakesViews",
     "UnitDiagonal",
@@ -368,6 +369,13 @@ class HasCurve(Protocol):
         """Return ascending character positions and a value for each."""
 
 
+class StartsEarly(Protocol):
+    """An executor whose workers can start while the caller still reads what it will give them."""
+
+    def start(self, task: str) -> None:
+        """Begin to start the workers, which import the task, and return at once."""
+
+
 class HasExample(Protocol):
     """A source with an example of its format, which the checks use."""
 
@@ -487,6 +495,11 @@ def has_curve(plugin: object) -> TypeGuard[HasCurve]:
 def segments_together(plugin: object) -> TypeGuard[SegmentsTogether]:
     """Return whether a segmenter takes several texts at once."""
     return callable(getattr(plugin, "segment_all", None))
+
+
+def starts_early(executor: object) -> TypeGuard[StartsEarly]:
+    """Return whether the workers of an executor can start before they are needed."""
+    return callable(getattr(executor, "start", None))
 
 
 def network_parts(segmenter: object) -> frozenset[str]:

@@ -60,6 +60,7 @@ from segapsith.plugin.contracts import (
     clusters_in_parts,
     has_curve,
     segments_together,
+    starts_early,
     takes_neighbours,
 )
 from segapsith.tokens import Tokens
@@ -818,6 +819,11 @@ class GuardedExecutor(_Guarded):
         if not isinstance(number, int) or number < 1:
             raise self.who.error("n_workers", f"is {number!r}, not a number of at least 1")
         return number
+
+    def start(self, task: str) -> None:
+        if starts_early(self.plugin):
+            with _named(self.who, "start"):
+                self.plugin.start(task)
 
     def map(
         self, task: str, items: Iterable[object], shared: Mapping[str, SharedValue] | None = None

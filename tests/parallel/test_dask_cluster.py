@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import multiprocessing
 import subprocess
 import sys
 import tempfile
@@ -170,6 +171,21 @@ def test_a_worker_that_makes_something_else_of_the_sample_is_refused(
         with pytest.raises(ConfigurationError, match=wanted) as caught:
             list(executor.map("check", [1], {"offset": Frozen(2)}))
         assert caught.value.exit_code == 78
+
+
+def test_a_cluster_that_started_early_is_used_and_ended() -> None:
+    before = set(multiprocessing.active_children())
+    executor = DaskCluster(workers="2")
+    try:
+        executor.start("check")
+        executor.start("check")  # once is enough
+        assert list(executor.map("check", [1, 2], {"offset": Frozen(0)})) == [[1, 0], [2, 0]]
+    finally:
+        executor.close()
+    never_used = DaskCluster(workers="1")
+    never_used.start("check")
+    never_used.close()
+    assert set(multiprocessing.active_children()) <= before
 
 
 def test_shared_values_travel_once_for_several_calls(two: DaskCluster) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -79,3 +80,15 @@ def test_one_slow_worker_holds_up_at_most_one_other_task(tmp_path: Path) -> None
     items = [(str(tmp_path), number, 6 if number == 0 else 0) for number in range(8)]
     with contextlib.closing(Processes(workers="2")) as executor:
         assert list(executor.map("check-waits", items)) == list(range(8))
+
+
+def test_processes_that_started_early_perform_other_tasks_too() -> None:
+    executor = Processes(workers="2")
+    try:
+        executor.start("no such task")  # reported only when an item comes
+        early = multiprocessing.active_children()
+        assert len(early) == 2
+        assert list(executor.map("check", [1, 2], {"offset": Frozen(0)})) == [[1, 0], [2, 0]]
+        assert multiprocessing.active_children() == early
+    finally:
+        executor.close()
