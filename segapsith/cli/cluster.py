@@ -14,7 +14,7 @@ import typer
 
 from segapsith.cli.context import Context, command
 from segapsith.cli.options import SETS, WORKERS, Lang, Seed
-from segapsith.cli.output import Output, on_terminal, write
+from segapsith.cli.output import Output, counted, on_terminal, write
 from segapsith.errors import MissingInputError, UsageError
 from segapsith.model import Record
 from segapsith.settings import CLUSTERER
@@ -147,7 +147,7 @@ def cluster(
 def _text(result: Record, output: Path | None, out: Output) -> None:
     run = f"run {result['run']}: " if "run" in result else ""
     out.line(
-        f"{run}{result['units']} units in {result['clusters']} clusters, {result['seconds']:.1f} s"
+        f"{run}{counted(result['units'], 'unit')} in {counted(result['clusters'], 'cluster')}, {result['seconds']:.1f} s"
     )
     for name, value in result.get("scores", {}).items():
         write(f"{name:16} {value:.4f}")

@@ -9,7 +9,7 @@ import typer
 
 from segapsith.cli.context import Context, command, group
 from segapsith.cli.options import SETS, All, Lang, Limit, MinUnits, Seed
-from segapsith.cli.output import LISTED, Output, on_terminal, write
+from segapsith.cli.output import LISTED, Output, counted, on_terminal, write
 from segapsith.errors import UsageError
 from segapsith.model import Record, Result
 from segapsith.settings import CLUSTERER
@@ -68,7 +68,7 @@ def list_domains(
         n_forgotten = 0 if as_of is None else wire.domains.forgotten_since(as_of)
     if n_forgotten:
         context.out.say(
-            f"segapsith: {n_forgotten} documents were forgotten since then and are not shown"
+            f"segapsith: forgotten since then and not shown: {counted(n_forgotten, 'document')}"
         )
     most = None if everything or limit else LISTED
     context.show(
@@ -247,7 +247,7 @@ def merge(
         lambda wire: wire.domains.merge(domains, into),
         lambda done: (
             f"domain {done['domain']} “{done['label']}” ({_words(done['words'])})"
-            f" received {done['units']} units of "
+            f" received {counted(done['units'], 'unit')} of "
         ),
         domains,
     )
@@ -319,7 +319,7 @@ def split(
         ),
         lambda done: f"domain {domain} became"
         + "".join(
-            f"\n  {part['id']} “{part['label']}” ({part['units']} units): {_words(part['words'])}"
+            f"\n  {part['id']} “{part['label']}” ({counted(part['units'], 'unit')}): {_words(part['words'])}"
             for part in done["parts"]
         ),
     )  # fmt: skip
@@ -328,10 +328,10 @@ def split(
 def _split(done: Record, dry_run: bool, out: Output) -> None:
     for one in done["splits"]:
         out.line(
-            f"{one['domain']} ({one['label']}; {one['units']} units) → {len(one['parts'])} parts"
+            f"{one['domain']} ({one['label']}; {counted(one['units'], 'unit')}) → {counted(len(one['parts']), 'part')}"
         )
         for size, words in list(zip(one["parts"], one["words"], strict=True))[:MAX_PARTS]:
-            out.cut(f"  {size} units: {', '.join(words)}")
+            out.cut(f"  {counted(size, 'unit')}: {', '.join(words)}")
         if len(one["parts"]) > MAX_PARTS:
             sizes = ", ".join(map(str, one["parts"][MAX_PARTS:]))
             out.cut(f"  and {sizes} units")

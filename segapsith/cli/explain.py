@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from segapsith.cli.context import Context, command
-from segapsith.cli.output import Output, write
+from segapsith.cli.output import Output, counted, write
 from segapsith.errors import MissingInputError
 from segapsith.model import Record
 
@@ -84,7 +84,7 @@ def _text(result: Record, out: Output) -> None:
     domain = result["domain"]
     out.line(f"unit {result['unit']} of {result['document']}: {_shorter(result['text'])}")
     out.line(
-        f"domain {domain['id']} “{domain['label']}” ({domain['units']} units,"
+        f"domain {domain['id']} “{domain['label']}” ({counted(domain['units'], 'unit')},"
         f" {domain['status']}{topic_of(domain)}):"
         f" score {result['score']:.3f}, margin {result['margin']:.3f}"
     )

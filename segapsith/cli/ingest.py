@@ -30,7 +30,7 @@ from segapsith.cli.options import (
     WORKERS,
     ChangeLearning,
 )
-from segapsith.cli.output import Output, say
+from segapsith.cli.output import Output, counted, say
 from segapsith.errors import InputError, UsageError, worst
 from segapsith.model import Record
 from segapsith.settings import BAG_SOURCE
@@ -198,7 +198,7 @@ def _text(summary: RunSummary, refined: Record | None, dry_run: bool, out: Outpu
     out.line(("dry run: " if dry_run else f"run {summary.run}: ") + summary_line(summary))
     if refined:
         run = f"run {refined['run']}: " if refined["run"] else ""
-        out.line(f"{run}{refined['moved']} units moved to a nearer domain")
+        out.line(f"{run}{counted(refined['moved'], 'unit')} moved to a nearer domain")
 
 
 def summary_line(summary: RunSummary) -> str:
@@ -209,8 +209,8 @@ def summary_line(summary: RunSummary) -> str:
     return (
         f"{summary.read} read, {summary.new} new, {summary.duplicate} duplicate,"
         f" {summary.corrected} corrected, {summary.rejected} rejected{forgotten}{apart}{held};"
-        f" {summary.units} units ({summary.units_kept} learned from),"
-        f" {summary.domains_joined} joined, {summary.domains_new} new domains,"
+        f" {counted(summary.units, 'unit')} ({summary.units_kept} learned from),"
+        f" {summary.domains_joined} joined, {counted(summary.domains_new, 'new domain')},"
         f" {summary.seconds:.1f} s"
     )
 

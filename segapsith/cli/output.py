@@ -35,6 +35,7 @@ __all__ = [
     "ReaderGone",
     "claim",
     "claimed",
+    "counted",
     "flush",
     "json_form",
     "minute",
@@ -354,6 +355,15 @@ def wrapped(text: str, width: int | None, indent: str = "    ") -> list[str]:
         )
         or [""]
     ]
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    >>> counted(1, "unit"), counted(1200, "unit")
+    ('1 unit', '1200 units')
+    """
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def shortened(text: str, size: int) -> str:

@@ -9,7 +9,7 @@ import typer
 
 from segapsith.cli.context import Context, command, group
 from segapsith.cli.options import All, Limit
-from segapsith.cli.output import LISTED, Output, minute
+from segapsith.cli.output import LISTED, Output, counted, minute
 from segapsith.errors import UsageError
 from segapsith.model import Record
 
@@ -106,9 +106,9 @@ def undo(
     context.show(
         result,
         lambda out: out.line(
-            f"run {result['run']} undone: {result['documents']} documents removed,"
+            f"run {result['run']} undone: {counted(result['documents'], 'document')} removed,"
             f" {result['restored']} restored to their earlier text,"
-            f" {result['moved']} units moved back"
+            f" {counted(result['moved'], 'unit')} moved back"
         ),
     )
 
@@ -120,7 +120,7 @@ def _undo_night(context: Context) -> None:
     context.show(
         done,
         lambda out: out.line(
-            f"night {done.night} undone (runs {runs}): {done.documents} documents removed,"
-            f" {done.restored} restored to their earlier text, {done.moved} units moved back"
+            f"night {done.night} undone (runs {runs}): {counted(done.documents, 'document')} removed,"
+            f" {done.restored} restored to their earlier text, {counted(done.moved, 'unit')} moved back"
         ),
     )

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from segapsith.cli.context import Context, command
-from segapsith.cli.output import Output, minute, write
+from segapsith.cli.output import Output, counted, minute, write
 from segapsith.model import Record
 
 __all__ = ["MAX_COLUMNS", "MAX_LINES", "add_to", "lines_of"]
@@ -82,13 +82,13 @@ def lines_of(result: Record, width: int = MAX_COLUMNS) -> list[str]:
 
 def _heading(result: Record) -> str:
     counts = result["counts"]
-    counted = f"{counts['new']} new, {counts['rising']} rising, {counts['falling']} falling domains"
+    numbers = f"{counts['new']} new, {counts['rising']} rising, {counts['falling']} falling domains"
     if result["since"] == 0:
-        return f"everything so far, {result['units']} units: {counted}"
+        return f"everything so far, {counted(result['units'], 'unit')}: {numbers}"
     if isinstance(result["since"], str):
-        return f"since {result['since']}, {result['units']} units: {counted}"
+        return f"since {result['since']}, {counted(result['units'], 'unit')}: {numbers}"
     began = f" of {minute(result['at'])}" if result["at"] else ""
-    return f"since run {result['since']}{began}, {result['units']} units: {counted}"
+    return f"since run {result['since']}{began}, {counted(result['units'], 'unit')}: {numbers}"
 
 
 def _section_line(section: Record, whole: int) -> str:

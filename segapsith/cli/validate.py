@@ -12,7 +12,7 @@ import typer
 
 from segapsith.cli.context import Context, command, group
 from segapsith.cli.options import SETS, WORKERS, All, Lang, MinUnits, Seed
-from segapsith.cli.output import LISTED, MAX_WIDTH, Output, minute, say, write
+from segapsith.cli.output import LISTED, MAX_WIDTH, Output, counted, minute, say, write
 from segapsith.errors import UsageError, ValidationBelowError
 from segapsith.model import Record
 from segapsith.settings import CLUSTERER
@@ -223,8 +223,8 @@ def validation_lines(result: Record, *, full: bool = False) -> list[str]:
     if not result["domains"]:
         return ["no stable domain yet: nothing to validate (--min-units accepts smaller domains)"]
     head = (
-        f"{result['domains']} stable domains with {result['units']} units"
-        f" ({100 * result['share']:.0f} % of all) against {result['clusters']} recomputed clusters"
+        f"{counted(result['domains'], 'stable domain')} with {counted(result['units'], 'unit')}"
+        f" ({100 * result['share']:.0f} % of all) against {counted(result['clusters'], 'recomputed cluster')}"
     )
     figures = comparison_lines(result)
     if not full:
@@ -325,7 +325,7 @@ def _verdict_lines(verdicts: Sequence[Record], limit: int = 8) -> list[str]:
     for one in doubtful[:limit]:
         lines.append(
             f"  {one['verdict']}: domain {one['domain']}{_label(one)} ({', '.join(one['words'][:5])};"
-            f" {one['units']} units): {one['told']}"
+            f" {counted(one['units'], 'unit')}): {one['told']}"
         )
         lines += [f"      “{example}”" for example in one.get("examples", [])[:1]]
     if len(doubtful) > limit:
@@ -411,19 +411,21 @@ def drift(
 
 def _show_drift(result: Record, out: Output) -> None:
     out.line(
-        f"run {result['from']} ({result['units_before']} units, {result['domains']} domains)"
+        f"run {result['from']} ({counted(result['units_before'], 'unit')}, {counted(result['domains'], 'domain')})"
         f" against {'now' if result['to'] is None else 'run ' + str(result['to'])}"
-        f" ({result['units_after']} units, {result['clusters']} domains):"
-        f" {result['units']} common units, {result['moved']} moved"
+        f" ({counted(result['units_after'], 'unit')}, {counted(result['clusters'], 'domain')}):"
+        f" {counted(result['units'], 'common unit')}, {result['moved']} moved"
     )
     if result["units"]:
         for line in comparison_lines(result):
             out.line(line)
     for key in ("births", "deaths"):
-        out.line(f"{key}: {len(result[key])} domains of at least {result['min_units']} units")
+        out.line(
+            f"{key}: {counted(len(result[key]), 'domain')} of at least {counted(result['min_units'], 'unit')}"
+        )
         for one in result[key][:10]:
             out.line(
-                f"  domain {one['id']} “{one['label']}”: {one['before']} → {one['after']} units"
+                f"  domain {one['id']} “{one['label']}”: {one['before']} → {counted(one['after'], 'unit')}"
             )
 
 

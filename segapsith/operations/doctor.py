@@ -126,7 +126,8 @@ def _plugins(wire: Wire) -> Iterator[Finding]:
 
 def _unopened(wire: Wire, error: SegapsithError) -> Finding:
     if isinstance(error, MissingInputError):
-        return Finding("store", "trouble", str(error), f"segapsith ingest SOURCE {_at(wire)}")
+        reason, advice = f"there is no store at {wire.path}", f"segapsith ingest SOURCE {_at(wire)}"
+        return Finding("store", "trouble", reason, advice)
     return Finding("store", "trouble", str(error), RESTORE)
 
 
@@ -225,7 +226,7 @@ def _feeds(store: Store, now: str) -> Iterator[Finding]:
     yield Finding(
         "feeds",
         "ok",
-        f"{len(feeds)} subscriptions, {due} due, {len(failing)} failing",
+        f"{len(feeds)} subscription{'' if len(feeds) == 1 else 's'}, {due} due, {len(failing)} failing",
         f"segapsith update {_at(store)}" if due else "",
     )
 
