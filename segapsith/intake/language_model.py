@@ -14,8 +14,9 @@ import tempfile
 import unicodedata
 import zipfile
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import metadata
 from itertools import chain
 from typing import IO, Any, Self
 
@@ -23,9 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.jit import kernel
-from segapsith.languages.mapping import MappedBytes
+from segapsith.languages.mapping import MappedBytes, kept_arrays
 
 __all__ = ["LanguageModel"]
+
+LAYOUT = 1
+"""Number of the layout of the arrays; another one needs the next number."""
 
 _LETTERS = 256
 _CHUNK_ROWS = 1024
@@ -76,30 +80,21 @@ class LanguageModel:
     """Log-likelihoods of features by language."""
     automaton: _Automaton
     table: MappedBytes
-    """The likelihoods of all languages, in a file."""
+    """The file that these arrays are in."""
 
     @classmethod
     def load(cls, languages: Collection[str]) -> Self:
-        """Read the model of some languages from the file of py3langid (0.5 s)."""
-        from py3langid.langid import MODEL_DIR, MODEL_FILE
-
-        with tempfile.TemporaryFile() as file:
-            with lzma.open(MODEL_DIR / MODEL_FILE) as source:
-                shutil.copyfileobj(source, file, 1 << 20)
-            with zipfile.ZipFile(file) as arrays:
-                labels = _array(arrays, "classes").tolist()
-                unknown = set(languages).difference(labels)
-                if unknown:
-                    raise ValueError(f"unknown language codes: {', '.join(sorted(unknown))}")
-                columns = [i for i, label in enumerate(labels) if label in languages]
-                table = _columns(arrays, "ptc", columns)
-                return cls(
-                    tuple(labels[i] for i in columns),
-                    _array(arrays, "pc")[columns],
-                    table.values.view(np.float16).reshape(-1, len(columns)),
-                    _automaton(arrays),
-                    table,
-                )
+        """Read the model of some languages; the first time from the file of py3langid (0.5 s)."""
+        made_from = f"{LAYOUT} {metadata.version('py3langid')} {' '.join(sorted(languages))}"
+        model, table = kept_arrays("languages", made_from, lambda: _model_of(languages))
+        parts = (model[name] for name in _Automaton.__slots__)
+        return cls(
+            tuple(model["labels"].tolist()),
+            model["priors"],
+            model["likelihoods"],
+            _Automaton(*parts),
+            table,
+        )
 
     def among(self, languages: Collection[str]) -> Self:
         """Return the model of fewer languages, with their likelihoods in memory."""
@@ -141,12 +136,34 @@ def _array(arrays: zipfile.ZipFile, name: str) -> NDArray[Any]:
         return array
 
 
-def _columns(arrays: zipfile.ZipFile, name: str, columns: Sequence[int]) -> MappedBytes:
-    """Return some columns of an array, in a file; the others are not held."""
+def _model_of(languages: Collection[str]) -> Mapping[str, NDArray[Any]]:
+    """Return the arrays of the model of some languages, from the file of py3langid."""
+    from py3langid.langid import MODEL_DIR, MODEL_FILE
+
+    with tempfile.TemporaryFile() as file:
+        with lzma.open(MODEL_DIR / MODEL_FILE) as source:
+            shutil.copyfileobj(source, file, 1 << 20)
+        with zipfile.ZipFile(file) as arrays:
+            labels = _array(arrays, "classes").tolist()
+            unknown = set(languages).difference(labels)
+            if unknown:
+                raise ValueError(f"unknown language codes: {', '.join(sorted(unknown))}")
+            columns = [i for i, label in enumerate(labels) if label in languages]
+            automaton = _automaton(arrays)
+            return {
+                "labels": np.array([labels[i] for i in columns]),
+                "priors": _array(arrays, "pc")[columns],
+                "likelihoods": _columns(arrays, "ptc", columns),
+                **{name: getattr(automaton, name) for name in _Automaton.__slots__},
+            }
+
+
+def _columns(arrays: zipfile.ZipFile, name: str, columns: Sequence[int]) -> NDArray[np.float16]:
+    """Return some columns of an array; the others are not held."""
     with arrays.open(f"{name}.npy") as file:
         (_, width), dtype = _header(file)
         likelihoods = b"".join(part[:, columns].tobytes() for part in _parts(file, dtype, width))
-    return MappedBytes(likelihoods)
+    return np.frombuffer(likelihoods, np.float16).reshape(-1, len(columns))
 
 
 def _parts(file: IO[bytes], dtype: np.dtype[Any], width: int) -> Iterator[NDArray[Any]]:

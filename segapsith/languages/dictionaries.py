@@ -4,14 +4,16 @@ simplemma ships each dictionary as sorted, front-coded records: a form has only 
 form before does not have, a lemma only what differs from its form. simplemma's own reader of this
 format stores Python objects for every 32nd record, more than the records themselves. Here the index
 is three arrays, and records are decoded by kernels: German is loaded in a third of the time. The
-format is that of `simplemma.strategies.dictionaries.frontcode`. The records are in an unnamed file,
-and only the dictionary that was asked last has pages of it in the memory of this process.
+format is that of `simplemma.strategies.dictionaries.frontcode`. Records and index are in a file that
+later processes use, and only the dictionary that was asked last has pages of it in the memory of
+this process.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
+from importlib import metadata
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,7 @@ from numpy.typing import NDArray
 
 from segapsith.jit import kernel
 from segapsith.languages import pack_of
-from segapsith.languages.mapping import MappedBytes, Turn
+from segapsith.languages.mapping import KeptArrays, Turn, kept_arrays
 
 __all__ = ["CompactDictionaries", "CompactDictionary", "forms_in"]
 
@@ -28,6 +30,9 @@ Numbers = NDArray[np.uint32]
 
 _RECENT = 256
 """Forms whose lemma is stored: the rules for one word ask several times for the same form."""
+
+LAYOUT = 1
+"""Number of the layout of the arrays; another one needs the next number."""
 
 _BLOCK = 32
 """Records between two entries of the index."""
@@ -193,19 +198,32 @@ def _forms_of(data: Bytes, pos: int, target: Bytes, most: int) -> Bytes:
 class CompactDictionary(Mapping[str, str]):
     """Lemmas by form, over front-coded records: what `simplemma` calls a dictionary."""
 
-    def __init__(self, records: bytes) -> None:
+    def __init__(self, indexed: KeptArrays) -> None:
+        arrays, self._file = indexed
+        self._data: Bytes = arrays["records"]
+        self._places, self._starts, self._forms = (arrays[n] for n in ("places", "starts", "forms"))
+        self._begin, self._count = arrays["begin_and_count"].tolist()
+        self._recent = lru_cache(maxsize=_RECENT)(self._look_up)
+
+    @staticmethod
+    def indexed(records: bytes) -> Mapping[str, NDArray[Any]]:
+        """Return the arrays of a dictionary: its records and their index."""
         from simplemma.strategies.dictionaries import frontcode
 
-        is_reversed, count, self._begin = frontcode._read_header(records)
+        is_reversed, count, begin = frontcode._read_header(records)
         if is_reversed:
             raise ValueError("dictionaries of reversed forms are not read")
-        in_memory: Bytes = np.frombuffer(records, np.uint8)
-        self._places, self._starts, self._forms, self._count = _index(in_memory, self._begin)
-        if self._count != count:
-            raise ValueError(f"a dictionary has {self._count} records instead of {count}")
-        self._file = MappedBytes(records)
-        self._data: Bytes = self._file.values
-        self._recent = lru_cache(maxsize=_RECENT)(self._look_up)
+        data: Bytes = np.frombuffer(records, np.uint8)
+        places, starts, forms, n_records = _index(data, begin)
+        if n_records != count:
+            raise ValueError(f"a dictionary has {n_records} records instead of {count}")
+        return {
+            "records": data,
+            "places": places,
+            "starts": starts,
+            "forms": forms,
+            "begin_and_count": np.array([begin, count]),
+        }
 
     def get(self, key: str, default: Any = None) -> Any:
         """Return the lemma of a form, or `default`."""
@@ -251,10 +269,15 @@ class CompactDictionaries:
     @staticmethod
     @cache
     def get_dictionary(lang: str) -> Mapping[str, str]:
-        """Return the dictionary of a language."""
-        from simplemma.strategies.dictionaries import dictionary_factory
+        """Return the dictionary of a language; it is indexed the first time."""
 
-        return CompactDictionary(dictionary_factory._read_decompressed(lang))
+        def indexed() -> Mapping[str, NDArray[Any]]:
+            from simplemma.strategies.dictionaries import dictionary_factory
+
+            return CompactDictionary.indexed(dictionary_factory._read_decompressed(lang))
+
+        made_from = f"{LAYOUT} {metadata.version('simplemma')} {lang}"
+        return CompactDictionary(kept_arrays(f"lemmas-{lang}", made_from, indexed))
 
 
 def forms_in(langs: Iterable[str], word: str, most: int = 64) -> list[str]:

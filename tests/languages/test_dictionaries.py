@@ -55,7 +55,7 @@ def test_a_dictionary_is_loaded_once() -> None:
 def test_a_shortened_dictionary_is_refused() -> None:
     records = dictionary_factory._read_decompressed("fa")
     with pytest.raises(ValueError, match="records"):
-        CompactDictionary(records[: _end_of_record(records, 100)])
+        CompactDictionary.indexed(records[: _end_of_record(records, 100)])
 
 
 def _end_of_record(records: bytes, number: int) -> int:
