@@ -129,10 +129,27 @@ _OPTIONS = {"nogil": True, "no_cfunc_wrapper": True}
 """No kernel is called from C: without an entry for that, compiling takes a twelfth less."""
 
 
+def _load_arrays_of_numba() -> None:
+    """Load what numba needs for arrays, without SciPy.
+
+    numba imports `scipy.linalg` there, with seventy modules, only to see whether it is installed. It
+    always is, and a kernel that needs linear algebra imports it when it is compiled.
+    """
+    from numba.np import linalg
+
+    looks_for_scipy = linalg.ensure_blas
+    linalg.ensure_blas = bool
+    try:
+        import numba.np.arraymath  # noqa: F401
+    finally:
+        linalg.ensure_blas = looks_for_scipy
+
+
 def _compile(function: Callable[P, R]) -> Callable[P, R]:
     import numba
 
     if not _stopwatch.is_listening:
+        _load_arrays_of_numba()
         _stopwatch.listen()
     njit: Any = numba.njit  # its types do not have every option
     try:

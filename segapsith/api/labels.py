@@ -16,7 +16,6 @@ from segapsith.model import Subject
 from segapsith.plugin.contracts import Labeller
 from segapsith_store import Store
 from segapsith_store.queries import labels as stored
-from segapsith_store.queries.domains import domain_labels
 from segapsith_store.queries.groupings import SECTIONS, TOPICS, Level
 from segapsith_store.queries.history import Moment
 from segapsith_store.queries.topics import (
@@ -238,6 +237,9 @@ class LabelMaker:
         self, kind: str, lang: str, groups: _Groups, previous: Mapping[int, str]
     ) -> dict[int, Subject]:
         """Return groups of domains with their words by contrast with each other."""
+        # domains alone are labelled after an ingest, which needs nothing else of this module
+        from segapsith_store.queries.domains import domain_labels
+
         counts = self._word_counts(lang)
         total = np.asarray(groups.rows.sum(axis=0)).ravel()
         whole = float(total.sum())

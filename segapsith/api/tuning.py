@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from segapsith.api.maintenance import open_domains
 from segapsith.api.session import Session
-from segapsith.domains import threshold_search
 from segapsith.domains.threshold_control import MILLION, Target
-from segapsith.domains.threshold_search import Trial
 from segapsith.engine.runs import RunPlan
-from segapsith.engine.threshold_trials import TrialSetup, WorkerTrials
 from segapsith.errors import UsageError
 from segapsith.lexicon.vocabulary import SCALE
 from segapsith.model import Result
 from segapsith.settings import BUILT_IN_PLACEMENT
 from segapsith_store import Store
-from segapsith_store.queries.stream import read_stream
 from segapsith_store.queries.targets import followed_target, last_target, save_target
+
+if TYPE_CHECKING:
+    from segapsith.domains.threshold_search import Trial
+    from segapsith.engine.threshold_trials import TrialSetup
 
 __all__ = ["EndedTarget", "Threshold", "ThresholdSearch"]
 
@@ -78,6 +78,10 @@ class Threshold:
         from the start. With `keep` the store stores the target, in a run: from then on its
         threshold follows it.
         """
+        # an ingest asks for the target, but searches no threshold
+        from segapsith.domains import threshold_search
+        from segapsith.engine.threshold_trials import WorkerTrials
+
         if (target_new_rate is None) == (target_singletons is None):
             raise UsageError("tune for one target: a rate of new domains, or a share of singletons")
         aim, target = (
@@ -129,6 +133,10 @@ class Threshold:
         self, store: Store, afresh: bool, lang: str | None, sample: int | None
     ) -> TrialSetup:
         """Return the stored stream, to be placed with other thresholds."""
+        from segapsith.api.maintenance import open_domains
+        from segapsith.engine.threshold_trials import TrialSetup
+        from segapsith_store.queries.stream import read_stream
+
         placing, stream = self._session.factory.placing(), read_stream(store, lang, sample)
         setup = TrialSetup(stream.bags, placing, stream.significance, stream.stories)
         if afresh:

@@ -205,9 +205,11 @@ def collector_paused() -> Iterator[Callable[[], None]]:
 
     collects = gc.isenabled()
     gc.disable()
+    gc.freeze()  # modules live as long as the process: it would look through them in vain
     try:
         yield collect
     finally:
+        gc.freeze()  # so do those that were imported meanwhile
         if collects:
             gc.enable()
 

@@ -16,13 +16,14 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.jit import kernel
+from segapsith.tokens import table_size
 
 __all__ = [
     "COPY",
@@ -60,7 +61,7 @@ Hashes = NDArray[np.uint32]
 
 # Character classes of the tokenizer, and the signs that may be inside a figure.
 _OTHER, _LETTER, _DIGIT = 0, 1, 2
-_N_CLASSIFIED = 1 << 16
+_N_CLASSIFIED = 1 << 16  # the basic plane
 _SPACE, _COMMA, _HYPHEN, _POINT, _SLASH, _COLON = (ord(sign) for sign in " ,-./:")
 
 _GROUP_DIGITS = 3
@@ -75,11 +76,11 @@ _ANY_FIGURE = np.uint64(1)
 """Stands for every figure in the context of another one."""
 
 
-@lru_cache(maxsize=1)
-def _character_classes() -> NDArray[np.uint8]:
-    """Return the class of each character of the basic plane: letter, decimal digit or other."""
-    classes = np.zeros(_N_CLASSIFIED, np.uint8)
-    for code in range(_N_CLASSIFIED):
+@cache
+def _character_classes(n_characters: int) -> NDArray[np.uint8]:
+    """Return the class of each of the first characters: letter, decimal digit or other."""
+    classes = np.zeros(n_characters, np.uint8)
+    for code in range(n_characters):
         character = chr(code)
         classes[code] = _LETTER if character.isalpha() else _DIGIT * character.isdecimal()
     return classes
@@ -231,7 +232,8 @@ def signature(text: str) -> Signature:
     if not plain.isascii():
         plain = unicodedata.normalize("NFKC", plain)
     codes = np.frombuffer(plain.encode("utf-32-le", "surrogatepass"), "<u4").astype(np.uint32)
-    words, figures, places = _tokens(codes, _character_classes())
+    classes = _character_classes(table_size(codes, _N_CLASSIFIED))
+    words, figures, places = _tokens(codes, classes)
     n_runs = max(len(words) - RUN_WORDS + 1, 0)
     mixed = words[:n_runs].copy()
     for shift in range(1, RUN_WORDS):

@@ -8,10 +8,11 @@ chunks have equal numbers, in the order of first occurrence, and so have equal g
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
 from collections.abc import Callable, Iterator
 from enum import IntEnum
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from segapsith.jit import kernel
 from segapsith.languages import pack_of
+from segapsith.tokens import table_size
 from segapsith_plugins.annotators._unspaced import FoundWord, word_finder
 from segapsith_plugins.annotators._words import (
     Lemmas,
@@ -55,16 +57,20 @@ _SIGNS = "-‐‑'’ʼ‘`´&"
 _QUOTES = '"״׳'
 """Marks of an acronym between two Hebrew letters."""
 
+_N_WITH_MARKS = 0x20000
+"""No character beyond is a mark."""
 
-@lru_cache(maxsize=1)
-def _marks() -> tuple[int, ...]:
+
+@cache
+def _marks(n_characters: int = _N_WITH_MARKS) -> tuple[int, ...]:
     """Return the vowel signs, accents and other marks that belong to the letter before them.
 
-    Variation selectors and marks around symbols are not among them.
+    Variation selectors and marks around symbols are not among them. Only those of the first
+    characters are looked for.
     """
     return tuple(
         code
-        for code in range(0x300, 0x20000)
+        for code in range(0x300, min(n_characters, _N_WITH_MARKS))
         if unicodedata.category(chr(code))[0] == "M"
         and not 0x20D0 <= code <= 0x20FF
         and not 0xFE00 <= code <= 0xFE0F
@@ -99,14 +105,14 @@ Places = NDArray[np.int32]
 _OPENS, _DIGIT, _INSIDE, _SIGN, _HEBREW, _QUOTE = 1, 2, 4, 8, 16, 32
 
 
-@lru_cache(maxsize=1)
-def _kinds() -> NDArray[np.uint8]:
-    """Return the roles that each character may have in a chunk, as bits."""
-    characters = np.arange(0x110000, dtype=np.uint32).view("U1")
+@cache
+def _kinds(n_characters: int) -> NDArray[np.uint8]:
+    """Return the roles that each of the first characters may have in a chunk, as bits."""
+    characters = np.arange(n_characters, dtype=np.uint32).view("U1")
     opens = np.char.isalnum(characters)
     kinds = opens * np.uint8(_OPENS | _INSIDE)
     kinds[np.char.isdecimal(characters)] |= _DIGIT
-    kinds[[ord("_"), *_INVISIBLE, *_marks()]] |= _INSIDE
+    kinds[[ord("_"), *_INVISIBLE, *_marks(n_characters)]] |= _INSIDE
     kinds[[ord(sign) for sign in _SIGNS]] |= _SIGN
     kinds[ord("א") : ord("ת") + 1] |= _HEBREW
     kinds[[ord(sign) for sign in _QUOTES]] |= _QUOTE
@@ -168,7 +174,7 @@ def chunks_of(text: str) -> tuple[Codes, Places, Places]:
     else:
         encoded = text.encode("utf-32-le", "surrogatepass")
         codes = np.frombuffer(encoded, "<u4").astype(np.uint32)
-    starts, ends = _cut(codes, _kinds())
+    starts, ends = _cut(codes, _kinds(table_size(codes, sys.maxunicode + 1)))
     return codes, starts, ends
 
 
