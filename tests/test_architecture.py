@@ -512,7 +512,8 @@ PLUGIN_NAMES = re.compile(
 def test_the_core_names_plugins_in_the_settings_alone() -> None:
     """Examples in help texts aside; what recommends a plugin asks the catalogue.
 
-    An estimator of scikit-learn is the adapter of one plugin, which it names.
+    An estimator of scikit-learn is the adapter of one plugin, which it names. The version of an
+    installed library is asked by the name of the library.
     """
     named = []
     for name, path in modules():
@@ -525,6 +526,11 @@ def test_the_core_names_plugins_in_the_settings_alone() -> None:
             id(node.value)
             for node in ast.walk(tree)
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        }
+        texts |= {
+            id(node.args[0])
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "metadata.version"
         }
         named += [
             f"{name}:{node.lineno}: {node.value}"

@@ -107,7 +107,7 @@ class Turn:
 # --- arrays that are computed once for all processes ----------------------------------------------
 
 _ALIGNED = 64
-"""Each array begins at a multiple of so many bytes."""
+"""Bytes: each array begins at a multiple of this number."""
 
 _LENGTH_BYTES = 8
 
