@@ -228,8 +228,8 @@ def allowed(setting: Setting) -> st.SearchStrategy[Value]:
 
 
 def written(value: Value) -> str:
-    """A value as TOML writes it."""
-    return json.dumps(value, ensure_ascii=False)
+    """A value as TOML writes it, which has no DEL in strings but its number."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 @settings(max_examples=150, deadline=None)
