@@ -27,6 +27,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("any-speed")
+settings.register_profile("quick", settings.get_profile("any-speed"), max_examples=30)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -37,7 +38,8 @@ SLOW = (
     *("web/", "sklearn/", "river/", "reproduce/", "test_sklearn.py", "engine/test_storage.py"),
     *("engine/test_removal.py", "cli/test_domains.py", "plugins/annotators/test_unspaced.py"),
     *("api/test_preparation.py", "plugins/sources/test_redis_stream.py", "cli/test_search.py"),
-    *("languages/test_dictionaries.py", "api/test_browsing.py"),
+    *("languages/test_dictionaries.py", "api/test_browsing.py", "api/test_federation.py"),
+    *("plugins/similarities/test_mvsim.py", "engine/test_learning_settings.py"),
 )
 """Folders and files whose tests together take many seconds."""
 

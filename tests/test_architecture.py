@@ -38,6 +38,12 @@ def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text("utf-8"))
 
 
+@functools.cache
+def nodes(tree: ast.AST) -> tuple[ast.AST, ...]:
+    """All nodes of a tree; several tests look at all of them."""
+    return tuple(ast.walk(tree))
+
+
 def sources() -> list[Path]:
     """What is shipped or run: the packages and the scripts, not the tests."""
     return [path for _, path in modules()] + sorted((ROOT / "scripts").glob("*.py"))
@@ -96,10 +102,10 @@ def _spoken(tree: ast.AST) -> Iterator[ast.Constant]:
     """The strings of a module, docstrings aside."""
     docstrings = {
         id(node.value)
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     }
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         text = isinstance(node, ast.Constant) and isinstance(node.value, str)
         if text and id(node) not in docstrings:
             yield cast("ast.Constant", node)
@@ -145,7 +151,7 @@ def test_nobody_inside_goes_round_by_the_front_door() -> None:
     for name, path in modules():
         if name == "segapsith":
             continue
-        for node in ast.walk(parsed(path)):
+        for node in nodes(parsed(path)):
             if isinstance(node, ast.ImportFrom) and node.module == "segapsith":
                 asked = {alias.name for alias in node.names}
                 wrong += [f"{name}: {n}" for n in sorted(asked - LOW - rooms)]
@@ -269,11 +275,11 @@ def lines_of_code(tree: ast.Module) -> int:
     """Count the lines of a module on which code starts or goes on; docstrings and comments aside."""
     docstrings = {
         id(node.value)
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     }
     lines: set[int] = set()
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.expr | ast.arg | ast.keyword | ast.alias):
             if id(node) not in docstrings:
                 lines |= {node.lineno, node.end_lineno or node.lineno}
@@ -355,7 +361,7 @@ WRITES_XML = ("xml.sax.saxutils",)
 
 
 def _imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -367,7 +373,7 @@ def _unsafe(tree: ast.AST) -> Iterator[tuple[int, str]]:
     for line, name in _imports(tree):
         if name.partition(".")[0] in UNSAFE_MODULES:
             yield line, f"import {name}"
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if not isinstance(node, ast.Call):
             continue
         called = node.func
@@ -484,13 +490,17 @@ def written_files() -> list[Path]:
     return [ROOT / name for name in names if name and (ROOT / name).is_file()]
 
 
+@functools.cache
+def written_texts() -> dict[Path, str]:
+    return {path: path.read_text("utf-8", "replace") for path in written_files()}
+
+
 @pytest.mark.parametrize("pattern", [REGISTRIES, MACHINE_PATHS], ids=["registries", "paths"])
 def test_no_file_names_a_package_registry_or_somebodys_machine(pattern: re.Pattern[str]) -> None:
     found = [
-        f"{path.relative_to(ROOT)}:{number}: {match.group()}"
-        for path in written_files()
-        for number, line in enumerate(path.read_text("utf-8", "replace").splitlines(), 1)
-        if (match := pattern.search(line))
+        f"{path.relative_to(ROOT)}:{text.count(chr(10), 0, match.start()) + 1}: {match.group()}"
+        for path, text in written_texts().items()
+        for match in pattern.finditer(text)
     ]
     assert found == []
 
@@ -524,17 +534,17 @@ def test_the_core_names_plugins_in_the_settings_alone() -> None:
         tree = parsed(path)
         texts = {
             id(node.value)
-            for node in ast.walk(tree)
+            for node in nodes(tree)
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         }
         texts |= {
             id(node.args[0])
-            for node in ast.walk(tree)
+            for node in nodes(tree)
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "metadata.version"
         }
         named += [
             f"{name}:{node.lineno}: {node.value}"
-            for node in ast.walk(tree)
+            for node in nodes(tree)
             if isinstance(node, ast.Constant)
             and isinstance(node.value, str)
             and id(node) not in texts
@@ -553,14 +563,14 @@ def vague_variables(tree: ast.Module) -> list[int]:
     """Return the lines that bind a vague name; fields and options may be adjectives."""
     fields = {
         statement.target
-        for definition in ast.walk(tree)
+        for definition in nodes(tree)
         if isinstance(definition, ast.ClassDef)
         for statement in definition.body
         if isinstance(statement, ast.AnnAssign)
     }
     return [
         node.lineno
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if isinstance(node, ast.Name)
         and isinstance(node.ctx, ast.Store)
         and node.id in VAGUE_NAMES

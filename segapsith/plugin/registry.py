@@ -7,8 +7,11 @@ There is no global manager: `load_plugins(MyPlugin(), installed=False)` is all t
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 import numbers
+import os
+import sys
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
@@ -258,6 +261,22 @@ def _same(plugin: object) -> Callable[[], object]:
 
 def _entry_points() -> list[tuple[EntryPoint, _Package]]:
     """Return installed entry points with their packages, the program's own first, then by name."""
+    return _entry_points_of(tuple((folder, _changed(folder)) for folder in sys.path))
+
+
+def _changed(folder: str) -> int:
+    """Return when a folder was changed, in ns: whatever is installed there changes it."""
+    try:
+        return os.stat(folder or ".").st_mtime_ns
+    except OSError:
+        return 0
+
+
+@functools.lru_cache(maxsize=1)
+def _entry_points_of(
+    search_path: tuple[tuple[str, int], ...],
+) -> list[tuple[EntryPoint, _Package]]:
+    """Return those of a search path, whose folders were last changed at these times."""
     unique: dict[tuple[str, str, str], tuple[EntryPoint, _Package]] = {}
     packages: dict[int, _Package] = {}
     for point in entry_points(group=PROJECT):
@@ -303,6 +322,27 @@ def _package(distribution: Distribution | None) -> _Package:
     return _Package(about["Name"], about["Version"], licence[0] if licence else "")
 
 
+class _Hooks(pluggy.PluginManager):
+    """The hooks of one plugin. Most names of a module cannot be hooks and are passed over."""
+
+    def parse_hookspec_opts(
+        self, module_or_class: types.ModuleType | type, name: str
+    ) -> pluggy.HookspecOpts | None:
+        if name.startswith("__"):
+            return None
+        return super().parse_hookspec_opts(module_or_class, name)
+
+    def parse_hookimpl_opts(self, plugin: object, name: str) -> pluggy.HookimplOpts | None:
+        if isinstance(plugin, types.ModuleType):
+            value = vars(plugin).get(name)
+            if not (isinstance(value, _FUNCTIONS) and hasattr(value, f"{PROJECT}_impl")):
+                return None
+        return super().parse_hookimpl_opts(plugin, name)
+
+
+_FUNCTIONS = (types.FunctionType, types.MethodType)
+
+
 def _register(registry: Registry, name: str, load: Callable[[], object], package: _Package) -> None:
     """Load one plugin and register what it offers; a problem is recorded, never raised."""
 
@@ -313,7 +353,7 @@ def _register(registry: Registry, name: str, load: Callable[[], object], package
 
     try:
         plugin = load()
-        manager = pluggy.PluginManager(PROJECT)
+        manager = _Hooks(PROJECT)
         manager.add_hookspecs(PluginHooks)
         manager.register(plugin, name=name)
     except (Exception, SystemExit) as error:

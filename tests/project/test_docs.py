@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import functools
 import importlib
 import importlib.util
 import json
@@ -12,7 +13,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -81,9 +82,14 @@ def test_manual_pages_are_without_fault_for_groff(docs: ModuleType) -> None:
     assert answer.stderr == ""
 
 
+@functools.cache
+def _commands() -> Mapping[str, Any]:
+    return program(only_own=True).commands
+
+
 def test_every_command_is_in_the_reference() -> None:
     page = (REFERENCE / "cli.md").read_text("utf-8")
-    for name in program(only_own=True).commands:
+    for name in _commands():
         assert f"## segapsith {name}\n" in page
 
 
@@ -96,7 +102,7 @@ def _blocks(page: Path) -> list[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_commands_and_options_in_the_pages_exist(page: Path) -> None:
-    commands = program(only_own=True).commands
+    commands = _commands()
     for line in _blocks(page):
         for words in re.findall(r"(?:^|[ /])segapsith ([a-z][^|#;&>)]*)", line):
             name, *rest = words.split()
