@@ -7,9 +7,10 @@ checker sees the plain function.
 from __future__ import annotations
 
 import functools
+import os
 import time
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 __all__ = ["Kernel", "announce", "compiling_seconds", "kernel"]
@@ -25,6 +26,8 @@ class Kernel(functools.partial[R], Generic[P, R]):
     """
 
     python: Callable[P, R]
+    files: frozenset[str]
+    """The files of this kernel and of the kernels that it calls; complete when it is compiled."""
     _compiled: Callable[P, R] | None
 
     def __new__(cls, function: Callable[P, R]) -> Kernel[P, R]:
@@ -33,6 +36,7 @@ class Kernel(functools.partial[R], Generic[P, R]):
 
         made = super().__new__(cls, first_call)
         made.python, made._compiled = function, None
+        made.files = frozenset([function.__code__.co_filename])
         functools.update_wrapper(made, function)
         return made
 
@@ -43,7 +47,8 @@ class Kernel(functools.partial[R], Generic[P, R]):
     def compiled(self) -> Callable[P, R]:
         """Return the compiled function; kernels that it calls are compiled with it."""
         if self._compiled is None:
-            self._compiled = _compile(_with_compiled_callees(self.python))
+            duplicate, self.files = _with_compiled_callees(self.python)
+            self._compiled = _compile(duplicate)
             self.__setstate__((self._compiled, (), {}, vars(self)))  # type: ignore[attr-defined]  # typeshed lacks it
         return self._compiled
 
@@ -60,17 +65,38 @@ def kernel(function: Callable[P, R]) -> Kernel[P, R]:
     return Kernel(function)
 
 
-def _with_compiled_callees(function: Callable[P, R]) -> Callable[P, R]:
-    """Return a copy of the function whose globals are the compiled forms of the kernels it names."""
+def _with_compiled_callees(
+    function: Callable[P, R],
+) -> tuple[Callable[P, R], frozenset[str]]:
+    """Return a copy of the function whose globals are the compiled forms of the kernels it names,
+    and the files of all these kernels.
+
+    numba compiles a cached kernel again when its own file has changed. It also looks at the values
+    that a function encloses, so the dates of the other files are entered as such a value.
+    """
     source: Any = function
     scope = dict(source.__globals__)
-    for name in source.__code__.co_names:
-        if isinstance(scope.get(name), Kernel):
-            scope[name] = scope[name].compiled()
-    duplicate = types.FunctionType(source.__code__, scope, source.__name__, source.__defaults__)
+    code: types.CodeType = source.__code__
+    files = {code.co_filename}
+    for name in code.co_names:
+        callee = scope.get(name)
+        if isinstance(callee, Kernel):
+            scope[name] = callee.compiled()
+            files |= callee.files
+    enclosed: tuple[types.CellType, ...] = ()
+    if len(files) > 1:
+        code = code.replace(co_freevars=("dates",))
+        enclosed = (types.CellType(_dates(files)),)
+    duplicate = types.FunctionType(code, scope, source.__name__, source.__defaults__, enclosed)
     functools.update_wrapper(duplicate, source)
     del duplicate.__wrapped__  # type: ignore[attr-defined]  # numba would unwrap it
-    return duplicate
+    return duplicate, frozenset(files)
+
+
+def _dates(files: Iterable[str]) -> str:
+    """Return when some files were changed; a file in an archive has no date of its own."""
+    dates = [(name, os.stat(name).st_mtime_ns) for name in sorted(files) if os.path.exists(name)]
+    return repr(dates)
 
 
 class _Stopwatch:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -27,6 +31,39 @@ def test_compiling_is_timed_once_for_each_kind_of_argument() -> None:
     assert first >= before  # equal where the cache of an earlier process has it
     halved(5.0)
     assert compiling_seconds() == first
+
+
+CALLER = """
+from segapsith.jit import kernel
+from callee import part
+
+@kernel
+def whole(x: int) -> int:
+    return 10 * part(x)
+
+print(whole(1), sum(whole.compiled().stats.cache_hits.values()))
+"""
+
+CALLEE = """
+from segapsith.jit import kernel
+
+@kernel
+def part(x: int) -> int:
+    return {factor} * x
+"""
+
+
+def test_a_changed_kernel_is_noticed_by_those_that_call_it_from_other_files(tmp_path: Path) -> None:
+    Path(tmp_path, "caller.py").write_text(CALLER)
+    answers = []
+    for factor in (2, 2, 3):
+        Path(tmp_path, "callee.py").write_text(CALLEE.format(factor=factor))
+        os.utime(Path(tmp_path, "callee.py"), (factor, factor))
+        ran = subprocess.run(
+            [sys.executable, "-B", "caller.py"], cwd=tmp_path, check=True, capture_output=True
+        )
+        answers.append(ran.stdout.split())
+    assert answers == [[b"20", b"0"], [b"20", b"1"], [b"30", b"0"]]
 
 
 def test_a_plugin_is_stopped_when_its_time_is_over_and_not_before(clock: Any) -> None:

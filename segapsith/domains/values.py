@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "LABEL_WORDS",
+    "TOP_WORDS",
     "Bag",
     "BagColumns",
     "DomainWords",
@@ -22,6 +24,12 @@ __all__ = [
 ]
 
 Ints = NDArray[np.int64]
+
+TOP_WORDS = 12
+"""Number of words of a domain that are stored as text, for display and search."""
+
+LABEL_WORDS = 3
+"""Number of words in the automatic label of a domain."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.domains.index import Mark, day_number, next_day
+from segapsith.domains.events import Mark, day_number, next_day
 from segapsith.domains.values import Bag, BagColumns, DomainWords, EventRecord, Ints
 from segapsith.lexicon.cooccurrence import Pairs
 from segapsith.lexicon.vocabulary import SCALE

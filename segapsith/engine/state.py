@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith import limits
-from segapsith.domains.index import DomainIndex, EventIndex
+from segapsith.domains.events import EventIndex
+from segapsith.domains.index import DomainIndex
 from segapsith.domains.threshold_control import ThresholdController
 from segapsith.domains.values import Bag, BagColumns
 from segapsith.engine import clock

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.domains import threshold_control
-from segapsith.domains.index import Mark, column_vectors, day_number, next_day, story_vectors
-from segapsith.domains.values import BagColumns, DomainWords, Story
+from segapsith.domains.events import Mark, column_vectors, day_number, next_day, story_vectors
+from segapsith.domains.values import LABEL_WORDS, TOP_WORDS, BagColumns, DomainWords, Story
 from segapsith.engine.arrivals import Arrival, Received, ready_columns, stretches
 from segapsith.engine.components import Components
 from segapsith.engine.reading import Readings
@@ -48,12 +48,7 @@ from segapsith.languages import BUILT_IN, has_pack
 from segapsith.lexicon.cooccurrence import Pairs, PairSums, count_pairs
 from segapsith.lexicon.multiword_terms import Candidates, TermCounts
 
-__all__ = ["LABEL_WORDS", "UpdateBuilder", "place"]
-
-TOP_WORDS = 12
-"""Words of a domain that are stored for reading and searching."""
-
-LABEL_WORDS = 3
+__all__ = ["UpdateBuilder", "place"]
 
 LEAST_COLUMNS = 4
 """Fewer pre-segmented units than these are learned one by one: columns would take longer."""

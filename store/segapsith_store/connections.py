@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import NoReturn
 from urllib.parse import quote
 
 from segapsith.errors import (
@@ -30,6 +31,7 @@ from segapsith_store.schema import APPLICATION_ID, SCHEMA
 
 __all__ = [
     "MEMORY",
+    "TRANSLATED",
     "Database",
     "Holder",
     "check_can_be_store",
@@ -39,6 +41,7 @@ __all__ = [
     "open_reader",
     "open_writer",
     "plain_errors",
+    "raise_plainly",
     "read_only_uri",
     "stop_after",
 ]
@@ -85,20 +88,43 @@ class Holder:
         return f"process {self.pid} ({self.command}, since {self.since})"
 
 
-@contextlib.contextmanager
-def plain_errors(path: str) -> Iterator[None]:
-    """Translate errors of SQLite and the system: busy, full, damaged, not permitted."""
-    try:
-        with database_errors(path):
-            yield
-    except UnicodeDecodeError as error:  # the message of SQLite quotes damaged text
+TRANSLATED = (sqlite3.DatabaseError, UnicodeDecodeError, MemoryError, OSError)
+"""Errors of SQLite and the system that `raise_plainly` replaces."""
+
+
+def raise_plainly(path: str, error: BaseException) -> NoReturn:
+    """Raise what an error of SQLite or the system means: busy, full, damaged, not permitted.
+
+    Wrong statements are raised as they are.
+    """
+    if isinstance(error, sqlite3.OperationalError):
+        raise _operational(path, error) from error
+    if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
+        raise error
+    if isinstance(error, sqlite3.DatabaseError):
+        if "not a database" in str(error):
+            raise ForeignStoreError(f"{path} is not a store: {error}") from error
+        raise StorageError(
+            f"{path} is damaged ({error}); put the last backup in its place"
+        ) from error
+    if isinstance(error, UnicodeDecodeError):  # the message of SQLite quotes damaged text
         raise StorageError(
             f"{path} is damaged ({error.reason} in its own text); take the last backup"
         ) from error
-    except MemoryError as error:
+    if isinstance(error, MemoryError):
         raise StorageError(f"{path}: out of memory; the last batch was not stored") from error
-    except OSError as error:
+    if isinstance(error, OSError):
         raise _system(path, error) from error
+    raise error
+
+
+@contextlib.contextmanager
+def plain_errors(path: str) -> Iterator[None]:
+    """Translate errors of SQLite and the system; a query that is asked often does without."""
+    try:
+        yield
+    except TRANSLATED as error:
+        raise_plainly(path, error)
 
 
 @contextlib.contextmanager
@@ -106,16 +132,8 @@ def database_errors(path: str) -> Iterator[None]:
     """Translate errors of SQLite; other errors inside the block pass through."""
     try:
         yield
-    except sqlite3.OperationalError as error:
-        raise _operational(path, error) from error
     except sqlite3.DatabaseError as error:
-        if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
-            raise
-        if "not a database" in str(error):
-            raise ForeignStoreError(f"{path} is not a store: {error}") from error
-        raise StorageError(
-            f"{path} is damaged ({error}); put the last backup in its place"
-        ) from error
+        raise_plainly(path, error)
 
 
 def _operational(path: str, error: sqlite3.OperationalError) -> SegapsithError:

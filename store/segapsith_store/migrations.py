@@ -13,7 +13,7 @@ from itertools import groupby
 
 import numpy as np
 
-from segapsith.domains.index import EventIndex, day_number, next_day
+from segapsith.domains.events import EventIndex, day_number, next_day
 from segapsith.domains.values import Bag, DomainWords, Story
 from segapsith.engine import clock
 from segapsith.intake.feed_ids import of_former_uid

@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.domains.index import day_number
+from segapsith.domains.events import day_number
 from segapsith.domains.threshold_control import Target, ThresholdController
 from segapsith.domains.values import EventRecord
 from segapsith.engine.records import (
@@ -36,12 +36,14 @@ from segapsith.lexicon.multiword_terms import TermCounts
 from segapsith_store import codecs, pair_runs, tombstones, writing
 from segapsith_store.connections import (
     MEMORY,
+    TRANSLATED,
     Database,
     database_errors,
     lock,
     open_reader,
     open_writer,
     plain_errors,
+    raise_plainly,
     read_only_uri,
     stop_after,
 )
@@ -133,7 +135,7 @@ class Store(RunLog):
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         connection: sqlite3.Connection = self._db.conn
-        with plain_errors(self.path):
+        try:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
@@ -142,28 +144,36 @@ class Store(RunLog):
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
+        except TRANSLATED as error:
+            raise_plainly(self.path, error)
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         """The answer to a question, row by row."""
-        with plain_errors(self.path):
+        try:
             # no `yield from`: it would close the cursor of a reader that gave up, when the
             # connection may be closed already
             for row in self._db.conn.execute(sql, parameters):  # noqa: UP028
                 yield row
+        except TRANSLATED as error:
+            raise_plainly(self.path, error)
 
     def chunks(
         self, sql: str, parameters: Sequence[Any], size: int
     ) -> Iterator[list[tuple[Any, ...]]]:
         """The answer to a question in lists of at most `size` rows, which is faster for many."""
-        with plain_errors(self.path):
+        try:
             cursor = self._db.conn.execute(sql, parameters)
             while chunk := cursor.fetchmany(size):
                 yield chunk
+        except TRANSLATED as error:
+            raise_plainly(self.path, error)
 
     def row(self, sql: str, parameters: Sequence[Any] = ()) -> tuple[Any, ...] | None:
-        with plain_errors(self.path):
+        try:
             row: tuple[Any, ...] | None = self._db.conn.execute(sql, parameters).fetchone()
-            return row
+        except TRANSLATED as error:
+            raise_plainly(self.path, error)
+        return row
 
     def number(self, sql: str, parameters: Sequence[Any] = ()) -> int:
         row = self.row(sql, parameters)

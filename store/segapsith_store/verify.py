@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.domains.index import day_number, story_vectors, unit_occurrences
+from segapsith.domains.events import day_number, story_vectors
+from segapsith.domains.index import unit_occurrences
 from segapsith.domains.threshold_control import AIMS, MILLION
 from segapsith.domains.values import EventRecord, Story
 from segapsith.errors import SegapsithError, StorageError

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import segapsith
-from segapsith.domains.index import PlacementSettings
+from segapsith.domains.values import PlacementSettings
 from segapsith.errors import ConfigurationError
 from segapsith.settings import ENGINE, SETTINGS, checked
 

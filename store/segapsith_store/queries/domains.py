@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from segapsith.domains.index import LABEL_WORDS
 from segapsith.domains.trends import Burst, Stream, Trend, bursts, trend
-from segapsith.domains.values import DomainWords
+from segapsith.domains.values import LABEL_WORDS, DomainWords
 from segapsith.errors import MissingInputError
 from segapsith.lexicon.sentences import Passage, typical_sentences
 from segapsith.model import Json, Result, html_table, optional

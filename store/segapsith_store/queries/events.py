@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from segapsith.domains.index import LABEL_WORDS, story_vectors
+from segapsith.domains.events import story_vectors
 from segapsith.domains.naming import clean_headline, first_sentence, in_capitals, tidy
-from segapsith.domains.values import DomainWords
+from segapsith.domains.values import LABEL_WORDS, DomainWords
 from segapsith.errors import MissingInputError
 from segapsith.model import Result, Subject
 from segapsith.plugin.contracts import Labeller

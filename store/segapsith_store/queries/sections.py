@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from segapsith.domains.groups import contrasts, majority
-from segapsith.domains.index import LABEL_WORDS
-from segapsith.domains.values import DomainWords
+from segapsith.domains.values import LABEL_WORDS, DomainWords
 from segapsith.model import Result
 from segapsith_store.queries import history
 from segapsith_store.queries.groupings import SECTIONS, TOPICS, group_labels, group_of_domain

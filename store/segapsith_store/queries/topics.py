@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.domains.groups import majority
-from segapsith.domains.index import LABEL_WORDS
-from segapsith.domains.values import DomainWords
+from segapsith.domains.values import LABEL_WORDS, DomainWords
 from segapsith.model import Document, Result
 from segapsith_store import codecs
 from segapsith_store.queries.groupings import SECTIONS, TOPICS, group_labels, group_of_domain

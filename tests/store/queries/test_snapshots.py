@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from segapsith.api.reporting import report_facts
-from segapsith.domains.index import PlacementSettings
+from segapsith.domains.values import PlacementSettings
 from segapsith_store import Store, health, seal
 from segapsith_store.digest import changed_blocks, digest
 from segapsith_store.queries import (

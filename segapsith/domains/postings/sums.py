@@ -1,194 +1,43 @@
-"""The sums of all domains and the inverted index from words to domains, as flat arrays.
+"""Change the sums of domains and their postings, and read them.
 
-A domain has a slice of the pool with one entry per word. A word has a slice of the postings with
-one entry per domain. Both slices begin with the entries that are compared: the words that weigh
-enough in their domain, if the domain is open. The other entries follow, so a comparison never
-reads them. After a domain has changed, `rebalance` moves its words to the right side. A slice that
-is full is moved to the end of its array.
-
-Units are compared with domains by eq. 7 of docs/concepts/formulas.md. For a domain d and a unit c,
-with `common` the words that both contain, W weights and O occurrences:
-
-    sim(d, c) = [ sum_common W_d / sum_all W_d  *  sum_common O_d / sum_all O_d
-                * sum_common W_c / sum_all W_c  *  sum_common O_c / sum_all O_c ] ^ (1/4)
-
-The numerators are summed over the postings of the words of the unit, in integers. When a unit is
-placed, the similarity to a domain without recent stories is reduced (`Aging`).
-
-All kernels are in this one module: a compiled kernel is cached by the date of its own file, and a
-change of a kernel that it calls in another file would go unnoticed.
+Before words are added there must be room for them: `with_capacity`, or `reserve` in a kernel.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
+from segapsith.domains.postings.arrays import (
+    CAPACITY,
+    DOMAIN,
+    LENGTH,
+    N_COMPARED,
+    POOL,
+    POSITION,
+    POSTINGS,
+    START,
+    Array,
+    Index,
+    WeightRule,
+)
 from segapsith.jit import kernel
 from segapsith.lexicon.vocabulary import SCALE
 
 __all__ = [
-    "EVENT_WEIGHTS",
-    "NO_AGING",
-    "Aging",
-    "EventRule",
-    "Index",
-    "StoryVectors",
-    "WeightRule",
-    "accumulate",
-    "activation",
     "add_words",
-    "best_two",
-    "empty_index",
-    "find_units",
     "heaviest",
     "insert_domain",
-    "place_stories",
-    "place_units",
+    "insert_open",
+    "ranked",
     "rebalance",
     "remove_domain",
     "remove_domains",
     "reserve",
-    "reset_sums",
-    "scaled_stories",
     "sums_of",
     "with_capacity",
     "with_words",
 ]
-
-Array = NDArray[Any]
-
-START, LENGTH, N_COMPARED, CAPACITY = range(4)
-"""Columns of `Index.word_lists`."""
-
-DOMAIN, POSITION = range(2)
-"""Rows of `Index.postings`."""
-
-POOL, POSTINGS, DOMAINS, FULL_DOMAIN = range(4)
-"""Entries of `Index.used`: the ends of the pool, of the postings and of the domains, and the domain
-that was full when `place_units` stopped."""
-
-
-MOST_STORY_WORDS = 64
-"""Number of words of a story that are compared with events, heaviest first."""
-
-STORY_LENGTH = 1 << 12
-"""The length of the vector of a story, in fixed point: squares of the sums of 700,000 stories fit
-into 64 bits."""
-
-NUMBER, FIRST_DAY, LAST_DAY, SQUARES, GROWN_DAY, GROWN, TABLE_COLUMNS = range(7)
-"""Columns of the table of events in `place_stories`: the number of the event, its first and last
-day (0: undated), the square of the length of its sums, and when it last took a story: day of the
-stream, ordinal."""
-
-
-class Index(NamedTuple):
-    """The arrays. The number of a domain is its row in the arrays of domains; 0 is no domain."""
-
-    # One row per domain: its slice of the pool, the number of compared words, and its sums.
-    start: Array
-    length: Array
-    n_compared: Array
-    capacity: Array
-    n_units: Array
-    is_open: Array
-    newest: Array
-    """Ordinal of the last story that joined it; 0 is not known."""
-    totals: Array
-    """Weight and occurrences, summed over the compared words."""
-    # One row per entry of the pool.
-    words: Array
-    pool: Array
-    """Occurrences, weight."""
-    offsets: Array
-    """Position of its posting, relative to the start of the slice of the word."""
-    # One row per word: its slice of the postings, and how many of them are compared.
-    word_lists: Array
-    """Start, length, number of compared postings, capacity."""
-    # One entry per posting.
-    postings: Array
-    """Domain, position in the slice of the domain."""
-    posting_sums: Array
-    """Weight and occurrences: a copy of the pool, up to date while the posting is compared."""
-    significance: Array
-    # Scratch: the sums that a unit shares with each domain, and the domains that share a word.
-    sums: Array
-    touched: Array
-    used: Array
-
-
-class WeightRule(NamedTuple):
-    """Formula for the weight of a word in a domain, and the least compared weight (fixed point)."""
-
-    by_unit_weight: bool
-    min_weight: int
-
-
-class Aging(NamedTuple):
-    """How much older domains lose: similarity * (1 - share * min(age, stories) / stories).
-
-    The age of a domain is the number of stories since the last one that joined it.
-    """
-
-    share: float
-    stories: int
-
-
-NO_AGING = Aging(0.0, 1)
-
-
-EVENT_WEIGHTS = WeightRule(True, 0)
-"""The rule of events: every word is compared, with the sum of its values."""
-
-
-class EventRule(NamedTuple):
-    """How stories are placed in events: see `place_stories`."""
-
-    threshold: float
-    decay: float
-    day: int
-    """The day of the stream."""
-    first_new: int
-    """The number of the first new event."""
-
-
-class StoryVectors(NamedTuple):
-    """Vectors of stories, one after the other: where each ends, its words and their values."""
-
-    ends: NDArray[np.int64]
-    words: NDArray[np.int32]
-    values: NDArray[np.int32]
-
-
-def empty_index() -> Index:
-    """Return the arrays of an index without domains."""
-
-    def integers(*shape: int) -> Array:
-        return np.zeros(shape, dtype=np.int64)
-
-    return Index(
-        start=integers(16),
-        length=integers(16),
-        n_compared=integers(16),
-        capacity=integers(16),
-        n_units=integers(16),
-        is_open=np.zeros(16, dtype=np.bool_),
-        newest=integers(16),
-        totals=integers(16, 2),
-        words=np.zeros(1024, dtype=np.int32),
-        pool=integers(1024, 2),
-        offsets=np.zeros(1024, dtype=np.int32),
-        word_lists=integers(1024, 4),
-        postings=np.zeros((2, 1024), dtype=np.uint32),
-        posting_sums=integers(1024, 2),
-        significance=integers(0),
-        sums=integers(16, 4),
-        touched=integers(16),
-        used=np.array([0, 0, 1, 0], dtype=np.int64),
-    )
-
 
 _DOMAIN_ARRAYS = (
     "start", "length", "n_compared", "capacity", "n_units", "is_open", "newest", "totals",
@@ -540,8 +389,8 @@ def insert_domain(
 
 
 @kernel
-def _insert_event(index: Index, slot: int, words: Array, values: Array) -> None:
-    """Insert an open event of one story; all its words are compared."""
+def insert_open(index: Index, slot: int, words: Array, values: Array) -> None:
+    """Insert an open domain of one unit, which has no words yet; all its words are compared."""
     start, offsets = index.start, index.offsets
     word_lists, postings, posting_sums = index.word_lists, index.postings, index.posting_sums
     first_entry = start[slot]
@@ -601,212 +450,6 @@ def remove_domain(index: Index, domain: int) -> None:
     index.totals[domain, 0], index.totals[domain, 1] = 0, 0
 
 
-# -- comparing units with domains --------------------------------------------------------------
-
-
-@kernel
-def accumulate(
-    index: Index, words: Array, occurrences: Array, weights: Array, rule: WeightRule
-) -> int:
-    """Sum up, for each domain that shares a word with a unit, the four numerators of eq. 7.
-
-    sums[d] = domain weight, domain occurrences, unit weight, unit occurrences. Return the number of
-    these domains; `touched` lists them. `reset_sums` must follow.
-    """
-    sums, word_lists, touched = index.sums, index.word_lists, index.touched
-    postings, posting_sums = index.postings, index.posting_sums
-    significance, n_units, n_touched = index.significance, index.n_units, 0
-    owners = postings[DOMAIN]
-    # Read the beginning of every slice: these reads do not wait for each other, those below do.
-    read = np.int64(0)
-    for i in range(len(words)):
-        if words[i] < len(word_lists):
-            begin = np.uint64(word_lists[words[i], START])
-            read |= posting_sums[begin, 0] | owners[begin]
-    if read < 0:  # never: it keeps the compiler from leaving the reads out
-        return 0
-    for i in range(len(words)):
-        word = words[i]
-        if word >= len(word_lists):
-            continue
-        first = np.uint64(word_lists[word, START])
-        last = first + np.uint64(word_lists[word, N_COMPARED])
-        unit_weight, unit_occurrence = np.int64(weights[i]), np.int64(occurrences[i])
-        if rule.by_unit_weight:
-            for p in range(first, last):
-                d = np.uint64(owners[p])
-                touched[np.uint64(n_touched)] = d
-                # All sums are read before one is written: then one vector instruction adds them.
-                weight, occurrences_ = sums[d, 0], sums[d, 1]
-                common_weight, common_occurrences = sums[d, 2], sums[d, 3]
-                posting_weight, posting_occurrences = posting_sums[p, 0], posting_sums[p, 1]
-                n_touched += occurrences_ == 0
-                sums[d, 0] = weight + posting_weight
-                sums[d, 1] = occurrences_ + posting_occurrences
-                sums[d, 2] = common_weight + unit_weight
-                sums[d, 3] = common_occurrences + unit_occurrence
-            continue
-        word_significance = significance[word] if word < len(significance) else SCALE
-        for p in range(first, last):
-            d = np.uint64(postings[DOMAIN, p])
-            touched[np.uint64(n_touched)] = d
-            n_touched += sums[d, 1] == 0
-            sums[d, 0] += min(posting_sums[p, 1], n_units[d]) * word_significance
-            sums[d, 1] += posting_sums[p, 1]
-            sums[d, 2] += unit_weight
-            sums[d, 3] += unit_occurrence
-    return n_touched
-
-
-@kernel
-def activation(index: Index, words: Array, weights: Array, rule: WeightRule) -> Array:
-    """Return the activation of every domain, times its number of units.
-
-    activ(d) = sum over common words of W_d(w) * W_c(w)                               (eq. 6)
-    """
-    result = np.zeros(len(index.start), dtype=np.int64)
-    for i in range(len(words)):
-        word = words[i]
-        if word >= len(index.word_lists):
-            continue
-        word_significance = index.significance[word] if word < len(index.significance) else SCALE
-        first = index.word_lists[word, START]
-        for p in range(first, first + index.word_lists[word, N_COMPARED]):
-            d, weight = index.postings[DOMAIN, p], index.posting_sums[p, 0]
-            if not rule.by_unit_weight:
-                weight = min(index.posting_sums[p, 1], index.n_units[d]) * word_significance
-            result[d] += weight * weights[i]
-    return result
-
-
-@kernel
-def reset_sums(index: Index, n_touched: int) -> None:
-    """Set the sums of the last `accumulate` back to 0."""
-    sums, touched = index.sums, index.touched
-    for i in range(n_touched):
-        for c in range(4):
-            sums[touched[i], c] = 0
-
-
-@kernel
-def best_two(
-    index: Index,
-    n_touched: int,
-    unit_weight: float,
-    unit_occurrences: float,
-    story: int,
-    aging: Aging,
-) -> tuple[int, float, int, float]:
-    """Return the two best domains by eq. 7 with their scores; ties go to the older domain.
-
-    `story` is the ordinal of the story of the unit.
-    """
-    best, second = 0, 0
-    best_score, second_score = -1.0, -1.0
-    least = 0.0
-    sums, totals = index.sums, index.totals
-    for i in range(n_touched):
-        d = index.touched[i]
-        shared = (float(sums[d, 0]) * sums[d, 1]) * (float(sums[d, 2]) * sums[d, 3])
-        if shared < least * (float(totals[d, 0]) * totals[d, 1]):
-            continue  # below the second best, whatever the rounding
-        share = (
-            (sums[d, 0] / totals[d, 0])
-            * (sums[d, 1] / totals[d, 1])
-            * (sums[d, 2] / unit_weight)
-            * (sums[d, 3] / unit_occurrences)
-        )
-        score = np.sqrt(np.sqrt(share))
-        if aging.share > 0:
-            age = min(max(story - index.newest[d], 0), aging.stories)
-            score *= 1.0 - aging.share * (age / aging.stories)
-        if score > best_score or (score == best_score and d < best):
-            second, second_score = best, best_score
-            best, best_score = d, score
-        elif score > second_score or (score == second_score and d < second):
-            second, second_score = d, score
-        if second:
-            least = second_score**4 * (1 - 1e-9) * (unit_weight * unit_occurrences)
-    return best, max(best_score, 0.0), second, max(second_score, 0.0)
-
-
-@kernel
-def find_units(
-    index: Index,
-    ends: Array,
-    words: Array,
-    occurrences: Array,
-    weights: Array,
-    rule: WeightRule,
-    best_of: Array,
-    scores: Array,
-) -> None:
-    """Write the two best domains of each unit to `best_of` and their scores to `scores`."""
-    for u in range(len(ends)):
-        a, b = ends[u - 1] if u else 0, ends[u]
-        own, occ, wei = words[a:b], occurrences[a:b], weights[a:b]
-        unit_weight, unit_occurrences = 0, 0
-        for i in range(len(own)):
-            unit_weight += wei[i]
-            unit_occurrences += occ[i]
-        n_touched = accumulate(index, own, occ, wei, rule)
-        best, score, second, second_score = best_two(
-            index, n_touched, float(unit_weight), float(unit_occurrences), 0, NO_AGING
-        )
-        reset_sums(index, n_touched)
-        best_of[u, 0], best_of[u, 1] = best, second
-        scores[u, 0], scores[u, 1] = score, second_score
-
-
-@kernel
-def place_units(
-    index: Index,
-    first: int,
-    ends: Array,
-    words: Array,
-    occurrences: Array,
-    weights: Array,
-    stories: Array,
-    rule: WeightRule,
-    aging: Aging,
-    threshold: float,
-    placed: Array,
-    scores: Array,
-) -> int:
-    """Place units one after the other, each into the best domain or a new one.
-
-    `stories` are the ordinals of their stories. placed[u] = the domain of the unit, the best domain
-    before, the runner-up; 0 is none. Stop if a domain is full: return the unit to continue with, and
-    name the domain in `used[FULL_DOMAIN]`.
-    """
-    for u in range(first, len(ends)):
-        a, b = ends[u - 1] if u else 0, ends[u]
-        own, occ, wei = words[a:b], occurrences[a:b], weights[a:b]
-        unit_weight, unit_occurrences = 0, 0
-        for i in range(len(own)):
-            unit_weight += wei[i]
-            unit_occurrences += occ[i]
-        n_touched = accumulate(index, own, occ, wei, rule)
-        best, score, second, second_score = best_two(
-            index, n_touched, float(unit_weight), float(unit_occurrences), stories[u], aging
-        )
-        reset_sums(index, n_touched)
-        joins = best > 0 and score >= threshold
-        domain = best if joins else index.used[DOMAINS]
-        if domain >= len(index.start) or not reserve(index, domain, own):
-            index.used[FULL_DOMAIN] = domain
-            return u
-        if not joins:
-            index.used[DOMAINS] += 1
-            index.is_open[domain] = True
-        index.newest[domain] = max(index.newest[domain], stories[u])
-        add_words(index, domain, 1, 1, own, occ, wei, rule)
-        rebalance(index, domain, rule, False)
-        placed[u, 0], placed[u, 1], placed[u, 2] = domain, best, second
-        scores[u, 0], scores[u, 1] = score, second_score
-    return len(ends)
-
-
 @kernel
 def sums_of(index: Index, domains: Array) -> tuple[Array, Array, Array, Array]:
     """Return the sums of several domains: where each ends, words by number, occurrences, weights.
@@ -863,121 +506,6 @@ def ranked(values: Array, rank: int) -> int:
             break
     value: int = row[rank]
     return value
-
-
-@kernel
-def scaled_stories(ends: Array, words: Array, sums: Array) -> tuple[Array, Array, Array]:
-    """Return each story cut to its heaviest words, in fixed point and of length 1."""
-    most = MOST_STORY_WORDS
-    new_ends = np.zeros(len(ends), np.int64)
-    new_words = np.zeros(len(words), np.int32)
-    values = np.zeros(len(words), np.int32)
-    raised = np.empty(most)
-    at = 0
-    for story in range(len(ends)):
-        a, b = ends[story - 1] if story else 0, ends[story]
-        least, n_equal = sums[a] if a < b else 0, b - a  # of equal words the older ones stay
-        if b - a > most:
-            least = ranked(sums[a:b], b - a - most)
-            n_equal = most - np.sum(sums[a:b] > least)
-        n_words, squares = 0, 0.0
-        for i in range(a, b):
-            if b - a > most and sums[i] <= least:
-                if sums[i] < least or n_equal == 0:
-                    continue
-                n_equal -= 1
-            weight = float(sums[i])
-            raised[n_words] = weight * np.sqrt(weight)
-            squares += raised[n_words] * raised[n_words]
-            new_words[at + n_words] = words[i]
-            n_words += 1
-        length = np.sqrt(squares)
-        for i in range(n_words):
-            values[at + i] = max(int(np.rint(raised[i] / length * STORY_LENGTH)), 1)
-        at += n_words
-        new_ends[story] = at
-    return new_ends, new_words[:at], values[:at]
-
-
-@kernel
-def place_stories(
-    index: Index,
-    first: int,
-    last: int,
-    stories: StoryVectors,
-    times: Array,
-    table: Array,
-    slots: Array,
-    rule: EventRule,
-    placed: Array,
-) -> int:
-    """Place stories up to `last` one after the other, each into the best event or a new one.
-
-    The rows of the index are slots; `table` has the event of each slot, and the next new event
-    gets the next of `slots`. `times` are the day (0: none) and the ordinal of each story. Ties go
-    to the older event. placed[s] = the event of the story, and 1 if it is new. Stop if a slot is
-    full, as `place_units` does.
-    """
-    ones = np.ones(MOST_STORY_WORDS, np.int32)
-    logs = np.empty(32)
-    for gap in range(len(logs)):
-        logs[gap] = np.log1p(float(gap))
-    sums, touched = index.sums, index.touched
-    for s in range(first, last):
-        a, b = stories.ends[s - 1] if s else 0, stories.ends[s]
-        own, values = stories.words[a:b], stories.values[a:b]
-        day = times[0, s]
-        n_touched, squares = 0, 0
-        for i in range(len(own)):
-            value = int(values[i])
-            squares += value * value
-            start = np.uint64(index.word_lists[own[i], START])
-            last_posting = start + np.uint64(index.word_lists[own[i], N_COMPARED])
-            for p in range(start, last_posting):
-                d = np.uint64(index.postings[DOMAIN, p])
-                touched[np.uint64(n_touched)] = d
-                n_touched += sums[d, 0] == 0
-                sums[d, 0] += value * index.posting_sums[p, 0]
-        best, best_score, best_product = 0, -1.0, 0
-        length = np.sqrt(float(squares))
-        for i in range(n_touched):
-            d = touched[i]
-            product = sums[d, 0]
-            sums[d, 0] = 0
-            score = product / (np.sqrt(float(table[d, SQUARES])) * length)
-            if score < best_score:
-                continue  # days only make it lower
-            if day and table[d, LAST_DAY]:
-                gap = max(day - table[d, LAST_DAY], table[d, FIRST_DAY] - day, 0)
-                score -= rule.decay * (logs[gap] if gap < len(logs) else np.log1p(float(gap)))
-            if score > best_score or (
-                score == best_score and table[d, NUMBER] < table[best, NUMBER]
-            ):
-                best, best_score, best_product = d, score, product
-        joins = best > 0 and best_score >= rule.threshold
-        slot = best if joins else slots[index.used[DOMAINS] - rule.first_new]
-        if slot >= len(index.start) or not reserve(index, slot, own):
-            index.used[FULL_DOMAIN] = slot
-            return s
-        if not joins:
-            index.is_open[slot] = True
-            for column in range(TABLE_COLUMNS):
-                table[slot, column] = 0
-            table[slot, NUMBER] = index.used[DOMAINS]
-            index.used[DOMAINS] += 1
-            best_product = 0
-            _insert_event(index, slot, own, values)
-        else:
-            add_words(index, slot, 1, 1, own, ones[: len(own)], values, EVENT_WEIGHTS)
-        table[slot, SQUARES] += 2 * best_product + squares
-        table[slot, GROWN_DAY] = max(table[slot, GROWN_DAY], rule.day)
-        table[slot, GROWN] = max(table[slot, GROWN], times[1, s])
-        if day:
-            table[slot, LAST_DAY] = max(table[slot, LAST_DAY], day)
-            if table[slot, FIRST_DAY] == 0 or day < table[slot, FIRST_DAY]:
-                table[slot, FIRST_DAY] = day
-        placed[s, 0], placed[s, 1] = table[slot, NUMBER], 0 if joins else 1
-    return last
 
 
 @kernel

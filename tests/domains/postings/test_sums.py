@@ -6,16 +6,24 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segapsith.domains import postings
 from segapsith.domains.index import DomainIndex
-from segapsith.domains.postings import CAPACITY, LENGTH, N_COMPARED, START, Index
+from segapsith.domains.postings.arrays import (
+    CAPACITY,
+    DOMAINS,
+    LENGTH,
+    N_COMPARED,
+    START,
+    Index,
+    WeightRule,
+)
+from segapsith.domains.postings.sums import ranked
 from segapsith.domains.values import Bag, PlacementSettings
 from segapsith.lexicon.vocabulary import SCALE
 
 
-def _check(index: Index, rule: postings.WeightRule) -> None:
+def _check(index: Index, rule: WeightRule) -> None:
     """Every entry and its posting lead to each other, and compared ones come first."""
-    for domain in range(1, int(index.used[postings.DOMAINS])):
+    for domain in range(1, int(index.used[DOMAINS])):
         start, n_units = int(index.start[domain]), int(index.n_units[domain])
         assert index.n_compared[domain] <= index.length[domain] <= index.capacity[domain]
         totals = [0, 0]
@@ -85,36 +93,11 @@ def test_entries_and_postings_stay_consistent(work: list[tuple[str, int]], floor
         _check(index._index, index._rule)
 
 
-def test_compiled_kernels_and_their_plain_form_agree() -> None:
-    rng = np.random.default_rng(0)
-    index = DomainIndex(PlacementSettings(threshold=0.5))
-    bags = []
-    for _ in range(30):
-        words = np.sort(rng.choice(20, 5, replace=False)).astype(np.int32)
-        weights = rng.integers(1, SCALE, 5).astype(np.int32)
-        bags.append(Bag(words, np.ones(5, np.int32), weights))
-    index.place_all(bags, range(1, 31))
-    aged = (40, postings.Aging(0.3, 20))
-    for bag in bags[:5]:
-        arguments = (index._index, bag.words, bag.counts, bag.weights, index._rule)
-        n_touched = postings.accumulate(*arguments)
-        sums = index._index.sums.copy()
-        total = float(bag.weights.sum())
-        best = postings.best_two(index._index, n_touched, total, 5.0, *aged)
-        plain_best = postings.best_two.python(index._index, n_touched, total, 5.0, *aged)
-        postings.reset_sums(index._index, n_touched)
-        assert postings.accumulate.python(*arguments) == n_touched
-        assert (index._index.sums == sums).all()
-        postings.reset_sums.python(index._index, n_touched)
-        assert not index._index.sums.any()
-        assert plain_best == best
-
-
 @given(
     st.lists(st.integers(-3, 9) | st.integers(-(2**40), 2**40), min_size=1, max_size=60), st.data()
 )
 def test_a_value_is_found_by_its_rank(values: list[int], data: st.DataObject) -> None:
     rank = data.draw(st.integers(0, len(values) - 1))
     row = np.array(values, np.int64)
-    assert postings.ranked(row, rank) == postings.ranked.python(row, rank) == sorted(values)[rank]
+    assert ranked(row, rank) == ranked.python(row, rank) == sorted(values)[rank]
     assert row.tolist() == values

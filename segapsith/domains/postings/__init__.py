@@ -1,0 +1,1 @@
+"""The inverted index from words to domains or events, as arrays with compiled loops."""
