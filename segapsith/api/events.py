@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import builtins
 
+from segapsith.api.browsing.kept import Kept
 from segapsith.api.session import Session
-from segapsith_store.queries.events import Event, list_events
+from segapsith_store.queries.events import Event, EventLabels, list_events
 
 __all__ = ["Events"]
 
@@ -15,6 +16,7 @@ class Events:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._labels = Kept(lambda _, __: EventLabels(session.labeller()))
 
     def list(
         self,
@@ -31,7 +33,6 @@ class Events:
         `since` and `until` select those with a day in this period, `domain` those of a domain,
         `limit` and `offset` a part of the list. Events without any date are last, and in no period.
         """
-        labeller = self._session.labeller()
         return self._session.read(
             lambda store: list_events(
                 store,
@@ -41,7 +42,7 @@ class Events:
                 min_stories=min_stories,
                 limit=limit,
                 offset=offset,
-                labeller=labeller,
+                labels=self._labels.get(store),
             )
         )
 

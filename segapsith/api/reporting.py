@@ -24,7 +24,7 @@ from segapsith_store.queries.domains import (
     list_domains,
     weighted_words,
 )
-from segapsith_store.queries.events import list_events
+from segapsith_store.queries.events import EventLabels, list_events
 from segapsith_store.queries.news import read_news
 from segapsith_store.queries.sections import list_sections
 from segapsith_store.queries.status import read_status
@@ -113,7 +113,7 @@ def report_facts(
             changes=changes,
             names=domain_labels(store),
             sections=list_sections(store, top=WORDS),
-            events=list_events(store, min_stories=2, limit=EVENTS, labeller=labeller),
+            events=list_events(store, min_stories=2, limit=EVENTS, labels=EventLabels(labeller)),
         )
 
 

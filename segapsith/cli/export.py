@@ -125,7 +125,7 @@ def _rows(store: Store, what: str, labeller: Labeller) -> Iterator[dict[str, Any
         "domains": lambda: domains.list_domains(store, top=None),
         "topics": lambda: topics.list_topics(store, top=None),
         "sections": lambda: sections.list_sections(store, top=None),
-        "events": lambda: events.list_events(store, labeller=labeller),
+        "events": lambda: events.list_events(store, labels=events.EventLabels(labeller)),
         "assignments": lambda: documents.iterate_assignments(store),
         "validations": lambda: validations.list_validations(store, None, None),
     }

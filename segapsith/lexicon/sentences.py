@@ -41,14 +41,14 @@ def typical_sentences(
     >>> typical_sentences([storm], {"storm": 0.9, "coast": 0.5}, most=1)
     [Passage(unit=7, document='a', text='A storm reached the northern coast.')]
     """
-    stems = [(_stem(word), weight) for word, weight in weights.items()]
+    beginnings = [(f" {_stem(word)}", weight) for word, weight in weights.items()]
     best: dict[str, tuple[float, Passage]] = {}
     for passage in passages:
         for sentence in _TYPICAL_END.split(passage.text):
             tokens = set(_LETTERS.findall(sentence.lower()))
             if not MIN_TOKENS <= len(tokens) <= MAX_TOKENS:
                 continue
-            score = _weight(tokens, stems) / len(tokens) ** 0.5
+            score = _weight(tokens, beginnings) / len(tokens) ** 0.5
             if score > (best[passage.document][0] if passage.document in best else 0.0):
                 best[passage.document] = (
                     score,
@@ -58,9 +58,10 @@ def typical_sentences(
     return [passage for _, passage in ranked[:most]]
 
 
-def _weight(tokens: set[str], stems: Sequence[tuple[str, float]]) -> float:
-    """Return the total weight of the stems with which some token begins."""
-    return sum(w for stem, w in stems if any(token.startswith(stem) for token in tokens))
+def _weight(tokens: set[str], beginnings: Sequence[tuple[str, float]]) -> float:
+    """Return the total weight of the stems with which some token begins; a blank is before each."""
+    spaced = f" {' '.join(tokens)}"
+    return sum([weight for beginning, weight in beginnings if beginning in spaced])
 
 
 def _stem(word: str) -> str:

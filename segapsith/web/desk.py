@@ -60,9 +60,9 @@ class Desk:
         self._snapshots = Snapshots(self.path, warm=self._warm, show=self.wire.browse.show)
         self._changing = threading.Lock()
 
-    def _warm(self, store: Store) -> None:
+    def _warm(self, store: Store, pause: Callable[[], object]) -> None:
         with self.wire.reading_from(store):
-            self.wire.browse.warm()
+            self.wire.browse.warm(pause)
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Moment]:

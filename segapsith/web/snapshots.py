@@ -14,6 +14,7 @@ import os
 import queue
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -30,7 +31,7 @@ T = TypeVar("T")
 READERS = 4
 """Connections of a state, so requests that are worked on at once."""
 
-LEAST_AGE = 5.0
+LEAST_AGE = 15.0
 """Seconds for which a state is shown at least while a run writes."""
 
 AGE_PER_COST = 20.0
@@ -43,8 +44,11 @@ IDLE = 3.0
 """Seconds without a request after which connections are closed: the write-ahead log of SQLite cannot
 shrink while they hold a state."""
 
-MOST_MADE, MOST_BYTES = 300, 3_000_000
-"""Pages that are held for a state, and their bytes together."""
+MOST_MADE, MOST_BYTES = 1_000, 3_000_000
+"""Pages that are held for a state, and their compressed bytes together."""
+
+COURTESY = 0.05
+"""Seconds for which reading columns in advance waits for requests that are being answered."""
 
 
 @dataclass(slots=True)
@@ -73,12 +77,13 @@ class Moment:
         """
         known = self._made.get(key)
         if known is not None:
-            return known
+            return zlib.decompress(known)
         value = make()
         if isinstance(value, bytes) and len(self._made) < MOST_MADE:
-            self._n_bytes += len(value)
+            compressed = zlib.compress(value, 1)
+            self._n_bytes += len(compressed)
             if self._n_bytes <= MOST_BYTES:
-                self._made[key] = value
+                self._made[key] = compressed
         return value
 
     def fill(self, stores: list[Store]) -> None:
@@ -107,15 +112,15 @@ class Moment:
 class Snapshots:
     """The present state of a store for requests, renewed when it has changed.
 
-    `warm` reads the columns of a state before requests see it; `show` is called with each state
-    that requests see from then on.
+    `warm` reads the columns of a state before requests see it, and calls what it is given between
+    them; `show` is called with each state that requests see from then on.
     """
 
     def __init__(
         self,
         path: str,
         *,
-        warm: Callable[[Store], None],
+        warm: Callable[[Store, Callable[[], object]], None],
         show: Callable[[StoreState], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -130,6 +135,10 @@ class Snapshots:
         self._renewing: threading.Thread | None = None
         self._warmed: StoreState | None = None
         """The state whose columns were read without a request."""
+        self._idle = threading.Event()
+        """Set while no request is being answered."""
+        self._idle.set()
+        self._n_running = 0
         self._stopped = threading.Event()
         self._timer: threading.Timer | None = None
 
@@ -139,6 +148,8 @@ class Snapshots:
         with self._lock:
             moment = self._present()
             moment.n_used += 1
+            self._n_running += 1
+            self._idle.clear()
         try:
             with moment.store() as store:
                 store.stop_after(seconds)
@@ -146,6 +157,9 @@ class Snapshots:
         finally:
             with self._lock:
                 moment.n_used -= 1
+                self._n_running -= 1
+                if not self._n_running:
+                    self._idle.set()
                 moment.used_at = self._clock()
                 if not moment.n_used:
                     if moment is self._now:
@@ -176,10 +190,14 @@ class Snapshots:
         with Store.reading(self._path) as store:
             store.freeze()
             state = read_state(store)
-            self._warm(store)
+            self._warm(store, self._give_way)
         with self._lock:
             self._warmed = state
             self._on_show(state)
+
+    def _give_way(self) -> None:
+        """Wait a moment for the requests that are being answered."""
+        self._idle.wait(COURTESY)
 
     def close(self) -> None:
         """Close the connections; those of a request that still runs are closed at its end."""
@@ -281,7 +299,7 @@ class Snapshots:
                 file = self._file
             with moment.store() as store:
                 began = self._clock()
-                self._warm(store)
+                self._warm(store, self._give_way)
                 moment.since = self._clock()
                 moment.cost = moment.since - began
             with self._lock:

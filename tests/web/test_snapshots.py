@@ -25,10 +25,14 @@ class Watched:
         self.shown: list[StoreState] = []
         self.snapshots = Snapshots(
             str(path),
-            warm=lambda store: self.warmed.append(read_state(store)),
+            warm=self.warm,
             show=self.shown.append,
             clock=lambda: self.time,
         )
+
+    def warm(self, store: Store, pause: Callable[[], object]) -> None:
+        pause()
+        self.warmed.append(read_state(store))
 
     def state(self) -> StoreState:
         with self.snapshots.reading(5) as (moment, store):
@@ -107,7 +111,7 @@ def test_a_state_that_took_long_to_read_is_shown_for_longer(
     marked_running(own_path)
     watched.time = snapshots.LEAST_AGE
 
-    def slow(store: Store) -> None:
+    def slow(store: Store, _: Callable[[], object]) -> None:
         watched.time += 10.0
         watched.warmed.append(read_state(store))
 
@@ -139,7 +143,7 @@ def test_without_requests_no_connection_stays_open(watched: Watched) -> None:
     watched.snapshots._release()
     assert not moment.is_open
     with watched.snapshots.reading(5) as (again, _):
-        assert again is moment and again.made(("a",), lambda: b"other") is made
+        assert again is moment and again.made(("a",), lambda: b"other") == made
     watched.snapshots.close()
 
 
@@ -229,7 +233,7 @@ def test_the_application_looks_for_new_states_from_its_start_to_its_end(own_path
     application = web.app(own_path)
     read = threading.Event()
     own = application.state.desk._snapshots
-    own._warm = lambda store: read.set()
+    own._warm = lambda store, pause: read.set()
     with TestClient(application):
         assert read.wait(20)
     assert own._stopped.is_set()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -62,7 +62,7 @@ from segapsith_store.queries.domains import (
     successors,
     typical_of,
 )
-from segapsith_store.queries.news import DomainSizes, News, Today, read_news, read_today
+from segapsith_store.queries.news import DomainSizes, Headlines, News, Today, read_news, read_today
 from segapsith_store.queries.nights import Night
 from segapsith_store.queries.search import DomainHit, TextMatch, find_domains
 from segapsith_store.queries.sections import Section, list_sections, section_labels
@@ -107,6 +107,7 @@ class Browsing:
             lambda store, _: self._listed_topics(store, limit=KEPT_TOPICS)
         )
         self._sections: Kept[Sequence[Section]] = Kept(lambda store, _: self._read_sections(store))
+        self._headlines: Kept[Headlines] = Kept(lambda _, __: {})
         self._today: Kept[Today] = Kept(lambda store, _: self._read_today(store))
         self._counts: Kept[Mapping[str, int]] = Kept(
             lambda store, _: read_counts(store, stable=session.settings.maintenance.stable)
@@ -120,13 +121,17 @@ class Browsing:
         """The present columns, and those of the moment that was last asked for."""
         self._kept: tuple[Kept[Any], ...] = (
             self._texts, self._activity, self._outline, self._today, self._vectors, self._columns, self._topics,
-            self._sections, self._section_labels, self._validations, self._counts,
+            self._sections, self._section_labels, self._validations, self._counts, self._headlines,
         )  # fmt: skip
 
-    def warm(self) -> None:
-        """Read the columns of the whole store now, so that no page waits for them."""
+    def warm(self, pause: Callable[[], object] = lambda: None) -> None:
+        """Read the columns of the whole store now, so that no page waits for them.
+
+        `pause` is called before each of them.
+        """
         with self._session.reading() as store:
             for snapshot in self._kept:
+                pause()
                 snapshot.get(store)
             activity = self._activity.get(store)
             _ = activity.stream, activity.stories_by_day, activity.spans
@@ -196,7 +201,8 @@ class Browsing:
 
     def _read_sections(self, store: Store) -> Sequence[Section]:
         totals, words = self._vectors.get(store).total, self._words_of(store)
-        return list_sections(store, top=TOPIC_WORDS, totals=totals, words=words)
+        outline = self._outline.get(store)
+        return list_sections(store, top=TOPIC_WORDS, totals=totals, words=words, outline=outline)
 
     def _read_today(self, store: Store, since: str | int | None = None, most: int = TODAY) -> Today:
         activity = self._activity.get(store)
@@ -212,6 +218,7 @@ class Browsing:
                 lambda number: activity.described[number].label,
             ),
             words=self._words_of(store),
+            headlines=self._headlines.get(store),
         )
 
     def counts(self) -> Mapping[str, int]:

@@ -21,7 +21,9 @@ _LISTS: dict[str, Callable[[Store, Labeller], Iterable[Result]]] = {
     "stories": lambda store, _: documents.iterate_documents(store),
     "topics": lambda store, _: topics.list_topics(store, top=None),
     "sections": lambda store, _: sections.list_sections(store, top=None),
-    "events": lambda store, labeller: events.list_events(store, labeller=labeller),
+    "events": lambda store, labeller: events.list_events(
+        store, labels=events.EventLabels(labeller)
+    ),
     "validations": lambda store, _: validations.list_validations(store, None, None),
 }
 SUBJECTS = (*_LISTS, "days")

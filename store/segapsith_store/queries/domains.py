@@ -21,7 +21,7 @@ from segapsith_store.queries import history
 from segapsith_store.queries.browsing.neighbours import read_vectors
 from segapsith_store.queries.browsing.subjects import MediaTopic, media_topics_of
 from segapsith_store.queries.documents import HEADLINE_CHARS
-from segapsith_store.queries.events import Event, list_events
+from segapsith_store.queries.events import Event, EventLabels, list_events
 from segapsith_store.queries.sections import PathStep, paths
 from segapsith_store.queries.topics import section_of_topic, topic_of_domain
 from segapsith_store.queries.words import WeightedWord, Words
@@ -531,7 +531,7 @@ def show_domain(
             history=read_lineage(store, number),
             near=_near(store, number, near),
             media_topics=media_topics_of(store, number, row.lang),
-            events=list_events(store, domain=number, limit=EVENTS, labeller=labeller),
+            events=list_events(store, domain=number, limit=EVENTS, labels=EventLabels(labeller)),
         )
 
 

@@ -22,13 +22,16 @@ from segapsith_store.queries.history import checked_date
 from segapsith_store.queries.words import Words
 from segapsith_store.store import Store
 
-__all__ = ["Event", "list_events"]
+__all__ = ["Event", "EventLabels", "list_events"]
 
 HEADLINE_CHARS = 100
 """Characters of a text without a title that stand for one, cut between words."""
 
 COMPARED_STORIES = 100
 """Stories of an event among which the headline is searched: the first ones."""
+
+MOST_LABELS = 5_000
+"""Labels that are held for later questions."""
 
 SUBJECT_WORDS = 40
 """Heaviest words of an event that a labeller receives."""
@@ -57,12 +60,12 @@ def list_events(
     min_stories: int = 1,
     limit: int | None = None,
     offset: int = 0,
-    labeller: Labeller | None = None,
+    labels: EventLabels | None = None,
 ) -> list[Event]:
     """Return events, the latest first; of one day those with most stories first, ties by id.
 
     `since` and `until` select those with a day in this period, `domain` those of a domain, and
-    `limit` and `offset` a part of the list. Without a `labeller`, an event is named by the headline that is nearest to its centre.
+    `limit` and `offset` a part of the list. `labels` names the events (default: without a labeller).
     """
     conditions: dict[str, Any] = {"units > 0 AND stories >= ?": min_stories}
     if since is not None:
@@ -89,12 +92,18 @@ def list_events(
             end = None if limit is None else offset + limit
             rows = [row for row in rows if domains[row[0]] == domain][offset:end]
         sums = {row[0]: codecs.domain_from(row[6], row[4]) for row in rows}
-        labels = _different(
-            _labels(store, sums, labeller), domains, {row[0]: row[1] for row in rows}
-        )
+        named = (labels or EventLabels()).of(store, sums)
+        different = _different(named, domains, {row[0]: row[1] for row in rows})
         return [
             Event(
-                number, domains[number], labels[number], first, last, units, stories, bool(closed)
+                number,
+                domains[number],
+                different[number],
+                first,
+                last,
+                units,
+                stories,
+                bool(closed),
             )
             for number, first, last, units, stories, closed, _ in rows
         ]
@@ -108,6 +117,26 @@ def _domains(store: Store, events: Sequence[int]) -> dict[int, int]:
         [json.dumps(events)],
     )
     return dict(rows)  # of the rows of an event the last one stays
+
+
+class EventLabels:
+    """Names the events of one state of the store: by a labeller, else a headline, else words.
+
+    The headline is the one that is nearest to the centre of the event.
+    """
+
+    def __init__(self, labeller: Labeller | None = None) -> None:
+        self._labeller = labeller
+        self._known: dict[int, str] = {}
+
+    def of(self, store: Store, sums: Mapping[int, DomainWords]) -> dict[int, str]:
+        """Return the label of each event by its number; each is computed once."""
+        known = {event: self._known[event] for event in sums if event in self._known}
+        missing = {event: of_event for event, of_event in sums.items() if event not in known}
+        made = _labels(store, missing, self._labeller) if missing else {}
+        if len(self._known) + len(made) <= MOST_LABELS:
+            self._known.update(made)
+        return known | made
 
 
 def _labels(

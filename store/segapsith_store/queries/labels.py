@@ -48,7 +48,7 @@ __all__ = [
 CANDIDATES = 24
 """Stories of a domain whose headlines are considered: those with the highest scores."""
 
-NEWEST_UNITS = 100
+NEWEST_UNITS = 50
 """Newest units of a domain among which headlines of the last days are searched first."""
 
 LEAD_CHARS = 300

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeAlias
@@ -65,7 +65,13 @@ HIGHLIGHT_WORDS = 5
 DEVIATIONS = 2.0
 """Standard errors between two shares of a domain that count as growing or fading."""
 
+MOST_CHOSEN = 1_000
+"""Headlines that are held for later questions."""
+
 Column: TypeAlias = NDArray[np.int64]
+
+Headlines: TypeAlias = MutableMapping[tuple[int, tuple[str, ...]], str]
+"""The headline that was chosen for a domain from some titles, in one state of the store."""
 
 _LIVE = "JOIN runs r ON r.id = e.run WHERE e.run > ? AND r.status <> 'undone'"
 
@@ -471,12 +477,14 @@ def read_today(
     arrivals: KnownArrivals | None = None,
     words: Words | None = None,
     domains: DomainSizes | None = None,
+    headlines: Headlines | None = None,
 ) -> Today:
     """Return what is new, rising and falling, at most `most` domains of each kind in a section.
 
     Without `since`, what the last night brought, or the last run that learned. Where nothing was
     learned before, everything is new and the largest domains come first. `outline`, `words`,
-    the sizes of the `domains` and `arrivals` are given if they are known already.
+    the sizes of the `domains`, `arrivals` and some `headlines` are given if they are known already;
+    those that are chosen now are added.
     """
     with store.frozen():
         bound = _last_night(store) if since is None else _bound(store, since)
@@ -502,7 +510,7 @@ def read_today(
             of_section.setdefault(section, {})
         topics = _topics(store, _summed(topics_of, counts.after[changed]), outline, most)
         units = None if arrivals is None or known is None else partial(_newest, arrivals, bound)
-        describe = _Headlines(store, bound, words, units)
+        describe = _Headlines(store, bound, words, units, headlines)
         listed = {
             section: [of.get(kind, []) for kind in KINDS] for section, of in of_section.items()
         }
@@ -671,10 +679,13 @@ class _Headlines:
         bound: str | int,
         words: Words | None = None,
         units: UnitsSince | None = None,
+        chosen: Headlines | None = None,
     ) -> None:
         self._store, self._bound, self._words = store, bound, words or Words(store)
         self._units = units
-        self._first = first_unit_after(store, bound) if isinstance(bound, int) else 0
+        self._chosen = {} if chosen is None else chosen
+        looked_for = units is None and isinstance(bound, int)
+        self._first = first_unit_after(store, int(bound)) if looked_for else 0
 
     def __call__(self, changes: Sequence[DomainChange]) -> list[TodayDomain]:
         older = [change.id for change in changes if change.before]
@@ -683,13 +694,20 @@ class _Headlines:
         )
         described = []
         for change in changes:
-            headline = ""
-            if change.id in titles:
-                weights = self._words.of_domain(change.id, HEADLINE_WORDS)
-                headline = best_headline(titles[change.id], weights)
+            headline = self._chosen_of(change.id, tuple(titles.get(change.id, ())))
             described.append(
                 TodayDomain(
                     change.id, change.label, headline or change.label, change.after, change.before
                 )
             )
         return described
+
+    def _chosen_of(self, domain: int, titles: tuple[str, ...]) -> str:
+        """Return the title that represents a domain best; empty if none does."""
+        headline = self._chosen.get((domain, titles))
+        if headline is None:
+            weights = self._words.of_domain(domain, HEADLINE_WORDS) if titles else {}
+            headline = best_headline(titles, weights)
+            if len(self._chosen) < MOST_CHOSEN:
+                self._chosen[domain, titles] = headline
+        return headline

@@ -13,6 +13,7 @@ from segapsith.model import Result
 from segapsith_store.queries import history
 from segapsith_store.queries.groupings import SECTIONS, TOPICS, group_labels, group_of_domain
 from segapsith_store.queries.topics import (
+    Outline,
     Totals,
     added,
     best_words,
@@ -73,10 +74,12 @@ class _Level:
     """The run after which the groups were as they are here; None for the present."""
 
 
-def _level(store: Store, as_of: str | int | None, totals: Totals | None) -> _Level:
+def _level(
+    store: Store, as_of: str | int | None, totals: Totals | None, outline: Outline | None
+) -> _Level:
     """Return domains, topics and sections as they are, or as they were at a run or date."""
     if as_of is None:
-        outline = read_outline(store)
+        outline = outline or read_outline(store)
         totals = totals or partial(total, store)
         return _Level(outline.sizes, outline.topic_of, outline.section_of, totals)
     moment = history.moment(store, as_of)
@@ -97,14 +100,15 @@ def list_sections(
     as_of: str | int | None = None,
     totals: Totals | None = None,
     words: Words | None = None,
+    outline: Outline | None = None,
 ) -> list[Section]:
     """Return the sections with their most characteristic words, largest first, ties by id.
 
     `as_of` is a run or date: sections are shown as they were then, under their present names.
-    `totals` of the present domains and `words` are given if they are known already.
+    `totals` and the `outline` of the present domains and `words` are given if they are known already.
     """
     with store.frozen():
-        level, texts = _level(store, as_of, totals), words or Words(store)
+        level, texts = _level(store, as_of, totals, outline), words or Words(store)
         topics: dict[int, dict[int, int]] = {}
         domains: dict[int, list[int]] = {}
         for domain, topic in sorted(level.topic_of.items()):

@@ -80,9 +80,13 @@ _COUNTS = {
         " AND v.number = d.version WHERE d.duplicate_of IS NULL AND v.date IS NULL"
     ),
     "corrections": "SELECT count(*) FROM versions WHERE number > 1",
+    # all units without those of copies and of earlier texts: looking at each would take 50 ms
     "units": (
-        "SELECT count(*) FROM units u JOIN versions v ON v.id = u.version JOIN documents d"
-        " ON d.id = u.document AND d.version = v.number WHERE d.duplicate_of IS NULL"
+        "SELECT (SELECT count(*) FROM units) - (SELECT count(*) FROM documents d JOIN units u"
+        " ON u.document = d.id WHERE d.duplicate_of IS NOT NULL) - (SELECT count(*) FROM versions v"
+        " JOIN documents d ON d.id = v.document JOIN units u ON u.version = v.id"
+        " WHERE v.document IN (SELECT document FROM versions WHERE number > 1)"
+        " AND v.number <> d.version AND d.duplicate_of IS NULL)"
     ),
     "domains": "SELECT count(*) FROM domains WHERE units > 0",
     "events": "SELECT count(DISTINCT event) FROM assignments WHERE event IS NOT NULL",

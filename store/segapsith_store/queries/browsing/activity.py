@@ -146,7 +146,10 @@ def _iso(day: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Placements:
-    """The domains of units, now and before: which run placed a unit, and which moved it on."""
+    """The domains of units, now and before: which run placed a unit, and which moved it on.
+
+    Rows are in the order of domains and units, so those of a moment are too.
+    """
 
     units: Column
     domains: Column
@@ -171,7 +174,8 @@ class _Placements:
                 )
                 if row is not None and row[0] is not None:
                     parts.append(np.stack([np.fromstring(text, np.int32, sep=",") for text in row]))
-        return cls(*np.concatenate(parts, axis=1))
+        columns = np.concatenate(parts, axis=1)
+        return cls(*columns[:, np.lexsort((columns[0], columns[1]))])
 
     def now(self) -> NDArray[np.bool_]:
         """Return which placements stand."""
@@ -251,7 +255,7 @@ class Activity:
 
     @functools.cached_property
     def spans(self) -> _Spans:
-        """Size, first and last day of all domains."""
+        """Size and first day of all domains."""
         return _Spans.read(self)
 
     def arrived_since(self, bound: str | int) -> dict[int, int] | None:
@@ -263,8 +267,7 @@ class Activity:
         new = self._new(bound)
         if new is None:
             return None
-        domains, counts = np.unique(self.domains[new], return_counts=True)
-        return dict(zip(domains.tolist(), counts.tolist(), strict=True))
+        return _sizes(self.domains[new])
 
     def newest_since(self, domains: Sequence[int], bound: str | int, newest: int) -> list[int]:
         """Return those of the `newest` units of each domain (all if -1) that arrived since then."""
@@ -327,21 +330,34 @@ class Activity:
         none = np.zeros(0, np.int32)
         return _counted(np.concatenate([none, *(self.days[self._slice(d)] for d in domains)]))
 
+    @functools.cached_property
+    def week(self) -> int:
+        """The day before the last seven days of the stream."""
+        return int(self.days.max(initial=0)) - 7
+
     def lifetime(self, domain: int) -> Lifetime:
         """Return size, first and last day of a domain."""
-        return self.spans.of(domain)
+        at = self._slice(domain)
+        days = self.days[at]
+        dated = days[days > 0]
+        return Lifetime(
+            len(days),
+            len(np.unique(self.documents[at])),
+            len(days) - len(dated),
+            _iso(int(dated.min())) if len(dated) else None,
+            _iso(int(dated.max())) if len(dated) else None,
+            int((dated > self.week).sum()),
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class _Spans:
-    """Figures of all domains over time, one row per domain, by id."""
+    """Figures that all domains are sorted by, one row per domain, by id."""
 
     domains: Column
     units: Column
-    documents: Column
     dated: Column
     first: Column
-    last: Column
     recent: Column
 
     @classmethod
@@ -349,34 +365,15 @@ class _Spans:
         """Return the figures of the domains of these columns."""
         domains, days = activity.domains, activity.days
         if not len(domains):
-            return cls(*np.zeros((7, 0), np.int32))
-        numbers, starts, sizes = np.unique(domains, return_index=True, return_counts=True)
+            return cls(*np.zeros((5, 0), np.int32))
+        starts = np.flatnonzero(np.diff(domains, prepend=domains[0] - 1))
         dated = days > 0
-        recent = dated & (days > int(days.max()) - 7)
-        pairs = np.unique(domains.astype(np.int64) << 32 | activity.documents)
         return cls(
-            numbers,
-            sizes.astype(np.int32),
-            np.unique(pairs >> 32, return_counts=True)[1].astype(np.int32),
+            domains[starts],
+            np.diff(starts, append=len(domains)).astype(np.int32),
             np.add.reduceat(dated, starts, dtype=np.int32),
             np.minimum.reduceat(np.where(dated, days, np.int32(1 << 30)), starts),
-            np.maximum.reduceat(days, starts),
-            np.add.reduceat(recent, starts, dtype=np.int32),
-        )
-
-    def of(self, domain: int) -> Lifetime:
-        """Return the figures of one domain."""
-        at = int(np.searchsorted(self.domains, np.int32(domain)))
-        if at == len(self.domains) or self.domains[at] != domain:
-            return Lifetime(0, 0, 0, None, None, 0)
-        units, dated = int(self.units[at]), int(self.dated[at])
-        return Lifetime(
-            units,
-            int(self.documents[at]),
-            units - dated,
-            _iso(int(self.first[at])) if dated else None,
-            _iso(int(self.last[at])) if dated else None,
-            int(self.recent[at]),
+            np.add.reduceat(dated & (days > activity.week), starts, dtype=np.int32),
         )
 
     def by_domain(self, name: str) -> dict[int, int]:
@@ -420,8 +417,6 @@ def read_activity(
                 standing = np.ones(len(units), np.bool_)
             described = _described_at(store, moment, rows, domains[standing])
         units, domains = units[standing], domains[standing]
-        order = np.lexsort((units, domains))
-        units, domains = units[order], domains[order]
         days, documents = origins.days[units], origins.documents[units]
         return Activity(
             state,
@@ -449,7 +444,8 @@ def _domain_of_units(store: Store, moment: history.Moment, end: int) -> tuple[Co
     )
     texts = ("", "") if row is None or row[0] is None else row
     units, domains = (np.fromstring(text, np.int32, sep=",") for text in texts)
-    return units, domains
+    order = np.lexsort((units, domains))
+    return units[order], domains[order]
 
 
 def _counted(days: Column) -> dict[str, int]:
@@ -474,8 +470,9 @@ def _rows(store: Store, placements: _Placements) -> dict[int, Described]:
 
 
 def _sizes(domains: Column) -> dict[int, int]:
-    numbers, sizes = np.unique(domains, return_counts=True)
-    return dict(zip(numbers.tolist(), sizes.tolist(), strict=True))
+    sizes = np.bincount(domains)
+    numbers = np.flatnonzero(sizes)
+    return dict(zip(numbers.tolist(), sizes[numbers].tolist(), strict=True))
 
 
 def _described_at(
