@@ -48,6 +48,10 @@ def serve(
     base_path: Annotated[
         str, typer.Option("--base-path", metavar="PATH", help="Path behind a proxy, such as /news.")
     ] = "",
+    federation: Annotated[
+        str | None,
+        typer.Option("--federation", metavar="DIR", help="Show this view of `federate` too."),
+    ] = None,
 ) -> None:
     """Show the store in a browser: look, search, steer and undo.
 
@@ -58,6 +62,7 @@ def serve(
     """
     try:
         from segapsith.web import serving
+        from segapsith.web.federation import FederatedView
         from segapsith.web.security import WebOptions
     except ImportError as error:
         raise ConfigurationError(
@@ -74,7 +79,10 @@ def serve(
         allow_changes=allow_changes,
         hosts=serving.served_hosts(host, allow_host or []),
         base_path=base_path.rstrip("/"),
+        federation=federation or "",
     )
+    if federation is not None:
+        FederatedView(federation).read()
 
     def announce(address: str) -> None:
         if context.out.json:

@@ -43,6 +43,9 @@ __all__ = ["make_app"]
 FORMS = 2
 """Changes and classifications that are worked on at once; they may wait, so they have threads apart."""
 
+NOT_OF_THE_STORE = ("/watch", "/federation")
+"""Pages that also show what is not in the store: a cookie, a file."""
+
 UI_COOKIE = "segapsith_ui"
 STATIC = {"style.css": "text/css", "app.js": "text/javascript", "icon.svg": "image/svg+xml"}
 
@@ -116,7 +119,7 @@ def _page(desk: Desk, work: Work, *, behind: bool = False) -> Callable[[Request]
 def _made(ask: Ask, work: Work, moment: Moment) -> Page | Response:
     """Return a page; its HTML is made once for each state of the store."""
     query = ask.request.scope["query_string"].decode("latin-1")
-    if "done=" in query or "ui=" in query or ask.path == "/watch":
+    if "done=" in query or "ui=" in query or ask.path in NOT_OF_THE_STORE:
         return work(ask)
 
     def make() -> bytes | Page | Response:

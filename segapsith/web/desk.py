@@ -12,6 +12,7 @@ from typing import TypeVar
 from segapsith.api.wire import Wire
 from segapsith.errors import BusyError, SegapsithError
 from segapsith.settings import Settings, resolve
+from segapsith.web.federation import FederatedView
 from segapsith.web.security import WebOptions
 from segapsith.web.snapshots import Moment, Snapshots
 from segapsith_store import Store
@@ -59,6 +60,7 @@ class Desk:
         self.wire.read_seconds = options.query_seconds
         self._snapshots = Snapshots(self.path, warm=self._warm, show=self.wire.browse.show)
         self._changing = threading.Lock()
+        self.federation = FederatedView(options.federation) if options.federation else None
 
     def _warm(self, store: Store, pause: Callable[[], object]) -> None:
         with self.wire.reading_from(store):

@@ -28,6 +28,8 @@ NAVIGATION = (
     ("/watch", "Watch"),
     ("/cite", "Cite"),
 )
+FEDERATION = ("/federation", "Federation")
+"""In the navigation if a federated view is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ def render(page: Page, ask: Ask) -> str:
         texts=texts,
         verdict_sentence=verdict_sentence,
         charts={chart.name: chart for chart in page.charts if chart is not None},
-        navigation=NAVIGATION,
+        navigation=NAVIGATION if ask.desk.federation is None else (*NAVIGATION, FEDERATION),
         changes=ask.desk.options.allow_changes,
         asset=asset,
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import os
 import re
 import secrets
 from collections.abc import Iterable
@@ -71,6 +72,8 @@ class WebOptions:
     """Time limit of the queries of one request."""
     wait_seconds: float = 2.0
     """How long a change waits for another writing process."""
+    federation: str | os.PathLike[str] = ""
+    """The directory of a view that `segapsith federate` wrote; empty if none is shown."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hosts", frozenset(name.lower() for name in self.hosts))

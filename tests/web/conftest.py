@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from segapsith import web
+from segapsith import federate, web
 from segapsith.api.wire import Wire
 from segapsith.demo import sample
 from segapsith.settings import resolve
@@ -108,3 +108,18 @@ def steering(own_path: Path) -> Iterator[TestClient]:
 def digest() -> Callable[[Path], str]:
     """Returns the digest of a store."""
     return lambda path: Wire(path).status().digest
+
+
+@pytest.fixture
+def view(own_path: Path, tmp_path: Path) -> Path:
+    """The directory of a view of a store and its copy, so every domain is in both."""
+    other = Path(shutil.copy(own_path, tmp_path / "other.db"))
+    federate([own_path, other], tmp_path / "view", min_units=2)
+    return tmp_path / "view"
+
+
+@pytest.fixture
+def federated(own_path: Path, view: Path) -> Iterator[TestClient]:
+    application = web.app(own_path, token=TOKEN, federation=view)
+    with TestClient(application, HOST, headers=BEARER, follow_redirects=False) as one:
+        yield one

@@ -10,6 +10,7 @@ from segapsith.web.ask import Ask
 from segapsith.web.pages import (
     comparison,
     domains,
+    federation,
     journal,
     levels,
     maps,
@@ -49,5 +50,6 @@ ROUTES: tuple[tuple[str, Callable[[Ask], Page | Response]], ...] = (
     ("/feeds", journal.feeds_page),
     ("/cite", journal.cite_page),
     ("/watch", watch.watch_page),
+    ("/federation", federation.federation_page),
 )
 """Paths and their pages; every path also has the data behind its charts."""
