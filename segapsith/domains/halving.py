@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.domains.index import DomainIndex
-from segapsith.domains.values import Bag
+from segapsith.domains.index import DomainIndex, bag_columns, unit_occurrences
+from segapsith.domains.values import Bag, DomainWords
 
 if TYPE_CHECKING:
     from segapsith.arrays import Labels, Rows
@@ -57,16 +57,22 @@ def halve(rows: Rows) -> Labels | None:
     None if no start gives two halves.
     """
     best: tuple[float, Labels] | None = None
+    total = rows.sum(axis=0)
     for start in range(STARTS if rows.shape[0] > 1 else 0):
         pair = np.random.default_rng(start).choice(rows.shape[0], 2, replace=False)
-        halves = _improved(rows, pair)
+        halves = _improved(rows, total, pair)
         if halves is not None and (best is None or halves[0] > best[0]):
             best = halves
     return None if best is None else best[1]
 
 
-def _improved(rows: Rows, pair: NDArray[np.int64]) -> tuple[float, Labels] | None:
-    """Return the halves that a pair of rows leads to, and the sum of the lengths of their sums."""
+def _improved(
+    rows: Rows, total: NDArray[np.int64], pair: NDArray[np.int64]
+) -> tuple[float, Labels] | None:
+    """Return the halves that a pair of rows leads to, and the sum of the lengths of their sums.
+
+    `total` is the sum of all rows.
+    """
     sums = rows[pair].toarray()
     labels = np.full(rows.shape[0], -1, dtype=np.int64)
     for _ in range(MAX_PASSES):
@@ -77,7 +83,8 @@ def _improved(rows: Rows, pair: NDArray[np.int64]) -> tuple[float, Labels] | Non
         second = int(labels.sum())
         if second in (0, len(labels)):
             return None
-        sums = np.stack([rows[labels == half].sum(axis=0) for half in (0, 1)])
+        sum_of_second = rows.T @ labels
+        sums = np.stack([total - sum_of_second, sum_of_second])
     return float(_lengths(sums).sum()), labels
 
 
@@ -92,20 +99,51 @@ def separation(index: DomainIndex, bags: Sequence[Bag], halves: Labels) -> float
     It is 1 - s / r, with s the similarity of the halves by eq. 7, r the mean of that of random
     parts. `index` gives the placement settings.
     """
-    own = _similarity(index, bags, halves)
+    units = _UnitSums(index, bags)
+    own = _similarity(index, units, halves)
     random = [
-        _similarity(index, bags, np.random.default_rng(seed).permutation(halves))
+        _similarity(index, units, np.random.default_rng(seed).permutation(halves))
         for seed in range(RANDOM_CUTS)
     ]
     mean = sum(random) / RANDOM_CUTS
     return 1 - own / mean if mean > 0 else 0.0
 
 
-def _similarity(index: DomainIndex, bags: Sequence[Bag], halves: Labels) -> float:
+class _UnitSums:
+    """Units whose sums over any part of them are computed at once, by words in ascending order."""
+
+    def __init__(self, index: DomainIndex, bags: Sequence[Bag]) -> None:
+        words, counts, weights, ends = bag_columns(bags)
+        rule = index.settings
+        occurrences = unit_occurrences(
+            Bag(words, counts, weights), rule.count == "tokens", rule.inferred_occurrence
+        )
+        order = np.argsort(words, kind="stable")
+        self._words, self._starts = np.unique(words[order], return_index=True)
+        self._weights = weights[order].astype(np.int64)
+        self._occurrences = occurrences[order].astype(np.int64)
+        self._unit_of = np.repeat(np.arange(len(bags)), np.diff(ends, prepend=0))[order]
+
+    def of(self, members: NDArray[np.bool_]) -> DomainWords:
+        """Return the sums of a part, given as one truth value per unit."""
+        counted = members[self._unit_of]
+
+        def total(values: NDArray[np.int64]) -> NDArray[np.int64]:
+            return np.add.reduceat(values * counted, self._starts)
+
+        present = total(np.ones_like(self._weights)) > 0
+        return DomainWords(
+            self._words[present],
+            total(self._occurrences)[present],
+            total(self._weights)[present],
+            int(members.sum()),
+        )
+
+
+def _similarity(index: DomainIndex, units: _UnitSums, halves: Labels) -> float:
     """Return the similarity of two groups of units as domains, by eq. 7."""
     both = index.without_domains(1.0)
-    numbers = [both.create(), both.create()]
-    for half, bag in zip(halves.tolist(), bags, strict=True):
-        both.add_unit(numbers[half], bag)
-    _, similar = both.neighbours(numbers[0])
+    for half in (0, 1):
+        both.restore(half + 1, units.of(halves == half))
+    _, similar = both.neighbours(1)
     return float(similar[0]) if len(similar) else 0.0

@@ -118,8 +118,9 @@ def _cores(index: DomainIndex, bags: Sequence[Bag], settings: SplitSettings) -> 
     for core in core_numbers:
         cores.restore(core, strict.words(core))
     parts: dict[int, list[int]] = {core: [] for core in core_numbers}
-    for position, (label, bag) in enumerate(zip(labels, bags, strict=True)):
-        core_of_unit = label if label in cores else cores.place(bag).domain
+    nearest = cores.find_all(bags)
+    for position, (label, placement) in enumerate(zip(labels, nearest, strict=True)):
+        core_of_unit = label if label in cores else placement.domain
         parts.setdefault(label if core_of_unit is None else core_of_unit, []).append(position)
     return list(parts.values())
 

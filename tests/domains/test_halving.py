@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from segapsith.domains.halving import LENGTH, halve, separation, unit_rows
+from segapsith.domains.halving import LENGTH, RANDOM_CUTS, halve, separation, unit_rows
 from segapsith.domains.index import DomainIndex
 from segapsith.domains.splitting import SplitSettings, split_units
 from segapsith.domains.values import Bag, PlacementSettings
@@ -98,3 +98,31 @@ def test_a_domain_with_one_core_is_cut_into_its_subjects() -> None:
 def test_a_negative_cut_is_refused() -> None:
     with pytest.raises(ValueError, match="cut=-1 should be >= 0"):
         SplitSettings(cut=-1)
+
+
+def similarity_one_by_one(index: DomainIndex, bags: list[Bag], halves: Any) -> float:
+    """The similarity of two halves whose units are added one after the other."""
+    both = index.without_domains(1.0)
+    numbers = [both.create(), both.create()]
+    for half, bag in zip(halves.tolist(), bags, strict=True):
+        both.add_unit(numbers[half], bag)
+    _, similar = both.neighbours(numbers[0])
+    return float(similar[0]) if len(similar) else 0.0
+
+
+@pytest.mark.parametrize("count", ["tokens", "units"])
+@pytest.mark.parametrize("seed", range(6))
+def test_separation_is_that_of_halves_filled_one_by_one(count: Any, seed: int) -> None:
+    index = DomainIndex(PlacementSettings(threshold=0.2, min_weight=0.05, count=count))
+    rng = np.random.default_rng(seed)
+    bags = []
+    for _ in range(40):
+        words = np.unique(rng.integers(0, 30, 8)).astype(np.int32)
+        counts = rng.integers(0, 4, len(words)).astype(np.int32)  # 0: inferred
+        bags.append(Bag(words, counts, rng.integers(1, SCALE, len(words)).astype(np.int32)))
+    bags.append(_bag([]))
+    halves = rng.integers(0, 2, len(bags))
+    cuts = [np.random.default_rng(n).permutation(halves) for n in range(RANDOM_CUTS)]
+    mean = sum(similarity_one_by_one(index, bags, cut) for cut in cuts) / RANDOM_CUTS
+    expected = 1 - similarity_one_by_one(index, bags, halves) / mean
+    assert separation(index, bags, halves) == expected
