@@ -8,7 +8,9 @@ code are added to a copy of the corpus; a fault ends the target and leaves its i
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
+import importlib
 import shutil
 import subprocess
 import sys
@@ -18,6 +20,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 CORPUS = ROOT / "tests" / "promises" / "corpus"
+PACKAGES = {
+    "segapsith": ROOT,
+    "segapsith_plugins": ROOT / "plugins",
+    "segapsith_store": ROOT / "store",
+}
+"""Packages whose code guides the search, and the folder of each."""
 LONGEST = 4096
 """Bytes of an input at most."""
 
@@ -26,18 +34,23 @@ def fuzz(name: str, runs: int, corpus: Path) -> None:
     """Run one target in this process; atheris ends the process."""
     import atheris
 
-    packages = ["segapsith", "segapsith_plugins"]
-    with atheris.instrument_imports(include=packages, exclude=modules_with_kernels()):
-        sys.path.insert(0, str(ROOT / "tests" / "promises"))
+    sys.path.insert(0, str(ROOT / "tests" / "promises"))
+    with atheris.instrument_imports(include=list(PACKAGES), exclude=modules_with_kernels()):
+        for module in modules():
+            if not module.endswith("__main__"):
+                with contextlib.suppress(ImportError):  # of an extra that is not installed
+                    importlib.import_module(module)
         import fuzz_targets
 
-    target = fuzz_targets.targets()[name]
+        target = fuzz_targets.targets()[name]
 
-    def one(data: bytes) -> None:
-        fuzz_targets.survives(target, data)
+        def one(data: bytes) -> None:
+            fuzz_targets.survives(target, data)
 
-    for path in sorted(corpus.iterdir()):  # compile kernels before the clock of an input runs
-        one(path.read_bytes())
+        # Kernels are compiled before the clock of an input runs.
+        for path in sorted(corpus.iterdir()):
+            one(path.read_bytes())
+
     faults = corpus.parent / f"fault-{name}-"
     atheris.Setup(
         [
@@ -54,15 +67,24 @@ def fuzz(name: str, runs: int, corpus: Path) -> None:
     atheris.Fuzz()
 
 
+def modules() -> dict[str, Path]:
+    """Return the files of all modules by name.
+
+    All are imported before the first input: what is imported later would not be instrumented.
+    """
+    files = {}
+    for package, folder in PACKAGES.items():
+        for path in sorted((folder / package).rglob("*.py")):
+            parts = path.relative_to(folder).with_suffix("").parts
+            files[".".join(parts).removesuffix(".__init__")] = path
+    return files
+
+
 def modules_with_kernels() -> list[str]:
     """Return modules that are compiled from the bytecode of their functions, which must stay as it is."""
-    found = []
-    for root in (ROOT, ROOT / "plugins", ROOT / "store"):
-        for package in root.glob("segapsith*"):
-            for path in package.rglob("*.py"):
-                if "@kernel" in path.read_text(encoding="utf-8"):
-                    found.append(".".join(path.relative_to(root).with_suffix("").parts))
-    return found
+    return [
+        name for name, path in modules().items() if "@kernel" in path.read_text(encoding="utf-8")
+    ]
 
 
 def keep_smallest(name: str, corpus: Path, number: int) -> int:
