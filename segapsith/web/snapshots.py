@@ -47,6 +47,12 @@ shrink while they hold a state."""
 MOST_MADE, MOST_BYTES = 1_000, 3_000_000
 """Pages that are held for a state, and their compressed bytes together."""
 
+GATE = 3.0
+"""Seconds for which requests wait at most while another process empties the write-ahead log."""
+
+PAUSE = 0.01
+"""Seconds between two looks at whether the log is empty."""
+
 COURTESY = 0.05
 """Seconds for which reading columns in advance waits for requests that are being answered."""
 
@@ -139,12 +145,18 @@ class Snapshots:
         """Set while no request is being answered."""
         self._idle.set()
         self._n_running = 0
+        self._gate = threading.Event()
+        """Set unless requests wait for a process that empties the log."""
+        self._gate.set()
+        self._released = 0
+        """Number of the last wait of a writing process that was answered."""
         self._stopped = threading.Event()
         self._timer: threading.Timer | None = None
 
     @contextlib.contextmanager
     def reading(self, seconds: float) -> Iterator[tuple[Moment, Store]]:
         """Give a connection on the present state; its queries may take `seconds` together."""
+        self._gate.wait(GATE)
         with self._lock:
             moment = self._present()
             moment.n_used += 1
@@ -173,11 +185,38 @@ class Snapshots:
         def watching() -> None:
             while not self._stopped.is_set():
                 with contextlib.suppress(SegapsithError):  # the next request reports it
+                    self.release_log()
                     self.look()
                 self._stopped.wait(LOOK)
 
         self._stopped.clear()
         threading.Thread(target=watching, daemon=True).start()
+
+    def release_log(self) -> None:
+        """Close the connections for a moment if the writing process wants to empty the log.
+
+        Requests that run are finished first. New ones wait until the log is empty.
+        """
+        wanted = self._log_wanted()
+        if wanted in (0, self._released):
+            return
+        self._released = wanted  # a process that was killed asks for ever, and is answered once
+        self._gate.clear()
+        try:
+            self._idle.wait(GATE)
+            with self._lock:
+                if self._now is not None and not self._now.n_used:
+                    self._now.close()
+            for _ in range(round(GATE / PAUSE)):
+                if self._log_wanted() != wanted:
+                    break
+                self._stopped.wait(PAUSE)
+        finally:
+            self._gate.set()
+
+    def _log_wanted(self) -> int:
+        holder = lock_holder(self._path)
+        return 0 if holder is None else holder.empties_log
 
     def look(self) -> None:
         """Read the columns of the present state unless they were read, or are about to change."""

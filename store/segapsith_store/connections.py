@@ -10,7 +10,7 @@ import sqlite3
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 from urllib.parse import quote
@@ -36,6 +36,7 @@ __all__ = [
     "Holder",
     "check_can_be_store",
     "database_errors",
+    "emptying_log",
     "lock",
     "lock_holder",
     "open_reader",
@@ -72,6 +73,8 @@ class Holder:
     pid: int
     command: str
     since: str
+    empties_log: int = 0
+    """Not 0 while it waits until no program reads from the write-ahead log; each wait has another number."""
 
     @classmethod
     def this_process(cls) -> Holder:
@@ -192,6 +195,23 @@ def _describe_holder(path: str, text: str) -> None:
     """Write who holds the lock into its file; the lock itself does not depend on it."""
     with contextlib.suppress(OSError):
         Path(f"{path}.lock").write_text(text, "utf-8")
+
+
+@contextlib.contextmanager
+def emptying_log(path: str) -> Iterator[None]:
+    """Ask programs that read the store to release its log; only the holder of the lock may ask.
+
+    `segapsith serve` looks for this and closes its connections for a moment.
+    """
+    holder = lock_holder(path)
+    if holder is None or holder.pid != os.getpid():
+        yield
+        return
+    _describe_holder(path, json.dumps(asdict(replace(holder, empties_log=time.monotonic_ns()))))
+    try:
+        yield
+    finally:
+        _describe_holder(path, json.dumps(asdict(holder)))
 
 
 def lock_holder(path: str) -> Holder | None:

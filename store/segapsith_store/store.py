@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import json
+import logging
 import os
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -39,6 +40,7 @@ from segapsith_store.connections import (
     TRANSLATED,
     Database,
     database_errors,
+    emptying_log,
     lock,
     open_reader,
     open_writer,
@@ -51,6 +53,8 @@ from segapsith_store.migrations import migrate
 from segapsith_store.schema import HASH_BEGIN, hash_begin
 
 __all__ = ["Store"]
+
+logger = logging.getLogger(__name__)
 
 _DOCUMENT = "id, uid, ordinal, version, duplicate_of, run"
 _UNIT = (
@@ -71,6 +75,20 @@ _EVENT = "id, words, stories, units, days, day, grown, closed_by, run"
 _DOMAIN = "id, lang, label, named, status, locked, top_words, words, units, run, grown"
 
 
+LOG_LIMIT = 64 * 2**20
+"""Bytes of the write-ahead log above which it is emptied after a transaction."""
+
+LOG_WAIT, FORGET_WAIT = 3.0, 20.0
+"""Seconds to wait for programs that read from the log: to bound it, and to forget a text."""
+
+
+def _log_size(path: str) -> int:
+    try:
+        return os.stat(f"{path}-wal").st_size
+    except OSError:  # no log, or a store in memory
+        return 0
+
+
 def _now() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
@@ -86,6 +104,7 @@ class Store(RunLog):
         self.path = path
         self._db = db
         self._stack = stack
+        self._log_limit = LOG_LIMIT
 
     @classmethod
     def reading(cls, path: str | os.PathLike[str], seconds: float | None = None) -> Store:
@@ -146,6 +165,7 @@ class Store(RunLog):
                 raise
         except TRANSLATED as error:
             raise_plainly(self.path, error)
+        self._bound_log()
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         """The answer to a question, row by row."""
@@ -708,18 +728,43 @@ class Store(RunLog):
         with self._transaction() as connection:
             writing.remove(connection, update)
             writing.write(connection, update)
-        if update.forgotten:
-            self._empty_log()
+        if update.forgotten and not self._empty_log(FORGET_WAIT):
+            logger.warning(
+                "forgotten text is still in %s-wal, because another program reads the store;"
+                " the next command that writes removes it when no program reads",
+                self.path,
+            )
 
     def _overwrite_deleted(self) -> None:
         """Overwrite from now on what is deleted."""
         with plain_errors(self.path):
             self._db.conn.execute("PRAGMA secure_delete = ON")
 
-    def _empty_log(self) -> None:
-        """Write the log beside the store into it, and cut the log to nothing."""
-        with plain_errors(self.path):
-            self._db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    def _bound_log(self) -> None:
+        """Empty the log beside the store when it is large.
+
+        SQLite begins it again only at a moment when nobody reads from it, which never comes while
+        `segapsith serve` is asked all the time. After a failure it may grow to twice its size.
+        """
+        size = _log_size(self.path)
+        if size > self._log_limit:
+            emptied = self._empty_log(LOG_WAIT)
+            self._log_limit = LOG_LIMIT if emptied else 2 * size
+
+    def _empty_log(self, seconds: float) -> bool:
+        """Write the log beside the store into it, and cut the log to nothing.
+
+        Return False if after some seconds another program still reads an older state.
+        """
+        if self.path == MEMORY:
+            return True
+        connection = self._db.conn
+        with plain_errors(self.path), emptying_log(self.path):
+            (before,) = connection.execute("PRAGMA busy_timeout").fetchone()
+            connection.execute(f"PRAGMA busy_timeout = {round(1000 * seconds)}")
+            busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            connection.execute(f"PRAGMA busy_timeout = {before}")
+        return not busy
 
     def damage(self) -> list[str]:
         """Return what a quick check of the file finds wrong."""

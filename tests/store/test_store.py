@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from segapsith.demo import sample
 from segapsith.domains.values import Bag, DomainWords
 from segapsith.errors import ForeignStoreError
 from segapsith_store import Store, codecs, connections, migrations, schema, writing
+from segapsith_store import store as store_module
 
 
 def test_a_new_store_has_every_table_view_and_mark(tmp_path: Path) -> None:
@@ -204,3 +206,65 @@ def test_arrays_come_back(values: list[int]) -> None:
     assert np.array_equal(codecs.integers_from(codecs.integers(large)), large)
     named = codecs.named_arrays_from(codecs.named_arrays({"a": large, "b": small}))
     assert np.array_equal(named["a"], large)
+
+
+def _log_size(path: Path) -> int:
+    return Path(f"{path}-wal").stat().st_size
+
+
+def _write(store: Store) -> None:
+    store.change(
+        lambda c: (
+            c.execute(
+                "INSERT OR REPLACE INTO facts VALUES ('note', ?)", [json.dumps("x" * 100_000)]
+            ).rowcount
+        )
+    )
+
+
+def test_a_large_log_is_emptied_after_a_transaction(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "s.db"
+    monkeypatch.setattr(store_module, "LOG_LIMIT", 300_000)
+    with Store.writing(path) as store:
+        for _ in range(20):
+            _write(store)
+            assert _log_size(path) <= 300_000
+
+
+def test_a_log_that_others_read_may_grow_to_twice_its_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "s.db"
+    monkeypatch.setattr(store_module, "LOG_WAIT", 0.0)
+    with Store.writing(path) as store:
+        with Store.reading(path) as reader:
+            reader.freeze()
+            for _ in range(3):
+                _write(store)
+            monkeypatch.setattr(store, "_log_limit", 100_000)
+            monkeypatch.setattr(store_module, "LOG_LIMIT", 100_000)
+            _write(store)
+            refused = _log_size(path)
+            assert store._log_limit == 2 * refused > 200_000
+            assert not connections.lock_holder(str(path)).empties_log  # type: ignore[union-attr]
+        store._log_limit = 0
+        _write(store)
+        assert _log_size(path) == 0 and store._log_limit == 100_000
+
+
+def test_text_that_is_forgotten_while_others_read_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "s.db"
+    monkeypatch.setattr(store_module, "FORGET_WAIT", 0.0)
+    with Wire(path) as wire:
+        wire.ingest(sample.lines("en")[:5])
+        with Store.reading(path) as reader:
+            reader.freeze()
+            wire.forget("en-001")
+        assert f"forgotten text is still in {path}-wal" in caplog.text
+        caplog.clear()
+        wire.forget("en-002")
+        assert not caplog.text and _log_size(path) < 300_000

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from segapsith.api.wire import Wire
+from segapsith.demo import sample
 from segapsith.web import snapshots
 from segapsith.web.snapshots import READERS, Snapshots
-from segapsith_store import Store
+from segapsith_store import Store, connections
 from segapsith_store.queries.browsing.activity import StoreState, read_state
 
 
@@ -237,3 +238,34 @@ def test_the_application_looks_for_new_states_from_its_start_to_its_end(own_path
     with TestClient(application):
         assert read.wait(20)
     assert own._stopped.is_set()
+
+
+def test_connections_are_closed_while_a_text_is_forgotten(watched: Watched, own_path: Path) -> None:
+    watched.state()  # connections that read the last commit from the log
+    with Wire(own_path) as wire:
+        title = sample.lines("en")[0]["title"]
+        watched.snapshots.watch()
+        try:
+            wire.forget("en-001")
+        finally:
+            watched.snapshots.close()
+        for end in ("", "-wal"):
+            assert title.encode() not in Path(f"{own_path}{end}").read_bytes()
+
+
+def test_a_process_that_was_killed_while_it_emptied_the_log_is_answered_once(
+    watched: Watched, own_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshots, "GATE", 0.02)
+    with Store.writing(own_path), connections.emptying_log(str(own_path)):
+        asking = Path(f"{own_path}.lock").read_text("utf-8")
+    Path(f"{own_path}.lock").write_text(asking, "utf-8")
+    with watched.snapshots.reading(5) as (moment, _):
+        pass
+    watched.snapshots.release_log()
+    assert not moment.is_open
+    with watched.snapshots.reading(5) as (moment, _):
+        pass
+    watched.snapshots.release_log()
+    assert moment.is_open
+    watched.snapshots.close()
