@@ -273,8 +273,9 @@ class EventIndex:
         self._settle()
         in_slots = [event for event in events if event in self._slots]
         sums = dict(zip(in_slots, self._sums([self._slots[e] for e in in_slots]), strict=True))
+        # `_replace` takes four times as long
         return [
-            self._rows[event]._replace(sums=sums.get(event) or self._closed[event])
+            EventRecord(event, sums.get(event) or self._closed[event], *self._rows[event][2:])
             for event in events
         ]
 
@@ -310,11 +311,15 @@ class EventIndex:
             strict=True,
         )
         all_days = days.tolist()
+        single: dict[int, tuple[tuple[int, int], ...]] = {0: ()}
+        """The days of events of one story, by its day."""
         for event, n_units, day, grown, run, (a, b) in counted:
             row = self._rows.get(event)
             if row is None and b - a == 1:  # as most events
                 number = all_days[a]
-                own = ((number, 1),) if number else ()
+                own = single.get(number)
+                if own is None:
+                    own = single[number] = ((number, 1),)
                 self._rows[event] = EventRecord(
                     event, _NO_SUMS, n_units, own, day, grown, None, run
                 )

@@ -212,18 +212,24 @@ class ArrivalClassifier:
         `bag_batch` has the words of the pre-segmented units. New documents get their numbers here.
         """
         hashes = bag_batch.hashes() if bag_batch is not NO_BAGS else iter(())
-        called = [
-            _called(document, next(hashes)) if document.bag is not None else _read(document)
-            for document in documents
-        ]
-        self._uids = self._storage.known_uids([document.uid for document, _ in called])
-        self._digests = self._storage.known_texts([digest for _, digest in called])
-        self._forgotten_uids = self._storage.forgotten_uids(document.uid for document, _ in called)
-        self._forgotten_texts = self._storage.forgotten_texts(digest for _, digest in called)
+        called: list[Document] = []  # two lists: pairs would keep the garbage collector busy
+        digests: list[str] = []
+        for document in documents:
+            if document.bag is not None:
+                document, digest = _called(document, next(hashes))
+            else:
+                document, digest = _read(document)
+            called.append(document)
+            digests.append(digest)
+        uids = [document.uid for document in called]
+        self._uids = self._storage.known_uids(uids)
+        self._digests = self._storage.known_texts(digests)
+        self._forgotten_uids = self._storage.forgotten_uids(uids)
+        self._forgotten_texts = self._storage.forgotten_texts(digests)
         known = self._uids | self._forgotten_uids
         known_texts = self._digests | self._forgotten_texts
         n_bags = 0
-        for document, digest in called:
+        for document, digest in zip(called, digests, strict=True):
             if document.bag is None:
                 yield self._receive(document, digest)
                 continue
@@ -465,8 +471,10 @@ def _are_plain(units: Sequence[Document]) -> bool:
     values = list(chain.from_iterable(given.values() for given in metadata))
     if not {str}.issuperset(map(type, values)):
         return False
-    others = [[unit.date or "", unit.lang or "", unit.source] for unit in units]
-    return is_clean("".join(chain(uids, *others, *metadata, cast("list[str]", values))))
+    dates, langs = [unit.date or "" for unit in units], [unit.lang or "" for unit in units]
+    sources = [unit.source for unit in units]
+    given = chain(uids, dates, langs, sources, *metadata, cast("list[str]", values))
+    return is_clean("".join(given))
 
 
 def sound(item: Document | Reject) -> Document | Reject:

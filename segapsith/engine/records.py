@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from segapsith.domains.events import Mark, day_number, next_day
 from segapsith.domains.values import Bag, BagColumns, DomainWords, EventRecord, Ints
 from segapsith.lexicon.cooccurrence import Pairs
-from segapsith.lexicon.vocabulary import SCALE
+from segapsith.lexicon.vocabulary import SCALE, NewWords
 from segapsith.model import FeedState
 
 __all__ = [
@@ -258,6 +258,7 @@ class WordFrequencies(NamedTuple):
 
 
 _NO_FREQUENCIES = WordFrequencies((), (), ())
+_NO_NEW_WORDS = NewWords()
 
 
 @dataclass(slots=True)
@@ -286,7 +287,7 @@ class Update:
     """A run whose sightings, rejects and before-images go as well."""
     sightings: list[tuple[int, str]] = field(default_factory=list)
     rejects: list[tuple[str, str]] = field(default_factory=list)
-    new_words: list[tuple[int, str, str]] = field(default_factory=list)
+    new_words: NewWords = _NO_NEW_WORDS
     frequencies: WordFrequencies = _NO_FREQUENCIES
     """Of every word whose counts changed."""
     languages: dict[str, tuple[int, int]] = field(default_factory=dict)

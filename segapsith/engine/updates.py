@@ -759,7 +759,7 @@ class UpdateBuilder:
         self._note_grown()
         self._sum_up()
         state, update = self.state, self.update
-        update.new_words = state.vocabulary.since(self._first_new_word)
+        update.new_words = state.vocabulary.columns_since(self._first_new_word)
         frequencies = state.frequencies
         changed = np.zeros(len(state.vocabulary), dtype=np.bool_)
         for numbers in self._words:

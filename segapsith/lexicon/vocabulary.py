@@ -7,7 +7,8 @@ in any order; the formulas are in docs/concepts/formulas.md, "Word weights".
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SCALE",
     "Frequencies",
+    "NewWords",
     "Vocabulary",
     "all_unit_weights",
     "fixed_cohesion",
@@ -146,8 +148,32 @@ class Vocabulary:
 
     def since(self, number: int) -> list[tuple[int, str, str]]:
         """Return the words with this number or a higher one: (number, language, word)."""
-        numbers = range(number, len(self._words))
-        return list(zip(numbers, self._langs[number:], self._words[number:], strict=True))
+        return list(self.columns_since(number))
+
+    def columns_since(self, number: int) -> NewWords:
+        """Return the words with this number or a higher one as columns."""
+        return NewWords(number, self._langs[number:], self._words[number:])
+
+
+@dataclass(frozen=True, slots=True)
+class NewWords:
+    """Words without a gap in their numbers: a tuple of each would take longer to make.
+
+    >>> list(NewWords(7, ["en", "fr"], ["rain", "pluie"]))
+    [(7, 'en', 'rain'), (8, 'fr', 'pluie')]
+    """
+
+    first: int = 0
+    langs: Sequence[str] = ()
+    words: Sequence[str] = ()
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __iter__(self) -> Iterator[tuple[int, str, str]]:
+        """Yield number, language and word."""
+        numbers = range(self.first, self.first + len(self.words))
+        return zip(numbers, self.langs, self.words, strict=True)
 
 
 class Frequencies:

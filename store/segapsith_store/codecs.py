@@ -7,7 +7,7 @@ import json
 import re
 import unicodedata
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any, cast
@@ -71,13 +71,13 @@ def integers_from(data: bytes) -> NDArray[np.int64]:
     return np.frombuffer(data, dtype="<i8").astype(np.int64)
 
 
-def bags_bytes(bags: Sequence[Bag]) -> list[Buffer]:
-    """Each bag as a table of word ids, counts, and weights less 1."""
-    return units_bytes(bag_columns(bags)) if bags else []
+def bags_bytes(bags: Sequence[Bag]) -> Iterator[Buffer]:
+    """Yield each bag as a table of word ids, counts, and weights less 1."""
+    return units_bytes(bag_columns(bags)) if bags else iter(())
 
 
-def units_bytes(units: BagColumns) -> list[Buffer]:
-    """Return each unit as `bags_bytes` does."""
+def units_bytes(units: BagColumns) -> Iterator[Buffer]:
+    """Yield each unit as `bags_bytes` does."""
     if len(units.weights) and units.weights.min() < 1:
         raise ValueError("a word of a bag must weigh more than nothing")
     return _tables(units.words, units.counts, units.weights - np.int32(1), units.ends)
@@ -88,10 +88,10 @@ def bag_from(data: bytes) -> Bag:
     return Bag(words.astype(np.int32), counts.astype(np.int32), weights.astype(np.int32) + 1)
 
 
-def domains_bytes(sums: Sequence[DomainWords]) -> list[Buffer]:
-    """Each domain as a table of word ids, occurrences and weight sums."""
+def domains_bytes(sums: Sequence[DomainWords]) -> Iterator[Buffer]:
+    """Yield each domain as a table of word ids, occurrences and weight sums."""
     if not sums:
-        return []
+        return iter(())
     return _tables(
         np.concatenate([some.words for some in sums]),
         np.concatenate([some.occurrences for some in sums]),
@@ -112,7 +112,7 @@ def _tables(
     second: Ints,
     third: Ints,
     cuts: NDArray[np.int64],
-) -> list[Buffer]:
+) -> Iterator[Buffer]:
     """Three columns of numbers, none negative, cut into tables that end at these places.
 
     A table has three bytes, which say how many bytes a value of each column takes: 1, 2, 4 or 8;
@@ -120,7 +120,7 @@ def _tables(
     """
     data, ends = _pack(first, second, third, cuts)
     view = memoryview(cast("bytes", data))
-    return [view[a:b] for a, b in pairwise([0, *ends.tolist()])]
+    return (view[a:b] for a, b in pairwise([0, *ends.tolist()]))
 
 
 @kernel

@@ -90,6 +90,9 @@ _SMALL = (
 )
 """Tables of which a night changes rows everywhere: hashed as a whole."""
 
+READ = BLOCK // 8
+"""Rows that are read at once: the tuples of more would set off the garbage collector each time."""
+
 _LAYOUT = "words of units and domains as tables"
 """How long values are encoded, as far as that has ever changed (codecs.py)."""
 
@@ -175,12 +178,21 @@ def _hash(store: Store, part: _Part, query: str, *parameters: int) -> str:
     long values, then the long values themselves.
     """
     total = hashlib.sha256()
-    empty, n_long = True, len(part.long)
+    n_long, n_rows = len(part.long), 0
     short, long = itemgetter(slice(0, -n_long)), itemgetter(slice(-n_long, None))
-    for chunk in store.chunks(query, parameters, BLOCK):
-        empty = False
-        heads = list(map(short, chunk)) if n_long else chunk
-        total.update(repr(heads).encode("utf-8", "surrogatepass"))
+    values: list[bytes] = []
+    for chunk in store.chunks(query, parameters, READ):
+        begins = n_rows % BLOCK == 0
+        if begins and n_rows:
+            total.update(b"]" + b"".join(values))
+            values.clear()
+        n_rows += len(chunk)
+        heads = repr(list(map(short, chunk)) if n_long else chunk)
+        total.update(("[" if begins else ", ").encode())
+        total.update(heads[1:-1].encode("utf-8", "surrogatepass"))
         if n_long:
-            total.update(b"".join(filter(None, chain.from_iterable(map(long, chunk)))))
-    return "" if empty else total.hexdigest()
+            values += filter(None, chain.from_iterable(map(long, chunk)))
+    if not n_rows:
+        return ""
+    total.update(b"]" + b"".join(values))
+    return total.hexdigest()

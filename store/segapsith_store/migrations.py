@@ -292,13 +292,15 @@ def _stories(connection: sqlite3.Connection) -> Iterator[tuple[Story, list[int],
 
 def _bag_of_schema_2(data: bytes) -> codecs.Buffer:
     """Return the words of a unit in the present layout; schema 2 had all values as int32."""
-    return codecs.bags_bytes([Bag(*np.frombuffer(data, "<i4").reshape(3, -1))])[0]
+    return next(codecs.bags_bytes([Bag(*np.frombuffer(data, "<i4").reshape(3, -1))]))
 
 
 def _domain_of_schema_2(data: bytes) -> codecs.Buffer:
     """Return the words of a domain in the present layout; schema 2 had all values as int64."""
     words, occurrences, weights = np.frombuffer(data, "<i8").reshape(3, -1)
-    return codecs.domains_bytes([DomainWords(words.astype(np.int32), occurrences, weights, 0)])[0]
+    return next(
+        codecs.domains_bytes([DomainWords(words.astype(np.int32), occurrences, weights, 0)])
+    )
 
 
 def _create(connection: sqlite3.Connection, since: int) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import sys
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from datetime import date
@@ -138,24 +137,29 @@ def _blocks(first: int, n: int) -> set[int]:
 
 
 def _write_words(c: sqlite3.Connection, update: Update) -> None:
-    first_new = update.new_words[0][0] if update.new_words else sys.maxsize
+    new = update.new_words
     words, *counts = update.frequencies
-    n_known = bisect_left(words, first_new)
-    documents, occurrences = [0] * len(update.new_words), [0] * len(update.new_words)
-    for word, n, times in zip(words[n_known:], *(c[n_known:] for c in counts), strict=True):
-        at = word - first_new  # new words have no gap in their numbers
-        documents[at], occurrences[at] = n, times
+    n_known = bisect_left(words, new.first) if new else len(words)
+    new_counts = [column[n_known:] for column in counts]
+    if len(words) - n_known < len(new):  # some of them occur in no story
+        places = [word - new.first for word in words[n_known:]]
+        new_counts = [_filled(len(new), places, column) for column in new_counts]
     c.executemany(
         "INSERT INTO words (id, lang, word, documents, occurrences) VALUES (?, ?, ?, ?, ?)",
-        (
-            (*entry, n, times)
-            for entry, n, times in zip(update.new_words, documents, occurrences, strict=True)
-        ),
+        zip(count(new.first), new.langs, new.words, *new_counts, strict=False),
     )
     c.executemany(
         "UPDATE words SET documents = ?, occurrences = ? WHERE id = ?",
         zip(*(c[:n_known] for c in counts), words[:n_known], strict=True),
     )
+
+
+def _filled(size: int, places: Sequence[int], values: Sequence[int]) -> Sequence[int]:
+    """Return a column with values at some places, and 0 at the others."""
+    column = [0] * size
+    for place, value in zip(places, values, strict=True):
+        column[place] = value
+    return column
 
 
 def _write_languages(c: sqlite3.Connection, update: Update) -> None:
@@ -258,12 +262,11 @@ def _write_units(c: sqlite3.Connection, update: Update, newest: int) -> None:
     new = [unit for unit in update.units.values() if unit.id > newest]
     c.executemany(
         insert,
-        [
+        (
             (*unit[:11], words)
             for unit, words in zip(new, codecs.bags_bytes([u.bag for u in new]), strict=True)
-        ],
+        ),
     )
-
     for ready in update.ready:
         c.executemany(
             insert,
@@ -339,28 +342,26 @@ def write_events(c: sqlite3.Connection, events: Sequence[EventRecord]) -> None:
         " units = excluded.units, stories = excluded.stories, first = excluded.first,"
         " last = excluded.last, days = excluded.days, day = excluded.day,"
         " grown = excluded.grown, closed_by = excluded.closed_by, words = excluded.words",
-        [
+        (
             (
-                e.id, e.units, e.sums.n_units, *_span(e), _days(e), e.day, e.grown, e.closed_by,
+                e.id, e.units, e.sums.n_units, *_dated(e.days), e.day, e.grown, e.closed_by,
                 e.run, words,
             )
             for e, words in zip(
                 events, codecs.domains_bytes([e.sums for e in events]), strict=True
             )
-        ],
+        ),
     )  # fmt: skip
 
 
-def _span(event: EventRecord) -> tuple[str | None, str | None]:
-    """Return the first and the last day of an event."""
-    if not event.days:
-        return None, None
-    return _iso(event.days[0][0]), _iso(event.days[-1][0])
-
-
-def _days(event: EventRecord) -> str:
-    """Return the days of an event as JSON; `as_json` takes much longer."""
-    return "{" + ", ".join([f'"{_iso(day)}": {n}' for day, n in event.days]) + "}"
+@lru_cache(maxsize=4096)  # most events have one day, and few stories on it
+def _dated(days: tuple[tuple[int, int], ...]) -> tuple[str | None, str | None, str]:
+    """Return the first and the last day of an event, and its days as JSON."""
+    if not days:
+        return None, None, "{}"
+    # as_json takes much longer
+    as_json = "{" + ", ".join([f'"{_iso(day)}": {n}' for day, n in days]) + "}"
+    return _iso(days[0][0]), _iso(days[-1][0]), as_json
 
 
 @lru_cache(maxsize=4096)
