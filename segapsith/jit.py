@@ -7,6 +7,7 @@ checker sees the plain function.
 from __future__ import annotations
 
 import functools
+import gc
 import os
 import time
 import types
@@ -126,6 +127,8 @@ class _Stopwatch:
             def on_end(self, _: object) -> None:
                 stopwatch._depth -= 1
                 if stopwatch._depth == 0:
+                    if not gc.isenabled():
+                        gc.collect(0)  # what one kernel leaves, before the next is compiled
                     stopwatch._spent += time.monotonic() - stopwatch._since
 
         event.register("numba:compile", Listener())  # type: ignore[no-untyped-call]

@@ -145,6 +145,7 @@ def ingest(
                 new_before_feed = total.new
             storage.save(update)
             summary = total
+            del batch, builder, update  # not two batches in memory while the next one is read
             if on_batch is not None:
                 on_batch(summary)
         summary.seconds = round(earlier + time.monotonic() - began, 3)

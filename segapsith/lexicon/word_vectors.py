@@ -28,7 +28,7 @@ _SPACE_PER_AXIS = 3
 """The Krylov space has this many dimensions per requested axis."""
 
 _SUM_COLUMNS = 512
-"""Columns that `_combined` and `_products` process at a time."""
+"""Columns that `_combined`, `_products` and `_points` process at a time."""
 
 _EIGENVALUE_TOLERANCE = 1e-10
 """An axis with a smaller share of the largest eigenvalue is dropped."""
@@ -92,6 +92,22 @@ def learn_pair_points(
     row of V S^(1/2), scaled to length 1. Words with fewer than 20 occurrences are left out, and pairs
     with fewer than 3 or N / 1,000,000 co-occurrences.
     """
+    one, other, information = _informative(pairs, occurrences)
+    used = np.union1d(one, other)
+    rank = min(rank, len(used) // 4)
+    if rank < 1:
+        return _no_points()
+    row_of = np.zeros(len(occurrences), np.int32)
+    row_of[used] = np.arange(len(used))
+    rows = _both_ways(row_of[one], row_of[other], information, len(used))
+    del one, other, information  # as large as the rows
+    return WordPoints(used.astype(np.int32), _points(rows, rank))
+
+
+def _informative(
+    pairs: Iterable[Pairs], occurrences: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int32], Matrix]:
+    """Return the words of the frequent pairs with positive information, and the information."""
     n_words = int(occurrences.sum())
     least = max(_MIN_PAIR_COUNT, n_words // _WORDS_PER_PAIR_COUNT)
     is_frequent = occurrences >= _MIN_OCCURRENCES
@@ -102,25 +118,23 @@ def learn_pair_points(
         is_used = (counts >= least) & is_frequent[one] & is_frequent[other]
         frequent.append(Pairs(keys[is_used], counts[is_used]))
     keys, counts = joined(frequent)
-    if not len(keys):
-        return _no_points()
+    frequent.clear()
     one, other = words_of(keys)
-    chance = occurrences[one] * (occurrences[other] / n_words) * (n_pairs / n_words)
+    del keys
+    chance = occurrences[one] * (occurrences[other] / n_words) * (n_pairs / max(n_words, 1))
     information = np.log(counts / chance)
     is_positive = information > 0
-    one, other, information = one[is_positive], other[is_positive], information[is_positive]
-    used = np.union1d(one, other)
-    row_of = np.zeros(len(occurrences), np.int64)
-    row_of[used] = np.arange(len(used))
-    both = np.append(row_of[one], row_of[other]), np.append(row_of[other], row_of[one])
-    order = np.argsort(both[0] * len(used) + both[1])
-    starts = np.append(0, np.cumsum(np.bincount(both[0], minlength=len(used))))
-    columns = both[1][order].astype(np.int32)
-    rows = _Rows(starts, columns, np.append(information, information)[order], len(used))
-    rank = min(rank, len(used) // 4)
-    if rank < 1:
-        return _no_points()
-    return WordPoints(used.astype(np.int32), _points(rows, rank))
+    return one[is_positive], other[is_positive], information[is_positive]
+
+
+def _both_ways(
+    one: NDArray[np.int32], other: NDArray[np.int32], values: Matrix, n_columns: int
+) -> _Rows:
+    """Return a symmetric matrix with a value for each pair of a row and a column."""
+    rows, columns = np.append(one, other), np.append(other, one)
+    order = np.argsort(rows * np.int64(n_columns) + columns)
+    starts = np.append(0, np.cumsum(np.bincount(rows, minlength=n_columns)))
+    return _Rows(starts, columns[order], np.append(values, values)[order], n_columns)
 
 
 def both_spaces(spaces: Sequence[WordPoints]) -> WordPoints:
@@ -145,12 +159,15 @@ def both_spaces(spaces: Sequence[WordPoints]) -> WordPoints:
 def _points(rows: _Rows, rank: int) -> NDArray[np.float32]:
     """Return the columns of a matrix as vectors of length 1 on its largest axes."""
     sizes, axes = _axes(rows, rank)
-    largest = np.abs(axes).argmax(axis=1)
+    largest = [np.abs(axis).argmax() for axis in axes]
     signs = np.sign(axes[np.arange(len(axes)), largest])
-    points = np.ascontiguousarray((axes * (signs * np.sqrt(sizes))[:, None]).T)
-    lengths = np.sqrt(np.maximum((points * points).cumsum(axis=1)[:, -1], 1e-24))
-    rounded = np.rint(points / lengths[:, None] * GRAIN) / GRAIN
-    vectors: NDArray[np.float32] = rounded.astype(np.float32)
+    factors = (signs * np.sqrt(sizes))[:, None]
+    vectors = np.empty((axes.shape[1], len(axes)), np.float32)
+    for first in range(0, len(vectors), _SUM_COLUMNS):  # the whole would be needed six times
+        part = slice(first, first + _SUM_COLUMNS)
+        points = np.ascontiguousarray((axes[:, part] * factors).T)
+        lengths = np.sqrt(np.maximum((points * points).cumsum(axis=1)[:, -1], 1e-24))
+        vectors[part] = np.rint(points / lengths[:, None] * GRAIN) / GRAIN
     return vectors
 
 
@@ -216,7 +233,11 @@ def _axes(rows: _Rows, rank: int) -> tuple[Matrix, Matrix]:
         block = _orthonormal(image - _combined(shares, basis))
     values, rotation = eigen(within[:size, :size])
     is_real = values[:rank] > _EIGENVALUE_TOLERANCE * max(values.max(initial=0.0), 1e-300)
-    return np.sqrt(values[:rank][is_real]), _combined(rotation[:rank][is_real], basis)
+    factors = rotation[:rank][is_real]
+    for first in range(0, n_columns, _SUM_COLUMNS):  # in place: the axes replace the basis
+        part = slice(first, first + _SUM_COLUMNS)
+        basis[: len(factors), part] = _combined(factors, np.ascontiguousarray(basis[:, part]))
+    return np.sqrt(values[:rank][is_real]), basis[: len(factors)]
 
 
 @kernel
