@@ -24,6 +24,7 @@ __all__ = [
     "joined",
     "membership",
     "needs_counts",
+    "numbered_merges",
     "similarity_blocks",
     "spread",
     "unit_rows",
@@ -225,3 +226,26 @@ def joined(left: NDArray[np.int64], right: NDArray[np.int64], n_items: int) -> N
     for i in range(n_items):  # parents come before their children, so one pass is enough
         parent[i] = parent[parent[i]]
     return parent
+
+
+@kernel
+def numbered_merges(
+    left: NDArray[np.int64], right: NDArray[np.int64], heights: Matrix, n: int
+) -> Matrix:
+    """Return merges of items as merges of nodes, numbered n, n + 1, … as in SciPy."""
+    tree = np.empty((n - 1, 4))
+    parent = np.arange(2 * n - 1)
+    sizes = np.ones(2 * n - 1)
+    for m in range(n - 1):
+        a, b = left[m], right[m]
+        while parent[a] != a:
+            parent[a] = parent[parent[a]]
+            a = parent[a]
+        while parent[b] != b:
+            parent[b] = parent[parent[b]]
+            b = parent[b]
+        parent[a] = parent[b] = n + m
+        sizes[n + m] = sizes[a] + sizes[b]
+        tree[m, 0], tree[m, 1] = min(a, b), max(a, b)
+        tree[m, 2], tree[m, 3] = heights[m], sizes[n + m]
+    return tree

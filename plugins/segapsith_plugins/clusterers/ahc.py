@@ -24,6 +24,7 @@ from segapsith_plugins.clusterers._row_algebra import (
     check_whole,
     filled_rows,
     joined,
+    numbered_merges,
     similarity_blocks,
     spread,
 )
@@ -87,7 +88,7 @@ def merge_tree(distances: Floats, linkage: str = "average", masses: Floats | Non
     if linkage == "ward":
         heights = np.sqrt(np.maximum(heights, 0.0))
     order = np.argsort(heights, kind="stable")
-    return _numbered(left[order], right[order], heights[order], n)
+    return numbered_merges(left[order], right[order], heights[order], n)
 
 
 def best_merges(tree: Matrix) -> int:
@@ -356,27 +357,6 @@ def _chain(d: Floats, n: int, linkage: int, masses: Floats) -> tuple[Ints, Ints,
         n_alive = n_left
         sizes[x] += sizes[y]
     return left, right, heights
-
-
-@kernel
-def _numbered(left: Ints, right: Ints, heights: Floats, n: int) -> Matrix:
-    """Return merges of items as merges of nodes, numbered n, n + 1, … as in SciPy."""
-    tree = np.empty((n - 1, 4))
-    parent = np.arange(2 * n - 1)
-    sizes = np.ones(2 * n - 1)
-    for m in range(n - 1):
-        a, b = left[m], right[m]
-        while parent[a] != a:
-            parent[a] = parent[parent[a]]
-            a = parent[a]
-        while parent[b] != b:
-            parent[b] = parent[parent[b]]
-            b = parent[b]
-        parent[a] = parent[b] = n + m
-        sizes[n + m] = sizes[a] + sizes[b]
-        tree[m, 0], tree[m, 1] = min(a, b), max(a, b)
-        tree[m, 2], tree[m, 3] = heights[m], sizes[n + m]
-    return tree
 
 
 @hookimpl
