@@ -25,7 +25,7 @@ from segapsith.engine.learning_settings import (
     changes,
 )
 from segapsith.engine.runs import RunPlan
-from segapsith.errors import ConfigurationError, SettingError
+from segapsith.errors import ConfigurationError, SettingError, UnknownNameError
 from segapsith.intake.documents import language_of
 from segapsith.intake.language import KNOWN
 from segapsith.languages import has_pack
@@ -80,6 +80,23 @@ class Fetcher(Protocol):
 
     def fetch(self, url: str) -> tuple[bytes, str, FeedState | None]: ...
     def full_text(self) -> Callable[[Document], Document] | None: ...
+
+
+def _executor_of(registry: Registry, workers: str) -> Executor:
+    """Make the executor that the setting `workers` selects."""
+    name, rest = parse_workers(workers)
+    try:
+        return registry.make("executor", name, {"workers": rest} if rest else {})
+    except UnknownNameError as error:
+        message = (
+            f"workers={workers!r}: {error}; a Dask cluster at an address: dask:tcp://HOST:PORT"
+        )
+        raise UnknownNameError(message, setting="workers", plugin=name) from error
+    except SettingError as error:
+        if not isinstance(error.__cause__, ValueError):
+            raise
+        message = f"workers={workers!r}: {error.__cause__}"  # names the forms that are right
+        raise SettingError(message, setting="workers", plugin=name) from error
 
 
 class Factory:
@@ -216,9 +233,7 @@ class Factory:
     def executor(self) -> Executor:
         """Return what runs tasks, by the setting `workers`; it is made once."""
         if self._executor is None:
-            name, rest = parse_workers(self.settings.parallel.workers)
-            given = {"workers": rest} if rest else {}
-            self._executor = self.registry.make("executor", name, given)
+            self._executor = _executor_of(self.registry, self.settings.parallel.workers)
         return self._executor
 
     def start_workers(self, task: str) -> None:

@@ -8,10 +8,16 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["MAX_DEATHS", "available_processors", "look_ahead", "parse_workers"]
+__all__ = ["MAX_DEATHS", "WHY_GIVEN_UP", "available_processors", "look_ahead", "parse_workers"]
 
 MAX_DEATHS = 3
 """Number of workers that one task may end before it is given up."""
+
+WHY_GIVEN_UP = (
+    "too little memory, or a fault in native code of a plugin; what was committed is safe. Run the"
+    " same command with fewer workers to continue"
+)
+"""What a task that ended its workers may suffer from, and what to do."""
 
 AHEAD = 4
 """Items per worker that are read before the first of them is done."""

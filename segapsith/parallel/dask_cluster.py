@@ -18,7 +18,7 @@ from importlib import import_module
 from typing import Any
 
 from segapsith.errors import ConfigurationError, WorkerKilledError, WorkersLostError
-from segapsith.parallel.choice import MAX_DEATHS, available_processors, look_ahead
+from segapsith.parallel.choice import MAX_DEATHS, WHY_GIVEN_UP, available_processors, look_ahead
 from segapsith.parallel.packing import Frozen, pack
 from segapsith.parallel.tasks import (
     Recent,
@@ -45,8 +45,17 @@ CHECK_SECONDS = 5
 ALONE_SECONDS = 30
 """Time without any worker after which a call ends; workers that died are started again meanwhile."""
 
-TRIM_BYTES = 1 << 28
-"""Freed memory that a worker of this machine holds before it returns it to the system."""
+ALLOCATION = {
+    "MALLOC_TRIM_THRESHOLD_": str(1 << 28),
+    "MALLOC_MMAP_THRESHOLD_": str(1 << 25),
+    "MALLOC_ARENA_MAX": "1",
+}
+"""How a worker of this machine allocates memory: freed arrays are used again.
+
+Dask lets workers return freed memory at once. A threshold for that also fixes the size from which
+arrays get pages of their own, at 128 kB, and tasks run in a thread, whose memory is in small parts.
+Each costs a tenth of the processor time or more where arrays of some megabytes come and go.
+"""
 
 
 class DaskCluster:
@@ -198,9 +207,12 @@ class DaskCluster:
         # a lost scheduler is reported soon, and a task that ends its workers is given up
         dask.config.set(
             {
-                # Dask lets workers return freed memory at once, which costs a quarter of the
-                # processor time where arrays of some megabytes come and go
-                "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": str(TRIM_BYTES),
+                **{
+                    f"distributed.nanny.pre-spawn-environ.{name}": value
+                    for name, value in ALLOCATION.items()
+                },
+                # frames of tasks are sampled 100 times a second for a page that is not served
+                "distributed.worker.profile.enabled": False,
                 "distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s",
                 "distributed.scheduler.allowed-failures": MAX_DEATHS - 1,
                 "distributed.admin.large-graph-warning-threshold": "1GB",
@@ -220,12 +232,18 @@ class DaskCluster:
                 self._client = distributed.Client(self._cluster, set_as_default=False)
         except (OSError, TimeoutError) as error:
             self._disconnect()
-            where = self._address or "a cluster on this machine"
             raise WorkersLostError(
-                f"workers=dask:{self._address}: {where} cannot be reached, or has no worker,"
-                f" within {CONNECT_SECONDS} s ({error})",
-                setting="workers",
+                self._why_not_open() + f" ({error})", setting="workers"
             ) from error
+
+    def _why_not_open(self) -> str:
+        if not self._address:
+            return f"workers=dask:{self._wanted}: a cluster on this machine could not be started"
+        return (
+            f"workers=dask:{self._address}: the cluster cannot be reached, or has no worker, within"
+            f" {CONNECT_SECONDS} s; check the address, and start `dask scheduler` and"
+            f" `dask worker {self._address}`"
+        )
 
     @contextlib.contextmanager
     def _explained(self, task: str) -> Iterator[None]:
@@ -237,8 +255,8 @@ class DaskCluster:
             yield
         except KilledWorker as error:
             raise WorkerKilledError(
-                f"task {task!r} ended its worker {MAX_DEATHS} times: too little memory, or a fault"
-                f" in native code of a plugin (last worker: {error.last_worker.address})"
+                f"task {task!r} ended its worker {MAX_DEATHS} times: {WHY_GIVEN_UP}"
+                f" (last worker: {error.last_worker.address})"
             ) from error
         except (CancelledError, CommClosedError, asyncio.CancelledError, TimeoutError) as error:
             raise WorkersLostError(
@@ -308,9 +326,9 @@ def _refusal(proof: bytes) -> bytes:
     reason = ", ".join(versions) or "the versions are the same, so its processor differs"
     return failed(
         ConfigurationError(
-            f"a worker is refused: its {' and '.join(kinds)} of the bundled sample differ"
-            f" from those of this process ({reason}); use the same versions on every worker, or"
-            " stop it",
+            f"a worker is refused: its {' and '.join(kinds)} of the bundled sample"
+            f" {'differs' if kinds == ['reading'] else 'differ'} from what this process makes of it"
+            f" ({reason}); use the same versions on every worker, or stop it",
             setting="workers",
         )
     )

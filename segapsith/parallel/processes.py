@@ -12,7 +12,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Any
 
 from segapsith.errors import WorkerKilledError
-from segapsith.parallel.choice import MAX_DEATHS, available_processors, look_ahead
+from segapsith.parallel.choice import MAX_DEATHS, WHY_GIVEN_UP, available_processors, look_ahead
 from segapsith.parallel.packing import pack
 from segapsith.parallel.tasks import Recent, result_of
 from segapsith.parallel.worker_process import ProcessDiedError, WorkerProcess
@@ -93,8 +93,8 @@ class Processes:
                 logger.warning("a worker process died; it is replaced and its task repeated")
                 if job.deaths >= MAX_DEATHS:
                     raise WorkerKilledError(
-                        f"task {job.task!r} ended its worker process {job.deaths} times: too"
-                        " little memory, or a fault in native code of a plugin"
+                        f"task {job.task!r} ended its worker process {job.deaths} times:"
+                        f" {WHY_GIVEN_UP}"
                     )
             waiting.appendleft(job)
         for lane in {id(job.lane): job.lane for job in lost}.values():

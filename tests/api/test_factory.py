@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -111,3 +112,19 @@ def test_auto_leaves_a_processor_to_the_process_that_places(
     assert made.executor.n_workers == n_processors
     made.close()
     assert factory(workers="3")._reading_executor.n_workers == 3
+
+
+@pytest.mark.parametrize(
+    ("workers", "message"),
+    [
+        ("processes:0", "workers='processes:0': processes:0 should be processes:N with N >= 1"),
+        ("dask:host", "workers='dask:host': dask:host should be dask:N with N >= 1, or dask:tcp:"),
+        ("tcp://host:8786", "workers='tcp://host:8786': no executor is called 'tcp' (known: dask,"),
+    ],
+)
+def test_workers_that_do_not_exist_are_refused_with_the_forms_that_do(
+    workers: str, message: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=re.escape(message)) as refused:
+        _ = factory(workers=workers).executor
+    assert refused.value.setting == "workers"
