@@ -86,7 +86,7 @@ def _executor_of(registry: Registry, workers: str) -> Executor:
     """Make the executor that the setting `workers` selects."""
     name, rest = parse_workers(workers)
     try:
-        return registry.make("executor", name, {"workers": rest} if rest else {})
+        made: Executor = registry.make("executor", name, {"workers": rest} if rest else {})
     except UnknownNameError as error:
         message = (
             f"workers={workers!r}: {error}; a Dask cluster at an address: dask:tcp://HOST:PORT"
@@ -97,6 +97,7 @@ def _executor_of(registry: Registry, workers: str) -> Executor:
             raise
         message = f"workers={workers!r}: {error.__cause__}"  # names the forms that are right
         raise SettingError(message, setting="workers", plugin=name) from error
+    return made
 
 
 class Factory:
