@@ -36,7 +36,7 @@ from segapsith.web.render import Page, render
 from segapsith.web.security import Guard, WebOptions
 from segapsith.web.snapshots import READERS, Moment
 from segapsith.web.templating import login_page
-from segapsith.web.texts import LANGUAGES, Texts, language_of
+from segapsith.web.texts import LANGUAGES, Texts, catalogue, language_of
 
 __all__ = ["make_app"]
 
@@ -80,7 +80,7 @@ def _routes(desk: Desk) -> list[BaseRoute]:
         Route("/healthz", _healthz(desk)),
         Route("/metrics", _page(desk, metrics)),
         Route("/static/{name}", _static),
-        Route("/login", _login(desk), methods=["POST"]),
+        Route("/login", _login(desk), methods=["GET", "POST"]),
     ]
     for route in json_api.ROUTES:
         path = f"{json_api.PREFIX}{route.path}"
@@ -258,16 +258,27 @@ def _status(error: SegapsithError) -> tuple[int, dict[str, Any]]:
 
 
 def _error_page(error: SegapsithError, desk: Desk | None = None) -> Page:
+    """Return the page of an error; its message is in English unless the catalogue has it."""
     status, _ = _status(error)
-    values = {
+    values: dict[str, Any] = {
         "error": str(error),
         "between": error.between if isinstance(error, StaleFormError) else [],
         "known_run": error.known if isinstance(error, StaleFormError) else 0,
         "busy": desk.busy() if desk is not None and isinstance(error, BusyError) else "",
     }
-    titles = {400: "This cannot be asked", 404: "Not found", 409: "The store has changed"}
-    titles |= {403: "Not allowed", 503: "The store is busy"}
-    return Page("error.html", titles.get(status, "Something failed"), values, status=status)
+    title, reason = _TITLES.get(status, ("Something failed", ""))
+    values |= {"reason": reason, "translated": str(error) in catalogue().values()}
+    return Page("error.html", title, values, status=status)
+
+
+_TITLES = {
+    400: ("This cannot be asked", "A part of the address or of the form has no valid value."),
+    403: ("Not allowed", ""),
+    404: ("Not found", "The store does not have this, or has it no more."),
+    409: ("The store has changed", ""),
+    503: ("The store is busy", ""),
+}
+"""Title of an error by its status, and what it means."""
 
 
 # -- small routes --------------------------------------------------------------------------------
@@ -299,6 +310,8 @@ def _login(desk: Desk) -> Callable[[Request], Any]:
     """Exchange the token in a form for the cookie."""
 
     async def endpoint(request: Request) -> Response:
+        if request.method != "POST":  # the form was shown here after a wrong token
+            return RedirectResponse(f"{desk.options.base_path}/", 303)
         guard = Guard(Response(), desk.options)
         form = read_form(await request.body(), request.headers.get("content-type", ""))
         where = form.get("where", "/")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
@@ -17,9 +18,10 @@ from starlette.responses import Response
 
 from segapsith.io.markup import xml_text
 from segapsith.web.ask import Ask
-from segapsith.web.json_api import story_query
+from segapsith.web.json_api import domains_asked, story_query
 from segapsith.web.templating import story_path
 from segapsith_store.queries.browsing.story_search import MARKS
+from segapsith_store.queries.status import began
 
 __all__ = ["ROUTES", "Entry", "atom"]
 
@@ -41,12 +43,12 @@ class Entry:
 
 def atom(ask: Ask, key: str, title: str, entries: Sequence[Entry]) -> Response:
     """Return a feed."""
-    root = _root(ask)
+    root, store = _root(ask), _store_key(ask)
     own = f"{root}{ask.here()}"
     lines = [
         '<?xml version="1.0" encoding="utf-8"?>',
         '<feed xmlns="http://www.w3.org/2005/Atom">',
-        f"<id>{escape(_tag(ask, key))}</id>",
+        f"<id>{escape(_tag(store, key))}</id>",
         f"<title>{xml_text(title)}</title>",
         f"<updated>{max((_moment(e.updated) for e in entries), default=_EPOCH)}</updated>",
         f'<link rel="self" href={quoteattr(own)}/>',
@@ -55,7 +57,7 @@ def atom(ask: Ask, key: str, title: str, entries: Sequence[Entry]) -> Response:
     for entry in entries:
         lines += [
             "<entry>",
-            f"<id>{escape(_tag(ask, entry.key))}</id>",
+            f"<id>{escape(_tag(store, entry.key))}</id>",
             f"<title>{xml_text(entry.title)}</title>",
             f"<updated>{_moment(entry.updated)}</updated>",
             f"<link href={quoteattr(root + ask.url(entry.path))}/>",
@@ -71,10 +73,15 @@ def _root(ask: Ask) -> str:
     return f"{scheme}://{ask.request.headers['host']}"
 
 
-def _tag(ask: Ask, key: str) -> str:
-    """Return a tag URI (RFC 4151) that is the same wherever the store is served."""
-    store = hashlib.sha256(ask.desk.path.encode()).hexdigest()[:12]
+def _tag(store: str, key: str) -> str:
+    """Return a tag URI (RFC 4151) that is the same wherever the store or a backup is served."""
     return f"tag:segapsith,2026:{store}/{quote(key, safe='/')}"
+
+
+def _store_key(ask: Ask) -> str:
+    """Return what no other store has and no move changes: the beginning of its first run."""
+    with ask.wire.reading() as store:
+        return hashlib.sha256(json.dumps(began(store)).encode()).hexdigest()[:12]
 
 
 def _moment(text: str | None) -> str:
@@ -158,11 +165,7 @@ def section(ask: Ask) -> Response:
 
 def search(ask: Ask) -> Response:
     query = story_query(ask)
-    domains = ask.numbers("domain")
-    for number in ask.numbers("topic"):
-        domains += ask.wire.browse.topic(number).domains
-    domains += ask.wire.browse.domains_of_sections(ask.numbers("section"))
-    entries = _found(ask, domains or None)
+    entries = _found(ask, domains_asked(ask) or None)
     key = "&".join(f"{n}={v}" for n, v in sorted(ask.given) if n not in ("token", "ui"))
     return atom(ask, f"search/{key}", query.words or ask.texts.text("Search"), entries)
 

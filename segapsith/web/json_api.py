@@ -13,7 +13,7 @@ from starlette.responses import Response
 from segapsith.errors import UsageError
 from segapsith.model import Result
 from segapsith.report.charts.days import BUCKETS
-from segapsith.web.ask import MOST_PAGE, Ask
+from segapsith.web.ask import MOST_PAGE, Ask, Span
 from segapsith_store.queries.browsing.story_search import MARKS, StoryQuery
 
 __all__ = ["PREFIX", "ROUTES", "JsonRoute", "Parameter", "description"]
@@ -94,10 +94,13 @@ def _paged(ask: Ask, rows: Sequence[object], total: int | None = None) -> Respon
     """Return a page of a list; headers have the number of all rows and the next page."""
     span = ask.span(50)
     shown = rows[span.offset : span.offset + span.limit] if total is None else rows
-    count = len(rows) if total is None else total
-    response = _answer(list(shown))
-    response.headers["x-total-count"] = str(count)
-    if span.offset + span.limit < count:
+    return _counted(ask, _answer(list(shown)), span, len(rows) if total is None else total)
+
+
+def _counted(ask: Ask, response: Response, span: Span, total: int) -> Response:
+    """Return an answer with the number of all rows and the address of the next page."""
+    response.headers["x-total-count"] = str(total)
+    if span.offset + span.limit < total:
         following = ask.here(offset=span.offset + span.limit, limit=span.limit, page=None)
         response.headers["link"] = f'<{following}>; rel="next"'
     return response
@@ -168,10 +171,8 @@ def search(ask: Ask, _: bytes) -> Response:
     words = ask.text("q") or ask.text("words")
     query = story_query(ask)
     span = ask.span(20)
-    numbers = ask.numbers("domain")
-    numbers += ask.wire.browse.domains_of_sections(ask.numbers("section"))
     hits = ask.wire.browse.search(
-        query, domains=numbers or None, limit=span.limit, offset=span.offset
+        query, domains=domains_asked(ask) or None, limit=span.limit, offset=span.offset
     )
     domains = ask.wire.search(words, span.limit).domains if words else []
     documents = [
@@ -181,8 +182,15 @@ def search(ask: Ask, _: bytes) -> Response:
     response = _answer(
         {"documents": documents, "domains": list(domains), "total": hits.total, "days": hits.days}
     )
-    response.headers["x-total-count"] = str(hits.total)
-    return response
+    return _counted(ask, response, span, hits.total)
+
+
+def domains_asked(ask: Ask) -> list[int]:
+    """Return the domains to which a search is limited: by number, by topic and by section."""
+    browse = ask.wire.browse
+    of_topics = [d for number in ask.numbers("topic") for d in browse.topic(number).domains]
+    of_sections = browse.domains_of_sections(ask.numbers("section"))
+    return [*ask.numbers("domain"), *of_topics, *of_sections]
 
 
 def story_query(ask: Ask) -> StoryQuery:
@@ -336,6 +344,7 @@ ROUTES: tuple[JsonRoute, ...] = (
             _LANG,
             Parameter("source", "source of the stories", most=300),
             Parameter("domain", "only stories of these domains", "integer", 0, repeated=True),
+            Parameter("topic", "only stories of these topics", "integer", 0, repeated=True),
             Parameter("section", "only stories of these sections", "integer", 0, repeated=True),
             Parameter("sort", "order of the stories", choices=("best", "newest")),
             *_LIMIT,
@@ -375,7 +384,7 @@ ROUTES: tuple[JsonRoute, ...] = (
             "properties": {
                 "text": {"type": "string", "maxLength": MOST_TEXT},
                 "title": {"type": "string", "maxLength": 1000},
-                "lang": {"type": "string", "enum": ["en", "fr"]},
+                "lang": {"type": "string", "maxLength": 20, "examples": ["en", "fr", "de"]},
                 "top": {"type": "integer", "minimum": 1, "maximum": 20},
             },
         },

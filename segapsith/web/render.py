@@ -8,6 +8,7 @@ from typing import Any
 
 from segapsith.web.ask import Ask
 from segapsith.web.charts import Chart
+from segapsith.web.history import history_sentence
 from segapsith.web.templating import asset, environment
 from segapsith.web.verdicts import verdict_sentence
 
@@ -65,6 +66,7 @@ def render(page: Page, ask: Ask) -> str:
         here=ask.here,
         texts=texts,
         verdict_sentence=verdict_sentence,
+        history_sentence=history_sentence,
         charts={chart.name: chart for chart in page.charts if chart is not None},
         navigation=NAVIGATION if ask.desk.federation is None else (*NAVIGATION, FEDERATION),
         changes=ask.desk.options.allow_changes,

@@ -11,6 +11,8 @@ import tomllib
 from importlib.resources import files
 from typing import Any
 
+from segapsith.web.advice import ADVICE
+
 __all__ = ["COLUMNS", "DYNAMIC", "LANGUAGES", "Texts", "catalogue", "language_of"]
 
 LANGUAGES = {"en": "English", "fr": "Français"}
@@ -62,6 +64,9 @@ DYNAMIC = COLUMNS | frozenset(
         *("by chance", "observed", "maximum", "share of units in stable domains"),
         *("standard deviations above chance", "domains by clusters: share of each domain"),
         "number of domains by their largest share in one cluster, and the reverse",
+        "A part of the address or of the form has no valid value.",
+        "The store does not have this, or has it no more.",
+        *(advice.text for advice in ADVICE.values()),
     }
 )
 """Texts that are put together from values, so that a search for calls does not find them."""

@@ -15,7 +15,10 @@ def verdict_sentence(verdict: Mapping[str, Any], texts: Texts) -> str:
     """Return a stored verdict in words; in English it is the stored sentence."""
     if texts.language == "en":
         return str(verdict["told"])
-    return "; ".join([_clusters(verdict, texts), *_notes(verdict, texts)])
+    t, sentence = texts.text, _clusters(verdict, texts)
+    for note in _notes(verdict, texts):
+        sentence = t("{first}; {second}", first=sentence, second=note)
+    return sentence
 
 
 def _clusters(verdict: Mapping[str, Any], texts: Texts) -> str:

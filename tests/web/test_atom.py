@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import shutil
+import sqlite3
 from pathlib import Path
 
 import feedparser
@@ -34,6 +37,23 @@ def test_a_feed_is_atom_with_stable_ids(client: TestClient, shown_path: Path, pa
     assert [entry.id for entry in feedparser.parse(other.get(path).content).entries] == ids
     for entry in parsed.entries[:3]:
         assert client.get(entry.link).status_code == 200
+
+
+def test_a_store_that_is_moved_or_restored_has_the_same_ids_and_another_has_others(
+    client: TestClient, shown_path: Path, tmp_path: Path
+) -> None:
+    def ids(path: Path) -> list[str]:
+        one = TestClient(web.app(path, token="x" * 20))
+        one.headers.update({"authorization": f"Bearer {'x' * 20}", "host": "localhost"})
+        parsed = feedparser.parse(one.get("/feeds/domains/1.atom").content)
+        return [parsed.feed.id, *(entry.id for entry in parsed.entries)]
+
+    moved = Path(shutil.copy(shown_path, tmp_path / "moved.db"))
+    assert ids(moved) == ids(shown_path)
+    other = Path(shutil.copy(shown_path, tmp_path / "other.db"))
+    with contextlib.closing(sqlite3.connect(other)) as connection, connection:
+        connection.execute("UPDATE runs SET started_at = '2001-01-01T00:00:00' WHERE id = 1")
+    assert not set(ids(other)) & set(ids(moved))
 
 
 def test_a_feed_holds_no_markup_of_its_sources(client: TestClient) -> None:

@@ -177,6 +177,30 @@ def test_every_page_fits_is_quiet_is_accessible_and_asks_nobody_else(
     assert [one for one in foreign if '"url":"data:' not in one and '"url":"http' in one] == []
 
 
+def test_a_printed_page_is_black_on_white_and_has_no_forms(
+    window: Any, shown: Callable[[str], Any]
+) -> None:
+    page = shown("/domains/1")
+    style = "return getComputedStyle(document.querySelector(arguments[0]))[arguments[1]]"
+    features = [{"name": "prefers-color-scheme", "value": "dark"}]
+    try:
+        for media, nav, paper in (
+            ("screen", "block", "rgb(16, 22, 27)"),
+            ("print", "none", "rgb(255, 255, 255)"),
+        ):
+            page.execute_cdp_cmd(
+                "Emulation.setEmulatedMedia", {"media": media, "features": features}
+            )
+            assert page.execute_script(style, "header nav", "display") == nav
+            assert page.execute_script(style, "body", "backgroundColor") == paper
+        for part in (".steer", ".find", "body > footer"):
+            assert page.execute_script(style, part, "display") == "none"
+        assert page.execute_script(style, "h1", "color") == "rgb(0, 0, 0)"
+        assert page.execute_script(style, ".chart .picture", "display") != "none"
+    finally:
+        page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
+
+
 class Hand:
     """A user who clicks, or one who only has a keyboard."""
 

@@ -81,6 +81,22 @@ def test_a_search_gives_documents_domains_and_days(client: TestClient) -> None:
     assert "[" in answer["documents"][0]["snippet"] and answer["domains"]
 
 
+def test_a_search_is_paged_and_limited_like_the_page_of_a_search(client: TestClient) -> None:
+    gathered, address = [], f"{PREFIX}/search?topic=1&sort=newest&limit=7"
+    while address:
+        answer = client.get(address)
+        gathered += [one["id"] for one in answer.json()["documents"]]
+        address = answer.headers.get("link", "").partition(">")[0].lstrip("<")
+    assert len(gathered) == len(set(gathered)) == answer.json()["total"] > 7
+    domains = client.get(f"{PREFIX}/topics").json()
+    members = next(one["domains"] for one in domains if one["id"] == 1)
+    of_domains = "&".join(f"domain={number}" for number in members[:20])
+    same = client.get(f"{PREFIX}/search?{of_domains}&sort=newest&limit=200").json()
+    assert [one["id"] for one in same["documents"]] == gathered
+    page = client.get("/search?topic=1&sort=newest").text
+    assert 'href="/api/v1/search?topic=1&amp;sort=newest"' in page
+
+
 def test_a_timeline_adds_up(client: TestClient) -> None:
     answer = client.get(f"{PREFIX}/timeline?by=month&domain=1&domain=2").json()
     assert [one["id"] for one in answer["series"]] == [1, 2]

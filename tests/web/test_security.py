@@ -13,6 +13,7 @@ from segapsith import web
 from segapsith.api.wire import Wire
 from segapsith.errors import QueryTimeoutError, SegapsithError, UsageError
 from segapsith.web.security import CSP, WebOptions
+from segapsith.web.steering import ROUTES
 
 TOKEN = "a-token-for-the-tests"
 HOST = "http://127.0.0.1:8787"
@@ -66,6 +67,8 @@ def test_the_form_takes_the_token_too_and_leads_only_inside(stranger: TestClient
         assert answer.headers["location"] == "/"
     wrong = stranger.post("/login", data={**form, "token": "x"}, headers=origin)
     assert wrong.status_code == 401 and "set-cookie" not in wrong.headers
+    again = stranger.get("/login")
+    assert (again.status_code, again.headers["location"]) == (303, "/")
     foreign = stranger.post("/login", data=form, headers={"origin": "https://evil.example"})
     assert foreign.status_code == 403
 
@@ -135,9 +138,18 @@ def test_a_cookie_alone_needs_a_sign_of_its_origin(steering: TestClient, own_pat
     assert client.post("/domains/1/rename", data=form, headers=same).status_code == 303
 
 
-def test_changing_addresses_cannot_be_read(steering: TestClient) -> None:
-    for path in ("/domains/1/rename", "/undo", "/forget", "/units/1/move", "/watch/change"):
-        assert steering.get(path).status_code == 405, path
+def test_changing_addresses_cannot_be_read(
+    steering: TestClient, own_path: Path, digest: Callable[[Path], str]
+) -> None:
+    """A link or a picture of another page can only make a browser send GET."""
+    before, run = digest(own_path), Wire(own_path).browse.state().run
+    for route, _ in ROUTES:
+        path = route.replace("{id:int}", "1")
+        form = {"run": run, "undo": run, "label": "x", "uid": "en-001", "typed": "en-001", "q": "x"}
+        for method in ("GET", "HEAD"):
+            answer = steering.request(method, path, params=form)
+            assert answer.status_code in (404, 405), path
+    assert digest(own_path) == before
     assert steering.get("/api/v1/classify").status_code == 405
     for method in ("PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"):
         assert steering.request(method, "/").status_code == 405

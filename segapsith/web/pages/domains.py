@@ -79,7 +79,6 @@ def list_page(ask: Ask) -> Page:
             "sorts": SORTS,
             "statuses": STATUSES,
             "as_of": as_of,
-            "stable": ask.desk.stable,
         }
     return Page("domains.html", t("Domains"), values)
 
@@ -155,7 +154,9 @@ def domain_page(ask: Ask) -> Page:
     marks = {peak.burst.day: peak.story.title if peak.story else "" for peak in domain.peaks}
     chart = by_day("days", t("Units over time"), domain.days, size=size, marks=marks)
     crumbs = crumbs_of(ask, topic=domain.topic)
-    return Page("domain.html", domain.row.label, values, [chart], crumbs=crumbs)
+    words = ", ".join(word.word for word in domain.words[:4])  # of a domain that is gone now
+    title = domain.row.label or words or t("Domain {n}", n=number)
+    return Page("domain.html", title, values, [chart], crumbs=crumbs)
 
 
 def _named(domain: Any) -> set[int]:

@@ -18,18 +18,15 @@ __all__ = ["cite_page", "feeds_page", "runs_page"]
 def runs_page(ask: Ask) -> Page:
     """Return the run log, newest first."""
     span = ask.span(25)
-    with ask.wire.reading():
+    with ask.wire.reading() as store:
         listed = ask.wire.runs(span.offset + span.limit)
-        state = ask.wire.browse.state()
-    standing = [
-        run for run in ask.wire.runs(50) if run.status != "undone" and run.command != "undo"
-    ]
+        state, last = ask.wire.browse.state(), store.undoable()
     values = {
         "runs": listed[span.offset :],
         "total": state.run,
         "span": span,
         "run": state.run,
-        "undoable": standing[0].id if standing and standing[0].command != "forget" else None,
+        "undoable": last[0] if last and last[1] != "forget" else None,
     }
     return Page("runs.html", ask.texts.text("Runs"), values)
 

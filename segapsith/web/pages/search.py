@@ -6,13 +6,16 @@ from segapsith.lexicon.vocabulary import SCALE
 from segapsith.report.charts.days import BUCKETS
 from segapsith.web.ask import Ask
 from segapsith.web.charts import Chart, by_day
-from segapsith.web.json_api import story_query
+from segapsith.web.json_api import domains_asked, story_query
 from segapsith.web.render import Page
 
 __all__ = ["search_page", "word_page"]
 
 SOURCES = 60
 """Sources that the form offers."""
+
+WORD_DOMAINS = 40
+"""Domains on the page of a word."""
 
 
 def search_page(ask: Ask) -> Page:
@@ -25,10 +28,10 @@ def search_page(ask: Ask) -> Page:
         (query.words, query.since, query.until, query.lang, query.source, domains, topics, sections)
     )
     with ask.wire.reading():
-        members = [*domains, *(d for number in topics for d in browse.topic(number).domains)]
-        members += browse.domains_of_sections(sections)
         hits = (
-            browse.search(query, domains=members or None, limit=span.limit, offset=span.offset)
+            browse.search(
+                query, domains=domains_asked(ask) or None, limit=span.limit, offset=span.offset
+            )
             if asked
             else None
         )
@@ -59,10 +62,10 @@ def word_page(ask: Ask) -> Page:
     """Return a word: how often it occurs, its domains, its newest stories."""
     t = ask.texts.text
     size = ask.choice("by", BUCKETS, "day")
-    page = ask.wire.browse.word(ask.part("lang"), ask.part("word"))
+    page = ask.wire.browse.word(ask.part("lang"), ask.part("word"), most=WORD_DOMAINS)
     chart = by_day(
         "stories", t("Stories with the word by day"), page.hits.days, size=size,
         columns=("day", "stories"),
     )  # fmt: skip
-    values = {"page_word": page, "scale": SCALE, "by": size}
+    values = {"page_word": page, "scale": SCALE, "by": size, "most": WORD_DOMAINS}
     return Page("word.html", page.word.word, values, [chart], crumbs=[("/search", t("Search"))])

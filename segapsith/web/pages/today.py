@@ -9,6 +9,7 @@ from typing import Any
 from segapsith.errors import UsageError
 from segapsith.model import Record
 from segapsith.report.charts import curves
+from segapsith.web.advice import ADVICE
 from segapsith.web.ask import Ask
 from segapsith.web.charts import Chart, by_day
 from segapsith.web.render import Page
@@ -21,6 +22,7 @@ DAYS = 60
 NIGHTS = 30
 MOST = 4
 """Domains of each kind in a section."""
+
 
 KINDS = (("new", "New"), ("rising", "Rising"), ("falling", "Falling"), ("active", "Active"))
 
@@ -39,6 +41,7 @@ def today(ask: Ask) -> Page:
             "most": MOST,
             "night": next(iter(nights), None),
             "alarms": _alarms(nights),
+            "advice": ADVICE,
             "troubled": [feed for feed in browse.feeds() if feed.failures],
             "status": browse.state(),
             "n_domains": len(browse.activity().described),

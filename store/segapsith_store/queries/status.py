@@ -15,7 +15,7 @@ from segapsith_store.queries.topics import section_of_topic, topic_of_domain
 from segapsith_store.schema import SCHEMA
 from segapsith_store.store import Store
 
-__all__ = ["LastRun", "Run", "Status", "list_runs", "read_counts", "read_status"]
+__all__ = ["LastRun", "Run", "Status", "began", "list_runs", "read_counts", "read_status"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +122,15 @@ def read_status(store: Store, *, stable: int) -> Status:
             sqlite_version=sqlite3.sqlite_version,
             **read_counts(store, stable=stable),
         )
+
+
+def began(store: Store) -> tuple[str, ...]:
+    """Return moment, command and input of the first run: what a store keeps wherever it is moved.
+
+    Empty for a store without a run.
+    """
+    row = store.row("SELECT started_at, command, input FROM runs ORDER BY id LIMIT 1")
+    return tuple(map(str, row or ()))
 
 
 def list_runs(store: Store, limit: int | None = None) -> list[Run]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from segapsith.api.wire import Wire
-from segapsith_store.queries.status import list_runs, read_status
+from segapsith_store.queries.status import began, list_runs, read_status
 
 
 def test_the_counts_agree_with_the_lists(sampled: Wire) -> None:
@@ -23,3 +23,8 @@ def test_runs_come_newest_first_and_the_first_is_the_last_run(sampled: Wire) -> 
     last = sampled.status().last_run
     assert last is not None and {**last} == {name: runs[0][name] for name in last}
     assert sampled.read(lambda store: list_runs(store, 1)) == runs[:1]
+
+
+def test_the_beginning_of_a_store_is_its_first_run(sampled: Wire) -> None:
+    first = sampled.read(list_runs)[-1]
+    assert sampled.read(began)[:2] == (first.started_at, first.command)
