@@ -26,7 +26,7 @@ from segapsith.evaluation.validation import LINK_THRESHOLD
 from segapsith.model import Result
 from segapsith_store import Store
 from segapsith_store.queries import history
-from segapsith_store.queries.domains import list_domains
+from segapsith_store.queries.domains import domain_dates, list_domains
 from segapsith_store.queries.status import read_status
 from segapsith_store.queries.topics import list_topics
 from segapsith_store.queries.validations import labelled_side
@@ -149,7 +149,7 @@ class _Read:
         status = read_status(store, stable=min_units)
         listed = list_domains(store, min_units=min_units, top=None)
         topics = [one for one in list_topics(store, top=None) if one.units >= min_units]
-        dates = {one.id: (one.first, one.last) for one in listed}
+        dates = domain_dates(store)  # also those of domains that are too small to be listed
         self.member = Member(
             name=name,
             path=status.store,

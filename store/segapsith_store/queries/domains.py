@@ -36,6 +36,7 @@ __all__ = [
     "TypicalSentence",
     "count_domains",
     "count_forgotten_since",
+    "domain_dates",
     "domain_labels",
     "iterate_domain_days",
     "list_domains",
@@ -186,6 +187,13 @@ class _Lifetime:
     first: str | None = None
     last: str | None = None
     days: dict[str, int] = field(default_factory=dict)
+
+
+def domain_dates(store: Store) -> dict[int, tuple[str | None, str | None]]:
+    """Return the dates of the first and the last story of each domain."""
+    with store.frozen():
+        lifetimes, _ = _lifetimes(store, None, None)
+    return {number: (one.first, one.last) for number, one in lifetimes.items()}
 
 
 def list_domains(
