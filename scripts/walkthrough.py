@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Play an editor, a researcher and a plugin author with the real commands, in a terminal.
+"""Play an editor, a researcher, an operator and a plugin author with the real commands, in a terminal.
 
     scripts/walkthrough [--columns N] [--write]
 
@@ -118,7 +118,36 @@ plugins check paragraphs
 network build tuesday.jsonl --store own.db
 """
 
-PEOPLE = {"editor": EDITOR, "researcher": RESEARCHER, "plugin author": PLUGIN_AUTHOR}
+OPERATOR = """
+schedule show --at 02:30 --store wire.db
+schedule install --user --store wire.db
+doctor --store wire.db
+notify test --config notify.toml --store wire.db
+notify list --config notify.toml --store wire.db
+notify send --config notify.toml --store wire.db
+notify drop reader --config notify.toml --store wire.db
+serve --port 0 --store wire.db
+"""
+
+PEOPLE = {
+    "editor": EDITOR,
+    "researcher": RESEARCHER,
+    "operator": OPERATOR,
+    "plugin author": PLUGIN_AUTHOR,
+}
+
+TARGET = """[[notify]]
+name = "reader"
+to = "atom"
+on = ["new-domain", "rising"]
+path = "news.atom"
+"""
+
+WITH_LONG_LINES = ("schedule show",)
+"""Commands that print files for other programs, whose lines are not wrapped."""
+
+RUNS_UNTIL = {"serve": b"token="}
+"""Commands that run until Ctrl-C, which is pressed when they have printed this; the code is 130."""
 
 FEED = b"""<rss version="2.0"><channel><title>Town wire</title><link>http://example.org</link>
 <item><guid>storm-1</guid><title>Storm closes the harbour</title><description>The harbour stayed
@@ -143,11 +172,14 @@ class Step:
         return " ".join([words[0], *(word for word in second if word.isalpha())])
 
 
-GROUPS = ("domains", "feeds", "languages", "network", "plugins", "runs", "topics", "validate")
+GROUPS = (
+    *("domains", "feeds", "languages", "network", "notify", "plugins", "runs", "schedule"),
+    *("topics", "validate"),
+)
 
 
 def play(columns: int, folder: Path) -> Iterator[Step]:
-    """Yield every step of the three people, one after the other in the same folder."""
+    """Yield every step of the people, one after the other in the same folder."""
     _fill(folder)
     for name in LOADED:
         importlib.import_module(name)
@@ -156,18 +188,30 @@ def play(columns: int, folder: Path) -> Iterator[Step]:
             for line in script.strip().splitlines():
                 typed = line.replace(":54321", f":{port}")
                 code, text = _in_terminal(shlex.split(typed), columns, folder)
-                yield Step(person, line, code, text.replace(f":{port}", ":54321"))
+                for here, there in ((f":{port}", ":54321"), *_places(folder)):
+                    text = text.replace(here, there)
+                yield Step(person, line, code, text)
                 if line.startswith("plugins new"):
                     _install(folder / "segapsith-overlap-share", folder)
+
+
+def _places(folder: Path) -> list[tuple[str, str]]:
+    """Return the paths of this machine, and the ones that the pages show instead."""
+    from segapsith.operations.schedule import program
+
+    return [(shlex.join(program()), "/srv/wire/env/bin/segapsith"), (str(folder), "/srv/wire")]
 
 
 def faults(step: Step, columns: int) -> list[str]:
     """Return what a user would stumble over."""
     longest = max((len(line) for line in step.text.splitlines()), default=0)
+    if step.name in WITH_LONG_LINES:
+        longest = 0
+    right = 130 if step.name in RUNS_UNTIL else 0
     return [
         reason
         for reason, present in {
-            f"exit code {step.code}": step.code != 0,
+            f"exit code {step.code}": step.code != right,
             "it printed nothing": not step.text.strip(),
             f"a line of {longest} characters": longest > columns,
             "a traceback": "Traceback" in step.text or "this should not happen" in step.text,
@@ -183,6 +227,11 @@ def _fill(folder: Path) -> None:
         (folder / f"{name}.jsonl").write_text(lines, "utf-8")
     for name, lang in (("german", "de"), ("spanish", "es")):
         (folder / f"{name}.jsonl").write_bytes(sample.path(lang).read_bytes())
+    (folder / "notify.toml").write_text(TARGET, "utf-8")
+    systemctl = folder / "bin" / "systemctl"  # nothing is started on this machine
+    systemctl.parent.mkdir()
+    systemctl.write_text("#!/bin/sh\n", "utf-8")
+    systemctl.chmod(0o755)
     (folder / "story.txt").write_text(
         "The river rose over its banks again and the dam had to be opened.\n\n"
         "The central bank left its interest rate unchanged.\n",
@@ -231,9 +280,12 @@ def _in_terminal(arguments: list[str], columns: int, folder: Path) -> tuple[int,
     process, terminal = pty.fork()
     if process == 0:
         _run(arguments, columns, folder)
-    pieces = []
+    pieces, until = [], RUNS_UNTIL.get(arguments[0])
     while piece := _read(terminal):
         pieces.append(piece)
+        if until and until in b"".join(pieces):
+            os.kill(process, signal.SIGINT)
+            until = None
     os.close(terminal)
     _, status = os.waitpid(process, 0)
     text = b"".join(pieces).decode("utf-8")
@@ -250,7 +302,9 @@ def _run(arguments: list[str], columns: int, folder: Path) -> NoReturn:
         for name in [n for n in os.environ if n.startswith("SEGAPSITH_") or n == "COLUMNS"]:
             del os.environ[name]
         site = str(folder / "site")
-        os.environ |= {"PYTHONPATH": site, "TERM": "xterm"}
+        path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+        os.environ |= {"PYTHONPATH": site, "TERM": "xterm", "PATH": path}
+        os.environ["XDG_CONFIG_HOME"] = str(folder / "config")
         sys.path.insert(0, site)
         from segapsith.cli.app import run
 
@@ -292,6 +346,11 @@ def settled(text: str) -> str:
     text = re.sub(r"\b\d+(\.\d+)? (s|min|h)\b", "… s", text)
     text = re.sub(r"\b\d+(\.\d+)? [MGT]B( of memory| free)", r"… GB\2", text)
     text = re.sub(r"\b[0-9a-f]{64}\b", "…", text)
+    text = re.sub(r"127\.0\.0\.1:\d+/\?token=\S+", "127.0.0.1:8787/?token=…", text)
+    text = re.sub(r"(?m)^(User|MAILTO)=.*$", r"\1=wire", text)
+    text = re.sub(r"(?ms)^\w+ +sqlite .*?^(?=\S)", "ok       sqlite       …\n", text)
+    text = re.sub(r"(?m)^(ok +python +)\S+$", r"\1…", text)
+    text = re.sub(r"(\.db), [\d,]+ bytes", r"\1, … bytes", text)
     text = re.sub(r"(?ms)^(versions\s+).*?(?=^\S|\Z)", r"\1…\n", text)
     text = re.sub(r"(?m)^((?:sqlite_version|schema)\s+).*$", r"\1…", text)
     return _without_seconds(text).strip("\n") + "\n"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tempfile
+from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -21,8 +22,14 @@ def add_to(app: typer.Typer) -> None:
     app.command("demo")(demo)
 
 
+SampleFolder = Annotated[
+    Path | None,
+    typer.Option("--sample", metavar="DIR", help="Only write the sample wires there."),
+]
+
+
 @command(ANNOTATOR, SEGMENTER)
-def demo(context: Context, *, output: OutputPath = None) -> None:
+def demo(context: Context, *, output: OutputPath = None, sample: SampleFolder = None) -> None:
     """Run everything on the bundled sample wire, offline.
 
     The sample has English, French, German and Spanish stories. The store is temporary unless --store is given.
@@ -31,6 +38,10 @@ def demo(context: Context, *, output: OutputPath = None) -> None:
     """
     from segapsith.demo import demonstrate
 
+    if sample is not None:
+        paths = _write_sample(sample)
+        context.show({"files": paths}, lambda _: write("\n".join(paths)))
+        return
     store = context.given.get("store")
     if store is None:
         folder = Path(tempfile.mkdtemp(prefix="segapsith-demo-"))
@@ -47,6 +58,19 @@ def demo(context: Context, *, output: OutputPath = None) -> None:
         }
         page.write_text(wire.report(min_units=2, limit=60), encoding="utf-8")
     context.show(result, lambda out: _text(result, out))
+
+
+def _write_sample(folder: Path) -> list[str]:
+    """Write the sample wires into a folder, which is made; return their paths."""
+    from segapsith.demo import sample
+
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for wire in sorted(files(sample).iterdir(), key=lambda one: one.name):
+        if wire.name.startswith("wire."):
+            (folder / wire.name).write_bytes(wire.read_bytes())
+            written.append(str(folder / wire.name))
+    return written
 
 
 def _text(result: Fields, out: Output) -> None:

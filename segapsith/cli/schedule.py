@@ -55,10 +55,11 @@ def show(
         write(f"# -- /etc/systemd/system/segapsith.timer\n\n{schedule.timer}")
         write(
             "# -- the web application: /etc/systemd/system/segapsith-web.service\n"
-            "# its token is the first line of a file of your own, beside the store\n\n"
-            f"{schedule.web_service}"
+            f"# its token is the first line of a file of your own, at least 16 characters:\n"
+            f"# {schedule.token_command}\n\n{schedule.web_service}"
         )
         write("# then: systemctl daemon-reload && systemctl enable --now segapsith.timer")
+        write("# and for the web application: systemctl enable --now segapsith-web.service")
 
     context.show(
         {

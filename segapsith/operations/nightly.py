@@ -297,7 +297,7 @@ def _refine(night: NightlyRun) -> Outcome:
     if not passes:
         return Outcome()
     refined = night.wire.domains.refine(passes)
-    return Outcome(f"{refined['moved']} units moved" if refined["moved"] else "", refined.as_json())
+    return Outcome(_numbered(refined["moved"], "unit", "moved"), refined.as_json())
 
 
 def _merge(night: NightlyRun) -> Outcome:
@@ -306,7 +306,7 @@ def _merge(night: NightlyRun) -> Outcome:
         return Outcome()
     merges = night.wire.domains.merge_similar(since=_last_checked_run(night))
     result = {name: merges[name] for name in ("run", "domains", "merged")}
-    return Outcome(f"{merges['merged']} domains merged" if merges["merged"] else "", result)
+    return Outcome(_numbered(merges["merged"], "domain", "merged"), result)
 
 
 def _split(night: NightlyRun) -> Outcome:
@@ -316,7 +316,16 @@ def _split(night: NightlyRun) -> Outcome:
     splits = night.wire.domains.split_broad(after=_last_checked_run(night))
     result = {name: splits[name] for name in ("run", "domains", "split")}
     result["up_to"] = nights.last_run(night.wire.writer)
-    return Outcome(f"{splits['split']} domains split" if splits["split"] else "", result)
+    return Outcome(_numbered(splits["split"], "domain", "split"), result)
+
+
+def _numbered(count: int, noun: str, done: str = "") -> str:
+    """Return a count with its noun and what was done; empty for none.
+
+    >>> _numbered(1, "domain", "merged"), _numbered(2, "topic"), _numbered(0, "unit")
+    ('1 domain merged', '2 topics', '')
+    """
+    return f"{count} {noun}{'s' * (count != 1)} {done}".rstrip() if count else ""
 
 
 def _last_checked_run(night: NightlyRun) -> int:
@@ -329,21 +338,21 @@ def _reassign(night: NightlyRun) -> Outcome:
     if not is_nightly(night.wire.settings, "reassign"):
         return Outcome()
     moves = night.wire.domains.reassign()
-    return Outcome(f"{moves['moved']} units reassigned" if moves["moved"] else "", moves.as_json())
+    return Outcome(_numbered(moves["moved"], "unit", "reassigned"), moves.as_json())
 
 
 def _topics(night: NightlyRun) -> Outcome:
     """Group the domains into topics; without a new or changed domain this only reads."""
     night.wire.topics(limit=0)  # describing all topics would take as long as making them
     n_topics = len(set(night.wire.read(topics.topic_of_domain).values()))
-    return Outcome(f"{n_topics} topics" if n_topics else "", {"topics": n_topics})
+    return Outcome(_numbered(n_topics, "topic"), {"topics": n_topics})
 
 
 def _sections(night: NightlyRun) -> Outcome:
     """Group the topics into sections; without a changed topic or domain this only reads."""
     night.wire.sections.regroup()
     n_sections = len(set(night.wire.read(topics.section_of_topic).values()))
-    return Outcome(f"{n_sections} sections" if n_sections else "", {"sections": n_sections})
+    return Outcome(_numbered(n_sections, "section"), {"sections": n_sections})
 
 
 def _validate(night: NightlyRun) -> Outcome:
@@ -376,7 +385,7 @@ def _alarms(night: NightlyRun) -> Outcome:
     units = read_arrivals(store, night.previous_run).n_units
     n_domains = count_new_domains(store, night.previous_run)
     line = (
-        f"{new} new ({units} unit{'' if units == 1 else 's'}), {copies} copies,"
+        f"{new} new ({units} unit{'' if units == 1 else 's'}), {copies} cop{'y' if copies == 1 else 'ies'},"
         f" {n_domains} new domain{'' if n_domains == 1 else 's'}"
     )
     night.highlights = night.wire.read(lambda s: read_highlights(s, night.previous_run))

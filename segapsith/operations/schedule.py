@@ -88,8 +88,9 @@ class Schedule:
     @property
     def web_service(self) -> str:
         """The content of segapsith-web.service, which keeps the web application running."""
-        store = self.command[self.command.index("--store") + 1]
-        words = [*program(), "serve", "--store", store, "--token-file", f"{store}.token"]
+        words = [*program(), "serve", "--store", self._store, "--token-file", self._token_file]
+        if "--config" in self.command:
+            words += ["--config", self.command[self.command.index("--config") + 1]]
         return (
             "[Unit]\n"
             "Description=segapsith, web application\n"
@@ -100,6 +101,7 @@ class Schedule:
             f"WorkingDirectory={self.folder.replace('%', '%%')}\n"
             f"ExecStart={' '.join(_systemd_word(word) for word in words)}\n"
             "Restart=on-failure\n"
+            "SuccessExitStatus=143\n"  # what it ends with when systemd stops it
             "UMask=0077\n"
             "NoNewPrivileges=yes\n"
             "ProtectSystem=full\n"
@@ -108,6 +110,20 @@ class Schedule:
             "[Install]\n"
             "WantedBy=multi-user.target\n"
         )
+
+    @property
+    def token_command(self) -> str:
+        """A shell command that writes a token which only its user can read."""
+        file = shlex.quote(self._token_file)
+        return f"(umask 077; head -c 24 /dev/urandom | base64 >{file})"
+
+    @property
+    def _store(self) -> str:
+        return self.command[self.command.index("--store") + 1]
+
+    @property
+    def _token_file(self) -> str:
+        return f"{self._store}.token"
 
     @property
     def timer(self) -> str:

@@ -111,7 +111,8 @@ def test_a_night_refines_merges_and_groups_as_the_settings_ask(house: Any) -> No
     assert night.code == 0
     result = {record.step: record.result for record in night.steps}
     assert result["merge"]["merged"] > 0
-    assert f"{result['merge']['merged']} domains merged" in night.line
+    merged = result["merge"]["merged"]
+    assert f"{merged} domain{'s' * (merged != 1)} merged" in night.line
     assert result["topics"]["topics"] > 0
     assert result["sections"]["sections"] > 0
     with house.open() as wire:
