@@ -218,7 +218,6 @@ def test_commands_print_what_the_page_shows(
 
 def _printed(line: str, command: Callable[..., tuple[int, str, str]]) -> str:
     """Return what a command of a page prints; other programs than ours are not run."""
-    line = line.replace("segapsith/segapsith/", f"{ROOT}/segapsith/")  # the clone of the tutorial
     if " | segapsith " in line:
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         done = subprocess.run(
@@ -348,6 +347,20 @@ def test_the_example_of_a_hook_keeps_its_contract(
         check(offer.factory)
 
 
+def test_the_example_of_a_language_is_a_pack(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (ROOT / "docs" / "plugins" / "languages.md").read_text("utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    (tmp_path / "example_of_a_language.py").write_text(code, "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("example_of_a_language")
+    registry = load_plugins(module, installed=False)
+    assert not registry.problems
+    (pack,) = (make() for make in module.register_languages().values())
+    assert (pack.code, pack.name) == ("hr", "Croatian") and "je" in pack.stop_words
+
+
 def test_the_example_of_a_command_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import segapsith
 
@@ -396,6 +409,55 @@ def test_examples_of_the_guides_print_what_they_show(
     )
     test = doctest.DocTestParser().get_doctest("".join(blocks), {}, page.name, str(page), 0)
     assert doctest.DocTestRunner(verbose=False).run(test) == (0, len(test.examples))
+
+
+RUN_AS_THEY_ARE = ("docs/guides/export.md", "docs/reference/python.md")
+RUN_ELSEWHERE = (
+    "docs/plugins/testing.md",  # below, on the measure of the tutorial
+    "docs/plugins/commands.md",  # test_the_example_of_a_command_works
+    "docs/reference/store.md",  # test_the_recipe_that_opens_a_store_works
+)
+
+
+def _programs(page: Path) -> list[str]:
+    """The Python blocks of a page that are programs: no doctest, no plugin, no list of signatures."""
+    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    return [
+        block
+        for block in blocks
+        if "import " in block and "@hookimpl" not in block and not block.startswith(">>>")
+    ]
+
+
+def test_every_program_of_a_page_is_run_by_a_test() -> None:
+    with_programs = {p.relative_to(ROOT).as_posix() for p in PAGES if _programs(p)}
+    assert with_programs == {*RUN_AS_THEY_ARE, *RUN_ELSEWHERE}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RUN_AS_THEY_ARE)
+def test_a_program_of_a_page_runs(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (program_text,) = _programs(ROOT / name)
+    exec(compile(program_text, name, "exec"), {})
+    assert capsys.readouterr().out and (tmp_path / "wire.db").exists()
+
+
+@pytest.mark.slow
+def test_the_test_on_the_page_on_testing_passes_for_the_measure_of_the_tutorial() -> None:
+    plugins = ROOT / "docs" / "plugins"
+    (measure,) = re.findall(
+        r"^```python\n(.*?)^```",
+        (plugins / "tutorial.md").read_text("utf-8"),
+        re.MULTILINE | re.DOTALL,
+    )
+    names: dict[str, Any] = {}
+    for text in (measure, *_programs(plugins / "testing.md")):
+        exec(compile(text, "page", "exec"), names)
+    for check in names["similarity_checks"]:
+        names["test_it_keeps_the_contract"](check)
 
 
 def test_every_test_that_a_page_names_exists() -> None:
