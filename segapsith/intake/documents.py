@@ -201,14 +201,16 @@ _MARKS = {
         r"|story cancel(?:l?ed)?|disregard|do not use|annulation|annulée?|annule et remplace"
         r"|(?:dépêche|avis) (?:annulée?|d'annulation)|retirée|à ne pas (?:utiliser|diffuser)"
         r"|(?:eil)?zurückziehung|zurückgezogen|meldung zurückgezogen|bitte nicht verwenden"
-        r"|anulaci[óo]n|no (?:usar|utilizar)|annullamento"
-        r"|non utilizzare|anulaç[ãa]o|não (?:usar|publicar)"
+        r"|annullierung|anulaci[óo]n|anulad[oa]|anular|no (?:usar|utilizar)|annullamento"
+        r"|annulla(?:re|t[oa]| e sostituisce)?|non utilizzare|anulaç[ãa]o|não (?:usar|publicar)"
     ),
     Notice.CORRECTION: (
         r"(?:official |company )?correct(?:ed|ion|s|ive)|refil(?:e|ed|es)|clarif(?:ied|ication)"
         r"|errat(?:um|a)|rectificati(?:f|on)|rectifiée?|corrigée?|correctif"
         r"|berichtigung|korrektur|korrigiert|berichtigt|richtigstellung|correcci[óo]n|corregid[oa]"
-        r"|rectificaci[óo]n|correzione|corretto|rettifica|correç[ãa]o|corrigid[oa]|retificaç[ãa]o"
+        r"|rectificaci[óo]n|fe de err(?:ores|atas)|corrige|correzione|corretto|rettifica"
+        r"|errata corrige|correç[ãa]o|corrigid[oa]|retificaç[ãa]o|correctie|rectificatie"
+        r"|rättelse|rettelse|oprava|korekta|sprostowanie"
     ),
     Notice.EMBARGO: (
         r"(?:sous )?embargo(?:ed)?|hold for release|sperrfrist|embargad[oa]|sotto embargo"
@@ -231,7 +233,7 @@ _OPENING = re.compile(
 _CLOSING = re.compile(rf"(?:[(\[]|[-–—] )(?:{_MARK}){_NUMBERING}[)\]]?\s*$", re.IGNORECASE)
 _UNTIL = re.compile(
     r"[\s*#(\[]*(?P<embargo>(?:sous )?embargo(?:ed)? (?:until|till|for|to|jusqu|hasta|fino|até|\d)"
-    r"|hold for release|sperrfrist:? (?:bis|\d))",
+    r"|hold for release|sperrfrist:? (?:bis|\d)|embargad[oa] (?:hasta|até|\d))",
     re.IGNORECASE,
 )
 _BODY = re.compile(
@@ -239,12 +241,23 @@ _BODY = re.compile(
     r"(?:withdrawn|killed|cancell?ed)|please (?:disregard|kill)|(?:editors|eds)\W{1,3}(?:please )?kill"
     r"|(?:dépêche|information|papier) (?:\S+ ){0,8}?(?:est|a été) (?:annulée?|retirée?)"
     r"|(?:veuillez|prière de|merci de) (?:ne pas (?:tenir compte|utiliser)|annuler|supprimer)"
-    r"|annule et remplace)"
-    r"|(?P<correction>\((?:corrects|corrected|refiles|clarifies|rectifie|corrige)\b"
-    r"|^\W{0,3}(?:corrects|corrige|rectifie) (?:\w+ ){1,6}(?:in|to|dans|au) )"
-    r"|(?P<embargo>embargo(?:ed)? (?:until|till|for|jusqu)|not for (?:release|publication) (?:before|until))"
-    r"|(?P<update>\((?:updates|recasts|adds|actualise|ajoute)\b)"
-    r"|(?P<repeat>\((?:repeats|repeating|répète)\b)",
+    r"|annule et remplace|meldung (?:\S+ ){0,4}?(?:wird|wurde|ist|hiermit) (?:hiermit )?zurückgezogen"
+    r"|(?:rogamos|se ruega|por favor|pedimos|solicitamos),? (?:\S+ ){0,3}?(?:anul|desconsider"
+    r"|n(?:o|ão) (?:us|utili[cz]|publi(?:qu|c))[ae])"
+    r"|si prega di (?:annullare|non (?:utilizzare|usare|pubblicare|tenere conto))"
+    r"|annulla e sostituisce)"
+    r"|(?P<correction>\((?:corrects|corrected|refiles|clarifies|rectifie|corrige|corregge|rettifica"
+    r"|korrigiert|berichtigt|korrektur)\b"
+    r"|^\W{0,3}(?:corrects|corrige|rectifie|corregge|rettifica|korrigiert|berichtigt)"
+    r" (?:\w+ ){1,6}(?:in|to|dans|au|en|em|no|na|im|nel|nella|al) "
+    r"|^\W{0,3}(?:corrige|corregge|rettifica) (?:\w+ ){0,4}"
+    r"(?:párrafo|parágrafo|paragrafo|capoverso|titular|título|titolo)\b)"
+    r"|(?P<embargo>embargo(?:ed)? (?:until|till|for|jusqu|hasta|até|fino)"
+    r"|embargad[oa] (?:hasta|até)|sperrfrist:? (?:bis |ende |\d)"
+    r"|not for (?:release|publication) (?:before|until))"
+    r"|(?P<update>\((?:updates|recasts|adds|actualise|ajoute|aktualisiert|actualiza|añade|aggiorna"
+    r"|aggiunge|atualiza|acrescenta)\b)"
+    r"|(?P<repeat>\((?:repeats|repeating|répète|wiederholt|repite|ripete|repete)\b)",
     re.IGNORECASE,
 )
 _BODY_SIGNS = (
@@ -261,6 +274,10 @@ _BODY_SIGNS = (
     ),
     *("supprimer", "correct", "refiles", "clarifies", "rectifie", "corrige", "embargo", "not for "),
     *("(updates", "(recasts", "(adds", "(actualise", "(ajoute", "(repeat", "(répète"),
+    *("zurückgezogen", "(korr", "(bericht", "korrigiert", "berichtigt", "sperrfrist", "anul"),
+    *("no us", "no utili", "no publi", "embargad", "corregge", "rettifica", "si prega di"),
+    *("não us", "não utili", "não publi", "desconsider", "(aktualisiert", "(actualiza", "(añade"),
+    *("(aggi", "(atualiza", "(acrescenta", "(wiederholt", "(repite", "(ripete", "(repete"),
 )
 """A text without any of these has no match of `_BODY`; looking for them is ten times faster."""
 _PRECEDENCE = {kind: rank for rank, kind in enumerate(_MARKS)}

@@ -233,6 +233,12 @@ def test_a_body_that_announces_something_has_one_of_the_signs(body: str) -> None
         ("ANNULLAMENTO - bilancio dello Stato", "withdrawal"),
         ("CORREÇÃO - Governo anuncia medidas", "correction"),
         ("ANULAÇÃO: Governo anuncia medidas", "withdrawal"),
+        ("EMBARGADA hasta las 18.00: presupuesto", "embargo"),
+        ("ANNULLA E SOSTITUISCE: bilancio dello Stato", "withdrawal"),
+        ("ERRATA CORRIGE - bilancio dello Stato", "correction"),
+        ("Fe de errores: presupuesto", "correction"),
+        ("RECTIFICATIE: begroting", "correction"),
+        ("RÄTTELSE: budgeten", "correction"),
         ("Korrektur der Steuerpläne gefordert", "none"),
         ("Anulada la elección en Lima", "none"),
         ("Annullamento del voto chiesto a Roma", "none"),
@@ -240,3 +246,32 @@ def test_a_body_that_announces_something_has_one_of_the_signs(body: str) -> None
 )
 def test_notices_of_german_spanish_italian_and_portuguese_agencies(title: str, kind: str) -> None:
     assert documents.notice(title) == kind
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ("Die Meldung vom Morgen wird hiermit zurückgezogen.", "withdrawal"),
+        ("(Korrigiert im zweiten Absatz die Zahl) Der Bundestag stimmte ab.", "correction"),
+        ("Sperrfrist: 5. Mai, 12 Uhr. Der Bundestag stimmt ab.", "embargo"),
+        ("(Aktualisiert mit Stimmen) Der Bundestag stimmte ab.", "update"),
+        ("Rogamos anulen la noticia sobre el paro.", "withdrawal"),
+        ("Corrige el segundo párrafo. El paro sube.", "correction"),
+        ("Noticia embargada hasta las 12:00 del 5 de mayo.", "embargo"),
+        ("(Actualiza con declaraciones) El paro sube.", "update"),
+        ("Si prega di annullare la notizia delle 12.00.", "withdrawal"),
+        ("(Corregge nel titolo la cifra) Il bilancio dello Stato.", "correction"),
+        ("Notizia sotto embargo fino alle 12.00.", "embargo"),
+        ("Pedimos que anulem a notícia das 12h00.", "withdrawal"),
+        ("Corrige segundo parágrafo. O Governo anuncia medidas.", "correction"),
+        ("Notícia sob embargo até às 12h00.", "embargo"),
+        ("Der Minister hat den Vorschlag zurückgezogen.", "none"),
+        ("El Gobierno pide que anulen la sentencia.", "none"),
+        ("Il tribunale può annullare la delibera.", "none"),
+        ("O Governo levanta o embargo às armas.", "none"),
+    ],
+)
+def test_first_lines_of_german_spanish_italian_and_portuguese_agencies(
+    body: str, kind: str
+) -> None:
+    assert documents.notice("Titel", body) == kind
