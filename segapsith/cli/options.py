@@ -137,7 +137,7 @@ LANG = SettingOption(
     "lang",
     Annotated[
         str | None,
-        typer.Option("--lang", metavar="en|fr|auto", help="Language of the documents."),
+        typer.Option("--lang", metavar="CODE|auto", help="Language of the documents."),
     ],
 )
 ANNOTATOR = SettingOption(
