@@ -11,7 +11,8 @@ this process.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import metadata
 from typing import Any
@@ -27,6 +28,7 @@ __all__ = ["CompactDictionaries", "CompactDictionary", "forms_in"]
 
 Bytes = NDArray[np.uint8]
 Numbers = NDArray[np.uint32]
+Places = NDArray[np.int64]
 
 _RECENT = 256
 """Forms whose lemma is stored: the rules for one word ask several times for the same form."""
@@ -39,6 +41,11 @@ _BLOCK = 32
 
 _MAX_BYTES = 4096
 """Bytes of the longest form or lemma that can be read; the longest shipped have some hundred."""
+
+_MISSING = 0
+"""The byte of a lemma that there is not: no lemma has it."""
+
+_NO_LEMMA = chr(_MISSING)
 
 _SAME_AS_PREVIOUS, _LITERAL = 254, 255
 """Signs of a lemma that is the one before, and of one that has nothing in common with its form."""
@@ -151,34 +158,49 @@ def _compared(left: Bytes, n_left: int, right: Bytes) -> int:
 
 
 @kernel
-def _lookup(data: Bytes, places: Numbers, starts: Numbers, forms: Bytes, target: Bytes) -> Bytes:
-    """Return the lemma of a form with a byte before it, and nothing if there is no such form."""
-    low, high = 0, len(places)
-    while low < high:  # the first block that begins after the form
-        middle = (low + high) // 2
-        first = forms[starts[middle] : starts[middle + 1]]
-        if _compared(first, len(first), target) <= 0:
-            low = middle + 1
-        else:
-            high = middle
-    if low == 0:
-        return np.zeros(0, np.uint8)
+def _lemmas_of(
+    data: Bytes, places: Numbers, starts: Numbers, forms: Bytes, targets: Bytes, ends: Places
+) -> Bytes:
+    """Return the lemma of each target with a line feed after it; `_MISSING` where there is none.
+
+    The targets are one after the other; `ends` says where each of them ends.
+    """
     form, lemma = np.empty(_MAX_BYTES, np.uint8), np.empty(_MAX_BYTES, np.uint8)
-    first = forms[starts[low - 1] : starts[low]]
-    form[: len(first)] = first
-    pos, end = int(places[low - 1]), int(places[low]) if low < len(places) else len(data)
-    known, n_lemma = len(first), 0
-    while pos < end:
-        pos, n_form, n_lemma = _read(data, pos, form, lemma, known, n_lemma)
-        known = -1
-        order = _compared(form, n_form, target)
-        if order == 0:
-            result = np.zeros(n_lemma + 1, np.uint8)
-            result[1:] = lemma[:n_lemma]
-            return result
-        if order > 0:
-            break
-    return np.zeros(0, np.uint8)
+    result = np.empty(2 * len(targets) + _MAX_BYTES + 2, np.uint8)
+    n_result = begin = 0
+    for number in range(len(ends)):
+        target = targets[begin : ends[number]]
+        begin = ends[number]
+        low, high = 0, len(places)
+        while low < high:  # the first block that begins after the form
+            middle = (low + high) // 2
+            first = forms[starts[middle] : starts[middle + 1]]
+            if _compared(first, len(first), target) <= 0:
+                low = middle + 1
+            else:
+                high = middle
+        pos = end = known = n_lemma = 0
+        if low > 0:
+            first = forms[starts[low - 1] : starts[low]]
+            form[: len(first)] = first
+            pos, end = int(places[low - 1]), int(places[low]) if low < len(places) else len(data)
+            known = len(first)
+        order = -1
+        while pos < end and order < 0:
+            pos, n_form, n_lemma = _read(data, pos, form, lemma, known, n_lemma)
+            known = -1
+            order = _compared(form, n_form, target)
+        if order != 0:
+            n_lemma = 1
+            lemma[0] = _MISSING
+        if n_result + n_lemma + 1 > len(result):
+            more = np.empty(2 * len(result), np.uint8)  # a lemma is shorter than the table
+            more[:n_result] = result[:n_result]
+            result = more
+        result[n_result : n_result + n_lemma] = lemma[:n_lemma]
+        result[n_result + n_lemma] = 10
+        n_result += n_lemma + 1
+    return result[:n_result]
 
 
 @kernel
@@ -204,6 +226,7 @@ class CompactDictionary(Mapping[str, str]):
         self._places, self._starts, self._forms = (arrays[n] for n in ("places", "starts", "forms"))
         self._begin, self._count = arrays["begin_and_count"].tolist()
         self._recent = lru_cache(maxsize=_RECENT)(self._look_up)
+        self._prepared: Mapping[str, str | None] = {}
 
     @staticmethod
     def indexed(records: bytes) -> Mapping[str, NDArray[Any]]:
@@ -225,17 +248,42 @@ class CompactDictionary(Mapping[str, str]):
             "begin_and_count": np.array([begin, count]),
         }
 
+    def prepare(self, forms: Iterable[str], *, with_capital: bool = False) -> None:
+        """Look up many forms at once; `get` returns their lemmas until others are prepared.
+
+        A form that is not found is also looked up with a capital; `with_capital` does so for all.
+        This takes a third of the time of one question for each.
+        """
+        found = self._look_up_all(sorted(set(forms)))
+        others = {form.capitalize() for form, lemma in found.items() if with_capital or not lemma}
+        found.update(self._look_up_all(sorted(others.difference(found))))
+        self._prepared = found
+
     def get(self, key: str, default: Any = None) -> Any:
         """Return the lemma of a form, or `default`."""
-        lemma = self._recent(key) if key else None
+        prepared = self._prepared
+        lemma = prepared[key] if key in prepared else self._recent(key) if key else None
         return default if lemma is None else lemma
 
     def _look_up(self, form: str) -> str | None:
+        return self._look_up_all([form])[form]
+
+    def _look_up_all(self, forms: Sequence[str]) -> dict[str, str | None]:
+        """Return the lemma of each form, or None."""
+        if not forms:
+            return {}
         if Turn.holder is not self._file:
             Turn.of(self._file)
-        target: Bytes = np.frombuffer(form.encode("utf-8", "surrogatepass"), np.uint8)
-        lemma = _lookup(self._data, self._places, self._starts, self._forms, target)
-        return lemma[1:].tobytes().decode() if len(lemma) else None
+        encoded = [form.encode("utf-8", "surrogatepass") for form in forms]
+        targets: Bytes = np.frombuffer(b"".join(encoded), np.uint8)
+        ends = np.fromiter(itertools.accumulate(map(len, encoded)), np.int64, len(encoded))
+        found = _lemmas_of(self._data, self._places, self._starts, self._forms, targets, ends)
+        lemmas = found.tobytes().decode().split("\n")
+        del lemmas[-1]  # what follows the last line feed
+        if _NO_LEMMA not in lemmas:
+            return dict(zip(forms, lemmas, strict=True))
+        known = (None if lemma == _NO_LEMMA else lemma for lemma in lemmas)
+        return dict(zip(forms, known, strict=True))
 
     def __getitem__(self, key: str) -> str:
         lemma = self.get(key)
@@ -268,7 +316,7 @@ class CompactDictionaries:
 
     @staticmethod
     @cache
-    def get_dictionary(lang: str) -> Mapping[str, str]:
+    def get_dictionary(lang: str) -> CompactDictionary:
         """Return the dictionary of a language; it is indexed the first time."""
 
         def indexed() -> Mapping[str, NDArray[Any]]:
@@ -294,7 +342,6 @@ def forms_in(langs: Iterable[str], word: str, most: int = 64) -> list[str]:
         if pack.lemmatiser != "dictionary" or word.lower() in pack.stop_words:
             continue
         dictionary = CompactDictionaries.get_dictionary(lang)
-        assert isinstance(dictionary, CompactDictionary)
         for written in dict.fromkeys((word, word.lower(), word.capitalize())):
             if lemma := dictionary.get(written):
                 forms |= dict.fromkeys(form.lower() for form in dictionary.forms_of(lemma, most))

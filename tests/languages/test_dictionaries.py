@@ -37,9 +37,25 @@ def test_forms_that_no_dictionary_has_are_missing(form: str) -> None:
         dictionary[form]
 
 
+@pytest.mark.parametrize("lang", LANGS)
+def test_prepared_forms_have_the_lemmas_of_single_questions(lang: str) -> None:
+    dictionary = CompactDictionaries.get_dictionary(lang)
+    forms = random.Random(1).sample(list(dictionary), 300)
+    asked = ["", *forms, *(f"{form}zzq" for form in forms), "\ud800", "Ω" * 3000, "\n", "\0"]
+    single = {form: dictionary.get(form) for form in asked}
+    dictionary.prepare(asked)
+    assert {form: dictionary.get(form) for form in asked} == single
+    dictionary.prepare([])
+    assert {form: dictionary.get(form) for form in asked} == single
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_no_lemma_has_a_line_feed(lang: str) -> None:
+    assert not any("\n" in lemma for lemma in StreamMap(lang).values())
+
+
 def test_a_lemma_knows_its_forms() -> None:
     dictionary = CompactDictionaries.get_dictionary("es")
-    assert isinstance(dictionary, CompactDictionary)
     forms = dictionary.forms_of("banco")
     assert "bancos" in forms
     assert all(dictionary[form] == "banco" for form in forms)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
 from functools import cache, lru_cache
 from typing import NamedTuple
@@ -316,6 +316,7 @@ MAX_FORMS = 4096
 """Forms whose lemma is stored beside the cached chunks; then they are looked up again."""
 
 _LETTERS = re.compile(r"[^\W_](?:\w|[^\W\d]|[^\x00-\x7f])*+")
+_PREPARED = re.compile(r"[^\W\d_]{2,}")
 _APOSTROPHE = re.compile("['’ʼ‘`´]")
 _PART = re.compile("[^-‐‑_]+")
 
@@ -397,6 +398,23 @@ class ChunkReader:
             if own != lemma:
                 return own, content and not self.stops.stops(form, own)
         return lemma, content
+
+    def prepare(self, chunks: Iterable[str]) -> None:
+        """Look up the words of chunks that will be read next, all at once."""
+        if not self.has_spaces:
+            return
+        fold = str.lower if self.normal is normal else self.normal
+        forms = set[str]()
+        for chunk in chunks:
+            if chunk.isalpha():
+                forms.add(fold(chunk))
+            elif len(chunk) <= MAX_COMPOUND_CHARS:
+                forms.update(map(fold, _PREPARED.findall(chunk)))
+        self.lemmas.prepare(
+            form
+            for form in forms
+            if 1 < len(form) <= MAX_COMPOUND_CHARS and form not in self._cache
+        )
 
     def _looked_up(self, form: str) -> tuple[str, bool]:
         entry = self._cache.get(form)

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segapsith.languages import ALIASES, LanguagePack, has_pack, pack_of
-from segapsith.languages.dictionaries import CompactDictionaries
+from segapsith.languages.dictionaries import CompactDictionaries, CompactDictionary
 from segapsith.model import Annotation, Lexicon
 
 __all__ = [
@@ -221,14 +221,24 @@ class Lemmas:
         self._exceptions = exceptions(lang)
         self._normal = normaliser(self._pack)
         self._spelling = str.maketrans(dict(self._pack.lemma_spelling))
+        self._dictionary_of: CompactDictionary | None = None
         self._entry: Callable[[str], str | None] = _no_entry
         self._simplemma: Callable[..., str] = _as_written_here
         self._is_known: Callable[..., bool] = _not_known
         if self._pack.lemmatiser == "dictionary":
             self._simplemma, self._is_known = _simplemma()
-            self._entry = CompactDictionaries.get_dictionary(lang).get
+            self._dictionary_of = CompactDictionaries.get_dictionary(lang)
+            self._entry = self._dictionary_of.get
         corrections = {"fr": self._french, "en": self._dictionary}
         self._corrected = corrections.get(lang, self._general)
+
+    def prepare(self, forms: Iterable[str]) -> None:
+        """Look up many lower-case forms at once, so that `of` answers faster for them.
+
+        Forms that were prepared before are forgotten.
+        """
+        if self._dictionary_of is not None:
+            self._dictionary_of.prepare(forms, with_capital=self._pack.capitals == "nouns")
 
     def knows(self, form: str) -> bool:
         """Return whether a lower-case form is in the dictionary."""
@@ -257,11 +267,14 @@ class Lemmas:
             lemma = self._without_proclitics(form)
         if lemma is None and form.isalpha() and len(form) <= _MAX_RULE_CHARS:
             lemma = self._normal(self._simplemma(form, lang=self.lang))
-        return (lemma or form).translate(self._spelling) or form
+        lemma = lemma or form
+        return (lemma.translate(self._spelling) or form) if self._spelling else lemma
 
     def _found(self, form: str) -> str | None:
         """Return the lemma that the dictionary has for a form or for its other spelling."""
         entry = self._entry(form) or self._entry(form.capitalize())
+        if entry:
+            return self._normal(entry)
         for letters, others in self._pack.respelled.items():
             if entry is None and letters in form:
                 other = form.replace(letters, others)
@@ -335,7 +348,8 @@ class Lemmas:
         if self._pack.capitals == "nouns" and form not in self._exceptions:
             noun = self._entry(form.capitalize())
             if noun is not None and noun[:1].isupper():
-                return self._normal(noun).translate(self._spelling)
+                lemma = self._normal(noun)
+                return lemma.translate(self._spelling) if self._spelling else lemma
         lemma = self.of(form)
         if self.lang == "fr" and form not in self._exceptions and lemma.endswith("er"):
             stem = lemma[:-2]

@@ -47,6 +47,9 @@ __all__ = ["SimplemmaWords", "TermSearch"]
 _MAX_CHUNKS, _MAX_CHARACTERS = 1 << 20, 1 << 25
 """Maximum chunks and gaps, and characters of them, in the cache of a language; then it is emptied."""
 
+_PREPARED = 4096
+"""New chunks whose words are looked up at once."""
+
 Numbers = NDArray[np.int32]
 
 
@@ -92,8 +95,14 @@ class _Cache:
         codes, starts, ends = chunks_of(text)
         with self._lock:
             numbers, new = self._chunk_strings.numbers(codes, starts[:-1], ends)
-            for first, last in zip(starts[new].tolist(), ends[new].tolist(), strict=True):
-                self._learn(text[first:last])
+            places = list(zip(starts[new].tolist(), ends[new].tolist(), strict=True))
+            for begin in range(0, len(places), _PREPARED):
+                some = [text[first:last] for first, last in places[begin : begin + _PREPARED]]
+                self._read.prepare(some)
+                for chunk in some:
+                    self._learn(chunk)
+            if places:
+                self._read.prepare(())
             gaps, new = self._gap_strings.numbers(codes, ends, starts[1:])
             for first, last in zip(ends[new].tolist(), starts[new + 1].tolist(), strict=True):
                 self._gaps.new.append((self._gap_kinds[text[first:last]],))
