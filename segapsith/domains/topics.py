@@ -36,6 +36,7 @@ __all__ = [
     "CUT",
     "MAX_DOMAINS",
     "SCATTERED",
+    "SCATTERED_TITLES",
     "SIZE_EXPONENT",
     "TopicRecipe",
     "TopicSettings",
@@ -53,14 +54,14 @@ Ints = NDArray[np.int64]
 CUT = {"distance": 0.32, "farthest": 0.42}
 """Interval of distances in which the default clusterer cuts its tree."""
 
-SCATTERED = 0.95
-"""Distance towards which the cut rises where titles are scattered: nearly every domain alone.
+SCATTERED, SCATTERED_TITLES = 0.8, 0.95
+"""Distance towards which the cut rises where stories are scattered: nearly every domain alone.
 
-Two titles of six words that share one are 0.8 apart, so that the interval of `CUT` merges nothing.
+Two titles of six words that share one are 0.8 apart, so that titles need the larger one.
 """
 
 BRIEF_UNIT, LONG_UNIT = 10.0, 20.0
-"""Mean words per unit up to which the cut rises fully, and from which it does not rise."""
+"""Mean words per unit of titles, and from which units are no titles; between them it is between."""
 
 CLUSTERING = {"mass": "length"}
 """Other settings of the default clusterer: a row counts with its length."""
@@ -132,7 +133,7 @@ class TopicRecipe:
     k: int | None = None
     """The number of topics; None if the clusterer decides."""
     rises: bool = False
-    """Whether the cut rises where short texts are scattered (`scattered_cut`)."""
+    """Whether the cut rises where stories are scattered (`scattered_cut`)."""
 
     def measure(self, registry: Registry) -> Similarity:
         """Make the similarity."""
@@ -161,19 +162,18 @@ class TopicRecipe:
 
 
 def scattered_cut(domains: Mapping[int, DomainWords]) -> dict[str, float]:
-    """Return how far the cut of the default clusterer may rise; nothing for long texts.
+    """Return how far the cut of the default clusterer may rise.
 
     >>> brief = DomainWords(np.array([7], np.int32), np.array([12]), np.array([2 * SCALE]), 2)
     >>> scattered_cut({1: brief})
     {'scattered': 0.95}
     >>> scattered_cut({1: DomainWords(brief.words, np.array([40]), brief.weights, 2)})
-    {}
+    {'scattered': 0.8}
     """
     n_words = sum(int(domain.occurrences.sum()) for domain in domains.values())
     mean = n_words / max(1, sum(domain.n_units for domain in domains.values()))
     share = min(1.0, max(0.0, (LONG_UNIT - mean) / (LONG_UNIT - BRIEF_UNIT)))
-    farthest = CUT["farthest"]
-    return {"scattered": farthest + share * (SCATTERED - farthest)} if share else {}
+    return {"scattered": SCATTERED + share * (SCATTERED_TITLES - SCATTERED)}
 
 
 def group(

@@ -210,14 +210,21 @@ def test_any_measure_and_clusterer_and_friendly_errors(
     assert code == 0 and len(json.loads(out)) == 1
 
 
-def test_scattered_titles_make_fewer_topics_than_domains(open_wire: Callable[..., Wire]) -> None:
-    """Each title shares one of its nine words with another one only."""
-    titles = [
-        {"id": f"t{i}", "words": {f"own{i}w{j}": 1 for j in range(8)} | {f"shared{i // 2}": 1}}
+@pytest.mark.parametrize(("n_own", "n_shared"), [(8, 1), (34, 6)])
+def test_scattered_stories_make_fewer_topics_than_domains(
+    open_wire: Callable[..., Wire], n_own: int, n_shared: int
+) -> None:
+    """Each title, or text, shares a few of its words with one other only."""
+    stories = [
+        {
+            "id": f"t{i}",
+            "words": {f"own{i}w{j}": 1 for j in range(n_own)}
+            | {f"shared{i // 2}w{j}": 1 for j in range(n_shared)},
+        }
         for i in range(80)
     ]
     with open_wire() as wire:
-        wire.learn(titles)
+        wire.learn(stories)
         n_domains = len(wire.domains())
         plain = wire.topics.list(settings={"distance": 0.32, "farthest": 0.42})
         risen = wire.topics.list()
