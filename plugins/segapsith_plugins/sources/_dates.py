@@ -18,9 +18,10 @@ _ZONES = {
 }  # fmt: skip
 
 _TIME = re.compile(
-    r"(?<!\d)(\d{1,2})\s?[:hH.]\s?(\d{2})(?:[:.](\d{2})(?:[.,]\d{1,9})?)?\s?([AaPp]\.?[Mm]\.?)?(?![\d.])"
+    r"(?<!\d)(\d{1,2})\s?[:hH.时時点點시]\s?(\d{2})(?:[:.](\d{2})(?:[.,]\d{1,9})?)?\s?([AaPp]\.?[Mm]\.?)?(?![\d.])"
 )
 _ZONE = re.compile(r"(?:GMT|UTC)?\s?([+-])(\d{2}):?(\d{2})(?!\d)|\b([A-Za-z]{1,4})\b")
+_MORNING, _AFTERNOON = ("오전", "上午", "午前"), ("오후", "下午", "午後")
 _BASIC = re.compile(
     r"(\d{4})-?(\d{2})-?(\d{2})"
     r"(?:[T ]?(\d{2}):?(\d{2})(?::?(\d{2}))?(?:[.,]\d{1,9})?\s?(Z|[+-]\d{2}:?(?:\d{2})?)?)?"
@@ -30,6 +31,7 @@ _DAY_FIRST = re.compile(
     r"\.?[\s./,-]+(?:del? )?(\d{4}|\d{2})(?!\d)"
 )
 _MONTH_FIRST = re.compile(r"([^\W\d_]{3,10})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})(?!\d)")
+_YEAR_AND_MONTH = re.compile(r"(?<!\d)(\d{4})\.?\s+([^\W\d_]{3,10})\.?\s+(\d{1,2})(?!\d)")
 _YEAR_FIRST = re.compile(r"(\d{4})[年년]\s?(\d{1,2})[月월]\s?(\d{1,2})[日일]")
 _NUMBERS = re.compile(r"(?<!\d)(\d{1,2})[/.-](\d{1,2})[/.-](\d{4}|\d{2})(?!\d)")
 _ASCTIME = re.compile(
@@ -87,6 +89,9 @@ def _worded(text: str, month_first: bool) -> str | None:
     elif (match := _MONTH_FIRST.search(text)) and match.group(1).lower() in MONTHS:
         name, day, year = match.groups()
         month = MONTHS[name.lower()]
+    elif (match := _YEAR_AND_MONTH.search(text)) and match.group(2).lower() in MONTHS:
+        year, name, day = match.groups()
+        month = MONTHS[name.lower()]
     elif match := _YEAR_FIRST.search(text):
         year, number, day = match.groups()
         month = int(number)
@@ -102,21 +107,21 @@ def _worded(text: str, month_first: bool) -> str | None:
     full = int(year) if len(year) == 4 else int(year) + (1900 if int(year) >= 60 else 2000)
     date = datetime.date(full, month, int(day))
     rest = text[: match.start()] + " " + text[match.end() :]
-    clock_match = _TIME.search(rest)
-    if clock_match is None:
+    return _with_clock(date, rest)
+
+
+def _with_clock(date: datetime.date, text: str) -> str:
+    """Return the date with the time that stands in the text beside it."""
+    clock = _TIME.search(text)
+    if clock is None:
         return date.isoformat()
-    hour, minute, seconds, half = clock_match.groups()
-    shift = 0
-    if half:
-        shift = (
-            12
-            if half[0] in "pP" and int(hour) < 12
-            else -int(hour)
-            if int(hour) == 12 and half[0] in "aA"
-            else 0
-        )
+    hour, minute, seconds, half = clock.groups()
+    before = text[: clock.start()].rstrip()
+    is_later = half[0] in "pP" if half else before.endswith(_AFTERNOON)
+    is_earlier = half[0] in "aA" if half else before.endswith(_MORNING)
+    shift = 12 if is_later and int(hour) < 12 else -12 if is_earlier and int(hour) == 12 else 0
     time = datetime.time(int(hour) + shift, int(minute), min(int(seconds or 0), 59))
-    return _joined(date, time, _zone(rest[clock_match.end() :]))
+    return _joined(date, time, _zone(text[clock.end() :]))
 
 
 def _zone(text: str) -> int | None:
