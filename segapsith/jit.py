@@ -6,15 +6,16 @@ checker sees the plain function.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
 import os
 import time
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
-__all__ = ["Kernel", "announce", "compiling_seconds", "kernel"]
+__all__ = ["Kernel", "announce", "compiling_seconds", "kernel", "parallel_lanes"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -31,9 +32,11 @@ class Kernel(functools.partial[R], Generic[P, R]):
     """The files of this kernel and of the kernels that it calls; complete when it is compiled."""
     _compiled: Callable[P, R] | None
 
-    def __new__(cls, function: Callable[P, R]) -> Kernel[P, R]:
+    def __new__(cls, function: Callable[P, R], lanes: bool = False) -> Kernel[P, R]:
         def first_call(*args: P.args, **kwargs: P.kwargs) -> R:
-            return made.compiled()(*args, **kwargs)
+            compiled = made.compiled()
+            with _parallel_lanes() if lanes else contextlib.nullcontext():
+                return compiled(*args, **kwargs)
 
         made = super().__new__(cls, first_call)
         made.python, made._compiled = function, None
@@ -64,6 +67,28 @@ def kernel(function: Callable[P, R]) -> Kernel[P, R]:
     8.0
     """
     return Kernel(function)
+
+
+def parallel_lanes(function: Callable[P, R]) -> Kernel[P, R]:
+    """Mark a kernel whose independent scalars are to be computed together in vector registers.
+
+    Every number is what it is without that. numba does so for loops alone unless asked, because an
+    earlier compiler made mistakes; so this is for a few kernels, with tests against plain Python.
+    """
+    return Kernel(function, lanes=True)
+
+
+@contextlib.contextmanager
+def _parallel_lanes() -> Iterator[None]:
+    """Let numba combine independent operations while a kernel is compiled at its first call."""
+    from numba.core import config
+
+    before = config.SLP_VECTORIZE
+    config.SLP_VECTORIZE = 1
+    try:
+        yield
+    finally:
+        config.SLP_VECTORIZE = before
 
 
 def _with_compiled_callees(

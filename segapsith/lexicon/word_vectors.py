@@ -9,12 +9,12 @@ rounded. The same stories give the same vectors on every machine.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from segapsith.jit import kernel
+from segapsith.jit import kernel, parallel_lanes
 from segapsith.lexicon.cooccurrence import Pairs, joined, words_of
 from segapsith.lexicon.eigen import eigen
 
@@ -34,6 +34,8 @@ _EIGENVALUE_TOLERANCE = 1e-10
 """An axis with a smaller share of the largest eigenvalue is dropped."""
 
 Matrix = NDArray[np.float64]
+Eight: TypeAlias = tuple[float, float, float, float, float, float, float, float]
+"""One number for each column of a block."""
 
 
 class WordPoints(NamedTuple):
@@ -241,6 +243,37 @@ def _axes(rows: _Rows, rank: int) -> tuple[Matrix, Matrix]:
 
 
 @kernel
+def _added(sums: Eight, factor: float, entry: Matrix) -> Eight:
+    """Return eight sums, each with one more product.
+
+    A tuple stays in vector registers; elements of an array would be stored after every column.
+    """
+    return (
+        sums[0] + factor * entry[0],
+        sums[1] + factor * entry[1],
+        sums[2] + factor * entry[2],
+        sums[3] + factor * entry[3],
+        sums[4] + factor * entry[4],
+        sums[5] + factor * entry[5],
+        sums[6] + factor * entry[6],
+        sums[7] + factor * entry[7],
+    )
+
+
+@kernel
+def _stored(sums: Eight, out: Matrix) -> None:
+    """Write eight sums into a row."""
+    out[0], out[1], out[2], out[3] = sums[0], sums[1], sums[2], sums[3]
+    out[4], out[5], out[6], out[7] = sums[4], sums[5], sums[6], sums[7]
+
+
+@kernel
+def _loaded(row: Matrix) -> Eight:
+    """Return the eight numbers of a row."""
+    return row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7]
+
+
+@parallel_lanes
 def _image(
     starts: NDArray[np.int64], columns: NDArray[np.int32], values: Matrix, block: Matrix
 ) -> Matrix:
@@ -254,27 +287,19 @@ def _image(
         for i in range(n_rows):
             turned[j, i] = block[i, j]
     for row in range(len(starts) - 1):
-        p = q = r = s = t = u = v = w = 0.0  # the image of the row; see `_products`
+        image = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
         for k in range(starts[row], starts[row + 1]):
-            value, entry = values[k], turned[columns[k]]
-            p += value * entry[0]
-            q += value * entry[1]
-            r += value * entry[2]
-            s += value * entry[3]
-            t += value * entry[4]
-            u += value * entry[5]
-            v += value * entry[6]
-            w += value * entry[7]
+            image = _added(image, values[k], turned[columns[k]])
         for k in range(starts[row], starts[row + 1]):
             value, total = values[k], sums[columns[k]]
-            total[0] += value * p
-            total[1] += value * q
-            total[2] += value * r
-            total[3] += value * s
-            total[4] += value * t
-            total[5] += value * u
-            total[6] += value * v
-            total[7] += value * w
+            total[0] += value * image[0]
+            total[1] += value * image[1]
+            total[2] += value * image[2]
+            total[3] += value * image[3]
+            total[4] += value * image[4]
+            total[5] += value * image[5]
+            total[6] += value * image[6]
+            total[7] += value * image[7]
     out = np.empty((n_rows, n_columns))
     for j in range(n_columns):
         for i in range(n_rows):
@@ -292,12 +317,11 @@ def _orthonormal(block: Matrix) -> Matrix:
     return rows
 
 
-@kernel
+@parallel_lanes
 def _products(a: Matrix, b: Matrix) -> Matrix:
     """Return a b' for at most `_BLOCK_COLUMNS` rows a, each sum in the order of the columns.
 
-    The eight sums of one row of b are separate variables, because a compiler keeps them in one or two
-    vector registers; elements of an array would be stored after every column.
+    Four rows of b are processed together: the sums of one wait for each other.
     """
     n_rows, n = a.shape
     turned = np.zeros((n, _BLOCK_COLUMNS))
@@ -305,24 +329,28 @@ def _products(a: Matrix, b: Matrix) -> Matrix:
         for column in range(n):
             turned[column, i] = a[i, column]
     out = np.zeros((len(b), _BLOCK_COLUMNS))
+    n_fours = len(b) - len(b) % 4
     for first in range(0, n, _SUM_COLUMNS):  # so that this part of `turned` stays in the cache
         part = turned[first : first + _SUM_COLUMNS]
-        for j in range(len(b)):
-            row, sums = b[j, first : first + _SUM_COLUMNS], out[j]
-            p, q, r, s = sums[0], sums[1], sums[2], sums[3]
-            t, u, v, w = sums[4], sums[5], sums[6], sums[7]
+        for j in range(0, n_fours, 4):
+            u, v = b[j, first : first + _SUM_COLUMNS], b[j + 1, first : first + _SUM_COLUMNS]
+            w, x = b[j + 2, first : first + _SUM_COLUMNS], b[j + 3, first : first + _SUM_COLUMNS]
+            p, q, r, s = _loaded(out[j]), _loaded(out[j + 1]), _loaded(out[j + 2]), _loaded(out[j + 3])
             for k in range(len(part)):
-                value, entry = row[k], part[k]
-                p += value * entry[0]
-                q += value * entry[1]
-                r += value * entry[2]
-                s += value * entry[3]
-                t += value * entry[4]
-                u += value * entry[5]
-                v += value * entry[6]
-                w += value * entry[7]
-            sums[0], sums[1], sums[2], sums[3] = p, q, r, s
-            sums[4], sums[5], sums[6], sums[7] = t, u, v, w
+                entry = part[k]
+                p = _added(p, u[k], entry)
+                q = _added(q, v[k], entry)
+                r = _added(r, w[k], entry)
+                s = _added(s, x[k], entry)
+            _stored(p, out[j])
+            _stored(q, out[j + 1])
+            _stored(r, out[j + 2])
+            _stored(s, out[j + 3])
+        for j in range(n_fours, len(b)):
+            row, p = b[j, first : first + _SUM_COLUMNS], _loaded(out[j])
+            for k in range(len(part)):
+                p = _added(p, row[k], part[k])
+            _stored(p, out[j])
     return out[:, :n_rows].T.copy()
 
 
