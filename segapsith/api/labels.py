@@ -161,9 +161,7 @@ class LabelMaker:
         """Return the headlines whose words point to the domain more than to any other."""
         if lang not in self._rivals:
             self._rivals[lang] = stored.read_rivals(self._store, lang)
-            self._numbers[lang] = {
-                word: number for number, (word, _) in self._word_counts(lang).items()
-            }
+            self._numbers[lang] = stored.word_numbers(self._store, lang)
         own = {evidence.names[word]: word for word in evidence.words}
         groups = []
         for headline in headlines:

@@ -67,6 +67,9 @@ MIN_LEMMA = 3
 WITHIN = 100
 """Weight of a form within a sentence; one at the beginning of a sentence counts 1."""
 
+_BEFORE = 8
+"""Characters before a word that usually show whether it begins a sentence."""
+
 CAPITALS = 0.6
 """Share of capital letters from which a text counts as written in capitals."""
 
@@ -161,6 +164,8 @@ def without_common_ends(headlines: Sequence[str]) -> list[str]:
 
 def in_capitals(text: str) -> bool:
     """Return whether most letters of a text are capitals."""
+    if text.isupper() or text.islower():
+        return text.isupper()
     n_upper, n_lower = sum(map(str.isupper, text)), sum(map(str.islower, text))
     return n_upper > 0 and n_upper >= CAPITALS * (n_upper + n_lower)
 
@@ -211,6 +216,8 @@ def _cut(line: str) -> str:
 
 def _n_words(text: str) -> int:
     """Return the number of words; two characters count as a word in scripts without blanks."""
+    if text.isascii():
+        return len(_TOKEN.findall(text))
     unspaced = len(_UNSPACED.findall(text))
     return len(_TOKEN.findall(_UNSPACED.sub(" ", text))) + unspaced // 2
 
@@ -221,7 +228,7 @@ class _Text:
     def __init__(self, text: str) -> None:
         self.folded = text.casefold()
         self.tokens = _PLAIN.findall(self.folded)
-        self.unspaced = bool(_UNSPACED.search(text))
+        self.unspaced = not text.isascii() and bool(_UNSPACED.search(text))
         self._spaced = f" {' '.join(self.tokens)}"
         """The words, a blank before each: a search for a blank and a stem finds beginnings."""
 
@@ -486,15 +493,25 @@ def readable_words(words: Sequence[str], texts: Iterable[str]) -> dict[str, str]
         parts = word.casefold().split()
         if parts:
             wanted.setdefault(parts[0][:2], []).append((word, parts))
+    beginning: dict[str, list[tuple[str, list[str]]]] = {}
+    """Of each token that was met, the lemmas of which it may be the first word."""
     for text in texts:
-        spans = [(m.group(), m.start()) for m in _PLAIN.finditer(text)]
-        folded = [token.casefold() for token, _ in spans]
-        for place, token in enumerate(folded):
-            for word, parts in wanted.get(token[:2], ()):
+        tokens = _PLAIN.findall(text)
+        folded = list(map(str.casefold, tokens))
+        for token in set(folded).difference(beginning):
+            beginning[token] = [
+                (word, parts)
+                for word, parts in wanted.get(token[:2], ())
+                if _is_form(token, parts[0])
+            ]
+        places = [place for place, token in enumerate(folded) if beginning[token]]
+        starts = [match.start() for match in _PLAIN.finditer(text)] if places else []
+        for place in places:
+            for word, parts in beginning[folded[place]]:
                 following = folded[place : place + len(parts)]
                 if len(following) == len(parts) and all(map(_is_form, following, parts)):
-                    form = " ".join(token for token, _ in spans[place : place + len(parts)])
-                    begins = _begins_sentence(text, spans[place][1])
+                    form = " ".join(tokens[place : place + len(parts)])
+                    begins = _begins_sentence(text, starts[place])
                     forms[word][form] += 1 if begins else WITHIN
     return {word: _likely_form(word, counts) for word, counts in forms.items()}
 
@@ -508,15 +525,17 @@ def joined_names(words: Mapping[str, float], texts: Iterable[str]) -> dict[str, 
     {'Sri Lanka': 0.5, 'aid': 0.2}
     """
     names = {word for word in words if word[:1].isupper() and " " not in word}
+    if len(names) < 2:
+        return dict(words)
     single: Counter[str] = Counter()
     pairs: Counter[tuple[str, str]] = Counter()
     for text in texts:
-        tokens = _TOKEN.findall(text)
-        single.update(token for token in tokens if token in names)
+        found = [token if token in names else "" for token in _TOKEN.findall(text)]
+        single.update(filter(None, found))
         pairs.update(
             (left, right)
-            for left, right in itertools.pairwise(tokens)
-            if left in names and right in names and left != right
+            for left, right in itertools.pairwise(found)
+            if left and right and left != right
         )
     of_word: dict[str, str] = {}
     for (left, right), n_pairs in sorted(pairs.items(), key=lambda entry: (-entry[1], entry[0])):
@@ -536,7 +555,9 @@ def _is_form(token: str, lemma: str) -> bool:
 
 
 def _begins_sentence(text: str, start: int) -> bool:
-    before = text[:start].rstrip(" \"“«'(")
+    before = text[max(0, start - _BEFORE) : start].rstrip(" \"“«'(")
+    if not before and start > _BEFORE:
+        before = text[:start].rstrip(" \"“«'(")
     return not before or before[-1] in ".!?:;…\n-–—•"
 
 

@@ -14,7 +14,7 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
@@ -79,10 +79,15 @@ def cleaned(document: Document) -> Document:
 
 
 def _is_all_clean(document: Document) -> bool:
-    """Return whether nothing needs cleaning; False if the metadata contain more than strings."""
+    """Return whether nothing needs cleaning; False if the metadata have more than lists of strings."""
     metadata = document.metadata
+    values: list[str] = []
     for value in metadata.values():
-        if type(value) is not str:
+        if type(value) is str:
+            values.append(value)
+        elif type(value) is list and {str}.issuperset(map(type, value)):
+            values += cast("list[str]", value)
+        else:
             return False
     return document.uid == document.uid.strip() and is_clean(
         "".join(
@@ -94,7 +99,7 @@ def _is_all_clean(document: Document) -> bool:
                 document.lang or "",
                 document.source,
                 *metadata,
-                *cast("Iterable[str]", metadata.values()),
+                *values,
             ]
         )
     )

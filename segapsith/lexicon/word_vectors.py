@@ -335,7 +335,12 @@ def _products(a: Matrix, b: Matrix) -> Matrix:
         for j in range(0, n_fours, 4):
             u, v = b[j, first : first + _SUM_COLUMNS], b[j + 1, first : first + _SUM_COLUMNS]
             w, x = b[j + 2, first : first + _SUM_COLUMNS], b[j + 3, first : first + _SUM_COLUMNS]
-            p, q, r, s = _loaded(out[j]), _loaded(out[j + 1]), _loaded(out[j + 2]), _loaded(out[j + 3])
+            p, q, r, s = (
+                _loaded(out[j]),
+                _loaded(out[j + 1]),
+                _loaded(out[j + 2]),
+                _loaded(out[j + 3]),
+            )
             for k in range(len(part)):
                 entry = part[k]
                 p = _added(p, u[k], entry)

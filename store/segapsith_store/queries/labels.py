@@ -10,7 +10,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,6 @@ from segapsith_store import codecs
 from segapsith_store.queries import history
 from segapsith_store.queries.groupings import Level, labels_from
 from segapsith_store.store import Store
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 __all__ = [
     "CANDIDATES",
@@ -43,6 +40,7 @@ __all__ = [
     "unlabelled_grouping",
     "word_counts",
     "word_names",
+    "word_numbers",
 ]
 
 CANDIDATES = 24
@@ -204,6 +202,12 @@ def word_counts(store: Store, lang: str) -> dict[int, tuple[str, int]]:
     }
 
 
+def word_numbers(store: Store, lang: str) -> dict[str, int]:
+    """Return the number of each word of a language."""
+    chunks = store.chunks("SELECT word, id FROM words WHERE lang = ?", [lang], 10_000)
+    return dict(row for chunk in chunks for row in chunk)
+
+
 def word_names(store: Store, numbers: Sequence[int]) -> dict[int, tuple[str, int]]:
     """Return some words with the number of stories that contain each."""
     return {
@@ -221,48 +225,49 @@ class Rivals:
 
     domains: dict[int, int]
     """Place of each domain."""
-    weights: csr_array
-    """Share of each word in the weights of a domain: words by domains."""
-    occurrences: csr_array
-    """Share of each word in the occurrences of a domain: words by domains."""
-    presence: csr_array
-    """1 for each word of a domain: words by domains."""
+    starts: NDArray[np.int64]
+    """Where the entries of each word begin in the other columns, by word."""
+    places: NDArray[np.int64]
+    """The place of a domain that has the word."""
+    weights: NDArray[np.float64]
+    """Share of the word in the weights of the domain."""
+    occurrences: NDArray[np.float64]
+    """Share of the word in the occurrences of the domain."""
 
     def wins(self, domain: int, groups: Sequence[Sequence[int]]) -> list[bool]:
         """Return for each group of words whether it points to `domain` more than to any other.
 
         Domains are compared by eq. 7, in which every word of a group weighs the same.
         """
-        from scipy.sparse import csr_array  # slow to import
-
         place = self.domains.get(domain)
         if place is None or not groups:
             return [True] * len(groups)
+        words = np.array([word for group in groups for word in group], dtype=np.int64)
         rows = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
-        columns = np.array([word for group in groups for word in group], dtype=np.int64)
-        within = columns < self.weights.shape[0]
-        picked = csr_array(
-            (np.ones(int(within.sum())), (rows[within], columns[within])),
-            shape=(len(groups), self.weights.shape[0]),
-        )
-        scores = (picked @ self.weights).toarray() * (picked @ self.occurrences).toarray()
-        scores *= (picked @ self.presence).toarray() ** 2
-        best = scores.max(axis=1)
+        within = words < len(self.starts) - 1
+        words, rows = words[within], rows[within]
+        sizes = self.starts[words + 1] - self.starts[words]
+        ends = np.cumsum(sizes)
+        entries = np.repeat(self.starts[words] - ends + sizes, sizes) + np.arange(int(sizes.sum()))
+        n_cells = len(groups) * len(self.domains)
+        cells = np.repeat(rows, sizes) * len(self.domains) + self.places[entries]
+        scores = np.bincount(cells, self.weights[entries], n_cells)
+        scores *= np.bincount(cells, self.occurrences[entries], n_cells)
+        scores *= np.bincount(cells, minlength=n_cells) ** 2
+        table = scores.reshape(len(groups), len(self.domains))
+        best = table.max(axis=1)
         return [
-            bool(own > 0 and own >= top) for own, top in zip(scores[:, place], best, strict=True)
+            bool(own > 0 and own >= top) for own, top in zip(table[:, place], best, strict=True)
         ]
 
 
 def read_rivals(store: Store, lang: str, most: int = MAX_RIVALS) -> Rivals:
     """Return the largest open domains of a language."""
-    from scipy.sparse import csr_array  # slow to import
-
     least_weight = PlacementSettings().min_weight
-    places: dict[int, int] = {}
-    words: list[NDArray[np.int32]] = []
-    columns: list[NDArray[np.int64]] = []
-    weights: list[NDArray[np.float64]] = []
-    occurrences: list[NDArray[np.float64]] = []
+    domains: dict[int, int] = {}
+    words = [np.zeros(0, np.int32)]
+    places = [np.zeros(0, np.int64)]
+    weights, occurrences = [np.zeros(0)], [np.zeros(0)]
     for number, blob, n_units in store.rows(
         "SELECT id, words, units FROM domains WHERE units > 0 AND lang = ? AND status = 'open'"
         " ORDER BY units DESC, id LIMIT ?",
@@ -273,20 +278,15 @@ def read_rivals(store: Store, lang: str, most: int = MAX_RIVALS) -> Rivals:
         if not heavy.any():
             continue
         words.append(sums.words[heavy])
-        columns.append(np.full(int(heavy.sum()), len(places)))
+        places.append(np.full(len(words[-1]), len(domains)))
         weights.append(sums.weights[heavy] / sums.weights[heavy].sum())
         occurrences.append(sums.occurrences[heavy] / sums.occurrences[heavy].sum())
-        places[number] = len(places)
-    if not places:
-        return Rivals({}, *(csr_array((0, 0)) for _ in range(3)))
-    at = (np.concatenate(words), np.concatenate(columns))
-    shape = (int(at[0].max()) + 1, len(places))
-    return Rivals(
-        places,
-        csr_array((np.concatenate(weights), at), shape=shape),
-        csr_array((np.concatenate(occurrences), at), shape=shape),
-        csr_array((np.ones(len(at[0])), at), shape=shape),
-    )
+        domains[number] = len(domains)
+    word = np.concatenate(words)
+    order = np.argsort(word, kind="stable")
+    starts = np.searchsorted(word[order], np.arange(int(word.max(initial=-1)) + 2))
+    columns = (np.concatenate(column)[order] for column in (places, weights, occurrences))
+    return Rivals(domains, starts, *columns)
 
 
 def other_labels(store: Store, numbers: Iterable[int]) -> list[tuple[int, str]]:

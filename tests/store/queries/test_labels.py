@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 
 import segapsith
 from segapsith.api.wire import Wire
@@ -43,8 +42,10 @@ def test_candidates_are_bounded_and_in_the_order_of_arrival(wire: Wire) -> None:
 
 
 def test_a_group_of_words_wins_where_its_words_weigh_most() -> None:
-    shares = csr_array(np.array([[0.5, 0.0], [0.5, 0.1], [0.0, 0.9]]))
-    rivals = labels.Rivals({7: 0, 8: 1}, shares, shares, csr_array(shares.toarray() > 0) * 1.0)
+    shares = np.array([0.5, 0.5, 0.1, 0.9])  # of words 0 and 1 in domain 7, of 1 and 2 in domain 8
+    rivals = labels.Rivals(
+        {7: 0, 8: 1}, np.array([0, 1, 3, 4]), np.array([0, 0, 1, 1]), shares, shares
+    )
     assert rivals.wins(7, [[0, 1], [1, 2], [99]]) == [True, False, False]
     assert rivals.wins(8, [[0, 1], [1, 2]]) == [False, True]
     assert rivals.wins(9, [[0]]) == [True]  # too small to be among them
