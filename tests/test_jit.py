@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from segapsith.errors import PluginTimeoutError
-from segapsith.jit import announce, compiling_seconds, kernel
+from segapsith.jit import announce, compiling_seconds, kernel, parallel_lanes
 from segapsith.plugin import guards
 
 
@@ -31,6 +31,19 @@ def test_compiling_is_timed_once_for_each_kind_of_argument() -> None:
     assert first >= before  # equal where the cache of an earlier process has it
     halved(5.0)
     assert compiling_seconds() == first
+
+
+@parallel_lanes
+def scaled(x: float, y: float) -> tuple[float, float]:
+    return x / 3, y / 3
+
+
+def test_lanes_change_no_number_and_no_other_kernel() -> None:
+    from numba.core import config
+
+    before = config.SLP_VECTORIZE
+    assert scaled(1.0, 2.0) == scaled.python(1.0, 2.0)
+    assert before == config.SLP_VECTORIZE
 
 
 CALLER = """
