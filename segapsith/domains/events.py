@@ -442,6 +442,8 @@ class EventIndex:
     def _release(self, events: Iterable[int]) -> None:
         """Take events out of the index; their slots are free."""
         slots = [self._slots.pop(event) for event in events]
+        if not slots:
+            return
         remove_domains(self._index, np.array(slots, np.int64))
         self._index.is_open[slots] = False
         self._free += slots

@@ -368,6 +368,8 @@ class Window:
 
     def find(self, signature: Signature, rules: Rules = COPY) -> Match | None:
         """Return the story that a text repeats most, the earliest of equals, or None."""
+        if not self._slots:  # the kernel need not be loaded
+            return None
         self._n_searches += 1
         slot, new_in_old, old_in_new = _best(
             sketch_of(signature)[:], rules[:], self._stories[:], self._table[:], self._n_searches

@@ -106,8 +106,7 @@ def counted(
     reach = min(window - 1, int(np.diff(limits, prepend=0).max(initial=0)))
     if len(words) + reach * (len(limits) + 1) >= 2**31:
         raise ValueError(f"{len(words)} words exceed the limit of 2**31 in one call; pass fewer")
-    spaced = _spaced(ranks, limits.astype(np.int64), reach)
-    starts, positions = _positions(spaced, len(distinct))
+    spaced, starts, positions = _positions(ranks, limits.astype(np.int64), reach, len(distinct))
     tally = _tally(len(distinct))
     row = 0
     while row < len(distinct):
@@ -130,36 +129,31 @@ def _ranked(words: Words) -> tuple[Keys, Words]:
 
 
 @kernel
-def _spaced(ranks: Words, ends: NDArray[np.int64], gap: int) -> Words:
+def _positions(
+    ranks: Words, ends: NDArray[np.int64], gap: int, n_words: int
+) -> tuple[Words, NDArray[np.int64], NDArray[np.int32]]:
     """Return the texts with a gap of -1 before, between and after them, so that windows do not
-    reach into the next text."""
-    out = np.full(len(ranks) + gap * (len(ends) + 1), -1, np.int32)
+    reach into the next text, and `starts` and `positions` in them: word r is at
+    positions[starts[r]:starts[r + 1]], ascending."""
+    spaced = np.full(len(ranks) + gap * (len(ends) + 1), -1, np.int32)
+    starts = np.zeros(n_words + 1, np.int64)
     start, at = 0, gap
     for end in ends:
         for i in range(start, end):
-            out[at] = ranks[i]
+            spaced[at] = ranks[i]
+            starts[ranks[i] + 1] += 1
             at += 1
         start = end
         at += gap
-    return out
-
-
-@kernel
-def _positions(ranks: Words, n_words: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return `starts` and `positions`: word r is at positions[starts[r]:starts[r + 1]], ascending."""
-    starts = np.zeros(n_words + 1, np.int64)
-    for rank in ranks:
-        if rank >= 0:
-            starts[rank + 1] += 1
     for rank in range(n_words):
         starts[rank + 1] += starts[rank]
-    at = starts[:-1].copy()
+    filled = starts[:-1].copy()
     positions = np.empty(starts[-1], np.int32)
-    for i in range(len(ranks)):
-        if ranks[i] >= 0:
-            positions[at[ranks[i]]] = i
-            at[ranks[i]] += 1
-    return starts, positions
+    for i in range(len(spaced)):
+        if spaced[i] >= 0:
+            positions[filled[spaced[i]]] = i
+            filled[spaced[i]] += 1
+    return spaced, starts, positions
 
 
 @kernel

@@ -164,30 +164,27 @@ def renumbered(
 
 
 @kernel
-def _all_upper(kinds: NDArray[np.uint8], spans: Numbers) -> NDArray[np.bool_]:
-    """Return whether each token has capitals and no other letters."""
-    result = np.zeros(len(spans), np.bool_)
+def _letters_and_gaps(
+    kinds: NDArray[np.uint8], spans: Numbers
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return whether each token has capitals and no other letters, and whether only blanks or a
+    hyphen separate it from the next."""
+    upper, joined = np.zeros(len(spans), np.bool_), np.zeros(len(spans), np.bool_)
     for i in range(len(spans)):
         one_of = 0
         for k in range(spans[i, 0], spans[i, 1]):
             one_of |= kinds[k]
-        result[i] = one_of & (UPPER | LOWER) == UPPER
-    return result
-
-
-@kernel
-def _all_joined(kinds: NDArray[np.uint8], spans: Numbers) -> NDArray[np.bool_]:
-    """Return whether only blanks or a hyphen separate each token from the next."""
-    result = np.zeros(len(spans), np.bool_)
-    for i in range(len(spans) - 1):
+        upper[i] = one_of & (UPPER | LOWER) == UPPER
+        if i == len(spans) - 1:
+            break
         end, start = spans[i, 1], spans[i + 1, 0]
         every, one_of = 255, 0
         for k in range(end, start):
             every &= kinds[k]
             one_of |= kinds[k]
         blank = every & SPACE != 0 and one_of & BREAK == 0
-        result[i] = start <= end or blank or (start - end == 1 and every & HYPHEN != 0)
-    return result
+        joined[i] = start <= end or blank or (start - end == 1 and every & HYPHEN != 0)
+    return upper, joined
 
 
 class Columns(NamedTuple):
@@ -375,11 +372,15 @@ class Tokens:
         return kinds
 
     @cached_property
+    def _shapes(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        return _letters_and_gaps(self.kinds, self.spans)
+
+    @property
     def is_upper(self) -> NDArray[np.bool_]:
         """Whether each token is in capitals."""
-        return _all_upper(self.kinds, self.spans)
+        return self._shapes[0]
 
-    @cached_property
+    @property
     def is_joined(self) -> NDArray[np.bool_]:
         """Whether only blanks or a hyphen separate each token from the next, within a paragraph."""
-        return _all_joined(self.kinds, self.spans)
+        return self._shapes[1]

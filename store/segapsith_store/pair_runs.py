@@ -54,7 +54,7 @@ _SEEDS = (0x9E3779B97F4A7C15, 0xD1B54A32D192ED03)
 
 def block_bytes(pairs: Pairs) -> tuple[bytes, bytes]:
     """Keys and counts as they are kept."""
-    keys, counts = _packed_keys(pairs.keys), _packed_counts(pairs.counts)
+    keys, counts = _packed(pairs.keys, pairs.counts)
     return zlib.compress(keys.tobytes(), 1), zlib.compress(counts.tobytes(), 1)
 
 
@@ -79,9 +79,9 @@ def _put(out: Bytes, at: int, value: int) -> int:
 
 
 @kernel
-def _packed_keys(keys: NDArray[np.int64]) -> Bytes:
-    out = np.empty(12 * len(keys), np.uint8)
-    at = 0
+def _packed(keys: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[Bytes, Bytes]:
+    out, times = np.empty(12 * len(keys), np.uint8), np.empty(10 * len(keys), np.uint8)
+    at, end = 0, 0
     first, second = -1, 0
     for i in range(len(keys)):
         one, other = int(keys[i] >> 32), int(keys[i] & 0xFFFFFFFF)
@@ -92,16 +92,8 @@ def _packed_keys(keys: NDArray[np.int64]) -> Bytes:
         else:
             at = _put(out, at, other - second)
         first, second = one, other
-    return out[:at]
-
-
-@kernel
-def _packed_counts(counts: NDArray[np.int64]) -> Bytes:
-    out = np.empty(10 * len(counts), np.uint8)
-    at = 0
-    for count in counts:
-        at = _put(out, at, 2 * count if count >= 0 else -2 * count - 1)
-    return out[:at]
+        end = _put(times, end, 2 * counts[i] if counts[i] >= 0 else -2 * counts[i] - 1)
+    return out[:at], times[:end]
 
 
 @kernel

@@ -226,7 +226,7 @@ class Lemmas:
         self._simplemma: Callable[..., str] = _as_written_here
         self._is_known: Callable[..., bool] = _not_known
         if self._pack.lemmatiser == "dictionary":
-            self._simplemma, self._is_known = _simplemma()
+            self._simplemma, self._is_known = _by_rules, _known_by_rules
             self._dictionary_of = CompactDictionaries.get_dictionary(lang)
             self._entry = self._dictionary_of.get
         corrections = {"fr": self._french, "en": self._dictionary}
@@ -390,7 +390,7 @@ def _simplemma() -> tuple[Callable[..., str], Callable[..., bool]]:
     simplemma itself stores a dictionary as a table of 20 to 400 MB, would drop the ninth language,
     and load it again.
     """
-    import simplemma  # takes 0.1 s, so only when a text is read
+    import simplemma  # takes 0.05 s, so only for a word that is not in the dictionary
     from simplemma.strategies import DefaultStrategy, DictionaryLookupStrategy
 
     strategy = DefaultStrategy(dictionary_factory=CompactDictionaries())
@@ -402,6 +402,14 @@ def _simplemma() -> tuple[Callable[..., str], Callable[..., bool]]:
         return look_up(unicodedata.normalize("NFC", form), lang) is not None
 
     return reader.lemmatize, is_known
+
+
+def _by_rules(form: str, lang: str) -> str:
+    return _simplemma()[0](form, lang=lang)
+
+
+def _known_by_rules(form: str, lang: str) -> bool:
+    return _simplemma()[1](form, lang=lang)
 
 
 def _no_entry(form: str) -> str | None:

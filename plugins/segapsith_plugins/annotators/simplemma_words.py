@@ -269,13 +269,14 @@ class TermSearch:
         self._is_end = np.array(ends)
         size = 1 << max(4, (2 * len(nodes)).bit_length())
         self._keys, self._children = np.full(size, _FREE, np.int64), np.zeros(size, np.int32)
-        pairs = np.array(list(nodes), np.int64).reshape(-1, 2)
-        _enter(
-            pairs[:, 0] << 32 | pairs[:, 1],
-            np.fromiter(nodes.values(), np.int32, len(nodes)),
-            self._keys,
-            self._children,
-        )
+        if nodes:  # else the kernel need not be loaded
+            pairs = np.array(list(nodes), np.int64).reshape(-1, 2)
+            _enter(
+                pairs[:, 0] << 32 | pairs[:, 1],
+                np.fromiter(nodes.values(), np.int32, len(nodes)),
+                self._keys,
+                self._children,
+            )
         self._firsts = np.zeros(0, np.int32)
         self._plain = np.zeros(0, np.int32)
 
