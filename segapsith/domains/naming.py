@@ -14,8 +14,9 @@ from __future__ import annotations
 import itertools
 import math
 import re
+import string
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -102,6 +103,8 @@ _PLAIN = re.compile(r"[^\W\d_]+")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 _SENTENCE_END = re.compile(r"(?<=[.!?…。！？])[\"”»’)]*(?:\s+|(?<=[。！？]))|\n+")
 _ENDS = " \t-–—:;,*/|•·"
+_UPPER = string.ascii_uppercase.encode("ascii")
+_NO_LETTERS = bytes(code for code in range(128) if not chr(code).isalpha())
 
 
 # -- headlines -------------------------------------------------------------------------------------
@@ -166,7 +169,12 @@ def in_capitals(text: str) -> bool:
     """Return whether most letters of a text are capitals."""
     if text.isupper() or text.islower():
         return text.isupper()
-    n_upper, n_lower = sum(map(str.isupper, text)), sum(map(str.islower, text))
+    if text.isascii():
+        letters = text.encode("ascii").translate(None, _NO_LETTERS)
+        n_lower = len(letters.translate(None, _UPPER))
+        n_upper = len(letters) - n_lower
+    else:
+        n_upper, n_lower = sum(map(str.isupper, text)), sum(map(str.islower, text))
     return n_upper > 0 and n_upper >= CAPITALS * (n_upper + n_lower)
 
 
@@ -180,11 +188,20 @@ def first_sentence(text: str) -> str:
     >>> first_sentence("A storm has reached\\nthe coast of\\nWales.\\nmet office says")
     'A storm has reached the coast of Wales'
     """
-    for part in _SENTENCE_END.split(_unwrapped(text[: 40 * MAX_WORDS])):
+    for part in _sentences(_unwrapped(text[: 40 * MAX_WORDS])):
         line = " ".join(part.split()).strip(_ENDS)
         if _n_words(line) >= MIN_WORDS and not in_capitals(line):
             return _cut(line).rstrip("." + _ENDS)
     return ""
+
+
+def _sentences(text: str) -> Iterator[str]:
+    """Yield what is between the ends of sentences; most callers need the first alone."""
+    start = 0
+    for end in _SENTENCE_END.finditer(text):
+        yield text[start : end.start()]
+        start = end.end()
+    yield text[start:]
 
 
 def _unwrapped(text: str) -> str:

@@ -303,14 +303,18 @@ def notice(title: str, body: str = "") -> Notice:
     """
     if not title and not body:
         return Notice.NONE
-    title = title.strip() or body.strip().partition("\n")[0]
+    return _noticed(title.strip() or body.strip().partition("\n")[0], body[:_BODY_CHARS])
+
+
+@lru_cache(maxsize=4096)  # asked twice for each story of a batch
+def _noticed(title: str, beginning: str) -> Notice:
+    """Return what a headline or the first characters of a body announce."""
     notices = _opening_notices(title)
     closing = _CLOSING.search(title)
     if closing and (closing.group()[0] in "([" or closing.group(_mark(closing)).isupper()):
         notices.append(Notice(_mark(closing)))
     if until := _UNTIL.match(title):
         notices.append(Notice(_mark(until)))
-    beginning = body[:_BODY_CHARS]
     folded = beginning.casefold()
     for sign in _BODY_SIGNS:
         if sign in folded:

@@ -80,10 +80,10 @@ def identifier(languages: tuple[str, ...]) -> Callable[[str], str]:
         words = text.lower().split()
         total, most, lang = 0, 0, ""
         for candidate, function_words in word_lists:
-            hits = [word for word in words if word in function_words]
-            total += len(hits)
-            if len(hits) > most and len(set(hits)) >= 3:
-                most, lang = len(hits), candidate
+            hits = sum(map(function_words.__contains__, words))
+            total += hits
+            if hits > most and len(function_words.intersection(words)) >= 3:
+                most, lang = hits, candidate
         if most >= MIN_FUNCTION_WORDS and most > 4 * (total - most):
             return lang
         lang, score = _model_among(languages).best(text)
