@@ -54,46 +54,83 @@ def _tridiagonal(given: Matrix) -> tuple[Matrix, Matrix, Matrix]:
     a = given.copy()
     diagonal, beside = np.zeros(n), np.zeros(n)
     u_of, h_of = np.zeros((n, n)), np.zeros(n)
-    q = np.zeros(n)
+    q, before = np.zeros(n), np.zeros(n)  # q of this step and of the step before
+    last = -1  # the step before that reflected something: `a` lacks the rest of its effect
     for k in range(n - 1):
+        if last >= 0:
+            _reflect(a[k, k:], u_of[last, k:], before[k:], u_of[last, k], before[k])
         diagonal[k] = a[k, k]
         beside[k] = a[k, k + 1]
         square = 0.0
         for j in range(k + 2, n):
             square += a[k, j] * a[k, j]
-        if square == 0.0:  # nothing to reflect
-            continue
-        length = np.sqrt(square + a[k, k + 1] * a[k, k + 1])
-        u = u_of[k]
-        u[k + 1 :] = a[k, k + 1 :]
-        beside[k] = -length if u[k + 1] > 0 else length
-        u[k + 1] -= beside[k]
-        h = (square + u[k + 1] * u[k + 1]) / 2
-        h_of[k] = h
-        q[:] = 0.0
+        h = 0.0
+        if square > 0.0:  # else there is nothing to reflect
+            length = np.sqrt(square + a[k, k + 1] * a[k, k + 1])
+            u = u_of[k]
+            u[k + 1 :] = a[k, k + 1 :]
+            beside[k] = -length if u[k + 1] > 0 else length
+            u[k + 1] -= beside[k]
+            h = (square + u[k + 1] * u[k + 1]) / 2
+            h_of[k] = h
+            q[:] = 0.0
+        # Each row is brought up to date and used at once, while it is in the cache.
         for j in range(k + 1, n):
-            _add(q[k + 1 :], a[j, k + 1 :], u[j] / h)
-        along = 0.0
-        for j in range(k + 1, n):
-            along += u[j] * q[j]
-        _add(q[k + 1 :], u[k + 1 :], -along / (2 * h))
-        for j in range(k + 1, n):
-            row, uj, qj = a[j], u[j], q[j]
-            for i in range(k + 1, n):
-                row[i] -= uj * q[i] + qj * u[i]
+            if last >= 0:
+                _reflect(
+                    a[j, k + 1 :], u_of[last, k + 1 :], before[k + 1 :], u_of[last, j], before[j]
+                )
+            if h > 0.0:
+                _add(q[k + 1 :], a[j, k + 1 :], u_of[k, j] / h)
+        last = -1
+        if h > 0.0:
+            u = u_of[k]
+            along = 0.0
+            for j in range(k + 1, n):
+                along += u[j] * q[j]
+            _add(q[k + 1 :], u[k + 1 :], -along / (2 * h))
+            before[:] = q
+            last = k
     if n:
+        if last >= 0:
+            _reflect(
+                a[n - 1, n - 1 :],
+                u_of[last, n - 1 :],
+                before[n - 1 :],
+                u_of[last, n - 1],
+                before[n - 1],
+            )
         diagonal[n - 1] = a[n - 1, n - 1]
-    turns = np.eye(n)
+    return diagonal, beside, _turns(u_of, h_of)
+
+
+@kernel
+def _turns(u_of: Matrix, h_of: Matrix) -> Matrix:
+    """Return the product of the reflections; each row is changed and used while it is in the cache."""
+    n = len(h_of)
+    q, before = np.zeros(n), np.zeros(n)
+    turns, last = np.eye(n), -1
     for k in range(n - 2, -1, -1):
         if h_of[k] == 0.0:
             continue
-        u = u_of[k]
         q[:] = 0.0
         for j in range(k + 1, n):
-            _add(q[k + 1 :], turns[j, k + 1 :], u[j] / h_of[k])
-        for j in range(k + 1, n):
-            _add(turns[j, k + 1 :], q[k + 1 :], -u[j])
-    return diagonal, beside, turns
+            if last >= 0 and j > last:
+                _add(turns[j, last + 1 :], before[last + 1 :], -u_of[last, j])
+            _add(q[k + 1 :], turns[j, k + 1 :], u_of[k, j] / h_of[k])
+        before[:] = q
+        last = k
+    if last >= 0:
+        for j in range(last + 1, n):
+            _add(turns[j, last + 1 :], before[last + 1 :], -u_of[last, j])
+    return turns
+
+
+@kernel
+def _reflect(row: Matrix, u: Matrix, q: Matrix, own_u: float, own_q: float) -> None:
+    """Subtract one row of u q' + q u'."""
+    for i in range(len(row)):
+        row[i] -= own_u * q[i] + own_q * u[i]
 
 
 @kernel
