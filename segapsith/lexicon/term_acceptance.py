@@ -101,11 +101,13 @@ def accept(
     arrays = counts.arrays()
     all_keys, occurrences, documents = arrays["keys"], arrays["occurrences"], arrays["documents"]
     is_name = arrays["named"] > rules.names * occurrences
-    pairs = _Pairs.of(all_keys, occurrences, is_name, frequencies)
     is_frequent = (occurrences >= rules.occurrences) & (documents >= rules.documents)
     frequent = np.flatnonzero(is_frequent & ~is_name)
     if not len(frequent) or total < 2:
         return []
+    pairs = _Pairs.of(
+        all_keys, occurrences, is_name, frequencies, least=rules.inside * rules.occurrences
+    )
     keys, both, documents = all_keys[frequent], occurrences[frequent], documents[frequent]
     parts = parts_of(keys)
     association, likelihood = _scores(parts, both, pairs, frequencies, total)
@@ -214,22 +216,32 @@ class _Pairs:
         occurrences: Counts,
         named: NDArray[np.bool_],
         frequencies: NDArray[np.int64],
+        *,
+        least: float,
     ) -> _Pairs:
-        first, second, third, is_triple = parts_of(keys)
-        is_direct = ~is_triple & (third == NEXT)
-        direct = keys[is_direct]
+        """Return the pairs among ascending keys.
+
+        A pair continues in triples; only those with more than `least` occurrences are looked at.
+        """
+        n_triples = int(np.searchsorted(keys, 0))  # the keys of triples are negative
+        first, second, code, _ = parts_of(keys[n_triples:])
+        is_direct = code == NEXT
+        of_pairs = occurrences[n_triples:]
+        direct = keys[n_triples:][is_direct]
         before, after = np.zeros(len(direct), np.int64), np.zeros(len(direct), np.int64)
-        of_triples = occurrences[is_triple]
-        for sums, one, two in ((after, first, second), (before, second, third)):
-            rows, exists = _lookup(direct, pair_keys(one[is_triple], two[is_triple]))
-            np.maximum.at(sums, rows[exists], of_triples[exists])
+        frequent = np.flatnonzero(occurrences[:n_triples] > least)
+        one, two, three, _ = parts_of(keys[frequent])
+        for sums, head, tail in ((after, one, two), (before, two, three)):
+            rows, exists = _lookup(direct, pair_keys(head, tail))
+            np.maximum.at(sums, rows[exists], occurrences[frequent][exists])
         shares = []
         for numbers in (second, first):
             most = np.zeros(len(frequencies), np.int64)
-            is_inside = ~is_triple & (numbers < len(frequencies))
-            np.maximum.at(most, numbers[is_inside], occurrences[is_inside])
+            is_inside = numbers < len(frequencies)
+            np.maximum.at(most, numbers[is_inside], of_pairs[is_inside])
             shares.append(most / np.maximum(frequencies, 1))
-        return cls(direct, occurrences[is_direct], named[is_direct], before, after, *shares)
+        is_name = named[n_triples:][is_direct]
+        return cls(direct, of_pairs[is_direct], is_name, before, after, *shares)
 
     def occurrences_of(self, first: Keys, second: Keys) -> Counts:
         """Return the occurrences of pairs, 0 for a pair that never occurred."""
