@@ -83,12 +83,13 @@ def _parallel_lanes() -> Iterator[None]:
     """Let numba combine independent operations while a kernel is compiled at its first call."""
     from numba.core import config
 
-    before = config.SLP_VECTORIZE
-    config.SLP_VECTORIZE = 1
+    settings: Any = config  # numba sets them from a list of names
+    before = settings.SLP_VECTORIZE
+    settings.SLP_VECTORIZE = 1
     try:
         yield
     finally:
-        config.SLP_VECTORIZE = before
+        settings.SLP_VECTORIZE = before
 
 
 def _with_compiled_callees(

@@ -41,9 +41,9 @@ def scaled(x: float, y: float) -> tuple[float, float]:
 def test_lanes_change_no_number_and_no_other_kernel() -> None:
     from numba.core import config
 
-    before = config.SLP_VECTORIZE
+    before = vars(config)["SLP_VECTORIZE"]
     assert scaled(1.0, 2.0) == scaled.python(1.0, 2.0)
-    assert before == config.SLP_VECTORIZE
+    assert before == vars(config)["SLP_VECTORIZE"]
 
 
 CALLER = """

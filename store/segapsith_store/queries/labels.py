@@ -285,8 +285,13 @@ def read_rivals(store: Store, lang: str, most: int = MAX_RIVALS) -> Rivals:
     word = np.concatenate(words)
     order = np.argsort(word, kind="stable")
     starts = np.searchsorted(word[order], np.arange(int(word.max(initial=-1)) + 2))
-    columns = (np.concatenate(column)[order] for column in (places, weights, occurrences))
-    return Rivals(domains, starts, *columns)
+    return Rivals(
+        domains,
+        starts,
+        np.concatenate(places)[order],
+        np.concatenate(weights)[order],
+        np.concatenate(occurrences)[order],
+    )
 
 
 def other_labels(store: Store, numbers: Iterable[int]) -> list[tuple[int, str]]:
