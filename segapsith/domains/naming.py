@@ -547,11 +547,11 @@ def joined_names(words: Mapping[str, float], texts: Iterable[str]) -> dict[str, 
     single: Counter[str] = Counter()
     pairs: Counter[tuple[str, str]] = Counter()
     for text in texts:
-        found = [token if token in names else "" for token in _TOKEN.findall(text)]
-        single.update(filter(None, found))
+        written = [token if token in names else "" for token in _TOKEN.findall(text)]
+        single.update(filter(None, written))
         pairs.update(
             (left, right)
-            for left, right in itertools.pairwise(found)
+            for left, right in itertools.pairwise(written)
             if left and right and left != right
         )
     of_word: dict[str, str] = {}
