@@ -268,7 +268,16 @@ class CompactDictionary(Mapping[str, str]):
         return default if lemma is None else lemma
 
     def _look_up(self, form: str) -> str | None:
-        return self._look_up_all([form])[form]
+        """Return the lemma of one form, or None: as below, without lists."""
+        if Turn.holder is not self._file:
+            Turn.of(self._file)
+        target = form.encode("utf-8", "surrogatepass")
+        line = _lemmas_of(
+            self._data, self._places, self._starts, self._forms,
+            np.frombuffer(target, np.uint8), np.array([len(target)]),
+        )  # fmt: skip
+        lemma = line[:-1].tobytes().decode()
+        return None if lemma == _NO_LEMMA else lemma
 
     def _look_up_all(self, forms: Sequence[str]) -> dict[str, str | None]:
         """Return the lemma of each form, or None."""

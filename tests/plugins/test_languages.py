@@ -45,3 +45,18 @@ def test_a_built_in_pack_is_not_replaced() -> None:
 def test_what_is_no_factory_is_a_problem() -> None:
     registry = load_plugins(plugin(xx=3), installed=False)
     assert "no mapping of code to factory" in registry.problems[0].reason
+
+
+@pytest.mark.parametrize(
+    ("lang", "words"),
+    [
+        ("cs", "zatím zároveň především nyní"),
+        ("hu", "jelenleg tavaly mintegy gyakran"),
+        ("pl", "obecnie ponadto wciąż zwłaszcza"),
+        ("sv", "nästan dessutom samtidigt"),
+        ("da", "især desuden samtidig"),
+        ("nb", "dessuten imidlertid fortsatt"),
+    ],
+)
+def test_common_adverbs_are_no_content(lang: str, words: str) -> None:
+    assert set(words.split()) <= pack_of(lang).stop_words

@@ -409,7 +409,7 @@ class ChunkReader:
             if chunk.isalpha():
                 forms.add(fold(chunk))
             elif len(chunk) <= MAX_COMPOUND_CHARS:
-                forms.update(map(fold, _PREPARED.findall(chunk)))
+                forms.update(map(fold, (chunk, *_PREPARED.findall(chunk))))
         self.lemmas.prepare(
             form
             for form in forms
