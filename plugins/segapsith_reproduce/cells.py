@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import statistics
+import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -39,11 +41,10 @@ __all__ = [
     "compute_group",
     "hierarchical_labels",
     "in_groups",
+    "is_present",
     "labelled_matrix",
     "mean_and_sd",
-    "missing_note",
     "plugins",
-    "present",
     "scores_of",
     "selected",
     "settings_key",
@@ -189,26 +190,16 @@ def selected(names: Sequence[str], default: Sequence[str], options: Options) -> 
     return [name for name in names if name in options.sets] or list(default)
 
 
-def present(data: Path, names: Iterable[str], file: str = "labels.txt") -> list[str]:
-    """Return the data sets that exist: folders with that file."""
-    listed = list(names)
-    existing = [name for name in listed if (data / name / file).is_file()]
-    if not existing:
-        raise MissingInputError(
-            f"{data} has none of {', '.join(listed)}; name another directory with --data"
-        )
-    return existing
-
-
-def missing_note(data: Path, names: Iterable[str], file: str = "labels.txt") -> list[str]:
-    """Return a note that names the data sets that are missing."""
-    absent = [name for name in names if not (data / name / file).is_file()]
-    return [f"Missing, and left out of every mean: {', '.join(absent)}."] if absent else []
+def is_present(folder: Path, *matrices: str) -> bool:
+    """Return whether a folder has labels and these matrices."""
+    return all(
+        (folder / name).is_file() for name in ("labels.txt", *(f"{m}.npz" for m in matrices))
+    )
 
 
 def labelled_matrix(folder: Path, *names: str) -> tuple[list[Rows], list[str]]:
     """Return matrices of a folder, and the class of each row."""
-    matrices: list[Any] = [csr_array(load_npz(folder / f"{n}.npz")).astype(float) for n in names]
+    matrices = [_loaded(folder / f"{name}.npz") for name in names]
     classes = (folder / "labels.txt").read_text(encoding="utf-8").splitlines()
     for name, matrix in zip(names, matrices, strict=True):
         if matrix.shape[0] != len(classes):
@@ -217,6 +208,16 @@ def labelled_matrix(folder: Path, *names: str) -> tuple[list[Rows], list[str]]:
                 f" {len(classes)} labels"
             )
     return matrices, classes
+
+
+def _loaded(path: Path) -> Rows:
+    """Return a stored matrix; a file that is none is an input error."""
+    try:
+        return csr_array(load_npz(path)).astype(float)
+    except FileNotFoundError as error:
+        raise MissingInputError(f"there is no file {path}") from error
+    except (EOFError, KeyError, OSError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+        raise InputError(f"{path} is no sparse matrix that SciPy wrote: {error}") from error
 
 
 # -- grids: cells as tasks of workers --------------------------------------------------------

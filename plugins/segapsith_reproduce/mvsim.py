@@ -22,6 +22,7 @@ from scipy.sparse import csr_array, hstack
 
 from segapsith import progress
 from segapsith.arrays import Rows
+from segapsith.errors import InputError, MissingInputError
 from segapsith_reproduce import Cell, Options, PaperTable
 from segapsith_reproduce.cells import (
     LabelledRows,
@@ -30,10 +31,9 @@ from segapsith_reproduce.cells import (
     Scores,
     compute_cells,
     in_groups,
+    is_present,
     labelled_matrix,
     mean_and_sd,
-    missing_note,
-    present,
     selected,
     settings_key,
 )
@@ -129,8 +129,7 @@ def sizes(data: Path, options: Options) -> PaperTable:
     """Return table 1: documents, words, links and classes of each set."""
     cells = []
     for one in progress.steps(_used(data, options, FOLDERS)):
-        first, second = _parts(one)
-        (rows, more), classes = labelled_matrix(data / one.folder, first, second)
+        rows, more, classes = _matrices(data / one.folder, one)
         if one.has_links:
             # The print counts entries both ways for the universities, directed links for Cora.
             links = more if one.folder in ("cora", "citeseer") else csr_array(more + more.T)
@@ -140,7 +139,7 @@ def sizes(data: Path, options: Options) -> PaperTable:
         shown["clusters"] = len(set(classes))
         name = one.size_name or one.name
         cells += [Cell({"set": name, "measure": what}, size) for what, size in shown.items()]
-    return PaperTable("MVSim table 1: the sets", cells, "measure", missing_note(data, FOLDERS))
+    return PaperTable("MVSim table 1: the sets", cells, "measure", _missing_note(data))
 
 
 def precisions(data: Path, options: Options) -> PaperTable:
@@ -170,7 +169,7 @@ def precisions(data: Path, options: Options) -> PaperTable:
                 " and 1, p 0 to 0.9; MVSim: the same k, p 0 to 0.6, λ 0.9, maximum, inbound links"
                 " (Cora, Citeseer: citations). Cora also: 8 and 12 rounds with p 0, mean."
             ),
-            *missing_note(data, FOLDERS),
+            *_missing_note(data),
         ],
         summarise=_with_fixed,
     )
@@ -216,7 +215,7 @@ def entropies(data: Path, options: Options) -> PaperTable:
                 "The paper prints CiteSeer only, without the formula or the base of the logarithm."
                 " Settings: the lowest entropy of those tried."
             ),
-            *missing_note(data, FOLDERS),
+            *_missing_note(data),
         ],
     )
 
@@ -224,8 +223,22 @@ def entropies(data: Path, options: Options) -> PaperTable:
 def _used(data: Path, options: Options, default: Sequence[str]) -> list[_Set]:
     folders = {name.lower(): one.folder for one in SETS for name in (one.folder, one.name)}
     given = tuple(folders.get(name.lower(), name) for name in options.sets)
-    names = present(data, selected(FOLDERS, default, replace(options, sets=given)))
-    return [one for one in SETS if one.folder in names]
+    wanted = selected(FOLDERS, default, replace(options, sets=given))
+    used = [one for one in SETS if one.folder in wanted and _is_present(data, one)]
+    if not used:
+        raise MissingInputError(
+            f"{data} has none of {', '.join(wanted)}; name another directory with --data"
+        )
+    return used
+
+
+def _is_present(data: Path, one: _Set) -> bool:
+    return is_present(data / one.folder, *_parts(one))
+
+
+def _missing_note(data: Path) -> list[str]:
+    absent = [one.folder for one in SETS if not _is_present(data, one)]
+    return [f"Missing or incomplete, and left out: {', '.join(absent)}."] if absent else []
 
 
 def _few(grid: Sequence[Mapping[str, Any]], options: Options) -> list[Mapping[str, Any]]:
@@ -319,10 +332,21 @@ def _results(options: Options) -> Results[Scores]:
     return Results(options.results, options.tell)
 
 
+def _matrices(folder: Path, one: _Set) -> tuple[Rows, Rows, list[str]]:
+    """Return both matrices of a set, and the classes."""
+    (first, second), classes = labelled_matrix(folder, *_parts(one))
+    if one.has_links and second.shape[0] != second.shape[1]:
+        raise InputError(
+            f"{folder / 'links.npz'} has {second.shape[0]} rows and {second.shape[1]} columns;"
+            " links are a square matrix of documents"
+        )
+    return first, second, classes
+
+
 @lru_cache(maxsize=4)
 def _views(folder: Path, one: _Set) -> tuple[dict[str, Rows], list[str]]:
     """Return the views by their printed names, and the classes."""
-    (first, second), classes = labelled_matrix(folder, *_parts(one))
+    first, second, classes = _matrices(folder, one)
     if one.has_links:
         both = csr_array(second + second.T)
         inbound = csr_array(second.T.tocsr())

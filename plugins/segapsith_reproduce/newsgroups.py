@@ -21,7 +21,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from segapsith.arrays import Rows
-from segapsith.errors import MissingInputError
+from segapsith.errors import InputError, MissingInputError
 from segapsith.model import Document, Lexicon
 from segapsith.parallel.serial import Serial
 from segapsith.parallel.tasks import Shared
@@ -95,13 +95,19 @@ class Sample:
 
 @cache
 def _subsets(folder: Path) -> Any:
-    return json.loads((folder / "subsets.json").read_text(encoding="utf-8"))["subsets"]
+    path = folder / "subsets.json"
+    if not path.is_file():
+        raise MissingInputError(f"there is no file {path}")
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))["subsets"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path} should be a JSON object with `subsets`: {error}") from error
 
 
 def samples(data: Path, subset: str) -> list[list[str]]:
-    """Return the identifiers of each sample that is present."""
-    by_number = _subsets(data / "20ng")[subset]["samples"]
-    return [by_number[number] for number in sorted(by_number, key=int)]
+    """Return the identifiers of each sample that is present; an empty one is not."""
+    by_number = _subsets(data / "20ng").get(subset, {}).get("samples", {})
+    return [by_number[number] for number in sorted(by_number, key=int) if by_number[number]]
 
 
 def groups(data: Path, subset: str) -> list[str]:
@@ -117,8 +123,7 @@ def sample_numbers(data: Path, subset: str, options: Options) -> range:
 
 def with_samples(data: Path, subsets: Sequence[str]) -> list[str]:
     """Return the subsets that have a sample."""
-    listed = _subsets(data / "20ng")
-    usable = [name for name in subsets if listed.get(name, {}).get("samples")]
+    usable = [name for name in subsets if samples(data, name)]
     if not usable:
         raise MissingInputError(f"{data / '20ng'} has no samples of {', '.join(subsets)}")
     return usable
@@ -199,7 +204,13 @@ def _drawn(sample: Sample) -> SampleTexts:
     """Read the texts of a sample."""
     folder = sample.data / "20ng"
     uids = samples(sample.data, sample.subset)[sample.number]
-    texts = [_texts(folder)[uid] for uid in uids]
+    known = _texts(folder)
+    if absent := [uid for uid in uids if uid not in known]:
+        raise InputError(
+            f"{folder / 'docs.jsonl.gz'} lacks {len(absent)} documents of sample {sample.number} of"
+            f" {sample.subset}, such as {absent[0]}"
+        )
+    texts = [known[uid] for uid in uids]
     if sample.protocol.text == "headers":
         headers = _headers(folder)
         texts = [f"{headers.get(uid, '')}\n{text}" for uid, text in zip(uids, texts, strict=True)]

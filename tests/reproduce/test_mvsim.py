@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, save_npz
 
-from segapsith.errors import MissingInputError, UsageError
+from segapsith.errors import InputError, MissingInputError, UsageError
 from segapsith_reproduce import Options, reproduce
 from segapsith_reproduce.comparison import Comparison
 from segapsith_reproduce.printed import shipped
@@ -116,3 +116,15 @@ def test_other_sets_and_options_are_refused(odd: Path) -> None:
         reproduce("mvsim-2", odd, Options(repetitions=2))
     with pytest.raises(MissingInputError, match="has none of"):
         reproduce("mvsim-2", odd / "cornell", Options())
+
+
+def test_an_incomplete_set_is_named_and_left_out(odd: Path) -> None:
+    (odd / "cora").mkdir()
+    (odd / "cora" / "labels.txt").write_text("a\nb\n")
+    found = compared("mvsim-1", odd)
+    assert any(note.startswith("Missing or incomplete") and "cora" in note for note in found.notes)
+    with pytest.raises(MissingInputError, match="none of cora"):
+        reproduce("mvsim-1", odd, Options(sets=("cora",)))
+    save_npz(odd / "cornell" / "links.npz", csr_array(np.ones((19, 3))))
+    with pytest.raises(InputError, match="19 rows and 3 columns"):
+        reproduce("mvsim-2", odd, Options(sets=("cornell",)))

@@ -22,7 +22,7 @@ from segapsith.arrays import Rows
 from segapsith.errors import MissingInputError, UsageError, did_you_mean
 from segapsith.lexicon.vocabulary import tf_idf
 from segapsith_reproduce import Options
-from segapsith_reproduce.cells import LabelledRows, labelled_matrix
+from segapsith_reproduce.cells import LabelledRows, is_present, labelled_matrix
 from segapsith_reproduce.data_sets import lines
 from segapsith_reproduce.gvsm.porter import stem
 from segapsith_reproduce.printed import shipped
@@ -69,7 +69,7 @@ def printed_sets() -> tuple[str, ...]:
 def _is_present(data: Path, name: str) -> bool:
     folder = data / folder_of(name)
     if (folder / "matrix.npz").is_file():
-        return (folder / "labels.txt").is_file()
+        return is_present(folder, "matrix")
     return name in RAW and (folder / "docs.jsonl.gz").is_file()
 
 

@@ -29,7 +29,13 @@ from segapsith_reproduce.gvsm.scores import (
     SAMPLED,
     Scorer,
 )
-from segapsith_reproduce.gvsm.sets import chosen_sets, document_set, folder_of, missing_sets
+from segapsith_reproduce.gvsm.sets import (
+    chosen_sets,
+    document_set,
+    folder_of,
+    missing_sets,
+    printed_sets,
+)
 from segapsith_reproduce.score_charts import Score, against_printed, sheet
 from segapsith_reproduce.t_tests import paired_t_test
 
@@ -47,17 +53,21 @@ def _scorer(data: Path, options: Options) -> Scorer:
     return Scorer(data, options, Results(options.results, options.tell))
 
 
-def _notes(data: Path, names: Sequence[str], scorer: Scorer | None = None) -> list[str]:
-    notes = [f"Sets: {', '.join(names)} ({len(names)} of {PRINTED_SETS})."]
+def _notes(
+    data: Path, names: Sequence[str], scorer: Scorer | None = None, *, has_latent: bool = True
+) -> list[str]:
+    n_printed = len(set(names).intersection(printed_sets()))
+    notes = [f"Sets: {', '.join(names)} ({n_printed} of {PRINTED_SETS})."]
     if absent := missing_sets(data):
         notes.append(f"Missing, and left out of every mean: {', '.join(absent)}.")
-    if scorer is not None and scorer.n_runs("LSI") < N_RUNS:
-        notes.append(
-            f"Runs of spherical k-means: {scorer.n_runs('VSM')}, of latent models"
-            f" {scorer.n_runs('LSI')}; the paper has {N_RUNS}. The best dimensions are corrected to"
-            f" {N_RUNS} runs."
-        )
-    if scorer is not None and scorer.options.quick:
+    if scorer is not None:
+        n_runs = f"Runs of spherical k-means: {scorer.n_runs('VSM')}"
+        if has_latent:
+            n_runs += f", of latent models {scorer.n_runs('LSI')} of each number of dimensions"
+        notes.append(f"{n_runs}; the paper has {N_RUNS}.")
+    if scorer is not None and has_latent and 1 < scorer.n_runs("LSI") < N_RUNS:
+        notes.append(f"The best dimensions are corrected to {N_RUNS} runs.")
+    if scorer is not None and has_latent and scorer.options.quick:
         n_linked, n_run = (len(scorer.ranks(name)) for name in ("HAC average", "spherical k-means"))
         notes.append(
             f"Dimensions tried: {n_linked} under linkages, {n_run} under spherical k-means;"
@@ -190,7 +200,7 @@ def changes(data: Path, options: Options, *, number: int) -> PaperTable:
     notes.append("Ratios of run-times depend on the machine and are not computed.")
     return PaperTable(
         f"GVSM table {number}: mean change against VSM", cells, "model",
-        [*notes, *_notes(data, names, scorer)], summarise=_signs_of_means,
+        [*notes, *_notes(data, names, scorer, has_latent=False)], summarise=_signs_of_means,
     )  # fmt: skip
 
 
@@ -216,10 +226,16 @@ def _signs_of_means(comparison: Comparison) -> list[str]:
         name = ", ".join(cell.ours.keys[key] for key in ("algorithm", "model", "measure"))
         others.append(
             f"Other sign: {name}: {total / len(changes):+.2f}, standard error {error:.2f}, printed"
-            f" {cell.printed}. As printed without {' or without '.join(decisive) or 'no set'}."
+            f" {cell.printed}. {_without(decisive)}"
         )
     same = f"Signs of the mean: {n_cells - len(others)} of {n_cells} as printed."
     return [same, *others] if n_cells else []
+
+
+def _without(decisive: Sequence[str]) -> str:
+    if not decisive:
+        return "No set decides it alone."
+    return f"As printed without {' or without '.join(decisive)}."
 
 
 def _change(keys: Mapping[str, str], by_set: Mapping[str, float]) -> Cell:

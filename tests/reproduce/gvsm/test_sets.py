@@ -80,6 +80,18 @@ def test_labels_that_do_not_fit_are_named(data: Path) -> None:
         document_set(data / "tr31")
 
 
+@pytest.mark.parametrize("content", [b"", b"PK", b"documents"])
+def test_a_damaged_matrix_is_named(data: Path, content: bytes) -> None:
+    (data / "tr31" / "matrix.npz").write_bytes(content)
+    with pytest.raises(InputError, match=r"tr31/matrix\.npz is no sparse matrix"):
+        document_set(data / "tr31")
+
+
+def test_other_sets_are_not_counted_as_sets_of_the_paper(data: Path) -> None:
+    notes = reproduce("gvsm-1", data, Options(sets=("tr31", "tr11"))).as_json()["notes"]
+    assert "Sets: tr31, tr11 (1 of 13)." in notes
+
+
 # --- sets that are added -----------------------------------------------------------------
 
 N_OF_A_SET = 6 * 3

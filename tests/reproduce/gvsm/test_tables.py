@@ -110,6 +110,17 @@ def test_a_mean_of_another_sign_is_shown_with_the_sets_it_depends_on() -> None:
     )
 
 
+def test_a_sign_that_no_set_decides_is_said_to_be_so() -> None:
+    keys = {"set": "mean", "algorithm": "HAC complete", "model": "COV", "measure": "F-measure"}
+    cells = [tables._change(keys, {"a": 3.0, "b": 2.0})]
+    table = PaperTable("t", cells, summarise=tables._signs_of_means)
+    assert (
+        compare("t", table, [PrintedCell(keys, "-0.85", 12.67)])
+        .notes[1]
+        .endswith("No set decides it alone.")
+    )
+
+
 def test_relative_measures_have_the_best_model_at_one(
     data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
