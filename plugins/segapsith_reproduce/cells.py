@@ -211,13 +211,15 @@ def labelled_matrix(folder: Path, *names: str) -> tuple[list[Rows], list[str]]:
 
 
 def _loaded(path: Path) -> Rows:
-    """Return a stored matrix; a file that is none is an input error."""
+    """Return a stored matrix; any other file is an input error."""
     try:
         return csr_array(load_npz(path)).astype(float)
     except FileNotFoundError as error:
         raise MissingInputError(f"there is no file {path}") from error
     except (EOFError, KeyError, OSError, ValueError, zipfile.BadZipFile, zlib.error) as error:
-        raise InputError(f"{path} is no sparse matrix that SciPy wrote: {error}") from error
+        raise InputError(
+            f"{path} is not a sparse matrix in the format of SciPy: {error}"
+        ) from error
 
 
 # -- grids: cells as tasks of workers --------------------------------------------------------

@@ -121,7 +121,7 @@ def test_documents_keep_their_length_in_latent_models(model: str, data: Path) ->
 
 
 def test_explicit_models_have_more_runs_with_quick(data: Path) -> None:
-    assert [scorer(data).n_runs(model) for model in ("VSM", "COV", "LSI")] == [10, 10, 2]
+    assert [scorer(data).n_runs(model) for model in ("VSM", "COV", "LSI")] == [10, 10, 6]
     assert scorer(data, repetitions=3).n_runs("VSM") == 3
     full = gvsm.Scorer(data, Options(), Results(None, print))
     assert full.n_runs("VSM") == full.n_runs("PCA-COV") == gvsm.N_RUNS

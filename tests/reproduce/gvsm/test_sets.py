@@ -83,7 +83,7 @@ def test_labels_that_do_not_fit_are_named(data: Path) -> None:
 @pytest.mark.parametrize("content", [b"", b"PK", b"documents"])
 def test_a_damaged_matrix_is_named(data: Path, content: bytes) -> None:
     (data / "tr31" / "matrix.npz").write_bytes(content)
-    with pytest.raises(InputError, match=r"tr31/matrix\.npz is no sparse matrix"):
+    with pytest.raises(InputError, match=r"tr31/matrix\.npz is not a sparse matrix"):
         document_set(data / "tr31")
 
 
