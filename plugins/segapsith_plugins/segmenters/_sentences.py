@@ -266,7 +266,10 @@ def _fitted(
 ) -> tuple[float, float, float]:
     """Return length, near and far of the most likely triangle."""
     n = len(n_recurrences)
-    total, all_pairs = n_recurrences.sum(), pairs.sum()
+    total, all_pairs = 0.0, 0.0
+    for lag in range(n):
+        total += n_recurrences[lag]
+        all_pairs += pairs[lag]
     best_length, best_near, best_far = grid[0], 0.0, 0.0
     best = -np.inf
     if total == 0 or all_pairs == 0:

@@ -153,15 +153,20 @@ def _divisions(
         n = end - begin
         if n == 0:
             continue
-        own_ends = ends[begin : end + 1] - ends[begin]
+        own_ends = _shifted(ends, begin, end + 1, ends[begin])
         own = words[ends[begin] : ends[end]]
         n_distinct = firsts[text + 1] - firsts[text]
-        cuts = np.zeros(1, np.int64)
+        cuts = np.zeros(2, np.int64)  # with the end of the text
+        cuts[1] = n
         if n >= 2 and (len(own) >= 2 * min_words or n > longest):
-            own_places = places[firsts[text] : firsts[text + 1]]
-            first_log = own_places[0] if n_distinct else 0
-            own_small_places = small_places[small_firsts[text] : small_firsts[text + 1]]
-            first_small = own_small_places[0] if len(own_small_places) else 0
+            first_log = places[firsts[text]] if n_distinct else 0
+            own_places = _shifted(places, firsts[text], firsts[text + 1], first_log)
+            first_small, n_small = small_firsts[text], small_firsts[text + 1] - small_firsts[text]
+            first_small_log = small_places[first_small] if n_small else 0
+            own_small_places = _shifted(
+                small_places, first_small, first_small + n_small, first_small_log
+            )
+            own_small_ends = _shifted(small_ends, begin, end + 1, small_ends[begin])
             known_share = known_shares[text]
             points, masses = np.zeros((n, 1)), np.zeros(n)
             if known_share > 0:
@@ -178,12 +183,12 @@ def _divisions(
                     own,
                     own_ends,
                     table[first_log:],
-                    own_places - first_log,
+                    own_places,
                     priors[text],
                     small[small_ends[begin] : small_ends[end]],
-                    small_ends[begin : end + 1] - small_ends[begin],
-                    small_table[first_small:],
-                    own_small_places - first_small,
+                    own_small_ends,
+                    small_table[first_small_log:],
+                    own_small_places,
                     _STYLE_PRIOR,
                     style,
                     points,
@@ -199,19 +204,41 @@ def _divisions(
                 while at:
                     n_cuts += 1
                     at = back[at]
-                cuts = np.empty(n_cuts, np.int64)
+                cuts = np.empty(n_cuts + 1, np.int64)
+                cuts[n_cuts] = n
                 at = n
                 for place in range(n_cuts - 1, -1, -1):
                     at = back[at]
                     cuts[place] = at
                 observed = np.sqrt(usual * len(own) / n_cuts)
                 usual = max(observed, min(usual, _MIN_SUBJECT_WORDS))
-        values = _likenesses(own, own_ends, n_distinct, np.append(cuts, n))
-        for unit in range(len(cuts)):
+        values = _likenesses(own, own_ends, n_distinct, cuts)
+        for unit in range(len(cuts) - 1):
             is_first[begin + cuts[unit]] = True
             cohesion[begin + cuts[unit]] = values[unit]
         begin = end
     return is_first, cohesion
+
+
+# Loops over single numbers are compiled in a fraction of the time of expressions over arrays.
+
+
+@kernel
+def _shifted(values: Numbers, first: int, last: int, by: int) -> Numbers:
+    """Return a part of the values, each less the same number."""
+    part = np.empty(last - first, np.int64)
+    for i in range(last - first):
+        part[i] = values[first + i] - by
+    return part
+
+
+@kernel
+def _log_table(size: int, prior: float) -> Matrix:
+    """Return ln (n + prior) for each n below `size`."""
+    table = np.empty(size)
+    for n in range(size):
+        table[n] = np.log(n + prior)
+    return table
 
 
 @kernel
@@ -267,8 +294,8 @@ def _cuts(
     """
     n = len(ends) - 1
     n_axes = points.shape[1]
-    log_size = np.log(np.arange(ends[n] + 1) + prior)
-    log_small = np.log(np.arange(small_ends[n] + 1) + small_prior)
+    log_size = _log_table(ends[n] + 1, prior)
+    log_small = _log_table(small_ends[n] + 1, small_prior)
     held, small_held = places.copy(), small_places.copy()
     centre = np.zeros(n_axes)
     best = np.full(n + 1, np.inf)
@@ -277,7 +304,8 @@ def _cuts(
     for i in range(n):
         stop = min(n, i + longest)
         cost, mass = best[i] + opening[i] + penalty, 0.0
-        centre[:] = 0.0
+        for axis in range(n_axes):
+            centre[axis] = 0.0
         n_held, n_small_held = 0, 0
         for j in range(i, stop):
             for t in range(ends[j], ends[j + 1]):
