@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from segapsith.domains import naming
 from segapsith.domains.values import DomainWords
@@ -104,8 +103,9 @@ class LabelMaker:
         self._store, self._labeller = store, labeller
         self._words: dict[str, dict[int, tuple[str, int]]] = {}
         """All words of a language with the stories that contain them."""
-        self._names: dict[int, tuple[str, int]] = {}
-        """The same of the heaviest words of domains."""
+        self._names: dict[int, str] = {}
+        self._stories: dict[int, int] = {}
+        """The same of the heaviest words of domains, in two parts."""
         self._numbers: dict[str, dict[str, int]] = {}
         self._rivals: dict[str, stored.Rivals] = {}
 
@@ -120,32 +120,33 @@ class LabelMaker:
     ) -> dict[int, Subject]:
         """Return domains as a labeller sees them, now or at a moment."""
         candidates = stored.candidates(self._store, list(sums), moment)
-        self._read_names(sums.values())
+        heaviest = {number: _heaviest(own) for number, own in sums.items()}
+        self._read_names(heaviest.values())
         return {
             number: self._domain(
                 number,
-                own,
+                heaviest[number],
                 langs[number],
                 candidates.get(number, []),
                 (previous or {}).get(number, ""),
                 rivals=moment is None,
             )
-            for number, own in sums.items()
+            for number in sums
         }
 
     def _domain(
         self,
         number: int,
-        sums: DomainWords,
+        heaviest: DomainWords,
         lang: str,
         candidates: Sequence[stored.Candidate],
         previous: str,
         *,
         rivals: bool,
     ) -> Subject:
-        evidence = self._evidence(sums)
+        evidence = self._evidence(heaviest)
         headlines = _headlines(candidates)
-        if rivals and sums.n_units > 1 and headlines:
+        if rivals and heaviest.n_units > 1 and headlines:
             headlines = self._own_headlines(number, lang, headlines, evidence)
         return Subject(
             "domain",
@@ -172,24 +173,25 @@ class LabelMaker:
         return [headline for headline, wins in zip(headlines, wins, strict=True) if wins]
 
     def _read_names(self, domains: Iterable[DomainWords]) -> None:
-        """Read the heaviest words of some domains, so that `_evidence` knows them."""
-        words = {word for sums in domains for word in sums.words[_heaviest(sums)].tolist()}
-        self._names |= stored.word_names(self._store, sorted(words - self._names.keys()))
+        """Read the words of some domains, so that `_evidence` knows them."""
+        words = {word for sums in domains for word in sums.words.tolist()}
+        unknown = sorted(words - self._names.keys())
+        for number, word, n_stories in stored.word_names(self._store, unknown):
+            self._names[number], self._stories[number] = word, n_stories
 
-    def _evidence(self, sums: DomainWords) -> _Evidence:
+    def _evidence(self, heaviest: DomainWords) -> _Evidence:
         """Return the heaviest words of a domain, weighted by contrast with all stories."""
-        heaviest = _heaviest(sums)
         names: dict[int, str] = {}
         values: dict[int, float] = {}
-        n_units = max(1, sums.n_units)
+        n_units = max(1, heaviest.n_units)
         for word, occurrences, weight in zip(
-            sums.words[heaviest].tolist(),
-            sums.occurrences[heaviest].tolist(),
-            sums.weights[heaviest].tolist(),
+            heaviest.words.tolist(),
+            heaviest.occurrences.tolist(),
+            heaviest.weights.tolist(),
             strict=True,
         ):
-            names[word], n_stories = self._names[word]
-            share = min(1.0, occurrences / max(1, n_stories))
+            names[word] = self._names[word]
+            share = min(1.0, occurrences / max(1, self._stories[word]))
             values[word] = float(weight) / n_units * share**CONTRAST
         strongest = sorted(values.items(), key=lambda entry: (-entry[1], entry[0]))
         return _Evidence(dict(strongest), names)
@@ -321,14 +323,15 @@ class _Groups:
         )
 
 
-def _heaviest(sums: DomainWords) -> NDArray[np.int64]:
-    """Return the places of the heaviest words of a domain, heaviest first, ties by number."""
+def _heaviest(sums: DomainWords) -> DomainWords:
+    """Return the heaviest words of a domain, heaviest first, ties by number."""
     weights = sums.weights
-    if len(weights) <= WORDS:
-        return np.argsort(-weights, kind="stable")
-    least = np.partition(weights, len(weights) - WORDS)[len(weights) - WORDS]
-    places = np.flatnonzero(weights >= least)
-    return places[np.argsort(-weights[places], kind="stable")[:WORDS]]
+    places = np.arange(len(weights))
+    if len(weights) > WORDS:
+        least = np.partition(weights, len(weights) - WORDS)[len(weights) - WORDS]
+        places = np.flatnonzero(weights >= least)
+    places = places[np.argsort(-weights[places], kind="stable")[:WORDS]]
+    return DomainWords(sums.words[places], sums.occurrences[places], weights[places], sums.n_units)
 
 
 def _named_row(

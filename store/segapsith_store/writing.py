@@ -336,22 +336,31 @@ def _write_events(c: sqlite3.Connection, update: Update) -> None:
 
 def write_events(c: sqlite3.Connection, events: Sequence[EventRecord]) -> None:
     """Write events that are new or changed."""
-    c.executemany(
+    newest = _newest(c, "events")
+    insert = (
         "INSERT INTO events (id, units, stories, first, last, days, day, grown, closed_by, run,"
-        " words) VALUES (?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO UPDATE SET"
+        " words) VALUES (?,?,?,?,?,?,?,?,?,?,?)"
+    )
+    # a plain insertion takes a third of the time
+    c.executemany(insert, _event_rows([event for event in events if event.id > newest]))
+    c.executemany(
+        f"{insert} ON CONFLICT (id) DO UPDATE SET"
         " units = excluded.units, stories = excluded.stories, first = excluded.first,"
         " last = excluded.last, days = excluded.days, day = excluded.day,"
         " grown = excluded.grown, closed_by = excluded.closed_by, words = excluded.words",
-        (
-            (
-                e.id, e.units, e.sums.n_units, *_dated(e.days), e.day, e.grown, e.closed_by,
-                e.run, words,
-            )
-            for e, words in zip(
-                events, codecs.domains_bytes([e.sums for e in events]), strict=True
-            )
-        ),
-    )  # fmt: skip
+        _event_rows([event for event in events if event.id <= newest]),
+    )
+
+
+def _event_rows(events: Sequence[EventRecord]) -> Iterator[tuple[Any, ...]]:
+    """Yield events in the order of their columns."""
+    blobs = codecs.domains_bytes([event.sums for event in events])
+    for e, words in zip(events, blobs, strict=True):
+        first, last, days = _dated(e.days)
+        yield (
+            e.id, e.units, e.sums.n_units, first, last, days, e.day, e.grown, e.closed_by, e.run,
+            words,
+        )  # fmt: skip
 
 
 @lru_cache(maxsize=4096)  # most events have one day, and few stories on it

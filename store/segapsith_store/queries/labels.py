@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -208,15 +208,12 @@ def word_numbers(store: Store, lang: str) -> dict[str, int]:
     return dict(row for chunk in chunks for row in chunk)
 
 
-def word_names(store: Store, numbers: Sequence[int]) -> dict[int, tuple[str, int]]:
-    """Return some words with the number of stories that contain each."""
-    return {
-        number: (word, documents)
-        for number, word, documents in store.rows(
-            "SELECT id, word, documents FROM words WHERE id IN (SELECT value FROM json_each(?))",
-            [json.dumps(numbers)],
-        )
-    }
+def word_names(store: Store, numbers: Sequence[int]) -> Iterator[tuple[int, str, int]]:
+    """Yield some words by number with the number of stories that contain each."""
+    return store.rows(
+        "SELECT id, word, documents FROM words WHERE id IN (SELECT value FROM json_each(?))",
+        [json.dumps(numbers)],
+    )
 
 
 @dataclass(frozen=True, slots=True)
