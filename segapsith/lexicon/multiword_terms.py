@@ -181,24 +181,35 @@ class Candidates:
         ends = np.cumsum([len(part) for part in words]).astype(np.int64)
         joins = [np.asarray(joins, np.uint8) for _, joins in texts]
         none = np.zeros(0, np.int64)
+        keys, names, within = _occurring(
+            np.concatenate([none, *words]),
+            np.concatenate([none.astype(np.uint8), *joins]),
+            ends,
+        )
+        if not len(keys):
+            return cls(keys, none, none, none)
+        order = np.argsort(keys, kind="stable")  # the texts of a candidate stay in order
+        keys, within = keys[order], within[order]
+        is_other = np.append(True, keys[1:] != keys[:-1])
+        firsts = np.flatnonzero(is_other)
+        is_other[1:] |= within[1:] != within[:-1]
         return cls(
-            *_counted(
-                np.concatenate([none, *words]),
-                np.concatenate([none.astype(np.uint8), *joins]),
-                ends,
-            )
+            keys[firsts],
+            np.diff(firsts, append=len(keys)),
+            np.add.reduceat(is_other, firsts, dtype=np.int64),
+            np.add.reduceat(names[order], firsts, dtype=np.int64),
         )
 
 
 @kernel
-def _counted(
+def _occurring(
     words: Keys, links: NDArray[np.uint8], ends: Counts
-) -> tuple[Keys, Counts, Counts, Counts]:
-    """Return ascending keys of the candidates, their occurrences, texts, and names."""
+) -> tuple[Keys, NDArray[np.bool_], NDArray[np.int32]]:
+    """Return the key of each occurrence of a candidate, whether it is a name, and its text."""
     n = len(words)
     occurring = np.empty(2 * n, np.int64)
-    names = np.empty(2 * n, np.int64)
-    within = np.empty(2 * n, np.int64)
+    names = np.empty(2 * n, np.bool_)
+    within = np.empty(2 * n, np.int32)
     size, first = 0, 0
     for text in range(len(ends)):
         last = ends[text]
@@ -219,26 +230,7 @@ def _counted(
                     within[size] = text
                     size += 1
         first = last
-    order = np.argsort(occurring[:size], kind="mergesort")  # stable: the texts stay in order
-    keys = np.empty(size, np.int64)
-    counts, texts, named = (
-        np.zeros(size, np.int64),
-        np.zeros(size, np.int64),
-        np.zeros(size, np.int64),
-    )
-    at, text_before = -1, -1
-    for i in order:
-        if at < 0 or keys[at] != occurring[i]:
-            at += 1
-            keys[at] = occurring[i]
-            text_before = -1
-        counts[at] += 1
-        named[at] += names[i]
-        if within[i] != text_before:
-            texts[at] += 1
-            text_before = within[i]
-    at += 1
-    return keys[:at], counts[:at], texts[:at], named[:at]
+    return occurring[:size], names[:size], within[:size]
 
 
 class KeyParts(NamedTuple):

@@ -146,7 +146,8 @@ def _pack(
     at, a = 0, 0
     for t in range(len(cuts)):
         b = cuts[t]
-        data[at : at + 3] = widths[t]
+        for column in range(3):
+            data[at + column] = widths[t, column]
         at = _put(first[a:b], int(widths[t, 0]), data, at + 3)
         at = _put(second[a:b], int(widths[t, 1]), data, at)
         at = _put(third[a:b], int(widths[t, 2]), data, at)

@@ -224,7 +224,8 @@ def _number(
                 or begin + end - start > len(stored)
             ):
                 return i, n_stored
-            stored[begin : begin + end - start] = codes[start:end]
+            for j in range(end - start):
+                stored[begin + j] = codes[start + j]
             stored_ends[n_stored + 1] = begin + end - start
             table[place] = k = n_stored
             n_stored += 1
