@@ -6,6 +6,8 @@ import json
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -106,6 +108,54 @@ def test_a_task_that_ends_its_workers_is_given_up_and_the_same_command_continues
     assert code == 0, err
     assert json.loads(out)["kept"] == len(left) and shards("shards") == whole
     assert digest(command, "shards", "shards.db") == digest(command, archive, "raw.db")
+
+
+SMALL_SHARDS = """
+import sys
+from segapsith.api.preparation import portions
+from segapsith.cli.app import run
+portions.STORIES, portions.WHOLE_BYTES = 10, 1000
+sys.exit(run(sys.argv[1:]))
+"""
+"""The program, with shards as in these tests."""
+
+
+def killed_when(there: Callable[[], bool], *arguments: str, workers_too: bool) -> None:
+    """Run a command with two workers, and kill it as soon as something is there."""
+    program = [sys.executable, "-c", SMALL_SHARDS, *arguments, "--workers", "2"]
+    process = subprocess.Popen(program, start_new_session=True, stderr=subprocess.DEVNULL)
+    try:
+        while not there() and process.poll() is None:
+            threading.Event().wait(0.01)
+        if workers_too:
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+    finally:
+        assert process.wait() == -signal.SIGKILL, "it had ended before"
+
+
+@pytest.mark.parametrize("workers_too", [False, True])
+def test_prepare_and_ingest_that_are_killed_with_their_workers_continue(
+    command: Command, archive: str, whole: dict[str, bytes], workers_too: bool
+) -> None:
+    for n_shards in (1, 9):
+        killed_when(
+            lambda n=n_shards: len(list(Path("shards").glob("*.shard"))) >= n,  # type: ignore[misc]
+            *("prepare", archive, "--output", "shards"),
+            workers_too=workers_too,
+        )
+        left = {name: data for name, data in shards("shards").items() if name.endswith(".shard")}
+        assert n_shards <= len(left) < len(whole) and left.items() <= whole.items()
+    code, _, err = command("prepare", archive, "--output", "shards")
+    assert code == 0, err
+    assert shards("shards") == whole
+    expected = digest(command, archive, "raw.db")
+    for seen in ("shards.db.lock", "shards.db", "shards.db-wal"):
+        killed_when(
+            Path(seen).exists, "ingest", "shards", "--store", "shards.db", workers_too=workers_too
+        )
+    assert digest(command, "shards", "shards.db") == expected
 
 
 def test_dask_workers_that_die_leave_whole_shards_and_their_work_is_done_again(
