@@ -127,6 +127,10 @@ def _plugins(wire: Wire) -> Iterator[Finding]:
 def _unopened(wire: Wire, error: SegapsithError) -> Finding:
     if isinstance(error, MissingInputError):
         reason, advice = f"there is no store at {wire.path}", f"segapsith ingest SOURCE {_at(wire)}"
+        copies = list(backup_files(wire).by_date().values())
+        if copies:
+            reason = f"{reason}, but {copies[-1]} is a copy of it"
+            advice = f"{RESTORE}; or, for a new store, {advice}"
         return Finding("store", "trouble", reason, advice)
     return Finding("store", "trouble", str(error), RESTORE)
 

@@ -117,6 +117,21 @@ def test_a_full_disk_and_a_damaged_store_are_trouble(
     assert states(house)["store"] == "trouble"
 
 
+def test_a_store_that_is_gone_is_restored_from_the_newest_copy(house: Any) -> None:
+    def advice() -> str:
+        with house.open() as wire:
+            (finding,) = [f for f in examine(wire, now=lambda: house.date) if f.what == "store"]
+        return f"{finding.text}: {finding.advice}"
+
+    assert "copy" not in advice()
+    house.drop("a.jsonl", ITEMS[:10])
+    assert house.night().code == 0
+    (copy,) = house.path.with_suffix(".backups").iterdir()
+    for path in house.path.parent.glob(f"{house.path.name}*"):
+        path.unlink()
+    assert f"{copy} is a copy of it: put the last backup" in advice()
+
+
 def test_doctor_ends_with_1_if_there_is_trouble(command: Command, tmp_path: Path) -> None:
     code, out, _ = command("doctor", "--json")
     assert code == 1
