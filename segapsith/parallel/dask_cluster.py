@@ -175,12 +175,27 @@ class DaskCluster:
         """Return the futures of shared values; those of the last calls do not travel again."""
         self._recent.use(one.digest for one in values)
         self._held = {digest: held for digest, held in self._held.items() if digest in self._recent}
+        new: list[Any] = []
         for one in values:
             held = self._held.get(one.digest)
             if held is None or held.status in ("lost", "cancelled", "error"):
                 key = f"segapsith-{one.digest}"
                 self._held[one.digest] = self._client.submit(_same, one.data, key=key)
+                new.append(self._held[one.digest])
+        if new:
+            self._copy_everywhere(new)
         return {one.digest: self._held[one.digest] for one in values}
+
+    def _copy_everywhere(self, futures: list[Any]) -> None:
+        """Copy values to every worker: Dask gives tasks to the workers that have their values.
+
+        Without copies the others would be idle. If a worker is lost meanwhile, a task fetches them.
+        """
+        if len(self._workers()) < 2:
+            return
+        with contextlib.suppress(Exception), self._client.as_current():
+            import_module("distributed").wait(futures, timeout=CONNECT_SECONDS)
+            self._client.replicate(futures)
 
     def _check_workers(self) -> None:
         """Let every worker prove itself; raise an error that names those that are refused."""

@@ -196,6 +196,14 @@ def test_shared_values_travel_once_for_several_calls(two: DaskCluster) -> None:
     assert two._held[value.digest] is held
 
 
+def test_every_worker_has_the_shared_values(two: DaskCluster) -> None:
+    value = Frozen(7)
+    list(two.map("check", [1], {"offset": value}))
+    holders = two._client.who_has([two._held[value.digest]])
+    assert sorted(holders[two._held[value.digest].key]) == two._workers()
+    assert len(two._workers()) == 2
+
+
 def test_a_lost_scheduler_is_reported_and_the_same_command_continues(
     open_wire: Callable[..., Wire], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
