@@ -19,7 +19,6 @@ from typing import Any
 
 from segapsith.errors import ConfigurationError, WorkerKilledError, WorkersLostError
 from segapsith.parallel.choice import MAX_DEATHS, WHY_GIVEN_UP, available_processors, look_ahead
-from segapsith.parallel.fork_server import ForkServer
 from segapsith.parallel.packing import Frozen, pack
 from segapsith.parallel.tasks import (
     Recent,
@@ -30,7 +29,6 @@ from segapsith.parallel.tasks import (
     perform,
     result_of,
 )
-from segapsith.parallel.worker_process import ONE_THREAD
 from segapsith.plugin.contracts import SharedValue
 
 __all__ = ["DaskCluster", "own_proof"]
@@ -47,13 +45,12 @@ CHECK_SECONDS = 5
 ALONE_SECONDS = 30
 """Time without any worker after which a call ends; workers that died are started again meanwhile."""
 
-WORKER_ENVIRONMENT = {
-    **dict.fromkeys(ONE_THREAD, "1"),
+ALLOCATION = {
     "MALLOC_TRIM_THRESHOLD_": str(1 << 28),
     "MALLOC_MMAP_THRESHOLD_": str(1 << 25),
     "MALLOC_ARENA_MAX": "1",
 }
-"""Variables of a worker of this machine: one numeric thread, and freed arrays are used again.
+"""How a worker of this machine allocates memory: freed arrays are used again.
 
 Dask lets workers return freed memory at once. A threshold for that also fixes the size from which
 arrays get pages of their own, at 128 kB, and tasks run in a thread, whose memory is in small parts.
@@ -80,9 +77,6 @@ class DaskCluster:
         self._cluster: Any = None
         self._proof: bytes = b""
         self._starting: threading.Thread | None = None
-        self._server = ForkServer()
-        self._forks = False
-        """Whether workers of this machine are copies of a fork server."""
         self._recent = Recent()
         self._held: dict[str, Any] = {}
         """The shared values that the cluster has, by their hash: those of the last calls."""
@@ -104,12 +98,8 @@ class DaskCluster:
         Workers elsewhere run already, and prove themselves at the first call.
         """
         if self._client is None and self._starting is None and not self._address:
-            self._start_server(task)
             self._starting = threading.Thread(target=self._open_and_load, args=(task,), daemon=True)
             self._starting.start()
-
-    def _start_server(self, task: str) -> None:
-        self._forks = not self._address and self._server.start(task, WORKER_ENVIRONMENT)
 
     def _open_and_load(self, task: str) -> None:
         with contextlib.suppress(Exception):  # the first call meets the same fault, and explains it
@@ -120,7 +110,7 @@ class DaskCluster:
         self, task: str, items: Iterable[object], shared: Mapping[str, SharedValue] | None = None
     ) -> Iterator[Any]:
         """Yield the result of a task for each item; items are read a few ahead."""
-        client = self._connected(task)
+        client = self._connected()
         values = dict(shared or {})
         with self._explained(task):
             held = self._submitted(values.values())
@@ -207,13 +197,12 @@ class DaskCluster:
                 )
                 result_of(future.result())
 
-    def _connected(self, task: str) -> Any:
+    def _connected(self) -> Any:
         """Return the client; connect, or start a cluster, at the first use."""
         if self._starting is not None:
             self._starting.join()
             self._starting = None
         if self._client is None:
-            self._start_server(task)
             self._open()
             if self._address:  # workers of this machine have the same libraries and processor
                 self._check_workers()
@@ -230,18 +219,13 @@ class DaskCluster:
                 f" ({error})",
                 setting="workers",
             ) from error
-        # the server has imported what is needed; Dask would import all that it knows here, too
-        distributed.utils._forkserver_preload_set = True
         # a lost scheduler is reported soon, and a task that ends its workers is given up
         dask.config.set(
             {
                 **{
                     f"distributed.nanny.pre-spawn-environ.{name}": value
-                    for name, value in WORKER_ENVIRONMENT.items()
+                    for name, value in ALLOCATION.items()
                 },
-                "distributed.worker.multiprocessing-method": (
-                    "forkserver" if self._forks else "spawn"
-                ),
                 # frames of tasks are sampled 100 times a second for a page that is not served
                 "distributed.worker.profile.enabled": False,
                 "distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s",
@@ -307,9 +291,8 @@ class DaskCluster:
             if part is not None:
                 with contextlib.suppress(Exception):
                     part.close(timeout=CONNECT_SECONDS)
-        self._server.stop()
         self._client = self._cluster = None
-        self._held, self._recent, self._forks = {}, Recent(), False
+        self._held, self._recent = {}, Recent()
 
 
 _values = SharedValues()  # one in each worker process
