@@ -94,8 +94,8 @@ class Threshold:
             raise UsageError(
                 "a target is kept for all that comes from now on: without --afresh and --lang"
             )
-        self._session.factory.start_workers("tune-growth")
         with self._session.reading() as store:
+            self._session.factory.start_workers("tune-growth")  # settings are of this state
             placement = self._session.settings.placement.measure
             if placement != BUILT_IN_PLACEMENT:
                 raise UsageError(

@@ -479,8 +479,8 @@ class Validation:
         ordered = sorted(set(thresholds))
         if not ordered or not 0 < ordered[0] <= ordered[-1] <= 1:
             raise UsageError(f"thresholds={ordered} should lie above 0 and be at most 1")
-        self._wire.factory.start_workers("curve")
         with self._wire.reading() as store:
+            self._wire.factory.start_workers("curve")
             least, cut = self._least(min_units), self._cut(word_cut)
             factory = self._wire.factory
             recipe = factory.recipe(clusterer, similarity, clusterer_settings or {}, seed)
@@ -536,8 +536,8 @@ class Validation:
         """
         if shuffles < 2:
             raise UsageError(f"shuffles={shuffles} should be >= 2: one order has no other")
-        self._wire.factory.start_workers("replay-order")
         with self._wire.reading() as store:
+            self._wire.factory.start_workers("replay-order")
             factory = self._wire.factory
             making = topic_grouping(factory)
             placement = factory.learning().placement
