@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import multiprocessing
 import os
@@ -16,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from segapsith.api import preparation
 from segapsith.api.factory import Factory
 from segapsith.api.preparation import portions, prepare, prepare_with
 from segapsith.demo import sample
@@ -83,15 +85,48 @@ def digest(command: Command, source: str, store: str) -> str:
     return str(json.loads(command("status", "--json", "--store", store)[1])["digest"])
 
 
+@pytest.fixture
+def on_shard(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[int], None]]:
+    """Functions that `prepare` calls with the number of shards so far, after each shard."""
+    called: list[Callable[[int], None]] = []
+    original = preparation.prepare_with
+
+    def watched(*given: Any, on_shard: Callable[[Any], None], **more: Any) -> Any:
+        numbers = itertools.count(1)
+
+        def both(shard: Any) -> None:
+            number = next(numbers)
+            for one in called:
+                one(number)
+            on_shard(shard)
+
+        return original(*given, on_shard=both, **more)
+
+    monkeypatch.setattr(preparation, "prepare_with", watched)
+    return called
+
+
 @pytest.mark.parametrize("n_shards", [1, 2, 4, 6, 8])
 def test_a_worker_that_dies_leaves_whole_shards_and_its_work_is_done_again(
-    command: Command, archive: str, whole: dict[str, bytes], n_shards: int
+    command: Command,
+    archive: str,
+    whole: dict[str, bytes],
+    on_shard: list[Callable[[int], None]],
+    n_shards: int,
 ) -> None:
-    with killing("shards", n_shards, 1) as kills:
-        code, _, err = command("prepare", archive, "--output", "shards", "--workers", "2")
+    killed: list[int] = []
+
+    def kill(number: int) -> None:
+        if number == n_shards:
+            (child, *_) = multiprocessing.active_children()
+            assert child.pid is not None
+            os.kill(child.pid, signal.SIGKILL)
+            killed.append(child.pid)
+
+    on_shard.append(kill)
+    code, _, err = command("prepare", archive, "--output", "shards", "--workers", "2")
     assert code == 0, err
-    assert len(kills) == 1 and n_shards <= kills[0] < len(whole)
-    assert shards("shards") == whole
+    assert len(killed) == 1 and shards("shards") == whole
 
 
 def test_a_task_that_ends_its_workers_is_given_up_and_the_same_command_continues(
