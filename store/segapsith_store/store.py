@@ -75,8 +75,12 @@ _EVENT = "id, words, stories, units, days, day, grown, closed_by, run"
 _DOMAIN = "id, lang, label, named, status, locked, top_words, words, units, run, grown"
 
 
-LOG_LIMIT = 64 * 2**20
-"""Bytes of the write-ahead log above which it is emptied after a transaction."""
+LOG_LIMIT = 256 * 2**20
+"""Bytes of the write-ahead log above which it is emptied after a transaction.
+
+Then `segapsith serve` reads a new state at once: with a quarter of this, eight clients beside an
+ingest had 43 answers a second instead of 50.
+"""
 
 LOG_WAIT, FORGET_WAIT = 3.0, 20.0
 """Seconds to wait for programs that read from the log: to bound it, and to forget a text."""
